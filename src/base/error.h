@@ -1,0 +1,20 @@
+/* error.h: filling in a ki_error. Every function accepts err == NULL and returns the status, so that
+ * `return ki_error_set(err, KI_ERR_INVALID, "no such index: %s", name);` reads as one step. */
+#ifndef KI_BASE_ERROR_H
+#define KI_BASE_ERROR_H
+
+#include <kinformer/error.h>
+
+/* Code, the category that goes with it by default, and a message; the HTTP fields are emptied. */
+ki_status ki_error_set(ki_error *err, ki_status code, const char *format, ...) KI_PRINTF(3, 4);
+/* The same with the text of errno appended: ": No such file or directory". */
+ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const char *format, ...) KI_PRINTF(4, 5);
+/* "out of memory while WHAT". */
+ki_status ki_error_no_memory(ki_error *err, const char *what);
+/* Puts "PREFIX: " in front of the message of an error that is set already. */
+ki_status ki_error_prefix(ki_error *err, const char *format, ...) KI_PRINTF(2, 3);
+void ki_error_clear(ki_error *err);
+/* The category that a status has where nothing more is known. */
+ki_category ki_category_of(ki_status code);
+
+#endif

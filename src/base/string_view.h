@@ -1,0 +1,34 @@
+/* string_view.h: borrowed bytes with a length; not zero-terminated. */
+#ifndef KI_BASE_STRING_VIEW_H
+#define KI_BASE_STRING_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct ki_str {
+    const char *data;
+    size_t size;
+} ki_str;
+
+#define KI_STR(text) ((ki_str){(text), sizeof(text) - 1})
+
+static inline ki_str ki_str_of(const char *text) { return (ki_str){text, text ? strlen(text) : 0}; }
+
+static inline bool ki_str_equal(ki_str a, ki_str b) {
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static inline bool ki_str_equals(ki_str a, const char *text) { return ki_str_equal(a, ki_str_of(text)); }
+
+bool ki_str_starts_with(ki_str text, ki_str prefix);
+/* Splits at the first `separator`: what is before it is returned, `*rest` is what is after it; without one all is
+ * returned and `*rest` is empty with data NULL. */
+ki_str ki_str_split(ki_str text, char separator, ki_str *rest);
+/* A whole decimal number without sign, at most `max`; false for anything else. */
+bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value);
+/* 64-bit hash, well mixed in all bits (for tables and tries), seeded. */
+uint64_t ki_hash(const void *data, size_t size, uint64_t seed);
+
+#endif

@@ -1,0 +1,22 @@
+/* path.h: field paths: spec.containers[0].image, metadata.labels['app.kubernetes.io/name'].
+ * A parsed path is immutable and one allocation. */
+#ifndef KI_OBJECT_PATH_H
+#define KI_OBJECT_PATH_H
+
+#include <kinformer/allocator.h>
+#include <kinformer/error.h>
+
+#include "src/base/string_view.h"
+
+#include <yyjson.h>
+
+enum { KI_PATH_MAX_STEPS = 32, KI_PATH_MAX_LENGTH = 1024 };
+
+typedef struct ki_path ki_path;
+
+ki_status ki_path_parse(const ki_allocator *allocator, const char *text, ki_path **ret_path, ki_error *err);
+void ki_path_free(const ki_allocator *allocator, ki_path *path);
+/* What the path leads to below `root`, or NULL. */
+yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root);
+
+#endif

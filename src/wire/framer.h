@@ -1,0 +1,43 @@
+/* framer.h: finds where JSON values end while their bytes arrive, scanning each byte once, whatever the chunks.
+ * It understands strings, escapes and nesting, and no more: whether a value is valid JSON is its parser's to say. One thread.
+ *
+ * A framer reads a sequence of values at one level: watch events one after the other, or the elements of an array. It is
+ * fed with chunks; a value that lies whole in a chunk is handed out in place, without copying; one that spans chunks is
+ * gathered in the framer's buffer. A value above the limit is counted and skipped without being stored. */
+#ifndef KI_WIRE_FRAMER_H
+#define KI_WIRE_FRAMER_H
+
+#include <kinformer/error.h>
+
+#include "src/base/buffer.h"
+
+enum { KI_WIRE_MAX_DEPTH = 512 };                       /* nesting of one value */
+#define KI_WIRE_OBJECT_LIMIT ((size_t)32 * 1024 * 1024) /* bytes of one object, by default */
+
+typedef struct ki_framer {
+    ki_buffer partial;  /* the value that has begun in an earlier chunk */
+    size_t limit;
+    size_t depth;
+    size_t skipped;     /* bytes of the value at hand that were dropped since it is over the limit; 0: none */
+    bool in_string, in_escape, in_value, in_scalar;
+} ki_framer;
+
+typedef enum ki_frame {
+    KI_FRAME_NEED_MORE, /* the chunk is used up */
+    KI_FRAME_VALUE,     /* *ret_value is one whole value, valid until the next call */
+    KI_FRAME_TOO_LARGE, /* one value was over the limit and is gone; *ret_value is its beginning (at most 4 KiB), to find out whose it was */
+    KI_FRAME_SEPARATOR, /* a ',' at the outer level (arrays) */
+    KI_FRAME_CLOSE,     /* a ']' or '}' at the outer level (the end of an array) */
+    KI_FRAME_INVALID,   /* a byte that cannot begin a value, or too deep: the stream is lost */
+    KI_FRAME_NO_MEMORY
+} ki_frame;
+
+void ki_framer_init(ki_framer *framer, const ki_allocator *allocator, size_t limit);
+void ki_framer_free(ki_framer *framer);
+void ki_framer_reset(ki_framer *framer);
+/* Takes bytes off the front of *chunk until there is something to report. */
+ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value);
+/* Has a value begun that is not yet whole? */
+bool ki_framer_is_partial(const ki_framer *framer);
+
+#endif
