@@ -1,0 +1,45 @@
+# One cmocka program for each tests/{unit,integration}/test_<noun>.c; tests/support/*.c is linked into all of them.
+if(NOT KI_TESTS OR NOT TARGET kinformer)
+    return()
+endif()
+enable_testing()
+
+function(ki_test_target target)
+    ki_target(${target})
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+    if(TARGET kinformer-testing)
+        target_link_libraries(${target} PRIVATE kinformer-testing-static)
+    endif()
+    target_link_libraries(${target} PRIVATE kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
+        Threads::Threads)
+endfunction()
+
+ki_sources(support tests/support/*.c)
+if(support)
+    add_library(test-support STATIC ${support})
+    ki_test_target(test-support)
+endif()
+
+foreach(kind unit integration)
+    ki_sources(sources tests/${kind}/test_*.c)
+    foreach(source ${sources})
+        cmake_path(GET source STEM program)
+        string(REGEX REPLACE "^test_" "" noun ${program})
+        set(target ${kind}-${noun})
+        add_executable(${target} ${source})
+        set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}
+            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${kind})
+        if(TARGET test-support)
+            target_link_libraries(${target} PRIVATE test-support)
+        endif()
+        ki_test_target(${target})
+        target_compile_definitions(${target} PRIVATE
+            KI_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/data"
+            KI_TEST_EXAMPLES_DIR="${PROJECT_BINARY_DIR}/examples"
+            KI_TEST_PROGRAM="${PROJECT_BINARY_DIR}/bin/kinformer")
+        add_test(NAME ${kind}/${noun} COMMAND ${target})
+        set_tests_properties(${kind}/${noun} PROPERTIES LABELS ${kind} TIMEOUT 120 SKIP_RETURN_CODE 77
+            ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+    endforeach()
+endforeach()
