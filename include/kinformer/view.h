@@ -64,7 +64,7 @@ template <> struct field_type<unsigned long long> { static constexpr ki_field_ty
 }
 }
 #define KI_FIELD(type, member, path) \
-    { path, offsetof(type, member), sizeof(type), kinformer_detail::field_type<decltype(type::member)>::value }
+    { path, offsetof(type, member), sizeof(type), kinformer_detail::field_type<decltype(((type *)0)->member)>::value }
 #else
 #define KI_FIELD_IS_(type, member, other) \
     __builtin_types_compatible_p(__typeof__(((type *)0)->member), other)

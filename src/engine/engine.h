@@ -1,0 +1,84 @@
+/* engine.h: what the other modules need of the engine: time, timers, tasks, descriptors, threads.
+ * "Loop" below means the thread that runs, was started or steps. */
+#ifndef KI_ENGINE_ENGINE_H
+#define KI_ENGINE_ENGINE_H
+
+#include <kinformer/engine.h>
+
+#include "src/base/heap.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Borrowed from the engine. Any thread. */
+const ki_allocator *ki_engine_allocator(const ki_engine *engine);
+const ki_log *ki_engine_log(const ki_engine *engine);
+
+/* Monotonic nanoseconds; on the loop the time at which the step began or the callback at hand was called (cheap). Any thread. */
+int64_t ki_engine_now(const ki_engine *engine);
+#define KI_MILLISECONDS(n) ((int64_t)(n)*1000000)
+#define KI_SECONDS(n) ((int64_t)(n)*1000000000)
+
+/* Uniform in [0, 1). From the engine's seed. Loop only. */
+double ki_engine_random(ki_engine *engine);
+
+/* Timers: embedded, one shot, from one heap. Loop only. Setting cannot fail once it was initialised:
+ * init reserves its place. Fires in order of deadline, ties in order of setting. */
+typedef struct ki_timer {
+    ki_heap_node node; /* private, as all below */
+    ki_engine *engine;
+    int64_t deadline;
+    uint64_t sequence;
+    void (*fire)(struct ki_timer *timer, void *user);
+    void *user;
+} ki_timer;
+ki_status ki_timer_init(ki_timer *timer, ki_engine *engine, void (*fire)(ki_timer *timer, void *user), void *user);
+void ki_timer_set(ki_timer *timer, int64_t deadline_ns); /* absolute; again: moves it */
+void ki_timer_cancel(ki_timer *timer);
+bool ki_timer_is_set(const ki_timer *timer);
+void ki_timer_close(ki_timer *timer); /* cancels and gives the place back; harmless on a zeroed or closed one */
+
+/* Tasks: embedded; run on the loop once per posting, in the order of posting. Posting one that waits already does nothing. Any
+ * thread may post, without allocating; it wakes the loop. A task is one unit of a step's work unless it reports more. */
+typedef struct ki_task {
+    struct ki_task *next; /* private, as all below */
+    ki_engine *engine;
+    _Atomic bool queued;
+    void (*run)(struct ki_task *task, void *user);
+    void *user;
+} ki_task;
+void ki_task_init(ki_task *task, ki_engine *engine, void (*run)(ki_task *task, void *user), void *user);
+void ki_task_post(ki_task *task);
+/* Loop only: takes it out of the queue where it waits. */
+void ki_task_cancel(ki_task *task);
+
+/* Loop only, inside a callback: counts `units` of work against the step's bound, and tells whether the step has some left. A
+ * callback that does much asks between two units, and posts its task again where it must stop. */
+bool ki_engine_work(ki_engine *engine, int units);
+
+/* Descriptors. Loop only. `ready` gets EPOLLIN, EPOLLOUT, … The struct is embedded and must be removed before it goes; removing
+ * within a callback is allowed, its own too. */
+typedef struct ki_io {
+    ki_engine *engine; /* private, as all below */
+    int fd;
+    bool added;
+    void (*ready)(struct ki_io *io, uint32_t events, void *user);
+    void *user;
+} ki_io;
+ki_status ki_io_add(ki_io *io, ki_engine *engine, int fd, uint32_t events,
+                    void (*ready)(ki_io *io, uint32_t events, void *user), void *user, ki_error *err);
+ki_status ki_io_modify(ki_io *io, uint32_t events, ki_error *err);
+void ki_io_remove(ki_io *io);
+
+/* Is the calling thread the loop? False before the engine is driven. Any thread. */
+bool ki_engine_on_loop(const ki_engine *engine);
+/* May listeners have threads of their own (run, start), or must all happen in step? Known from the first moment on the loop. */
+bool ki_engine_is_threaded(const ki_engine *engine);
+/* Has nobody driven the engine yet, or has its loop ended? Then any one thread may do what is "loop only" (to tear down). */
+bool ki_engine_is_idle(const ki_engine *engine);
+
+/* Runs `call` on the loop and waits until it has returned: at once on the loop itself, or where the engine is idle (start and stop are held off meanwhile).
+ * For a stepped engine from another thread it waits until the next step. Errors: none of its own. */
+void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user);
+
+#endif
