@@ -1,0 +1,56 @@
+/* rest.h: the API server without any I/O: a request goes in, a response or a stream comes out. Time is an argument.
+ * Called by the HTTP front (testing/http_front.c), by the in-memory transport's adapter and by the simulation.
+ *
+ * One thread at a time: a front that has several holds its own lock around every call with the same cluster. */
+#ifndef KT_REST_H
+#define KT_REST_H
+
+#include <kinformer/error.h>
+
+#include "src/base/buffer.h"
+#include "testing/cluster.h"
+
+enum { KT_BODY_MAX = 3 * 1024 * 1024, KT_TARGET_MAX = 16 * 1024 }; /* bytes of a request's body and of its path with query */
+
+typedef struct kt_request {
+    const char *method; /* "GET", … */
+    const char *target; /* path and query as they came, percent-encoded */
+    const char *accept; /* header values, or NULL */
+    const char *content_type;
+    const char *user_agent; /* names the field manager where the request does not */
+    const char *user;       /* who it is; NULL: anonymous */
+    ki_str body;
+} kt_request;
+
+/* A watch that a response goes on with. It is a cursor into the cluster's history, not a queue: a slow reader costs nothing,
+ * and finds 410 once its place is compacted. */
+typedef struct kt_watch kt_watch;
+
+typedef struct kt_response {
+    int status;
+    const char *content_type; /* static */
+    int retry_after_s;        /* -1: no such header */
+    char allow[64];           /* Allow header of a 405, or "" */
+    ki_buffer body;           /* whole where `watch` is NULL */
+    kt_watch *watch;          /* else the body comes from it */
+} kt_response;
+
+/* Answers. Fails only for lack of memory (the front then answers 500 itself); everything else, bad input too, is a response.
+ * Ownership: `ret_response` is the caller's, freed with kt_response_free (which ends the watch as well). */
+ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response);
+void kt_response_free(kt_response *response);
+
+typedef enum kt_watch_state {
+    KT_WATCH_WAITS, /* nothing more now */
+    KT_WATCH_MORE,  /* stopped at `max`; call again */
+    KT_WATCH_ENDED  /* timeoutSeconds passed, an ERROR event was sent, or the cluster closed it: end the response cleanly */
+} kt_watch_state;
+
+/* Appends whole frames to `out` until about `max` bytes (at least one frame where there is one). */
+ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state);
+/* When it has something to do without any change in the cluster (a bookmark, its end); INT64_MAX: never. */
+int64_t kt_watch_deadline(const kt_watch *watch);
+/* Calls `wake` during the cluster call that made something readable; it must only take note. */
+void kt_watch_on_ready(kt_watch *watch, void (*wake)(void *user), void *user);
+
+#endif
