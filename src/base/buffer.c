@@ -1,0 +1,204 @@
+/* buffer.c: bytes that grow by doubling, up to a limit. */
+#include "src/base/buffer.h"
+
+#include "src/base/memory.h"
+
+#include <stdio.h>
+
+enum { BUFFER_FIRST_CAPACITY = 64 };
+
+void ki_buffer_init(ki_buffer *buffer, const ki_allocator *allocator, size_t limit) {
+    *buffer = (ki_buffer){ .allocator = allocator, .limit = limit, .failed = KI_OK };
+}
+
+void ki_buffer_free(ki_buffer *buffer) {
+    ki_free(buffer->allocator, buffer->data);
+    ki_buffer_init(buffer, buffer->allocator, buffer->limit);
+}
+
+void ki_buffer_reset(ki_buffer *buffer, size_t keep) {
+    if (buffer->capacity > keep) {
+        ki_buffer_free(buffer);
+        return;
+    }
+    buffer->size = 0;
+    buffer->failed = KI_OK;
+    if (buffer->data)
+        buffer->data[0] = '\0';
+}
+
+static ki_status fail(ki_buffer *buffer, ki_status status) {
+    if (buffer->failed == KI_OK)
+        buffer->failed = status;
+    return status;
+}
+
+ki_status ki_buffer_reserve(ki_buffer *buffer, size_t more) {
+    if (more > SIZE_MAX / 2 - buffer->size)
+        return fail(buffer, KI_ERR_NO_MEMORY);
+    size_t need = buffer->size + more;
+    if (buffer->limit && need > buffer->limit)
+        return fail(buffer, KI_ERR_LIMIT);
+    if (buffer->data && need <= buffer->capacity)
+        return KI_OK;
+    size_t capacity = buffer->capacity ? buffer->capacity * 2 : BUFFER_FIRST_CAPACITY;
+    if (capacity < need)
+        capacity = need;
+    if (buffer->limit && capacity > buffer->limit)
+        capacity = buffer->limit;
+    char *data = ki_realloc_array(buffer->allocator, buffer->data, capacity + 1, 1);
+    if (!data)
+        return fail(buffer, KI_ERR_NO_MEMORY);
+    buffer->data = data;
+    buffer->capacity = capacity;
+    data[buffer->size] = '\0';
+    return KI_OK;
+}
+
+ki_status ki_buffer_append(ki_buffer *buffer, const void *data, size_t size) {
+    ki_status status = ki_buffer_reserve(buffer, size);
+    if (status)
+        return status;
+    if (size)
+        memcpy(buffer->data + buffer->size, data, size);
+    buffer->size += size;
+    buffer->data[buffer->size] = '\0';
+    return KI_OK;
+}
+
+ki_status ki_buffer_append_view(ki_buffer *buffer, ki_str text) {
+    return ki_buffer_append(buffer, text.data, text.size);
+}
+
+ki_status ki_buffer_append_string(ki_buffer *buffer, const char *text) {
+    return ki_buffer_append(buffer, text, strlen(text));
+}
+
+ki_status ki_buffer_append_char(ki_buffer *buffer, char c) {
+    return ki_buffer_append(buffer, &c, 1);
+}
+
+ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (length < 0)
+        return fail(buffer, KI_ERR_LIMIT);
+    ki_status status = ki_buffer_reserve(buffer, (size_t)length);
+    if (status)
+        return status;
+    vsnprintf(buffer->data + buffer->size, (size_t)length + 1, format, args);
+    buffer->size += (size_t)length;
+    return KI_OK;
+}
+
+ki_status ki_buffer_printf(ki_buffer *buffer, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    ki_status status = ki_buffer_vprintf(buffer, format, args);
+    va_end(args);
+    return status;
+}
+
+static const char hex_lower[] = "0123456789abcdef";
+static const char hex_upper[] = "0123456789ABCDEF";
+
+/* What stands for `c` inside a JSON string: its size in `escape`, or 0 where `c` stands for itself. */
+static size_t json_escape(unsigned char c, char escape[6]) {
+    static const char short_names[] = {
+        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'
+    };
+    escape[0] = '\\';
+    if (c == '"' || c == '\\') {
+        escape[1] = (char)c;
+        return 2;
+    }
+    if (c < sizeof short_names && short_names[c]) {
+        escape[1] = short_names[c];
+        return 2;
+    }
+    if (c < 0x20) {
+        memcpy(escape + 1, "u00", 3);
+        escape[4] = hex_lower[c >> 4];
+        escape[5] = hex_lower[c & 15];
+        return 6;
+    }
+    return 0;
+}
+
+ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text) {
+    char escape[6];
+    size_t size = 2;
+    for (size_t i = 0; i < text.size; i++) {
+        size_t escaped = json_escape((unsigned char)text.data[i], escape);
+        size += escaped ? escaped : 1;
+    }
+    ki_status status = ki_buffer_reserve(buffer, size);
+    if (status)
+        return status;
+    char *out = buffer->data + buffer->size;
+    *out++ = '"';
+    for (size_t i = 0; i < text.size; i++) {
+        size_t escaped = json_escape((unsigned char)text.data[i], escape);
+        if (escaped) {
+            memcpy(out, escape, escaped);
+            out += escaped;
+        } else {
+            *out++ = text.data[i];
+        }
+    }
+    *out++ = '"';
+    *out = '\0';
+    buffer->size += size;
+    return KI_OK;
+}
+
+static bool is_unreserved(unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text) {
+    size_t size = 0;
+    for (size_t i = 0; i < text.size; i++)
+        size += is_unreserved((unsigned char)text.data[i]) ? 1 : 3;
+    ki_status status = ki_buffer_reserve(buffer, size);
+    if (status)
+        return status;
+    char *out = buffer->data + buffer->size;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (is_unreserved(c)) {
+            *out++ = (char)c;
+        } else {
+            *out++ = '%';
+            *out++ = hex_upper[c >> 4];
+            *out++ = hex_upper[c & 15];
+        }
+    }
+    *out = '\0';
+    buffer->size += size;
+    return KI_OK;
+}
+
+void ki_buffer_consume(ki_buffer *buffer, size_t size) {
+    if (size > buffer->size)
+        size = buffer->size;
+    if (size == 0)
+        return;
+    buffer->size -= size;
+    memmove(buffer->data, buffer->data + size, buffer->size + 1);
+}
+
+char *ki_buffer_take(ki_buffer *buffer, size_t *ret_size) {
+    if (buffer->failed || ki_buffer_reserve(buffer, 0)) {
+        ki_buffer_free(buffer);
+        return NULL;
+    }
+    char *data = buffer->data;
+    if (ret_size)
+        *ret_size = buffer->size;
+    ki_buffer_init(buffer, buffer->allocator, buffer->limit);
+    return data;
+}

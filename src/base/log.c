@@ -1,0 +1,24 @@
+/* log.c: one line, formatted on the stack, handed to the program. */
+#include "src/base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool ki_log_enabled(const ki_log *log, ki_log_level level) {
+    if (!log || !log->write)
+        return false;
+    ki_log_level max_level = log->max_level ? log->max_level : KI_LOG_INFO;
+    return level <= max_level;
+}
+
+void ki_log_write(const ki_log *log, ki_log_level level, const char *component, const char *format, ...) {
+    if (!ki_log_enabled(log, level))
+        return;
+    char line[KI_LOG_LINE_MAX];
+    va_list args;
+    va_start(args, format);
+    int written = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (written >= 0)
+        log->write(level, component, line, log->user);
+}

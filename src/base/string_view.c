@@ -1,0 +1,93 @@
+/* string_view.c: splitting and reading borrowed text, and the hash of all tables. */
+#include "src/base/string_view.h"
+
+bool ki_str_starts_with(ki_str text, ki_str prefix) {
+    return text.size >= prefix.size && (prefix.size == 0 || memcmp(text.data, prefix.data, prefix.size) == 0);
+}
+
+ki_str ki_str_split(ki_str text, char separator, ki_str *rest) {
+    const char *at = text.size ? memchr(text.data, separator, text.size) : NULL;
+    if (!at) {
+        *rest = (ki_str){ NULL, 0 };
+        return text;
+    }
+    size_t before = (size_t)(at - text.data);
+    *rest = (ki_str){ at + 1, text.size - before - 1 };
+    return (ki_str){ text.data, before };
+}
+
+bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value) {
+    if (text.size == 0)
+        return false;
+    uint64_t value = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned digit = (unsigned)((unsigned char)text.data[i] - '0');
+        if (digit > 9)
+            return false;
+        if (value > (UINT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    if (value > max)
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+/* The hash multiplies two 64-bit halves of the input to 128 bits and folds them, as wyhash does: every input bit reaches
+ * every output bit. Bytes are read little-endian on every machine, so that shards and tests agree between machines. */
+
+static inline uint64_t read_le(const unsigned char *data, size_t size) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value |= (uint64_t)data[i] << (8 * i);
+    return value;
+}
+
+static inline uint64_t read64(const unsigned char *data) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t value;
+    memcpy(&value, data, sizeof value);
+    return value;
+#else
+    return read_le(data, 8);
+#endif
+}
+
+static inline uint64_t fold(uint64_t a, uint64_t b) {
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t a_high = a >> 32, a_low = (uint32_t)a, b_high = b >> 32, b_low = (uint32_t)b;
+    uint64_t low = a_low * b_low, middle = a_high * b_low, middle2 = a_low * b_high, high = a_high * b_high;
+    uint64_t carry = (low >> 32) + (uint32_t)middle + (uint32_t)middle2;
+    high += (middle >> 32) + (middle2 >> 32) + (carry >> 32);
+    return ((carry << 32) | (uint32_t)low) ^ high;
+#endif
+}
+
+#define MIX_A UINT64_C(0xa0761d6478bd642f)
+#define MIX_B UINT64_C(0xe7037ed1a0b428db)
+#define MIX_C UINT64_C(0x8ebc6af09c88c6e3)
+
+uint64_t ki_hash(const void *data, size_t size, uint64_t seed) {
+    const unsigned char *p = data;
+    size_t left = size;
+    seed ^= fold(seed ^ MIX_A, MIX_B);
+    while (left > 16) {
+        seed = fold(read64(p) ^ MIX_B, read64(p + 8) ^ seed);
+        p += 16;
+        left -= 16;
+    }
+    uint64_t a, b;
+    if (left >= 8) {
+        a = read64(p);
+        b = read_le(p + 8, left - 8);
+    } else {
+        a = read_le(p, left);
+        b = 0;
+    }
+    return fold(MIX_C ^ size, fold(a ^ MIX_B, b ^ seed));
+}
