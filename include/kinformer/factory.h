@@ -1,0 +1,76 @@
+/* factory.h: the informers of a program: one per resource and selection, shared by all who ask; started and stopped together. */
+#ifndef KINFORMER_FACTORY_H
+#define KINFORMER_FACTORY_H
+
+#include <kinformer/config.h>
+#include <kinformer/engine.h>
+#include <kinformer/informer.h>
+
+KI_BEGIN_DECLS
+
+typedef struct ki_factory ki_factory;
+struct ki_transport;
+
+typedef struct ki_factory_options {
+    size_t size;       /* sizeof(ki_factory_options); set by the macro */
+    ki_engine *engine; /* the host's, which drives it and outlives the factory; NULL: the factory has one of its own */
+    const ki_allocator *allocator; /* of its own engine; copied; NULL: malloc */
+    const ki_log *log;             /* of its own engine; copied; NULL: silent */
+    const char *namespace_name;    /* of all informers that name none; NULL: all namespaces */
+    int64_t resync_ms;             /* of all informers that name none; 0: none */
+    struct ki_transport *transport; /* in place of a network, for tests; outlives the factory; NULL: libcurl */
+} ki_factory_options;
+
+#define KI_FACTORY_OPTIONS(...) ((ki_factory_options){.size = sizeof(ki_factory_options), __VA_ARGS__})
+
+/* A factory for the cluster of `config` (copied; may be NULL with a transport). `options` may be NULL.
+ * Ownership: the caller's, freed with ki_factory_free. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM, KI_ERR_INVALID. Blocks: no. */
+KI_API KI_MUST_CHECK ki_status ki_factory_new(const ki_config *config, const ki_factory_options *options,
+                                              ki_factory **ret_factory, ki_error *err);
+
+/* The same for the cluster that the program is in, else that of the kubeconfig. Errors: also those of ki_config_new_default. */
+KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory **ret_factory,
+                                                      ki_error *err);
+
+/* The informer of a resource. Asked again with the same resource, namespace and selectors, it gives the same one; the first
+ * caller's other options win. `options` may be NULL.
+ * Ownership: borrowed from the factory. `resource` is copied, its strings too. Threads: any. Blocks: no.
+ * Errors: KI_ERR_STATE after stop, KI_ERR_PARSE (a view's path), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
+                                                   const ki_informer_options *options, ki_informer **ret_informer,
+                                                   ki_error *err);
+
+/* The engine, for a host that drives it. Ownership: borrowed. */
+KI_API ki_engine *ki_factory_engine(const ki_factory *factory);
+
+/* Starts every informer that is not started yet; repeatable. With an engine of its own the factory starts that too, on a thread of its own; with
+ * the host's it is the host that drives it (ki_engine_step, run or start).
+ * Threads: any. Blocks: no. Errors: KI_ERR_STATE after stop, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_factory_start(ki_factory *factory, ki_error *err);
+
+/* Starts the informers and runs the loop on this thread until ki_factory_stop, SIGINT or SIGTERM; then shuts down.
+ * Blocks: yes. Errors: KI_ERR_STATE, KI_ERR_DEADLOCK, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_factory_run(ki_factory *factory, ki_error *err);
+
+/* Waits until all started informers have synced, at most `timeout_ms` (< 0: for ever). Threads and errors as ki_informer_wait_for_sync; the
+ * message of a timeout names the resources that have not. */
+KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_error *err);
+/* Threads: any. Blocks: no. */
+KI_API bool ki_factory_has_synced(const ki_factory *factory);
+
+/* Asks everything to end; run returns, started threads end by themselves. Repeatable.
+ * Threads: any, handlers too. Blocks: no. */
+KI_API void ki_factory_stop(ki_factory *factory);
+
+/* Stops and waits: reflectors and controllers first, then the handlers' threads; nothing is called afterwards.
+ * What still waits for a handler is dropped. Threads: any but the library's own and handlers: KI_ERR_DEADLOCK. With a host's
+ * stepped engine: on the thread that steps. Blocks: until running handlers have returned. */
+KI_API KI_MUST_CHECK ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err);
+
+/* Shuts down if that has not happened, and frees factory and informers; each registration's on_removed is its last call. NULL is accepted.
+ * Threads: as ki_factory_shutdown, but it must not be called where that would answer KI_ERR_DEADLOCK. */
+KI_API void ki_factory_free(ki_factory *factory);
+
+KI_END_DECLS
+
+#endif

@@ -1,0 +1,160 @@
+/* informer.h: a local, always current copy of one resource's objects, and handlers that hear of each change.
+ *
+ * Made by a factory (factory.h), which owns it. Handlers, indexers, transform and error handler are usually set before the
+ * start; handlers and indexers may also come later. Reading the copy: lister.h. */
+#ifndef KINFORMER_INFORMER_H
+#define KINFORMER_INFORMER_H
+
+#include <kinformer/error.h>
+#include <kinformer/object.h>
+#include <kinformer/resource.h>
+#include <kinformer/view.h>
+
+KI_BEGIN_DECLS
+
+typedef struct ki_informer ki_informer;
+typedef struct ki_registration ki_registration;
+
+/* ---- what to watch ---- */
+
+typedef struct ki_informer_options {
+    size_t size;                /* sizeof(ki_informer_options); set by the macro */
+    const char *namespace_name; /* NULL: the factory's, else all */
+    const char *label_selector; /* NULL: none; the server selects */
+    const char *field_selector;
+    const ki_field *view;       /* NULL: none (view.h); must outlive the informer */
+    int64_t resync_ms;          /* 0: the factory's, else none; < 0: none; at least 1000 */
+    int64_t page_size;          /* objects per list page; 0: 500 where the server pages */
+    bool no_streaming_list;     /* list by pages even where the server can stream its list */
+    bool keep_managed_fields;   /* else metadata.managedFields is dropped */
+    size_t object_limit;        /* bytes of one object as JSON; 0: 32 MiB; a larger one is reported and left out */
+} ki_informer_options;
+
+#define KI_INFORMER_OPTIONS(...) ((ki_informer_options){.size = sizeof(ki_informer_options), __VA_ARGS__})
+
+/* ---- handlers ---- */
+
+/* One change. Objects are borrowed for the length of the call; ki_object_ref keeps them. */
+typedef struct ki_event {
+    const ki_object *obj;      /* the new state; on delete the last known one */
+    const ki_object *old;      /* on update: what this handler was told before; else NULL */
+    bool is_in_initial_list;   /* on add: it was there when the informer, or this handler, began */
+    bool is_resync;            /* on update: nothing changed, a periodic reminder */
+    bool final_state_unknown;  /* on delete: it went while nobody watched; obj may not be its very last state */
+    ki_informer *informer;
+} ki_event;
+
+/* Any of them may be NULL. The calls of one registration come one at a time, in order, under no lock of the library; they
+ * may call anything but functions that wait (those answer KI_ERR_DEADLOCK).
+ * Threads: with run and start each registration has its own thread, or the loop's if it asked for it; with step the one that steps. */
+typedef struct ki_handler {
+    void (*on_add)(const ki_event *event, void *user);
+    void (*on_update)(const ki_event *event, void *user);
+    void (*on_delete)(const ki_event *event, void *user);
+    void (*on_synced)(ki_informer *informer, void *user); /* once, after the last initial on_add has returned */
+    void (*on_removed)(void *user); /* the very last call: free `user` here. Also when the informer goes. */
+    /* With a filter an object exists for this handler only while it is true: an update that makes it true is an add, one that makes it
+     * false a delete. Must give the same answer for the same object. */
+    bool (*filter)(const ki_object *obj, void *user);
+} ki_handler;
+
+typedef enum ki_delivery {
+    KI_DELIVER_ALL = 0,   /* every change, however many wait (unbounded, as client-go) */
+    KI_DELIVER_LATEST = 1 /* at most one change waits per key: old = what the handler saw last, obj = the newest; deletes are kept */
+} ki_delivery;
+
+typedef struct ki_registration_options {
+    size_t size;          /* sizeof(ki_registration_options); set by the macro */
+    ki_delivery delivery;
+    bool on_loop;         /* call on the loop's thread: no thread of its own, and the duty not to block */
+    int64_t resync_ms;    /* 0: the informer's; < 0: none; at least 1000 */
+    const char *name;     /* for logs and metrics; copied; NULL: "handler" */
+} ki_registration_options;
+
+#define KI_REGISTRATION_OPTIONS(...) ((ki_registration_options){.size = sizeof(ki_registration_options), __VA_ARGS__})
+
+/* Adds a handler with default options. It first hears of every object that is there, as adds with is_in_initial_list, then of
+ * every change, with nothing lost or doubled in between.
+ * Ownership: `handler` is copied; `user` is the caller's until on_removed. Threads: any, at any time, handlers too. Blocks: no.
+ * Errors: KI_ERR_STATE after the informer stopped, KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no more threads). */
+KI_API KI_MUST_CHECK ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
+                                                       ki_error *err);
+
+/* The same with options and a handle. `options` and `ret_registration` may be NULL.
+ * Ownership: the registration is the informer's; valid until it is removed or the informer goes. */
+KI_API KI_MUST_CHECK ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
+                                                    const ki_registration_options *options,
+                                                    ki_registration **ret_registration, ki_error *err);
+
+/* No call begins any more once this has returned, but for on_removed, and one that is running now ends; on_removed comes after it.
+ * Threads: any, at any time, handlers too, its own too. Blocks: no. Errors: KI_ERR_NOT_FOUND where it is not this informer's. */
+KI_API KI_MUST_CHECK ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration *registration,
+                                                          ki_error *err);
+
+/* Has the handler returned from every initial add? Threads: any. Blocks: no. */
+KI_API bool ki_registration_has_synced(const ki_registration *registration);
+/* Changes that wait for the handler. Threads: any. Blocks: no. */
+KI_API size_t ki_registration_pending(const ki_registration *registration);
+
+/* ---- before the start ---- */
+
+/* Changes each object before it is queued and stored. Gives a reference: `obj` itself with one more, or another made by
+ * ki_object_with_json. Key and resource version stay those of `obj` whatever is done. A failure drops this one change; it is reported to the error handler.
+ * Threads: called on the loop; must not block. Errors: KI_ERR_STATE after the start. */
+typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *user);
+KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user,
+                                                         ki_error *err);
+
+/* Hears of every failed list and watch, and of each object that was set aside; `key` is "" where it is none or unknown.
+ * Threads: called on the loop; must not block. Errors: KI_ERR_STATE after the start. */
+typedef void (*ki_watch_error_handler)(ki_informer *informer, const ki_error *cause, const char *key, void *user);
+KI_API KI_MUST_CHECK ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_error_handler handler,
+                                                                   void *user, ki_error *err);
+
+/* ---- how it is ---- */
+
+typedef enum ki_state {
+    KI_STATE_NOT_STARTED = 0,
+    KI_STATE_CONNECTING = 1,  /* a request is out, nothing has come back */
+    KI_STATE_LISTING = 2,     /* objects of the initial or a new list are arriving */
+    KI_STATE_WATCHING = 3,    /* the copy is current */
+    KI_STATE_BACKING_OFF = 4, /* waits before it tries again; cause tells why */
+    KI_STATE_BLOCKED = 5,     /* as backing off, but a person has to act: credentials, permission, a resource that is not installed */
+    KI_STATE_STOPPED = 6
+} ki_state;
+
+typedef struct ki_health {
+    ki_state state;
+    int64_t since_ms;    /* how long it has been so */
+    int64_t retry_in_ms; /* when it will try again; -1: nothing planned */
+    ki_error cause;      /* of backing off and blocked; else code KI_OK */
+    size_t listed;       /* objects that have arrived of the list under way */
+    int64_t list_total;  /* how many it will be; -1: the server has not said */
+    size_t objects;      /* in the store */
+    uint64_t set_aside;  /* objects that could not be used, since the start */
+} ki_health;
+
+/* A snapshot. Threads: any. Blocks: no. */
+KI_API void ki_informer_health(const ki_informer *informer, ki_health *ret_health);
+/* "watching". Ownership: static. Threads: any. */
+KI_API const char *ki_state_name(ki_state state);
+
+/* Called at each change of state. Threads: on the loop; must not block. Errors: KI_ERR_STATE after the start. */
+typedef void (*ki_state_handler)(ki_informer *informer, const ki_health *health, void *user);
+KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler, void *user,
+                                                             ki_error *err);
+
+/* Is the whole first list in the store, and processed? Threads: any. Blocks: no. */
+KI_API bool ki_informer_has_synced(const ki_informer *informer);
+
+/* Waits until it has, at most `timeout_ms` (< 0: for ever).
+ * Threads: any but the library's own and handlers: KI_ERR_DEADLOCK. Blocks: yes, without polling.
+ * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED where the informer is stopped. */
+KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err);
+
+/* Ownership: borrowed from the informer. */
+KI_API const ki_resource *ki_informer_resource(const ki_informer *informer);
+
+KI_END_DECLS
+
+#endif
