@@ -2,3 +2,40 @@
 if(NOT TARGET kinformer)
     return()
 endif()
+include(CMakePackageConfigHelpers)
+
+string(REPLACE ";" " " ki_requires_text "${ki_requires}")
+string(REPLACE ";" " " kt_requires_text "${kt_requires}")
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kinformer)
+set(libraries kinformer kinformer-static)
+set(pc_files kinformer)
+install(DIRECTORY include/kinformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+if(TARGET kinformer-testing)
+    list(APPEND libraries kinformer-testing kinformer-testing-static)
+    list(APPEND pc_files kinformer-testing)
+    install(DIRECTORY include/kinformer-testing DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+endif()
+install(TARGETS ${libraries} EXPORT kinformer)
+install(EXPORT kinformer NAMESPACE kinformer:: FILE kinformerTargets.cmake DESTINATION ${package_dir})
+
+configure_package_config_file(cmake/kinformerConfig.cmake.in ${PROJECT_BINARY_DIR}/kinformerConfig.cmake
+    INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/kinformerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/kinformerConfig.cmake ${PROJECT_BINARY_DIR}/kinformerConfigVersion.cmake
+    DESTINATION ${package_dir})
+
+# The .pc files find their prefix from where they lie: an installation can be moved.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+    OUTPUT_VARIABLE includedir_from_pc)
+foreach(name ${pc_files})
+    configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+if(TARGET kinformer-program)
+    install(TARGETS kinformer-program)
+endif()
+ki_sources(man_pages man/*.1)
+if(man_pages)
+    install(FILES ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
