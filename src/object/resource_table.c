@@ -1,0 +1,406 @@
+/* resource_table.c: the built-in resources, as a Kubernetes 1.36 API server's discovery lists them. */
+#include "src/object/resource_table.h"
+
+#include <string.h>
+
+const ki_resource ki_resource_pods = { "", "v1", "pods", "Pod", true };
+const ki_resource ki_resource_nodes = { "", "v1", "nodes", "Node", false };
+const ki_resource ki_resource_namespaces = { "", "v1", "namespaces", "Namespace", false };
+const ki_resource ki_resource_services = { "", "v1", "services", "Service", true };
+const ki_resource ki_resource_endpoints = { "", "v1", "endpoints", "Endpoints", true };
+const ki_resource ki_resource_endpointslices = { "discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true };
+const ki_resource ki_resource_configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+const ki_resource ki_resource_secrets = { "", "v1", "secrets", "Secret", true };
+const ki_resource ki_resource_serviceaccounts = { "", "v1", "serviceaccounts", "ServiceAccount", true };
+const ki_resource ki_resource_persistentvolumes = { "", "v1", "persistentvolumes", "PersistentVolume", false };
+const ki_resource ki_resource_persistentvolumeclaims = { "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
+                                                         true };
+const ki_resource ki_resource_events = { "", "v1", "events", "Event", true };
+const ki_resource ki_resource_deployments = { "apps", "v1", "deployments", "Deployment", true };
+const ki_resource ki_resource_replicasets = { "apps", "v1", "replicasets", "ReplicaSet", true };
+const ki_resource ki_resource_statefulsets = { "apps", "v1", "statefulsets", "StatefulSet", true };
+const ki_resource ki_resource_daemonsets = { "apps", "v1", "daemonsets", "DaemonSet", true };
+const ki_resource ki_resource_jobs = { "batch", "v1", "jobs", "Job", true };
+const ki_resource ki_resource_cronjobs = { "batch", "v1", "cronjobs", "CronJob", true };
+const ki_resource ki_resource_ingresses = { "networking.k8s.io", "v1", "ingresses", "Ingress", true };
+const ki_resource ki_resource_networkpolicies = { "networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true };
+const ki_resource ki_resource_leases = { "coordination.k8s.io", "v1", "leases", "Lease", true };
+const ki_resource ki_resource_storageclasses = { "storage.k8s.io", "v1", "storageclasses", "StorageClass", false };
+const ki_resource ki_resource_customresourcedefinitions = { "apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                                            "CustomResourceDefinition", false };
+
+#define ALL KI_VERBS_ALL
+#define GPU (KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE)
+#define PROXY (KI_VERB_CREATE | KI_VERB_DELETE | KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE)
+
+#define RESOURCE(...) (&(const ki_resource){ __VA_ARGS__ })
+#define OWN(name, verbs) \
+    { name, NULL, NULL, NULL, verbs } /* answers with the resource's own kind */
+#define STATUS OWN("status", GPU)
+#define SCALE \
+    { "scale", "Scale", "autoscaling", "v1", GPU }
+#define NONE \
+    { NULL, NULL, NULL, NULL, 0 }
+
+static const ki_resource_info table[] = {
+    /* v1 */
+    { RESOURCE("", "v1", "bindings", "Binding", true), "binding", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
+    { RESOURCE("", "v1", "componentstatuses", "ComponentStatus", false),
+      "componentstatus",
+      { "cs" },
+      NULL,
+      KI_VERB_GET | KI_VERB_LIST,
+      { NONE } },
+    { &ki_resource_configmaps, "configmap", { "cm" }, NULL, ALL, { NONE } },
+    { &ki_resource_endpoints, "endpoints", { "ep" }, NULL, ALL, { NONE } },
+    { &ki_resource_events, "event", { "ev" }, NULL, ALL, { NONE } },
+    { RESOURCE("", "v1", "limitranges", "LimitRange", true), "limitrange", { "limits" }, NULL, ALL, { NONE } },
+    { &ki_resource_namespaces,
+      "namespace",
+      { "ns" },
+      NULL,
+      ALL & ~(unsigned)KI_VERB_DELETECOLLECTION,
+      { OWN("finalize", KI_VERB_UPDATE), STATUS } },
+    { &ki_resource_nodes, "node", { "no" }, NULL, ALL, { { "proxy", "NodeProxyOptions", NULL, NULL, PROXY }, STATUS } },
+    { &ki_resource_persistentvolumeclaims, "persistentvolumeclaim", { "pvc" }, NULL, ALL, { STATUS } },
+    { &ki_resource_persistentvolumes, "persistentvolume", { "pv" }, NULL, ALL, { STATUS } },
+    { &ki_resource_pods,
+      "pod",
+      { "po" },
+      "all",
+      ALL,
+      { { "attach", "PodAttachOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET },
+        { "binding", "Binding", NULL, NULL, KI_VERB_CREATE },
+        OWN("ephemeralcontainers", GPU),
+        { "eviction", "Eviction", "policy", "v1", KI_VERB_CREATE },
+        { "exec", "PodExecOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET },
+        OWN("log", KI_VERB_GET),
+        { "portforward", "PodPortForwardOptions", NULL, NULL, KI_VERB_CREATE | KI_VERB_GET },
+        { "proxy", "PodProxyOptions", NULL, NULL, PROXY },
+        OWN("resize", GPU),
+        STATUS } },
+    { RESOURCE("", "v1", "podtemplates", "PodTemplate", true), "podtemplate", { NULL }, NULL, ALL, { NONE } },
+    { RESOURCE("", "v1", "replicationcontrollers", "ReplicationController", true),
+      "replicationcontroller",
+      { "rc" },
+      "all",
+      ALL,
+      { SCALE, STATUS } },
+    { RESOURCE("", "v1", "resourcequotas", "ResourceQuota", true),
+      "resourcequota",
+      { "quota" },
+      NULL,
+      ALL,
+      { STATUS } },
+    { &ki_resource_secrets, "secret", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_serviceaccounts,
+      "serviceaccount",
+      { "sa" },
+      NULL,
+      ALL,
+      { { "token", "TokenRequest", "authentication.k8s.io", "v1", KI_VERB_CREATE } } },
+    { &ki_resource_services,
+      "service",
+      { "svc" },
+      "all",
+      ALL,
+      { { "proxy", "ServiceProxyOptions", NULL, NULL, PROXY }, STATUS } },
+
+    /* apiregistration.k8s.io/v1 */
+    { RESOURCE("apiregistration.k8s.io", "v1", "apiservices", "APIService", false),
+      "apiservice",
+      { NULL },
+      "api-extensions",
+      ALL,
+      { STATUS } },
+
+    /* apps/v1 */
+    { RESOURCE("apps", "v1", "controllerrevisions", "ControllerRevision", true),
+      "controllerrevision",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+    { &ki_resource_daemonsets, "daemonset", { "ds" }, "all", ALL, { STATUS } },
+    { &ki_resource_deployments, "deployment", { "deploy" }, "all", ALL, { SCALE, STATUS } },
+    { &ki_resource_replicasets, "replicaset", { "rs" }, "all", ALL, { SCALE, STATUS } },
+    { &ki_resource_statefulsets, "statefulset", { "sts" }, "all", ALL, { SCALE, STATUS } },
+
+    /* events.k8s.io/v1 */
+    { RESOURCE("events.k8s.io", "v1", "events", "Event", true), "event", { "ev" }, NULL, ALL, { NONE } },
+
+    /* authentication.k8s.io/v1 */
+    { RESOURCE("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", false),
+      "selfsubjectreview",
+      { NULL },
+      NULL,
+      KI_VERB_CREATE,
+      { NONE } },
+    { RESOURCE("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", false),
+      "tokenreview",
+      { NULL },
+      NULL,
+      KI_VERB_CREATE,
+      { NONE } },
+
+    /* authorization.k8s.io/v1 */
+    { RESOURCE("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", true),
+      "localsubjectaccessreview",
+      { NULL },
+      NULL,
+      KI_VERB_CREATE,
+      { NONE } },
+    { RESOURCE("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", false),
+      "selfsubjectaccessreview",
+      { NULL },
+      NULL,
+      KI_VERB_CREATE,
+      { NONE } },
+    { RESOURCE("authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", false),
+      "selfsubjectrulesreview",
+      { NULL },
+      NULL,
+      KI_VERB_CREATE,
+      { NONE } },
+    { RESOURCE("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false),
+      "subjectaccessreview",
+      { NULL },
+      NULL,
+      KI_VERB_CREATE,
+      { NONE } },
+
+    /* autoscaling/v2 */
+    { RESOURCE("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true),
+      "horizontalpodautoscaler",
+      { "hpa" },
+      "all",
+      ALL,
+      { STATUS } },
+
+    /* autoscaling/v1 */
+    { RESOURCE("autoscaling", "v1", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true),
+      "horizontalpodautoscaler",
+      { "hpa" },
+      "all",
+      ALL,
+      { STATUS } },
+
+    /* batch/v1 */
+    { &ki_resource_cronjobs, "cronjob", { "cj" }, "all", ALL, { STATUS } },
+    { &ki_resource_jobs, "job", { NULL }, "all", ALL, { STATUS } },
+
+    /* certificates.k8s.io/v1 */
+    { RESOURCE("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", false),
+      "certificatesigningrequest",
+      { "csr" },
+      NULL,
+      ALL,
+      { OWN("approval", GPU), STATUS } },
+
+    /* networking.k8s.io/v1 */
+    { RESOURCE("networking.k8s.io", "v1", "ingressclasses", "IngressClass", false),
+      "ingressclass",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+    { &ki_resource_ingresses, "ingress", { "ing" }, NULL, ALL, { STATUS } },
+    { RESOURCE("networking.k8s.io", "v1", "ipaddresses", "IPAddress", false),
+      "ipaddress",
+      { "ip" },
+      NULL,
+      ALL,
+      { NONE } },
+    { &ki_resource_networkpolicies, "networkpolicy", { "netpol" }, NULL, ALL, { NONE } },
+    { RESOURCE("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false),
+      "servicecidr",
+      { NULL },
+      NULL,
+      ALL,
+      { STATUS } },
+
+    /* policy/v1 */
+    { RESOURCE("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true),
+      "poddisruptionbudget",
+      { "pdb" },
+      NULL,
+      ALL,
+      { STATUS } },
+
+    /* rbac.authorization.k8s.io/v1 */
+    { RESOURCE("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false),
+      "clusterrolebinding",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+    { RESOURCE("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false),
+      "clusterrole",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+    { RESOURCE("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true),
+      "rolebinding",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+    { RESOURCE("rbac.authorization.k8s.io", "v1", "roles", "Role", true), "role", { NULL }, NULL, ALL, { NONE } },
+
+    /* storage.k8s.io/v1 */
+    { RESOURCE("storage.k8s.io", "v1", "csidrivers", "CSIDriver", false), "csidriver", { NULL }, NULL, ALL, { NONE } },
+    { RESOURCE("storage.k8s.io", "v1", "csinodes", "CSINode", false), "csinode", { NULL }, NULL, ALL, { NONE } },
+    { RESOURCE("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity", true),
+      "csistoragecapacity",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+    { &ki_resource_storageclasses, "storageclass", { "sc" }, NULL, ALL, { NONE } },
+    { RESOURCE("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false),
+      "volumeattachment",
+      { NULL },
+      NULL,
+      ALL,
+      { STATUS } },
+    { RESOURCE("storage.k8s.io", "v1", "volumeattributesclasses", "VolumeAttributesClass", false),
+      "volumeattributesclass",
+      { "vac" },
+      NULL,
+      ALL,
+      { NONE } },
+
+    /* admissionregistration.k8s.io/v1 */
+    { RESOURCE("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicies", "MutatingAdmissionPolicy", false),
+      "mutatingadmissionpolicy",
+      { NULL },
+      "api-extensions",
+      ALL,
+      { NONE } },
+    { RESOURCE("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicybindings",
+               "MutatingAdmissionPolicyBinding", false),
+      "mutatingadmissionpolicybinding",
+      { NULL },
+      "api-extensions",
+      ALL,
+      { NONE } },
+    { RESOURCE("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
+               false),
+      "mutatingwebhookconfiguration",
+      { NULL },
+      "api-extensions",
+      ALL,
+      { NONE } },
+    { RESOURCE("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", false),
+      "validatingadmissionpolicy",
+      { NULL },
+      "api-extensions",
+      ALL,
+      { STATUS } },
+    { RESOURCE("admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings",
+               "ValidatingAdmissionPolicyBinding", false),
+      "validatingadmissionpolicybinding",
+      { NULL },
+      "api-extensions",
+      ALL,
+      { NONE } },
+    { RESOURCE("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+               "ValidatingWebhookConfiguration", false),
+      "validatingwebhookconfiguration",
+      { NULL },
+      "api-extensions",
+      ALL,
+      { NONE } },
+
+    /* apiextensions.k8s.io/v1 */
+    { &ki_resource_customresourcedefinitions,
+      "customresourcedefinition",
+      { "crd", "crds" },
+      "api-extensions",
+      ALL,
+      { STATUS } },
+
+    /* scheduling.k8s.io/v1 */
+    { RESOURCE("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", false),
+      "priorityclass",
+      { "pc" },
+      NULL,
+      ALL,
+      { NONE } },
+
+    /* coordination.k8s.io/v1 */
+    { &ki_resource_leases, "lease", { NULL }, NULL, ALL, { NONE } },
+
+    /* node.k8s.io/v1 */
+    { RESOURCE("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false),
+      "runtimeclass",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+
+    /* discovery.k8s.io/v1 */
+    { &ki_resource_endpointslices, "endpointslice", { NULL }, NULL, ALL, { NONE } },
+
+    /* resource.k8s.io/v1 */
+    { RESOURCE("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false),
+      "deviceclass",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+    { RESOURCE("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true),
+      "resourceclaim",
+      { NULL },
+      NULL,
+      ALL,
+      { STATUS } },
+    { RESOURCE("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate", true),
+      "resourceclaimtemplate",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+    { RESOURCE("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false),
+      "resourceslice",
+      { NULL },
+      NULL,
+      ALL,
+      { NONE } },
+
+    /* flowcontrol.apiserver.k8s.io/v1 */
+    { RESOURCE("flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema", false),
+      "flowschema",
+      { NULL },
+      NULL,
+      ALL,
+      { STATUS } },
+    { RESOURCE("flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations", "PriorityLevelConfiguration",
+               false),
+      "prioritylevelconfiguration",
+      { NULL },
+      NULL,
+      ALL,
+      { STATUS } },
+};
+
+const ki_resource_info *ki_resource_info_at(unsigned index) {
+    return index < sizeof table / sizeof *table ? &table[index] : NULL;
+}
+
+const ki_resource_info *ki_resource_info_find(const char *group, const char *version, const char *plural) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const ki_resource *resource = table[i].resource;
+        if (strcmp(resource->plural, plural) == 0 && strcmp(resource->group, group) == 0 &&
+            strcmp(resource->version, version) == 0)
+            return &table[i];
+    }
+    return NULL;
+}
+
+const char *ki_verb_name(unsigned index) {
+    static const char *const names[KI_VERB_COUNT] = { "create", "delete", "deletecollection", "get",
+                                                      "list",   "patch",  "update",           "watch" };
+    return index < KI_VERB_COUNT ? names[index] : NULL;
+}
