@@ -10,7 +10,10 @@
 #include "src/base/buffer.h"
 #include "testing/cluster.h"
 
-enum { KT_BODY_MAX = 3 * 1024 * 1024, KT_TARGET_MAX = 16 * 1024 }; /* bytes of a request's body and of its path with query */
+enum {
+    KT_BODY_MAX = 3 * 1024 * 1024,
+    KT_TARGET_MAX = 16 * 1024
+}; /* bytes of a request's body and of its path with query */
 
 typedef struct kt_request {
     const char *method; /* "GET", … */
@@ -29,7 +32,7 @@ typedef struct kt_watch kt_watch;
 typedef struct kt_response {
     int status;
     const char *content_type; /* static */
-    int retry_after_s;        /* -1: no such header */
+    int retry_after_s;        /* seconds; -1: no such header */
     char allow[64];           /* Allow header of a 405, or "" */
     ki_buffer body;           /* whole where `watch` is NULL */
     kt_watch *watch;          /* else the body comes from it */
@@ -43,7 +46,7 @@ void kt_response_free(kt_response *response);
 typedef enum kt_watch_state {
     KT_WATCH_WAITS, /* nothing more now */
     KT_WATCH_MORE,  /* stopped at `max`; call again */
-    KT_WATCH_ENDED  /* timeoutSeconds passed, an ERROR event was sent, or the cluster closed it: end the response cleanly */
+    KT_WATCH_ENDED /* timeoutSeconds passed, an ERROR event was sent, or the cluster closed it: end the response cleanly */
 } kt_watch_state;
 
 /* Appends whole frames to `out` until about `max` bytes (at least one frame where there is one). */
