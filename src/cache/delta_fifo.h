@@ -1,0 +1,23 @@
+/* delta_fifo.h: client-go's DeltaFIFO: a list of deltas per key, keys in the order of their first arrival. See queue.h. */
+#ifndef KI_CACHE_DELTA_FIFO_H
+#define KI_CACHE_DELTA_FIFO_H
+
+#include <kinformer/allocator.h>
+#include <kinformer/informer.h>
+
+#include "src/cache/queue.h"
+
+typedef struct ki_delta_fifo_options {
+    const ki_allocator *allocator;
+    ki_known_objects known;  /* get NULL: nothing is known downstream (the queue then looks at itself only) */
+    ki_transform transform;  /* or NULL */
+    void *transform_user;
+    /* A transform failed: this change is dropped. May be NULL. */
+    void (*on_transform_error)(const ki_error *err, const char *key, void *user);
+    void *on_transform_error_user;
+    uint64_t seed; /* of the key hashes */
+} ki_delta_fifo_options;
+
+ki_status ki_delta_fifo_new(const ki_delta_fifo_options *options, ki_queue **ret_queue, ki_error *err);
+
+#endif

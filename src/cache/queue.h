@@ -1,0 +1,73 @@
+/* queue.h: what stands between reflector and controller: delta_fifo.h; later in_order_fifo.h. All on the loop, no locks. */
+#ifndef KI_CACHE_QUEUE_H
+#define KI_CACHE_QUEUE_H
+
+#include <kinformer/error.h>
+#include <kinformer/object.h>
+
+#include <stdbool.h>
+
+typedef struct ki_queue ki_queue;
+
+typedef enum ki_delta_type {
+    KI_DELTA_ADDED,
+    KI_DELTA_UPDATED,
+    KI_DELTA_DELETED,
+    KI_DELTA_REPLACED, /* from a list: added or updated, the store tells */
+    KI_DELTA_SYNC      /* from a resync: nothing new */
+} ki_delta_type;
+
+/* One change of one key. A tombstone is a Deleted whose object is the last one known and perhaps not the last state
+ * (client-go's DeletedFinalStateUnknown); its object is NULL where none was ever known. */
+typedef struct ki_delta {
+    ki_delta_type type;
+    bool tombstone;
+    bool is_in_initial_list; /* part of the initial population */
+    ki_object *obj;          /* a reference of the delta's; NULL only for a tombstone */
+} ki_delta;
+
+/* What a pop hands over: one key with all that happened to it, oldest first. Borrowed during the call. */
+typedef struct ki_deltas {
+    const char *key;
+    const ki_delta *items;
+    size_t count;
+    bool is_in_initial_list;
+} ki_deltas;
+
+/* KI_OK: done. Anything else: the item was not processed; `*ret_requeue` true puts it back unless something newer is queued. */
+typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
+
+/* Objects known downstream (the store), for Replace, Delete and Resync. */
+typedef struct ki_known_objects {
+    ki_object *(*get)(const char *key, void *user); /* a reference, or NULL */
+    /* Calls `each` for every object until it fails; gives that failure back. */
+    ki_status (*each)(ki_status (*each)(ki_object *obj, void *context), void *context, void *user);
+    void *user;
+} ki_known_objects;
+
+/* All but pop and close fail with KI_ERR_NO_MEMORY, leaving the queue as it was, or KI_ERR_CLOSED. */
+typedef struct ki_queue_ops {
+    ki_status (*add)(ki_queue *queue, ki_object *obj, ki_error *err);
+    ki_status (*update)(ki_queue *queue, ki_object *obj, ki_error *err);
+    ki_status (*remove)(ki_queue *queue, ki_object *obj, ki_error *err);
+    ki_status (*replace)(ki_queue *queue, ki_object *const *objects, size_t count, const char *resource_version,
+                         ki_error *err);
+    ki_status (*resync)(ki_queue *queue, ki_error *err);
+    /* Hands one key to `process`. KI_ERR_NOT_FOUND: empty now; KI_ERR_CLOSED: empty and closed; else what process returned. Never blocks
+     * (ours: the controller is told by `ready` when there is something; client-go's Pop blocks). */
+    ki_status (*pop)(ki_queue *queue, ki_process process, void *user, ki_error *err);
+    /* Nothing more is taken; what is queued is still handed out. */
+    void (*close)(ki_queue *queue);
+    /* Is the initial population popped and processed? */
+    bool (*has_synced)(const ki_queue *queue);
+    size_t (*length)(const ki_queue *queue); /* keys queued */
+    void (*free)(ki_queue *queue);
+} ki_queue_ops;
+
+struct ki_queue {
+    const ki_queue_ops *ops;
+    void (*ready)(void *user); /* called when an empty queue has something, and on close; may be NULL */
+    void *ready_user;
+};
+
+#endif

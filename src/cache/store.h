@@ -1,0 +1,45 @@
+/* store.h: the objects of one informer and their indexes, as a chain of immutable moments.
+ *
+ * A store has one writer, the loop. Each change makes the next moment by copying the few nodes of a hash trie on its path (tree.h)
+ * and publishes it by swapping one pointer. Readers take a reference to the moment that is published and look at it for as long as
+ * they like; the lock on that pointer is held for the length of the swap, never for work. So a query sees one moment, a replace
+ * is seen whole or not at all, and a late handler's replay costs the loop nothing. */
+#ifndef KI_CACHE_STORE_H
+#define KI_CACHE_STORE_H
+
+#include <kinformer/allocator.h>
+#include <kinformer/lister.h>
+
+#include <stdbool.h>
+
+typedef struct ki_store ki_store;
+
+typedef struct ki_store_options {
+    const ki_allocator *allocator;
+    uint64_t seed;         /* of the key hashes */
+    bool namespaced;       /* then KI_NAMESPACE_INDEX is there from the start */
+    /* An index function failed for an object, which is left out of that index. May be NULL. */
+    void (*on_index_error)(const ki_error *err, const char *key, void *user);
+    void *on_index_error_user;
+} ki_store_options;
+
+ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err);
+void ki_store_free(ki_store *store); /* snapshots live on */
+
+/* Writing: one thread at a time (the informer's lock). Each is all or nothing: on KI_ERR_NO_MEMORY the store is as it was.
+ * `ret_old` (may be NULL) gets a reference to what was there, or NULL. `resource_version` NULL keeps the store's. */
+ki_status ki_store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old, ki_error *err); /* add and update */
+ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_object **ret_old, ki_error *err);
+ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
+                           ki_error *err);
+ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
+/* Also after data is in: back-fills. All or none. KI_ERR_EXISTS where a name is taken. */
+ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err);
+
+/* Reading: any thread. */
+ki_snapshot *ki_store_snapshot(const ki_store *store);
+ki_object *ki_store_get(const ki_store *store, const char *key); /* a reference, or NULL */
+size_t ki_store_count(const ki_store *store);
+uint64_t ki_store_index_errors(const ki_store *store);
+
+#endif
