@@ -1,0 +1,96 @@
+/* host-loop.c: kinformer inside a program that has an event loop already. No thread is started: everything, the handlers too,
+ * happens inside ki_engine_step, which the host calls when its poll says so. Here the host also reads its standard input: a
+ * line with "namespace/name" is answered from the informer's copy; its end, SIGINT or SIGTERM end the program. C99. */
+#include <kinformer/kinformer.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop_asked;
+
+static void on_signal(int number) {
+    (void)number;
+    stop_asked = 1;
+}
+
+static void on_change(const ki_event *e, void *user) {
+    unsigned long *changes = user;
+    (void)e;
+    ++*changes;
+}
+
+static void on_synced(ki_informer *pods, void *user) {
+    ki_snapshot *now = ki_informer_snapshot(pods);
+    (void)user;
+    printf("synced: %zu pods at %s\n", ki_snapshot_count(now), ki_snapshot_resource_version(now));
+    ki_snapshot_free(now);
+}
+
+/* One line of the host's own work. */
+static void answer(ki_informer *pods, const char *key) {
+    ki_object *pod = ki_informer_get(pods, key);
+    ki_value phase = KI_VALUE_INIT;
+    if (!pod)
+        printf("%s: not there\n", key);
+    else if (ki_object_field(pod, "status.phase", &phase, NULL) == KI_OK && phase.type == KI_VALUE_STRING)
+        printf("%s: %s\n", key, phase.text);
+    else
+        printf("%s: no phase\n", key);
+    ki_value_clear(&phase);
+    ki_object_unref(pod);
+}
+
+/* False at the end of the input. */
+static bool read_input(ki_informer *pods) {
+    char text[1024];
+    ssize_t size = read(STDIN_FILENO, text, sizeof text - 1);
+    if (size <= 0) return size < 0 && errno == EINTR;
+    text[size] = '\0';
+    for (char *line = text; line && *line;) {
+        char *end = strchr(line, '\n');
+        if (end) *end++ = '\0';
+        answer(pods, line);
+        line = end;
+    }
+    return true;
+}
+
+int main(void) {
+    ki_error err = KI_ERROR_INIT;
+    ki_engine *engine = NULL;
+    ki_factory *factory = NULL;
+    ki_informer *pods = NULL;
+    unsigned long changes = 0;
+    ki_handler handler = {
+        .on_add = on_change, .on_update = on_change, .on_delete = on_change, .on_synced = on_synced};
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+
+    if (ki_engine_new(NULL, &engine, &err) ||
+        ki_factory_new_default(&KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
+        ki_factory_informer(factory, KI_PODS, NULL, &pods, &err) ||
+        ki_informer_add_handler(pods, &handler, &changes, &err) || ki_factory_start(factory, &err))
+        goto out;
+
+    while (!stop_asked) {
+        struct pollfd fds[2] = {{.fd = ki_engine_fd(engine), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
+        if (poll(fds, 2, ki_engine_timeout(engine)) < 0 && errno != EINTR) break;
+        if (ki_engine_step(engine, 0, &err)) break;
+        if ((fds[1].revents & (POLLIN | POLLHUP)) && !read_input(pods)) break;
+    }
+    printf("%lu changes\n", changes);
+out:
+    if (err.code) fprintf(stderr, "host-loop: %s\n", ki_error_message(&err));
+    ki_factory_free(factory);
+    ki_engine_free(engine);
+    return err.code ? 1 : 0;
+}
