@@ -61,6 +61,7 @@ bool ki_engine_work(ki_engine *engine, int units);
 typedef struct ki_io {
     ki_engine *engine; /* private, as all below */
     int fd;
+    uint32_t events;
     bool added;
     void (*ready)(struct ki_io *io, uint32_t events, void *user);
     void *user;

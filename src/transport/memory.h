@@ -5,14 +5,15 @@
 
 #include "src/transport/transport.h"
 
-/* The server's side of one exchange. */
+/* The server's side of one exchange. It is over in exactly one way: ki_memory_call_end, or `abandoned` (which also comes where
+ * the client cancels inside one of the callbacks that a function below calls). */
 typedef struct ki_memory_call ki_memory_call;
 
 typedef struct ki_memory_server {
     /* A request has arrived. The server keeps `call` and answers now or later, on the loop, by the functions below, until end or
      * abandoned. The request is valid during the call only. */
     void (*serve)(ki_memory_call *call, const ki_request *request, void *user);
-    /* The client has cancelled: `call` must not be used any more. */
+    /* The client has cancelled, or its timeout has passed: `call` must not be used any more. */
     void (*abandoned)(ki_memory_call *call, void *user);
     void *user;
 } ki_memory_server;

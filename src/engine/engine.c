@@ -1,0 +1,405 @@
+/* engine.c: making, driving and ending an engine; calls from other threads. The loop's three kinds of work are in task.c, timer.c
+ * and io.c; here they take turns, one unit each, so that none of them can starve another. */
+#include "src/engine/loop.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/memory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+uintptr_t ki_thread_self(void) {
+    static _Thread_local char place;
+    return (uintptr_t)&place;
+}
+
+static int64_t monotonic(void *user) {
+    (void)user;
+    return ki_monotonic_now();
+}
+
+/* --- new, free ---------------------------------------------------------------------------------------------------------- */
+
+static ki_status check_options(const ki_engine_options *options, ki_error *err) {
+    if (options->allocator && (!options->allocator->alloc || !options->allocator->realloc || !options->allocator->free))
+        return ki_error_set(err, KI_ERR_INVALID, "the allocator lacks a function");
+    if (options->clock && !options->clock->now)
+        return ki_error_set(err, KI_ERR_INVALID, "the clock has no function");
+    return KI_OK;
+}
+
+static ki_status open_descriptors(ki_engine *engine, ki_error *err) {
+    engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (engine->epoll_fd < 0)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make an epoll descriptor");
+    engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (engine->wake_fd < 0)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make an event descriptor");
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = engine };
+    if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, engine->wake_fd, &event))
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch the event descriptor");
+    return KI_OK;
+}
+
+static ki_status open_mutexes(ki_engine *engine, ki_error *err) {
+    ki_status status = ki_mutex_init(&engine->mutex, err);
+    if (status)
+        return status;
+    status = ki_mutex_init(&engine->task_mutex, err);
+    if (status)
+        goto no_task_mutex;
+    status = ki_cond_init(&engine->changed, err);
+    if (!status)
+        return KI_OK;
+    ki_mutex_destroy(&engine->task_mutex);
+no_task_mutex:
+    ki_mutex_destroy(&engine->mutex);
+    return status;
+}
+
+static void close_descriptors(ki_engine *engine) {
+    if (engine->wake_fd >= 0)
+        close(engine->wake_fd);
+    if (engine->epoll_fd >= 0)
+        close(engine->epoll_fd);
+}
+
+ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine, ki_error *err) {
+    ki_engine_options given = { .size = 0 };
+    if (options) {
+        if (options->size == 0)
+            return ki_error_set(err, KI_ERR_INVALID, "ki_engine_options without a size: use KI_ENGINE_OPTIONS()");
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    }
+    ki_status status = check_options(&given, err);
+    if (status)
+        return status;
+
+    ki_allocator allocator = given.allocator ? *given.allocator : ki_allocator_default;
+    ki_engine *engine = ki_alloc_zero(&allocator, sizeof *engine);
+    if (!engine)
+        return ki_error_no_memory(err, "making an engine");
+    engine->allocator = allocator;
+    if (given.log)
+        engine->log = *given.log;
+    engine->clock = given.clock ? *given.clock : (ki_clock){ .now = monotonic };
+    engine->epoll_fd = engine->wake_fd = -1;
+    status = open_descriptors(engine, err);
+    if (!status)
+        status = open_mutexes(engine, err);
+    if (status) {
+        close_descriptors(engine);
+        ki_free(&allocator, engine);
+        return status;
+    }
+    ki_heap_init(&engine->timers, &engine->allocator, ki_timer_less);
+    ki_engine_seed(engine, given.seed);
+    *ret_engine = engine;
+    return KI_OK;
+}
+
+void ki_engine_free(ki_engine *engine) {
+    if (!engine)
+        return;
+    ki_engine_stop(engine);
+    if (ki_engine_join(engine, NULL))
+        return; /* called on its own thread: freeing would pull the floor away from under the caller */
+    ki_heap_free(&engine->timers);
+    ki_cond_destroy(&engine->changed);
+    ki_mutex_destroy(&engine->task_mutex);
+    ki_mutex_destroy(&engine->mutex);
+    close_descriptors(engine);
+    ki_allocator allocator = engine->allocator;
+    ki_free(&allocator, engine);
+}
+
+/* --- what anyone may ask -------------------------------------------------------------------------------------------------- */
+
+const ki_allocator *ki_engine_allocator(const ki_engine *engine) {
+    return &engine->allocator;
+}
+
+const ki_log *ki_engine_log(const ki_engine *engine) {
+    return &engine->log;
+}
+
+int64_t ki_engine_clock(const ki_engine *engine) {
+    return engine->clock.now(engine->clock.user);
+}
+
+bool ki_engine_on_loop(const ki_engine *engine) {
+    return atomic_load(&engine->loop) == ki_thread_self();
+}
+
+bool ki_engine_is_threaded(const ki_engine *engine) {
+    int drive = atomic_load(&engine->drive);
+    return drive == KI_DRIVE_RUN || drive == KI_DRIVE_START;
+}
+
+bool ki_engine_is_idle(const ki_engine *engine) {
+    int drive = atomic_load(&engine->drive);
+    if (drive == KI_DRIVE_NONE || atomic_load(&engine->ended))
+        return true;
+    return drive == KI_DRIVE_STEP && atomic_load(&engine->stopping) && !atomic_load(&engine->in_step);
+}
+
+int64_t ki_engine_now(const ki_engine *engine) {
+    return ki_engine_on_loop(engine) && engine->dispatching ? engine->now : ki_engine_clock(engine);
+}
+
+bool ki_engine_work(ki_engine *engine, int units) {
+    engine->work_left -= units;
+    return engine->work_left > 0;
+}
+
+int ki_engine_fd(const ki_engine *engine) {
+    return engine->epoll_fd;
+}
+
+static void write_wake(ki_engine *engine) {
+    uint64_t one = 1;
+    int saved = errno; /* signal handlers come here */
+    while (write(engine->wake_fd, &one, sizeof one) < 0 && errno == EINTR) {}
+    errno = saved;
+}
+
+void ki_engine_wake(ki_engine *engine) {
+    if (ki_engine_on_loop(engine) && engine->dispatching)
+        return;
+    if (!atomic_exchange(&engine->woken, true))
+        write_wake(engine);
+}
+
+void ki_engine_stop(ki_engine *engine) {
+    atomic_store(&engine->stopping, true);
+    write_wake(engine);
+}
+
+int ki_engine_timeout(ki_engine *engine) {
+    if (atomic_load(&engine->stopping))
+        return atomic_load(&engine->ended) ? -1 : 0;
+    if (engine->ready_next < engine->ready_count || ki_engine_has_tasks(engine))
+        return 0;
+    const ki_heap_node *node = ki_heap_peek(&engine->timers);
+    if (!node)
+        return -1;
+    const ki_timer *first = (const ki_timer *)(const void *)node;
+    int64_t now = ki_engine_clock(engine);
+    if (first->deadline <= now)
+        return 0;
+    int64_t left = first->deadline - now;
+    int64_t milliseconds = left / KI_MILLISECONDS(1) + (left % KI_MILLISECONDS(1) != 0);
+    return milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
+}
+
+/* --- driving ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *const drive_names[] = { "", "ki_engine_step", "ki_engine_run", "ki_engine_start" };
+
+/* Decides how the engine is driven. The caller holds the mutex. */
+static ki_status claim(ki_engine *engine, ki_drive drive, ki_error *err) {
+    while (engine->in_inline_call)
+        ki_cond_wait(&engine->changed, &engine->mutex);
+    ki_drive before = (ki_drive)atomic_load(&engine->drive);
+    if (before != KI_DRIVE_NONE && (before != drive || drive != KI_DRIVE_STEP))
+        return ki_error_set(err, KI_ERR_STATE, "%s: the engine is driven by %s already", drive_names[drive],
+                            drive_names[before]);
+    atomic_store(&engine->drive, (int)drive);
+    return KI_OK;
+}
+
+/* The loop will do nothing more: those who wait for it go on by themselves. */
+static void finish(ki_engine *engine) {
+    ki_mutex_lock(&engine->mutex);
+    atomic_store(&engine->ended, true);
+    atomic_store(&engine->in_step, false);
+    atomic_store(&engine->loop, 0);
+    ki_cond_broadcast(&engine->changed);
+    ki_mutex_unlock(&engine->mutex);
+}
+
+static bool may_go_on(const ki_engine *engine) {
+    return engine->work_left > 0 && !atomic_load(&engine->stopping);
+}
+
+/* One unit of one kind. */
+static bool take_turn(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
+    if (!may_go_on(engine))
+        return false;
+    engine->now = ki_engine_clock(engine);
+    if (!kind(engine))
+        return false;
+    engine->work_left--;
+    return true;
+}
+
+static ki_status turn(ki_engine *engine, int max_work, int timeout_ms, ki_error *err) {
+    ki_status status = ki_engine_poll(engine, timeout_ms, err);
+    if (status)
+        return status;
+    engine->work_left = max_work;
+    engine->dispatching = true;
+    for (bool busy = true; busy && may_go_on(engine);) {
+        busy = take_turn(engine, ki_engine_run_task);
+        busy |= take_turn(engine, ki_engine_fire_timer);
+        busy |= take_turn(engine, ki_engine_dispatch_io);
+    }
+    engine->dispatching = false;
+    return KI_OK;
+}
+
+ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
+    if (ki_engine_on_loop(engine) && (engine->dispatching || engine->in_inline_call))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "ki_engine_step from inside a callback of the engine");
+    ki_mutex_lock(&engine->mutex);
+    ki_status status = claim(engine, KI_DRIVE_STEP, err);
+    if (!status && atomic_load(&engine->in_step))
+        status = ki_error_set(err, KI_ERR_STATE, "ki_engine_step on two threads at once");
+    if (status || atomic_load(&engine->ended)) {
+        ki_mutex_unlock(&engine->mutex);
+        return status;
+    }
+    atomic_store(&engine->in_step, true);
+    atomic_store(&engine->loop, ki_thread_self());
+    ki_mutex_unlock(&engine->mutex);
+
+    status = turn(engine, max_work > 0 ? max_work : KI_ENGINE_DEFAULT_WORK, 0, err);
+    if (!atomic_load(&engine->stopping)) {
+        atomic_store(&engine->in_step, false);
+        return status;
+    }
+    if (!status)
+        status = ki_engine_poll(engine, 0, err); /* reads the wake-up: a host must not find it readable for ever */
+    finish(engine);
+    return status;
+}
+
+static ki_status loop(ki_engine *engine, ki_error *err) {
+    ki_status status = KI_OK;
+    atomic_store(&engine->loop, ki_thread_self());
+    while (!status && !atomic_load(&engine->stopping))
+        status = turn(engine, KI_ENGINE_DEFAULT_WORK, ki_engine_timeout(engine), err);
+    finish(engine);
+    return status;
+}
+
+ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
+    if (flags & ~(unsigned)KI_RUN_UNTIL_SIGNAL)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_engine_run: unknown flags 0x%x", flags);
+    if (ki_engine_on_loop(engine))
+        return ki_error_set(err, KI_ERR_STATE, "ki_engine_run from inside a callback of the engine");
+    ki_mutex_lock(&engine->mutex);
+    ki_status status = claim(engine, KI_DRIVE_RUN, err);
+    ki_mutex_unlock(&engine->mutex);
+    if (status)
+        return status;
+    if (!(flags & KI_RUN_UNTIL_SIGNAL))
+        return loop(engine, err);
+
+    ki_signals signals;
+    status = ki_signals_begin(&signals, engine, err);
+    if (status) {
+        finish(engine);
+        return status;
+    }
+    status = loop(engine, err);
+    ki_signals_end(&signals);
+    return status;
+}
+
+static void thread_main(void *user) {
+    ki_engine *engine = user;
+    ki_error err = KI_ERROR_INIT;
+    if (loop(engine, &err))
+        ki_log_write(&engine->log, KI_LOG_ERROR, "engine", "the loop ended: %s", ki_error_message(&err));
+}
+
+ki_status ki_engine_start(ki_engine *engine, ki_error *err) {
+    if (ki_engine_on_loop(engine))
+        return ki_error_set(err, KI_ERR_STATE, "ki_engine_start from inside a callback of the engine");
+    ki_mutex_lock(&engine->mutex);
+    ki_status status = claim(engine, KI_DRIVE_START, err);
+    if (!status) {
+        status = ki_thread_start(&engine->thread, "kinformer", thread_main, engine, err);
+        if (status)
+            atomic_store(&engine->drive, KI_DRIVE_NONE);
+    }
+    ki_mutex_unlock(&engine->mutex);
+    return status;
+}
+
+ki_status ki_engine_join(ki_engine *engine, ki_error *err) {
+    if (atomic_load(&engine->drive) != KI_DRIVE_START)
+        return KI_OK;
+    if (ki_engine_on_loop(engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "ki_engine_join on the thread that it would wait for");
+    ki_mutex_lock(&engine->mutex);
+    while (!atomic_load(&engine->ended))
+        ki_cond_wait(&engine->changed, &engine->mutex);
+    ki_thread_join(&engine->thread); /* it is past its last use of the mutex */
+    ki_mutex_unlock(&engine->mutex);
+    return KI_OK;
+}
+
+/* --- calls from other threads ----------------------------------------------------------------------------------------------- */
+
+/* On its caller's stack until it is done. */
+typedef struct waiting_call {
+    ki_task task;
+    ki_engine *engine;
+    void (*call)(void *user);
+    void *user;
+    bool done; /* under the engine's mutex */
+} waiting_call;
+
+static void run_waiting_call(ki_task *task, void *user) {
+    (void)task;
+    waiting_call *waiting = user;
+    ki_engine *engine = waiting->engine;
+    waiting->call(waiting->user);
+    ki_mutex_lock(&engine->mutex);
+    waiting->done = true;
+    ki_cond_broadcast(&engine->changed);
+    ki_mutex_unlock(&engine->mutex);
+}
+
+/* The engine is idle: this thread does the loop's work. The caller holds the mutex, which is free during the call. */
+static void call_inline(ki_engine *engine, void (*call)(void *user), void *user) {
+    engine->in_inline_call = true;
+    atomic_store(&engine->loop, ki_thread_self());
+    ki_mutex_unlock(&engine->mutex);
+    engine->work_left = KI_ENGINE_DEFAULT_WORK;
+    call(user);
+    ki_mutex_lock(&engine->mutex);
+    atomic_store(&engine->loop, 0);
+    engine->in_inline_call = false;
+    ki_cond_broadcast(&engine->changed);
+}
+
+void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user) {
+    if (ki_engine_on_loop(engine)) {
+        call(user);
+        return;
+    }
+    waiting_call waiting = { .engine = engine, .call = call, .user = user };
+    ki_task_init(&waiting.task, engine, run_waiting_call, &waiting);
+    bool posted = false;
+    ki_mutex_lock(&engine->mutex);
+    while (!waiting.done) {
+        if (ki_engine_is_idle(engine) && !engine->in_inline_call) {
+            ki_task_cancel(&waiting.task);
+            call_inline(engine, call, user);
+            break;
+        }
+        if (!ki_engine_is_idle(engine) && !posted) {
+            ki_task_post(&waiting.task);
+            posted = true;
+        }
+        ki_cond_wait(&engine->changed, &engine->mutex);
+    }
+    ki_mutex_unlock(&engine->mutex);
+}

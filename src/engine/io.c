@@ -1,0 +1,82 @@
+/* io.c: descriptors in epoll. Loop only. What epoll reported is kept until it is dispatched, over several steps if need be, so
+ * that no descriptor is passed over for ever; removing a descriptor takes it out of that batch too. */
+#include "src/engine/loop.h"
+
+#include "src/base/error.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+ki_status ki_io_add(ki_io *io, ki_engine *engine, int fd, uint32_t events,
+                    void (*ready)(ki_io *io, uint32_t events, void *user), void *user, ki_error *err) {
+    *io = (ki_io){ .engine = engine, .fd = fd, .events = events, .ready = ready, .user = user };
+    struct epoll_event event = { .events = events, .data.ptr = io };
+    if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch descriptor %d", fd);
+    io->added = true;
+    return KI_OK;
+}
+
+ki_status ki_io_modify(ki_io *io, uint32_t events, ki_error *err) {
+    struct epoll_event event = { .events = events, .data.ptr = io };
+    if (epoll_ctl(io->engine->epoll_fd, EPOLL_CTL_MOD, io->fd, &event))
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch descriptor %d", io->fd);
+    io->events = events;
+    return KI_OK;
+}
+
+void ki_io_remove(ki_io *io) {
+    if (!io->added)
+        return;
+    ki_engine *engine = io->engine;
+    /* Fails only where the descriptor was closed before, which took it out of epoll. */
+    epoll_ctl(engine->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
+    for (int i = engine->ready_next; i < engine->ready_count; i++) {
+        if (engine->ready[i].data.ptr == io)
+            engine->ready[i].data.ptr = NULL;
+    }
+    io->added = false;
+}
+
+bool ki_engine_dispatch_io(ki_engine *engine) {
+    while (engine->ready_next < engine->ready_count) {
+        struct epoll_event event = engine->ready[engine->ready_next++];
+        ki_io *io = event.data.ptr;
+        if (!io)
+            continue;
+        uint32_t events = event.events & (io->events | EPOLLERR | EPOLLHUP);
+        if (!events)
+            continue; /* no longer wanted since a callback changed its mind */
+        io->ready(io, events, io->user);
+        return true;
+    }
+    return false;
+}
+
+/* The eventfd is no ki_io: its events are taken out of the batch here. */
+static void drain_wake(ki_engine *engine) {
+    uint64_t count;
+    while (read(engine->wake_fd, &count, sizeof count) < 0 && errno == EINTR) {}
+    /* Before the queue is looked at: who posts from now on writes again. */
+    atomic_store(&engine->woken, false);
+}
+
+ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err) {
+    if (engine->ready_next < engine->ready_count)
+        return KI_OK;
+    engine->ready_next = engine->ready_count = 0;
+    int count = epoll_wait(engine->epoll_fd, engine->ready, KI_ENGINE_BATCH, timeout_ms);
+    if (count < 0) {
+        if (errno == EINTR)
+            return KI_OK;
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "epoll_wait failed");
+    }
+    for (int i = 0; i < count; i++) {
+        if (engine->ready[i].data.ptr != engine)
+            continue;
+        engine->ready[i].data.ptr = NULL;
+        drain_wake(engine);
+    }
+    engine->ready_count = count;
+    return KI_OK;
+}

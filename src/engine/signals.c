@@ -1,0 +1,43 @@
+/* signals.c: SIGINT and SIGTERM as readable bytes while ki_engine_run wants them. Loop only. */
+#include "src/engine/loop.h"
+
+#include "src/base/error.h"
+
+#include <errno.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static void arrived(ki_io *io, uint32_t events, void *user) {
+    (void)events;
+    struct signalfd_siginfo info;
+    if (read(io->fd, &info, sizeof info) == (ssize_t)sizeof info)
+        ki_engine_stop(user);
+}
+
+ki_status ki_signals_begin(ki_signals *signals, ki_engine *engine, ki_error *err) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGTERM);
+    int failed = pthread_sigmask(SIG_BLOCK, &wanted, &signals->before);
+    if (failed)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot block signals");
+    ki_status status;
+    int fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0) {
+        status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make a signal descriptor");
+    } else {
+        status = ki_io_add(&signals->io, engine, fd, EPOLLIN, arrived, engine, err);
+        if (!status)
+            return KI_OK;
+        close(fd);
+    }
+    pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
+    return status;
+}
+
+void ki_signals_end(ki_signals *signals) {
+    ki_io_remove(&signals->io);
+    close(signals->io.fd);
+    pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
+}

@@ -1,0 +1,108 @@
+/* thread.c: pthread, with all signals blocked in the library's threads and deadlines on CLOCK_MONOTONIC. */
+#include "src/engine/thread.h"
+
+#include "src/base/error.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+enum {
+    NANOSECONDS_PER_SECOND = 1000000000
+};
+
+ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err) {
+    int failed = pthread_mutex_init(mutex, NULL);
+    return failed ? ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot make a mutex") : KI_OK;
+}
+
+void ki_mutex_destroy(ki_mutex *mutex) {
+    pthread_mutex_destroy(mutex);
+}
+
+void ki_mutex_lock(ki_mutex *mutex) {
+    pthread_mutex_lock(mutex);
+}
+
+void ki_mutex_unlock(ki_mutex *mutex) {
+    pthread_mutex_unlock(mutex);
+}
+
+ki_status ki_cond_init(ki_cond *cond, ki_error *err) {
+    pthread_condattr_t attributes;
+    int failed = pthread_condattr_init(&attributes);
+    if (failed)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot make a condition");
+    failed = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    if (!failed)
+        failed = pthread_cond_init(cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return failed ? ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot make a condition") : KI_OK;
+}
+
+void ki_cond_destroy(ki_cond *cond) {
+    pthread_cond_destroy(cond);
+}
+
+void ki_cond_wait(ki_cond *cond, ki_mutex *mutex) {
+    pthread_cond_wait(cond, mutex);
+}
+
+bool ki_cond_wait_until(ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns) {
+    if (deadline_ns == INT64_MAX) {
+        pthread_cond_wait(cond, mutex);
+        return true;
+    }
+    if (deadline_ns < 0)
+        deadline_ns = 0;
+    struct timespec until = { .tv_sec = (time_t)(deadline_ns / NANOSECONDS_PER_SECOND),
+                              .tv_nsec = (long)(deadline_ns % NANOSECONDS_PER_SECOND) };
+    return pthread_cond_timedwait(cond, mutex, &until) != ETIMEDOUT;
+}
+
+void ki_cond_signal(ki_cond *cond) {
+    pthread_cond_signal(cond);
+}
+
+void ki_cond_broadcast(ki_cond *cond) {
+    pthread_cond_broadcast(cond);
+}
+
+int64_t ki_monotonic_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
+static void *thread_main(void *argument) {
+    ki_thread *thread = argument;
+    thread->main(thread->user);
+    return NULL;
+}
+
+ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void *user), void *user, ki_error *err) {
+    thread->main = main;
+    thread->user = user;
+    /* A new thread inherits the mask, so no signal can come to it even in its first moment. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread->id, NULL, thread_main, thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot start thread %s", name);
+    thread->started = true;
+    pthread_setname_np(thread->id, name);
+    return KI_OK;
+}
+
+void ki_thread_join(ki_thread *thread) {
+    if (!thread->started)
+        return;
+    pthread_join(thread->id, NULL);
+    thread->started = false;
+}
+
+bool ki_thread_is_current(const ki_thread *thread) {
+    return thread->started && pthread_equal(thread->id, pthread_self());
+}

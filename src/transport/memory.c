@@ -1,0 +1,229 @@
+/* memory.c: the transport within the process. A request reaches the server in a task of its own, so that nothing comes back from
+ * inside send. Each call ends in exactly one way: ended by the server, abandoned by the client, or cut by a timeout. Loop only. */
+#include "src/transport/memory.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <string.h>
+
+typedef struct memory_transport {
+    ki_transport base; /* must be first */
+    ki_engine *engine;
+    ki_memory_server server;
+    struct ki_memory_call *first; /* under way */
+} memory_transport;
+
+/* What the server knows as a call and the client as an exchange. */
+struct ki_memory_call {
+    memory_transport *transport;
+    struct ki_memory_call *next, *previous;
+    ki_response_sink sink;
+    void *server_user;
+    ki_task arrival;
+    ki_timer idle, total;
+    int64_t idle_timeout_ns;
+    bool served;   /* the server has it */
+    bool over;     /* ended or cancelled: no callback any more */
+    int callbacks; /* of the sink that are running: whoever is in one still needs the memory */
+    /* copies of the request's parts, for the arrival */
+    ki_request request;
+    char *texts; /* one block: method, target, accept, content type, body */
+};
+
+static ki_memory_call *call_of(ki_exchange *exchange) {
+    return (ki_memory_call *)(void *)exchange;
+}
+
+static void release(ki_memory_call *call) {
+    if (!call->over || call->callbacks > 0)
+        return;
+    const ki_allocator *allocator = ki_engine_allocator(call->transport->engine);
+    ki_free(allocator, call->texts);
+    ki_free(allocator, call);
+}
+
+/* Nothing comes any more; the memory goes once no callback needs it. */
+static void finish(ki_memory_call *call) {
+    call->over = true;
+    ki_task_cancel(&call->arrival);
+    ki_timer_close(&call->idle);
+    ki_timer_close(&call->total);
+    if (call->previous)
+        call->previous->next = call->next;
+    else
+        call->transport->first = call->next;
+    if (call->next)
+        call->next->previous = call->previous;
+}
+
+static void abandon(ki_memory_call *call) {
+    memory_transport *transport = call->transport;
+    if (call->served && transport->server.abandoned)
+        transport->server.abandoned(call, transport->server.user);
+}
+
+static void touch(ki_memory_call *call) {
+    if (call->idle_timeout_ns > 0)
+        ki_timer_set(&call->idle, ki_engine_now(call->transport->engine) + call->idle_timeout_ns);
+}
+
+static void end(ki_memory_call *call, const ki_error *err) {
+    finish(call);
+    call->callbacks++;
+    call->sink.on_end(err, call->sink.user);
+    call->callbacks--;
+    release(call);
+}
+
+static void timed_out(ki_timer *timer, void *user) {
+    ki_memory_call *call = user;
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_TIMEOUT, "%s", timer == &call->idle ? "the server went silent" : "no answer in time");
+    abandon(call);
+    end(call, &err);
+}
+
+static void arrived(ki_task *task, void *user) {
+    (void)task;
+    ki_memory_call *call = user;
+    memory_transport *transport = call->transport;
+    call->served = true;
+    call->callbacks++; /* the server may end it at once, while the request is still being read */
+    transport->server.serve(call, &call->request, transport->server.user);
+    call->callbacks--;
+    release(call);
+}
+
+/* --- the client's side ------------------------------------------------------------------------------------------------------ */
+
+static size_t room_for(const char *text) {
+    return text ? strlen(text) + 1 : 0;
+}
+
+static const char *keep(char **at, const char *text) {
+    if (!text)
+        return NULL;
+    char *copy = *at;
+    size_t size = strlen(text) + 1;
+    memcpy(copy, text, size);
+    *at += size;
+    return copy;
+}
+
+static ki_status keep_request(ki_memory_call *call, const ki_request *request) {
+    size_t size = room_for(request->method) + room_for(request->target) + room_for(request->accept) +
+                  room_for(request->content_type) + request->body.size;
+    call->texts = ki_alloc(ki_engine_allocator(call->transport->engine), size);
+    if (!call->texts)
+        return KI_ERR_NO_MEMORY;
+    char *at = call->texts;
+    call->request = *request;
+    call->request.method = keep(&at, request->method);
+    call->request.target = keep(&at, request->target);
+    call->request.accept = keep(&at, request->accept);
+    call->request.content_type = keep(&at, request->content_type);
+    call->request.body.data = at;
+    if (request->body.size)
+        memcpy(at, request->body.data, request->body.size);
+    return KI_OK;
+}
+
+static ki_status memory_send(ki_transport *base, const ki_request *request, const ki_response_sink *sink,
+                             ki_exchange **ret_exchange, ki_error *err) {
+    memory_transport *transport = (memory_transport *)(void *)base;
+    const ki_allocator *allocator = ki_engine_allocator(transport->engine);
+    ki_memory_call *call = ki_alloc_zero(allocator, sizeof *call);
+    if (!call)
+        return ki_error_no_memory(err, "sending a request");
+    call->transport = transport;
+    call->sink = *sink;
+    call->idle_timeout_ns = request->idle_timeout_ns;
+    ki_task_init(&call->arrival, transport->engine, arrived, call);
+    if (keep_request(call, request) || ki_timer_init(&call->idle, transport->engine, timed_out, call) ||
+        ki_timer_init(&call->total, transport->engine, timed_out, call)) {
+        ki_timer_close(&call->idle);
+        ki_free(allocator, call->texts);
+        ki_free(allocator, call);
+        return ki_error_no_memory(err, "sending a request");
+    }
+    call->next = transport->first;
+    if (call->next)
+        call->next->previous = call;
+    transport->first = call;
+    touch(call);
+    if (request->total_timeout_ns > 0)
+        ki_timer_set(&call->total, ki_engine_now(transport->engine) + request->total_timeout_ns);
+    ki_task_post(&call->arrival);
+    *ret_exchange = (ki_exchange *)(void *)call;
+    return KI_OK;
+}
+
+static void memory_cancel(ki_exchange *exchange) {
+    ki_memory_call *call = call_of(exchange);
+    if (call->over)
+        return; /* from inside its own on_end */
+    finish(call);
+    call->callbacks++;
+    abandon(call);
+    call->callbacks--;
+    release(call);
+}
+
+static void memory_free(ki_transport *base) {
+    memory_transport *transport = (memory_transport *)(void *)base;
+    while (transport->first)
+        memory_cancel((ki_exchange *)(void *)transport->first);
+    ki_free(ki_engine_allocator(transport->engine), transport);
+}
+
+static const ki_transport_ops memory_ops = { memory_send, memory_cancel, memory_free };
+
+ki_status ki_memory_transport_new(ki_engine *engine, const ki_memory_server *server, ki_transport **ret_transport,
+                                  ki_error *err) {
+    memory_transport *transport = ki_alloc_zero(ki_engine_allocator(engine), sizeof *transport);
+    if (!transport)
+        return ki_error_no_memory(err, "making a transport");
+    transport->base.ops = &memory_ops;
+    transport->engine = engine;
+    transport->server = *server;
+    *ret_transport = &transport->base;
+    return KI_OK;
+}
+
+/* --- the server's side ------------------------------------------------------------------------------------------------------ */
+
+/* After a callback: is the call still there? */
+static bool is_alive(ki_memory_call *call) {
+    bool alive = !call->over;
+    release(call);
+    return alive;
+}
+
+bool ki_memory_call_head(ki_memory_call *call, const ki_response_head *head) {
+    touch(call);
+    call->callbacks++;
+    call->sink.on_head(head, call->sink.user);
+    call->callbacks--;
+    return is_alive(call);
+}
+
+bool ki_memory_call_data(ki_memory_call *call, const char *data, size_t size) {
+    touch(call);
+    call->callbacks++;
+    call->sink.on_data(data, size, call->sink.user);
+    call->callbacks--;
+    return is_alive(call);
+}
+
+void ki_memory_call_end(ki_memory_call *call, const ki_error *err) {
+    end(call, err);
+}
+
+void ki_memory_call_set_user(ki_memory_call *call, void *user) {
+    call->server_user = user;
+}
+
+void *ki_memory_call_user(const ki_memory_call *call) {
+    return call->server_user;
+}
