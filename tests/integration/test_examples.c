@@ -1,0 +1,127 @@
+/* test_examples.c: the examples, run as a user would: against an API server, by a kubeconfig. */
+#include "tests/support/process.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PODS = 40 };
+
+static ki_process server, example;
+static char kubeconfig[64], environment_entry[96];
+
+static int set_up(void **state) {
+    (void)state;
+    snprintf(kubeconfig, sizeof kubeconfig, "/tmp/ki-examples-%d.kubeconfig", (int)getpid());
+    snprintf(environment_entry, sizeof environment_entry, "KUBECONFIG=%s", kubeconfig);
+    const char *const argv[] = {KI_TEST_PROGRAM,      "serve",    "--pods", "40", "--nodes", "4", "--seed", "7",
+                                "--write-kubeconfig", kubeconfig, NULL};
+    if (!ki_process_start(&server, argv, NULL, false)) return -1;
+    return ki_process_expect(&server, "serving http://") ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    ki_process_free(&example);
+    ki_process_signal(&server, SIGTERM);
+    (void)ki_process_wait(&server);
+    ki_process_free(&server);
+    unlink(kubeconfig);
+    return 0;
+}
+
+static void start_example(const char *name) {
+    const char *const argv[] = {name, NULL};
+    const char *const environment[] = {environment_entry, NULL};
+    assert_true(ki_process_start(&example, argv, environment, false));
+}
+
+static int count_threads(pid_t pid) {
+    char path[64];
+    int count = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    assert_non_null(tasks);
+    for (const struct dirent *entry; (entry = readdir(tasks));) count += entry->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+static void the_shortest_program_prints_every_pod_and_ends_with_a_signal(void **state) {
+    (void)state;
+    start_example(KI_TEST_EXAMPLES_DIR "/example-watch-pods");
+    for (int i = 0; i < PODS; i++) {
+        const char *line = ki_process_expect(&example, "+ ");
+        assert_non_null(line);
+        assert_non_null(strstr(line, " on "));
+    }
+    ki_process_signal(&example, SIGTERM);
+    assert_int_equal(ki_process_wait(&example), 0);
+}
+
+static void a_host_with_its_own_loop_is_served_without_a_thread(void **state) {
+    (void)state;
+    start_example(KI_TEST_EXAMPLES_DIR "/example-host-loop");
+    const char *line = ki_process_expect(&example, "synced: ");
+    assert_non_null(line);
+    assert_int_equal(atoi(line + strlen("synced: ")), PODS);
+    assert_int_equal(count_threads(example.pid), 1);
+    assert_true(write(example.in, "nowhere/nothing\n", 16) == 16);
+    assert_non_null(ki_process_expect(&example, "nowhere/nothing: not there"));
+    ki_process_close_in(&example);
+    line = ki_process_expect(&example, " changes");
+    assert_non_null(line);
+    assert_int_equal(atoi(line), PODS);
+    assert_int_equal(ki_process_wait(&example), 0);
+}
+
+static void a_cxx_program_counts_by_an_index_of_its_own(void **state) {
+    int pods = 0, nodes = 0;
+    (void)state;
+    start_example(KI_TEST_EXAMPLES_DIR "/example-count-by-node-cc");
+    for (const char *line; (line = ki_process_line(&example));) {
+        const char *count = strstr(line, ": ");
+        assert_non_null(count);
+        pods += atoi(count + 2);
+        nodes++;
+    }
+    assert_int_equal(ki_process_wait(&example), 0);
+    assert_true(pods > 0 && pods <= PODS);
+    assert_true(nodes > 0 && nodes <= 4);
+}
+
+static void an_example_without_a_cluster_says_so_and_fails(void **state) {
+    (void)state;
+    const char *const argv[] = {KI_TEST_EXAMPLES_DIR "/example-watch-pods", NULL};
+    const char *const environment[] = {"KUBECONFIG=/nonexistent/kubeconfig", "HOME=/nonexistent", NULL};
+    assert_true(ki_process_start(&example, argv, environment, true));
+    const char *line = ki_process_err_line(&example);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "watch-pods: "));
+    assert_int_equal(ki_process_wait(&example), 1);
+}
+
+static int clean_example(void **state) {
+    (void)state;
+    ki_process_free(&example);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(the_shortest_program_prints_every_pod_and_ends_with_a_signal, clean_example),
+        cmocka_unit_test_teardown(a_host_with_its_own_loop_is_served_without_a_thread, clean_example),
+        cmocka_unit_test_teardown(a_cxx_program_counts_by_an_index_of_its_own, clean_example),
+        cmocka_unit_test_teardown(an_example_without_a_cluster_says_so_and_fails, clean_example),
+    };
+    memset(&example, 0, sizeof example);
+    example.in = example.out = example.err = -1;
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
