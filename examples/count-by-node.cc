@@ -32,19 +32,24 @@ struct snapshot_free {
 
 ki_status count_by_node(ki_error *err) {
     ki_factory *made = nullptr;
-    if (ki_status status = ki_factory_new_default(nullptr, &made, err)) return status;
+    if (ki_status status = ki_factory_new_default(nullptr, &made, err))
+        return status;
     std::unique_ptr<ki_factory, factory_free> factory(made);
 
     ki_informer_options options = {};
     options.size = sizeof options;
     options.view = pod_fields;
     ki_informer *pods = nullptr;
-    if (ki_status status = ki_factory_informer(factory.get(), KI_PODS, &options, &pods, err)) return status;
+    if (ki_status status = ki_factory_informer(factory.get(), KI_PODS, &options, &pods, err))
+        return status;
 
-    const ki_indexer by_node = {"node", index_by_node, nullptr};
-    if (ki_status status = ki_informer_add_indexers(pods, &by_node, 1, err)) return status;
-    if (ki_status status = ki_factory_start(factory.get(), err)) return status;
-    if (ki_status status = ki_factory_wait_for_sync(factory.get(), 30000, err)) return status;
+    const ki_indexer by_node = { "node", index_by_node, nullptr };
+    if (ki_status status = ki_informer_add_indexers(pods, &by_node, 1, err))
+        return status;
+    if (ki_status status = ki_factory_start(factory.get(), err))
+        return status;
+    if (ki_status status = ki_factory_wait_for_sync(factory.get(), 30000, err))
+        return status;
 
     std::unique_ptr<ki_snapshot, snapshot_free> now(ki_informer_snapshot(pods));
     ki_cursor cursor = KI_CURSOR_INIT;
@@ -57,7 +62,8 @@ ki_status count_by_node(ki_error *err) {
 
 int main() {
     ki_error err = KI_ERROR_INIT;
-    if (count_by_node(&err) == KI_OK) return 0;
+    if (count_by_node(&err) == KI_OK)
+        return 0;
     std::fprintf(stderr, "count-by-node: %s\n", ki_error_message(&err));
     return 1;
 }

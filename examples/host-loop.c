@@ -48,11 +48,13 @@ static void answer(ki_informer *pods, const char *key) {
 static bool read_input(ki_informer *pods) {
     char text[1024];
     ssize_t size = read(STDIN_FILENO, text, sizeof text - 1);
-    if (size <= 0) return size < 0 && errno == EINTR;
+    if (size <= 0)
+        return size < 0 && errno == EINTR;
     text[size] = '\0';
     for (char *line = text; line && *line;) {
         char *end = strchr(line, '\n');
-        if (end) *end++ = '\0';
+        if (end)
+            *end++ = '\0';
         answer(pods, line);
         line = end;
     }
@@ -66,7 +68,8 @@ int main(void) {
     ki_informer *pods = NULL;
     unsigned long changes = 0;
     ki_handler handler = {
-        .on_add = on_change, .on_update = on_change, .on_delete = on_change, .on_synced = on_synced};
+        .on_add = on_change, .on_update = on_change, .on_delete = on_change, .on_synced = on_synced
+    };
     struct sigaction action;
 
     memset(&action, 0, sizeof action);
@@ -82,14 +85,19 @@ int main(void) {
         goto out;
 
     while (!stop_asked) {
-        struct pollfd fds[2] = {{.fd = ki_engine_fd(engine), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
-        if (poll(fds, 2, ki_engine_timeout(engine)) < 0 && errno != EINTR) break;
-        if (ki_engine_step(engine, 0, &err)) break;
-        if ((fds[1].revents & (POLLIN | POLLHUP)) && !read_input(pods)) break;
+        struct pollfd fds[2] = { { .fd = ki_engine_fd(engine), .events = POLLIN },
+                                 { .fd = STDIN_FILENO, .events = POLLIN } };
+        if (poll(fds, 2, ki_engine_timeout(engine)) < 0 && errno != EINTR)
+            break;
+        if (ki_engine_step(engine, 0, &err))
+            break;
+        if ((fds[1].revents & (POLLIN | POLLHUP)) && !read_input(pods))
+            break;
     }
     printf("%lu changes\n", changes);
 out:
-    if (err.code) fprintf(stderr, "host-loop: %s\n", ki_error_message(&err));
+    if (err.code)
+        fprintf(stderr, "host-loop: %s\n", ki_error_message(&err));
     ki_factory_free(factory);
     ki_engine_free(engine);
     return err.code ? 1 : 0;

@@ -38,7 +38,7 @@ int main(void) {
     ki_error err = KI_ERROR_INIT;
     ki_factory *factory = NULL;
     ki_informer *pods = NULL;
-    ki_handler handler = {.on_add = on_add, .on_update = on_update, .on_delete = on_delete};
+    ki_handler handler = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (ki_factory_new_default(NULL, &factory, &err) || /* in-cluster, else kubeconfig */

@@ -13,20 +13,20 @@ typedef struct ki_config ki_config;
 
 /* Strings are copied; NULL means not given. Files are read when the config is made. */
 typedef struct ki_config_options {
-    size_t size;                   /* sizeof(ki_config_options); set by the macro */
-    const ki_allocator *allocator; /* copied; NULL: malloc */
-    const char *kubeconfig;        /* path; NULL: KUBECONFIG, else ~/.kube/config */
-    const char *context;           /* NULL: the file's current-context */
-    const char *server;            /* URL; overrides the file's; enough on its own where no kubeconfig exists */
-    const char *token;             /* bearer token; overrides the file's user */
+    size_t size;                       /* sizeof(ki_config_options); set by the macro */
+    const ki_allocator *allocator;     /* copied; NULL: malloc */
+    const char *kubeconfig;            /* path; NULL: KUBECONFIG, else ~/.kube/config */
+    const char *context;               /* NULL: the file's current-context */
+    const char *server;                /* URL; overrides the file's; enough on its own where no kubeconfig exists */
+    const char *token;                 /* bearer token; overrides the file's user */
     const char *certificate_authority; /* path of a PEM file */
     const char *client_certificate;    /* paths of PEM files */
     const char *client_key;
     bool insecure_skip_tls_verify;
-    const char *user_agent;        /* NULL: the program's name */
+    const char *user_agent; /* NULL: the program's name */
 } ki_config_options;
 
-#define KI_CONFIG_OPTIONS(...) ((ki_config_options){.size = sizeof(ki_config_options), __VA_ARGS__})
+#define KI_CONFIG_OPTIONS(...) ((ki_config_options){ .size = sizeof(ki_config_options), __VA_ARGS__ })
 
 /* From the options and the kubeconfig they name. Errors: KI_ERR_CONFIG (the message names file, field and remedy),
  * KI_ERR_NOT_FOUND (an explicit file or context that does not exist), KI_ERR_PARSE, KI_ERR_NO_MEMORY, KI_ERR_LIMIT.

@@ -33,7 +33,7 @@ typedef struct ki_engine_options {
     uint64_t seed;                 /* of backoff jitter; 0: from the system */
 } ki_engine_options;
 
-#define KI_ENGINE_OPTIONS(...) ((ki_engine_options){.size = sizeof(ki_engine_options), __VA_ARGS__})
+#define KI_ENGINE_OPTIONS(...) ((ki_engine_options){ .size = sizeof(ki_engine_options), __VA_ARGS__ })
 
 /* Ownership: the caller's, freed with ki_engine_free. `options` may be NULL. Blocks: no.
  * Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no descriptors), KI_ERR_INVALID. */
@@ -51,7 +51,9 @@ KI_API int ki_engine_fd(const ki_engine *engine);
  * Threads: the one that steps. Blocks: no. */
 KI_API int ki_engine_timeout(ki_engine *engine);
 
-enum { KI_ENGINE_DEFAULT_WORK = 1000 }; /* what a max_work of 0 means */
+enum {
+    KI_ENGINE_DEFAULT_WORK = 1000
+}; /* what a max_work of 0 means */
 
 /* Does what is due: reads what has arrived, fires timers, applies changes, calls handlers; at most about `max_work` units (an
  * event applied, a handler called, a buffer read), then returns; ki_engine_timeout is 0 where something is left.
@@ -61,7 +63,8 @@ KI_API KI_MUST_CHECK ki_status ki_engine_step(ki_engine *engine, int max_work, k
 
 typedef enum ki_run_flags {
     KI_RUN_DEFAULT = 0,
-    KI_RUN_UNTIL_SIGNAL = 1 /* SIGINT and SIGTERM end the run as ki_engine_stop does; they are blocked in this thread and in
+    KI_RUN_UNTIL_SIGNAL =
+        1 /* SIGINT and SIGTERM end the run as ki_engine_stop does; they are blocked in this thread and in
                                those it starts meanwhile, and restored afterwards */
 } ki_run_flags;
 

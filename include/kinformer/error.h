@@ -14,27 +14,27 @@ KI_BEGIN_DECLS
 
 typedef enum ki_status {
     KI_OK = 0,
-    KI_ERR_NO_MEMORY = 1,   /* the allocator had nothing left */
-    KI_ERR_INVALID = 2,     /* an argument is not acceptable */
-    KI_ERR_STATE = 3,       /* not now: started twice, added after stop, … */
-    KI_ERR_DEADLOCK = 4,    /* a waiting call from a thread that it would wait for */
-    KI_ERR_LIMIT = 5,       /* a named limit was reached */
-    KI_ERR_PARSE = 6,       /* malformed JSON, YAML, path, selector, … */
-    KI_ERR_NOT_FOUND = 7,   /* no such key, index, file, context, … */
-    KI_ERR_EXISTS = 8,      /* the name is taken */
-    KI_ERR_SYSTEM = 9,      /* a system call failed; the message has its errno */
-    KI_ERR_CONNECT = 10,    /* no connection: name, route, refused */
-    KI_ERR_TLS = 11,        /* certificate or handshake */
-    KI_ERR_PROTOCOL = 12,   /* the peer broke HTTP or the Kubernetes API's rules */
-    KI_ERR_TIMEOUT = 13,    /* a deadline passed */
-    KI_ERR_CANCELLED = 14,  /* stopped by the program */
-    KI_ERR_HTTP = 15,       /* the server answered with an error; http_status and reason tell which */
-    KI_ERR_EXPIRED = 16,    /* HTTP 410 or a Status with reason Expired or Gone: the resource version is too old */
+    KI_ERR_NO_MEMORY = 1,     /* the allocator had nothing left */
+    KI_ERR_INVALID = 2,       /* an argument is not acceptable */
+    KI_ERR_STATE = 3,         /* not now: started twice, added after stop, … */
+    KI_ERR_DEADLOCK = 4,      /* a waiting call from a thread that it would wait for */
+    KI_ERR_LIMIT = 5,         /* a named limit was reached */
+    KI_ERR_PARSE = 6,         /* malformed JSON, YAML, path, selector, … */
+    KI_ERR_NOT_FOUND = 7,     /* no such key, index, file, context, … */
+    KI_ERR_EXISTS = 8,        /* the name is taken */
+    KI_ERR_SYSTEM = 9,        /* a system call failed; the message has its errno */
+    KI_ERR_CONNECT = 10,      /* no connection: name, route, refused */
+    KI_ERR_TLS = 11,          /* certificate or handshake */
+    KI_ERR_PROTOCOL = 12,     /* the peer broke HTTP or the Kubernetes API's rules */
+    KI_ERR_TIMEOUT = 13,      /* a deadline passed */
+    KI_ERR_CANCELLED = 14,    /* stopped by the program */
+    KI_ERR_HTTP = 15,         /* the server answered with an error; http_status and reason tell which */
+    KI_ERR_EXPIRED = 16,      /* HTTP 410 or a Status with reason Expired or Gone: the resource version is too old */
     KI_ERR_TOO_LARGE_RV = 17, /* the resource version is ahead of what this server has seen */
-    KI_ERR_CONFIG = 18,     /* the configuration contradicts itself or lacks something; the message names the field */
-    KI_ERR_CUT = 19,        /* the connection ended in the middle of an answer */
-    KI_ERR_UNSUPPORTED = 20, /* not offered by this library, build or server */
-    KI_ERR_CLOSED = 21      /* the queue, store or stream is closed */
+    KI_ERR_CONFIG = 18,       /* the configuration contradicts itself or lacks something; the message names the field */
+    KI_ERR_CUT = 19,          /* the connection ended in the middle of an answer */
+    KI_ERR_UNSUPPORTED = 20,  /* not offered by this library, build or server */
+    KI_ERR_CLOSED = 21        /* the queue, store or stream is closed */
 } ki_status;
 
 /* Who has to act. */
@@ -47,20 +47,27 @@ typedef enum ki_category {
     KI_CATEGORY_FATAL = 5        /* nothing will help in this process: out of memory or descriptors */
 } ki_category;
 
-enum { KI_ERROR_REASON_MAX = 64, KI_ERROR_MESSAGE_MAX = 512 }; /* bytes with the closing zero; longer texts are cut */
+enum {
+    KI_ERROR_REASON_MAX = 64,
+    KI_ERROR_MESSAGE_MAX = 512
+}; /* bytes with the closing zero; longer texts are cut */
 
 /* Ownership: the caller's, usually on the stack; it holds no pointers and needs no freeing. */
 typedef struct ki_error {
     ki_status code;
     ki_category category;
-    int http_status;            /* 0 where no HTTP answer came */
-    int64_t retry_after_ms;     /* what the server asked for, or -1 */
+    int http_status;                    /* 0 where no HTTP answer came */
+    int64_t retry_after_ms;             /* what the server asked for, or -1 */
     char reason[KI_ERROR_REASON_MAX];   /* Kubernetes Status reason, such as "Forbidden", or "" */
     char message[KI_ERROR_MESSAGE_MAX]; /* one line for a person; never holds credentials */
 } ki_error;
 
 #define KI_ERROR_INIT \
-    { KI_OK, KI_CATEGORY_NONE, 0, -1, {0}, {0} }
+    { \
+        KI_OK, KI_CATEGORY_NONE, 0, -1, { 0 }, { \
+            0 \
+        } \
+    }
 
 /* The message, or the status' name where there is none. Ownership: borrowed from `err`. Threads: as `err`. */
 KI_API const char *ki_error_message(const ki_error *err);

@@ -14,14 +14,14 @@ struct ki_transport;
 typedef struct ki_factory_options {
     size_t size;       /* sizeof(ki_factory_options); set by the macro */
     ki_engine *engine; /* the host's, which drives it and outlives the factory; NULL: the factory has one of its own */
-    const ki_allocator *allocator; /* of its own engine; copied; NULL: malloc */
-    const ki_log *log;             /* of its own engine; copied; NULL: silent */
-    const char *namespace_name;    /* of all informers that name none; NULL: all namespaces */
-    int64_t resync_ms;             /* of all informers that name none; 0: none */
+    const ki_allocator *allocator;  /* of its own engine; copied; NULL: malloc */
+    const ki_log *log;              /* of its own engine; copied; NULL: silent */
+    const char *namespace_name;     /* of all informers that name none; NULL: all namespaces */
+    int64_t resync_ms;              /* of all informers that name none; 0: none */
     struct ki_transport *transport; /* in place of a network, for tests; outlives the factory; NULL: libcurl */
 } ki_factory_options;
 
-#define KI_FACTORY_OPTIONS(...) ((ki_factory_options){.size = sizeof(ki_factory_options), __VA_ARGS__})
+#define KI_FACTORY_OPTIONS(...) ((ki_factory_options){ .size = sizeof(ki_factory_options), __VA_ARGS__ })
 
 /* A factory for the cluster of `config` (copied; may be NULL with a transport). `options` may be NULL.
  * Ownership: the caller's, freed with ki_factory_free. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM, KI_ERR_INVALID. Blocks: no. */

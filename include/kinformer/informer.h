@@ -22,25 +22,25 @@ typedef struct ki_informer_options {
     const char *namespace_name; /* NULL: the factory's, else all */
     const char *label_selector; /* NULL: none; the server selects */
     const char *field_selector;
-    const ki_field *view;       /* NULL: none (view.h); must outlive the informer */
-    int64_t resync_ms;          /* 0: the factory's, else none; < 0: none; at least 1000 */
-    int64_t page_size;          /* objects per list page; 0: 500 where the server pages */
-    bool no_streaming_list;     /* list by pages even where the server can stream its list */
-    bool keep_managed_fields;   /* else metadata.managedFields is dropped */
-    size_t object_limit;        /* bytes of one object as JSON; 0: 32 MiB; a larger one is reported and left out */
+    const ki_field *view;     /* NULL: none (view.h); must outlive the informer */
+    int64_t resync_ms;        /* 0: the factory's, else none; < 0: none; at least 1000 */
+    int64_t page_size;        /* objects per list page; 0: 500 where the server pages */
+    bool no_streaming_list;   /* list by pages even where the server can stream its list */
+    bool keep_managed_fields; /* else metadata.managedFields is dropped */
+    size_t object_limit;      /* bytes of one object as JSON; 0: 32 MiB; a larger one is reported and left out */
 } ki_informer_options;
 
-#define KI_INFORMER_OPTIONS(...) ((ki_informer_options){.size = sizeof(ki_informer_options), __VA_ARGS__})
+#define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })
 
 /* ---- handlers ---- */
 
 /* One change. Objects are borrowed for the length of the call; ki_object_ref keeps them. */
 typedef struct ki_event {
-    const ki_object *obj;      /* the new state; on delete the last known one */
-    const ki_object *old;      /* on update: what this handler was told before; else NULL */
-    bool is_in_initial_list;   /* on add: it was there when the informer, or this handler, began */
-    bool is_resync;            /* on update: nothing changed, a periodic reminder */
-    bool final_state_unknown;  /* on delete: it went while nobody watched; obj may not be its very last state */
+    const ki_object *obj;     /* the new state; on delete the last known one */
+    const ki_object *old;     /* on update: what this handler was told before; else NULL */
+    bool is_in_initial_list;  /* on add: it was there when the informer, or this handler, began */
+    bool is_resync;           /* on update: nothing changed, a periodic reminder */
+    bool final_state_unknown; /* on delete: it went while nobody watched; obj may not be its very last state */
     ki_informer *informer;
 } ki_event;
 
@@ -59,19 +59,20 @@ typedef struct ki_handler {
 } ki_handler;
 
 typedef enum ki_delivery {
-    KI_DELIVER_ALL = 0,   /* every change, however many wait (unbounded, as client-go) */
-    KI_DELIVER_LATEST = 1 /* at most one change waits per key: old = what the handler saw last, obj = the newest; deletes are kept */
+    KI_DELIVER_ALL = 0, /* every change, however many wait (unbounded, as client-go) */
+    KI_DELIVER_LATEST =
+        1 /* at most one change waits per key: old = what the handler saw last, obj = the newest; deletes are kept */
 } ki_delivery;
 
 typedef struct ki_registration_options {
-    size_t size;          /* sizeof(ki_registration_options); set by the macro */
+    size_t size; /* sizeof(ki_registration_options); set by the macro */
     ki_delivery delivery;
-    bool on_loop;         /* call on the loop's thread: no thread of its own, and the duty not to block */
-    int64_t resync_ms;    /* 0: the informer's; < 0: none; at least 1000 */
-    const char *name;     /* for logs and metrics; copied; NULL: "handler" */
+    bool on_loop;      /* call on the loop's thread: no thread of its own, and the duty not to block */
+    int64_t resync_ms; /* 0: the informer's; < 0: none; at least 1000 */
+    const char *name;  /* for logs and metrics; copied; NULL: "handler" */
 } ki_registration_options;
 
-#define KI_REGISTRATION_OPTIONS(...) ((ki_registration_options){.size = sizeof(ki_registration_options), __VA_ARGS__})
+#define KI_REGISTRATION_OPTIONS(...) ((ki_registration_options){ .size = sizeof(ki_registration_options), __VA_ARGS__ })
 
 /* Adds a handler with default options. It first hears of every object that is there, as adds with is_in_initial_list, then of
  * every change, with nothing lost or doubled in between.
@@ -108,8 +109,9 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, 
 /* Hears of every failed list and watch, and of each object that was set aside; `key` is "" where it is none or unknown.
  * Threads: called on the loop; must not block. Errors: KI_ERR_STATE after the start. */
 typedef void (*ki_watch_error_handler)(ki_informer *informer, const ki_error *cause, const char *key, void *user);
-KI_API KI_MUST_CHECK ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_error_handler handler,
-                                                                   void *user, ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_informer_set_watch_error_handler(ki_informer *informer,
+                                                                   ki_watch_error_handler handler, void *user,
+                                                                   ki_error *err);
 
 /* ---- how it is ---- */
 
@@ -119,7 +121,8 @@ typedef enum ki_state {
     KI_STATE_LISTING = 2,     /* objects of the initial or a new list are arriving */
     KI_STATE_WATCHING = 3,    /* the copy is current */
     KI_STATE_BACKING_OFF = 4, /* waits before it tries again; cause tells why */
-    KI_STATE_BLOCKED = 5,     /* as backing off, but a person has to act: credentials, permission, a resource that is not installed */
+    KI_STATE_BLOCKED =
+        5, /* as backing off, but a person has to act: credentials, permission, a resource that is not installed */
     KI_STATE_STOPPED = 6
 } ki_state;
 
@@ -141,8 +144,8 @@ KI_API const char *ki_state_name(ki_state state);
 
 /* Called at each change of state. Threads: on the loop; must not block. Errors: KI_ERR_STATE after the start. */
 typedef void (*ki_state_handler)(ki_informer *informer, const ki_health *health, void *user);
-KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler, void *user,
-                                                             ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler,
+                                                             void *user, ki_error *err);
 
 /* Is the whole first list in the store, and processed? Threads: any. Blocks: no. */
 KI_API bool ki_informer_has_synced(const ki_informer *informer);

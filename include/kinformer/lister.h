@@ -36,7 +36,8 @@ typedef struct ki_cursor {
     unsigned char index[16];
     int depth;
 } ki_cursor;
-#define KI_CURSOR_INIT {{0}, {0}, 0}
+#define KI_CURSOR_INIT \
+    { { 0 }, { 0 }, 0 }
 
 KI_API const ki_object *ki_snapshot_next(const ki_snapshot *snapshot, ki_cursor *cursor);
 /* Objects under one value of an index. NULL at the end, and for an index that does not exist (ki_snapshot_has_index tells). */

@@ -53,9 +53,9 @@ typedef struct ki_value {
     ki_value_type type;
     bool boolean;
     int64_t integer;
-    double number;    /* also set for KI_VALUE_INT */
-    char *text;       /* the string, or compact JSON for arrays and objects, zero-terminated; else NULL */
-    size_t text_size; /* without the closing zero */
+    double number;     /* also set for KI_VALUE_INT */
+    char *text;        /* the string, or compact JSON for arrays and objects, zero-terminated; else NULL */
+    size_t text_size;  /* without the closing zero */
     const void *owner; /* private */
 } ki_value;
 
@@ -67,7 +67,8 @@ typedef struct ki_value {
  * Ownership: `*ret_value` is the caller's, to be freed with ki_value_clear before `obj`'s engine's allocator goes.
  * Threads: any. Blocks: no; it unpacks and parses the body.
  * Errors: KI_ERR_PARSE for the path, KI_ERR_NOT_FOUND where the object has no such field, KI_ERR_NO_MEMORY. */
-KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
+                                               ki_error *err);
 
 /* An annotation; as ki_object_field for metadata.annotations. */
 KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value,

@@ -12,10 +12,10 @@ KI_BEGIN_DECLS
  *     static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
  * Ownership: the strings must outlive what is made from it; built-ins are static. The layout is final. */
 typedef struct ki_resource {
-    const char *group;    /* "" for the core group */
-    const char *version;  /* "v1" */
-    const char *plural;   /* "pods": the name in paths */
-    const char *kind;     /* "Pod" */
+    const char *group;   /* "" for the core group */
+    const char *version; /* "v1" */
+    const char *plural;  /* "pods": the name in paths */
+    const char *kind;    /* "Pod" */
     bool namespaced;
 } ki_resource;
 

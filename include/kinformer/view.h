@@ -31,7 +31,10 @@ typedef enum ki_field_type {
     KI_FIELD_TYPE_DOUBLE = 7
 } ki_field_type;
 
-enum { KI_VIEW_MAX_FIELDS = 64, KI_VIEW_MAX_SIZE = 4096 }; /* fields of one view; bytes of its struct */
+enum {
+    KI_VIEW_MAX_FIELDS = 64,
+    KI_VIEW_MAX_SIZE = 4096
+}; /* fields of one view; bytes of its struct */
 
 /* One member bound to one path. Ownership: the path must outlive the informer; usually all is static. */
 typedef struct ki_field {
@@ -61,29 +64,26 @@ template <> struct field_type<unsigned long> {
 };
 template <> struct field_type<long long> { static constexpr ki_field_type value = KI_FIELD_TYPE_INT64; };
 template <> struct field_type<unsigned long long> { static constexpr ki_field_type value = KI_FIELD_TYPE_UINT64; };
-}
+} // namespace kinformer_detail
 }
 #define KI_FIELD(type, member, path) \
     { path, offsetof(type, member), sizeof(type), kinformer_detail::field_type<decltype(((type *)0)->member)>::value }
 #else
-#define KI_FIELD_IS_(type, member, other) \
-    __builtin_types_compatible_p(__typeof__(((type *)0)->member), other)
+#define KI_FIELD_IS_(type, member, other) __builtin_types_compatible_p(__typeof__(((type *)0)->member), other)
 /* A member of an unsupported type gives an array of size -1. */
-#define KI_FIELD_TYPE_(type, member)                                                                     \
-    (KI_FIELD_IS_(type, member, const char *)         ? KI_FIELD_TYPE_STRING                             \
-     : KI_FIELD_IS_(type, member, bool)               ? KI_FIELD_TYPE_BOOL                               \
-     : KI_FIELD_IS_(type, member, double)             ? KI_FIELD_TYPE_DOUBLE                             \
-     : KI_FIELD_IS_(type, member, int)                ? KI_FIELD_TYPE_INT32                              \
-     : KI_FIELD_IS_(type, member, unsigned)           ? KI_FIELD_TYPE_UINT32                             \
-     : KI_FIELD_IS_(type, member, long)               ? (sizeof(long) == 8 ? KI_FIELD_TYPE_INT64         \
-                                                                           : KI_FIELD_TYPE_INT32)        \
-     : KI_FIELD_IS_(type, member, unsigned long)      ? (sizeof(long) == 8 ? KI_FIELD_TYPE_UINT64        \
-                                                                           : KI_FIELD_TYPE_UINT32)       \
-     : KI_FIELD_IS_(type, member, long long)          ? KI_FIELD_TYPE_INT64                              \
-     : KI_FIELD_IS_(type, member, unsigned long long) ? KI_FIELD_TYPE_UINT64                             \
+#define KI_FIELD_TYPE_(type, member) \
+    (KI_FIELD_IS_(type, member, const char *)    ? KI_FIELD_TYPE_STRING \
+     : KI_FIELD_IS_(type, member, bool)          ? KI_FIELD_TYPE_BOOL \
+     : KI_FIELD_IS_(type, member, double)        ? KI_FIELD_TYPE_DOUBLE \
+     : KI_FIELD_IS_(type, member, int)           ? KI_FIELD_TYPE_INT32 \
+     : KI_FIELD_IS_(type, member, unsigned)      ? KI_FIELD_TYPE_UINT32 \
+     : KI_FIELD_IS_(type, member, long)          ? (sizeof(long) == 8 ? KI_FIELD_TYPE_INT64 : KI_FIELD_TYPE_INT32) \
+     : KI_FIELD_IS_(type, member, unsigned long) ? (sizeof(long) == 8 ? KI_FIELD_TYPE_UINT64 : KI_FIELD_TYPE_UINT32) \
+     : KI_FIELD_IS_(type, member, long long)     ? KI_FIELD_TYPE_INT64 \
+     : KI_FIELD_IS_(type, member, unsigned long long) ? KI_FIELD_TYPE_UINT64 \
                                                       : KI_FIELD_TYPE_END)
-#define KI_FIELD_CHECKED_(type, member)                                                                  \
-    ((ki_field_type)((int)KI_FIELD_TYPE_(type, member) *                                                 \
+#define KI_FIELD_CHECKED_(type, member) \
+    ((ki_field_type)((int)KI_FIELD_TYPE_(type, member) * \
                      (int)sizeof(char[KI_FIELD_TYPE_(type, member) == KI_FIELD_TYPE_END ? -1 : 1])))
 #define KI_FIELD(type, member, path) \
     { path, offsetof(type, member), sizeof(type), KI_FIELD_CHECKED_(type, member) }

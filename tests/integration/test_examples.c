@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
-enum { PODS = 40 };
+enum {
+    PODS = 40
+};
 
 static ki_process server, example;
 static char kubeconfig[64], environment_entry[96];
@@ -22,9 +24,10 @@ static int set_up(void **state) {
     (void)state;
     snprintf(kubeconfig, sizeof kubeconfig, "/tmp/ki-examples-%d.kubeconfig", (int)getpid());
     snprintf(environment_entry, sizeof environment_entry, "KUBECONFIG=%s", kubeconfig);
-    const char *const argv[] = {KI_TEST_PROGRAM,      "serve",    "--pods", "40", "--nodes", "4", "--seed", "7",
-                                "--write-kubeconfig", kubeconfig, NULL};
-    if (!ki_process_start(&server, argv, NULL, false)) return -1;
+    const char *const argv[] = { KI_TEST_PROGRAM,      "serve",    "--pods", "40", "--nodes", "4", "--seed", "7",
+                                 "--write-kubeconfig", kubeconfig, NULL };
+    if (!ki_process_start(&server, argv, NULL, false))
+        return -1;
     return ki_process_expect(&server, "serving http://") ? 0 : -1;
 }
 
@@ -39,8 +42,8 @@ static int tear_down(void **state) {
 }
 
 static void start_example(const char *name) {
-    const char *const argv[] = {name, NULL};
-    const char *const environment[] = {environment_entry, NULL};
+    const char *const argv[] = { name, NULL };
+    const char *const environment[] = { environment_entry, NULL };
     assert_true(ki_process_start(&example, argv, environment, false));
 }
 
@@ -50,7 +53,8 @@ static int count_threads(pid_t pid) {
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(path);
     assert_non_null(tasks);
-    for (const struct dirent *entry; (entry = readdir(tasks));) count += entry->d_name[0] != '.';
+    for (const struct dirent *entry; (entry = readdir(tasks));)
+        count += entry->d_name[0] != '.';
     closedir(tasks);
     return count;
 }
@@ -102,8 +106,8 @@ static void a_cxx_program_counts_by_an_index_of_its_own(void **state) {
 
 static void an_example_without_a_cluster_says_so_and_fails(void **state) {
     (void)state;
-    const char *const argv[] = {KI_TEST_EXAMPLES_DIR "/example-watch-pods", NULL};
-    const char *const environment[] = {"KUBECONFIG=/nonexistent/kubeconfig", "HOME=/nonexistent", NULL};
+    const char *const argv[] = { KI_TEST_EXAMPLES_DIR "/example-watch-pods", NULL };
+    const char *const environment[] = { "KUBECONFIG=/nonexistent/kubeconfig", "HOME=/nonexistent", NULL };
     assert_true(ki_process_start(&example, argv, environment, true));
     const char *line = ki_process_err_line(&example);
     assert_non_null(line);
