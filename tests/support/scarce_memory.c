@@ -1,0 +1,47 @@
+/* scarce_memory.c: counts allocations and lets one fail. */
+#include "tests/support/scarce_memory.h"
+
+#include <stdlib.h>
+
+static bool fails(scarce_memory *memory) {
+    size_t number = atomic_fetch_add(&memory->calls, 1);
+    return number == memory->fail_at || (memory->forever && number > memory->fail_at);
+}
+
+static void *scarce_alloc(size_t size, void *user) {
+    scarce_memory *memory = user;
+    void *block = fails(memory) ? NULL : malloc(size);
+    if (block)
+        atomic_fetch_add(&memory->in_use, 1);
+    return block;
+}
+
+static void *scarce_realloc(void *block, size_t size, void *user) {
+    scarce_memory *memory = user;
+    if (!block)
+        return scarce_alloc(size, user);
+    return fails(memory) ? NULL : realloc(block, size);
+}
+
+static void scarce_free(void *block, void *user) {
+    scarce_memory *memory = user;
+    if (block)
+        atomic_fetch_sub(&memory->in_use, 1);
+    free(block);
+}
+
+void scarce_memory_init(scarce_memory *memory, size_t fail_at) {
+    memory->allocator = (ki_allocator){ scarce_alloc, scarce_realloc, scarce_free, memory };
+    memory->fail_at = fail_at;
+    atomic_init(&memory->calls, 0);
+    atomic_init(&memory->in_use, 0);
+    memory->forever = false;
+}
+
+bool scarce_memory_failed(const scarce_memory *memory) {
+    return atomic_load(&memory->calls) > memory->fail_at;
+}
+
+size_t scarce_memory_in_use(const scarce_memory *memory) {
+    return atomic_load(&memory->in_use);
+}
