@@ -13,9 +13,9 @@
 typedef struct ki_object_format ki_object_format;
 
 typedef struct ki_object_format_options {
-    const ki_field *view;     /* NULL: none; ended by KI_FIELD_END */
+    const ki_field *view; /* NULL: none; ended by KI_FIELD_END */
     bool keep_managed_fields;
-    bool namespaced;          /* the resource's scope; only for messages, keys follow metadata.namespace */
+    bool namespaced; /* the resource's scope; only for messages, keys follow metadata.namespace */
 } ki_object_format_options;
 
 /* Errors: KI_ERR_PARSE for a view's path, KI_ERR_LIMIT for too many fields, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */

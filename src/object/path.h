@@ -10,7 +10,10 @@
 
 #include <yyjson.h>
 
-enum { KI_PATH_MAX_STEPS = 32, KI_PATH_MAX_LENGTH = 1024 };
+enum {
+    KI_PATH_MAX_STEPS = 32,
+    KI_PATH_MAX_LENGTH = 1024
+};
 
 typedef struct ki_path ki_path;
 

@@ -1,0 +1,370 @@
+/* object.c: an object from its JSON text, and its life. Called by the reflector's side (any thread), read by everyone.
+ *
+ * The text is parsed once, in place in a copy. From the parsed tree come the header's fields and the view; the body is what the
+ * text says, cut out of it rather than written anew. */
+#include "src/object/object.h"
+
+#include "src/base/buffer.h"
+#include "src/base/error.h"
+#include "src/base/json_scan.h"
+#include "src/base/memory.h"
+#include "src/object/json.h"
+
+/* What was found in the text; all borrowed from it, from the parsed copy, or from the caller. */
+typedef struct parts {
+    ki_str json; /* compact */
+    yyjson_val *labels;
+    ki_str name, namespace, uid, resource_version, api_version, kind;
+    ki_buffer front;         /* of the body: "{" and what was filled in; empty: nothing was */
+    size_t cut_at, cut_size; /* managedFields in `json`; 0: not cut */
+    yyjson_val *fields[KI_VIEW_MAX_FIELDS];
+    size_t label_count;
+    size_t strings_size;
+} parts;
+
+static ki_object *writable(const ki_object *obj) {
+    return (ki_object *)(uintptr_t)obj; /* the reference count is the one thing of an object that changes */
+}
+
+/* --- what the header needs ---------------------------------------------------------------------------------------- */
+
+static ki_status read_text(yyjson_val *object, const char *member, const char *what, ki_str *ret_text, ki_error *err) {
+    yyjson_val *value = yyjson_obj_get(object, member);
+    if (!value || yyjson_is_null(value)) {
+        *ret_text = KI_STR("");
+        return KI_OK;
+    }
+    if (!yyjson_is_str(value))
+        return ki_error_set(err, KI_ERR_PARSE, "%s is no string", what);
+    *ret_text = (ki_str){ yyjson_get_str(value), yyjson_get_len(value) };
+    if (memchr(ret_text->data, '\0', ret_text->size))
+        return ki_error_set(err, KI_ERR_PARSE, "%s has a zero character", what);
+    return KI_OK;
+}
+
+static ki_status read_metadata(yyjson_val *metadata, parts *p, ki_error *err) {
+    ki_status status = read_text(metadata, "name", "metadata.name", &p->name, err);
+    if (!status)
+        status = read_text(metadata, "namespace", "metadata.namespace", &p->namespace, err);
+    if (!status)
+        status = read_text(metadata, "uid", "metadata.uid", &p->uid, err);
+    if (!status)
+        status = read_text(metadata, "resourceVersion", "metadata.resourceVersion", &p->resource_version, err);
+    if (!status && p->name.size == 0)
+        status = ki_error_set(err, KI_ERR_PARSE, "metadata.name is missing");
+    if (!status && p->resource_version.size > KI_OBJECT_RESOURCE_VERSION_MAX)
+        status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is longer than %d bytes",
+                              KI_OBJECT_RESOURCE_VERSION_MAX);
+    return status;
+}
+
+/* Strings are taken up to their first zero character: they are handed out as C strings. */
+static size_t cut_size(yyjson_val *text) {
+    return strlen(yyjson_get_str(text));
+}
+
+static void count_labels(yyjson_val *metadata, parts *p) {
+    p->labels = yyjson_obj_get(metadata, "labels");
+    size_t index, count;
+    yyjson_val *name, *value;
+    yyjson_obj_foreach(p->labels, index, count, name, value) {
+        if (!yyjson_is_str(value))
+            continue;
+        p->label_count++;
+        p->strings_size += cut_size(name) + 1 + cut_size(value) + 1;
+    }
+}
+
+static void find_fields(const ki_object_format *format, yyjson_val *root, parts *p) {
+    for (size_t i = 0; i < format->field_count; i++) {
+        yyjson_val *value = ki_path_find(format->fields[i].path, root);
+        p->fields[i] = value;
+        if (format->fields[i].type == KI_FIELD_TYPE_STRING && yyjson_is_str(value))
+            p->strings_size += cut_size(value) + 1;
+    }
+}
+
+/* --- the body ----------------------------------------------------------------------------------------------------- */
+
+/* The span of metadata.managedFields in the text, with one of the commas beside it. `parsed` is the copy that the tree's strings
+ * point into: the key stands at the same place in both. */
+static void find_managed_fields(yyjson_val *metadata, const char *parsed, parts *p) {
+    static const char quoted[] = "\"managedFields\":";
+    size_t quoted_size = sizeof quoted - 1;
+    yyjson_obj_iter iter = yyjson_obj_iter_with(metadata);
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter)) != NULL;) {
+        if (!yyjson_equals_str(key, "managedFields") || !yyjson_is_ctn(yyjson_obj_iter_get_val(key)))
+            continue;
+        size_t begin = (size_t)(yyjson_get_str(key) - parsed) - 1;
+        if (memcmp(p->json.data + begin, quoted, quoted_size) != 0)
+            return; /* spelt with escapes: nothing is lost by keeping it */
+        size_t end = begin + quoted_size;
+        end += ki_json_container_size((ki_str){ p->json.data + end, p->json.size - end });
+        if (p->json.data[end] == ',')
+            end++;
+        else if (p->json.data[begin - 1] == ',')
+            begin--;
+        p->cut_at = begin;
+        p->cut_size = end - begin;
+        return;
+    }
+}
+
+static ki_status make_front(yyjson_val *root, const char *api_version, const char *kind, parts *p) {
+    bool fill_api_version = api_version && !yyjson_obj_get(root, "apiVersion");
+    bool fill_kind = kind && !yyjson_obj_get(root, "kind");
+    if (!fill_api_version && !fill_kind)
+        return KI_OK;
+    ki_buffer_append_char(&p->front, '{');
+    if (fill_api_version) {
+        ki_buffer_append_string(&p->front, "\"apiVersion\":");
+        ki_buffer_append_json_string(&p->front, ki_str_of(api_version));
+        ki_buffer_append_char(&p->front, ',');
+    }
+    if (fill_kind) {
+        ki_buffer_append_string(&p->front, "\"kind\":");
+        ki_buffer_append_json_string(&p->front, ki_str_of(kind));
+        ki_buffer_append_char(&p->front, ',');
+    }
+    return p->front.failed;
+}
+
+static size_t body_size(const parts *p) {
+    size_t opening = p->front.size ? 1 : 0; /* the text's own '{' is in `front` already */
+    return p->front.size + p->json.size - opening - p->cut_size;
+}
+
+static void write_body(char *out, const parts *p) {
+    size_t from = 0;
+    if (p->front.size) {
+        memcpy(out, p->front.data, p->front.size);
+        out += p->front.size;
+        from = 1;
+    }
+    if (p->cut_size) {
+        memcpy(out, p->json.data + from, p->cut_at - from);
+        out += p->cut_at - from;
+        from = p->cut_at + p->cut_size;
+    }
+    memcpy(out, p->json.data + from, p->json.size - from);
+    out[p->json.size - from] = '\0';
+}
+
+/* --- putting it together ------------------------------------------------------------------------------------------ */
+
+static uint32_t put(ki_object *obj, uint32_t *at, const char *text, size_t size) {
+    uint32_t place = *at;
+    char *to = (char *)obj + place;
+    memcpy(to, text, size);
+    to[size] = '\0';
+    *at += (uint32_t)size + 1;
+    return place;
+}
+
+static const char *at(const ki_object *obj, uint32_t place) {
+    return (const char *)obj + place;
+}
+
+static void write_labels(ki_object *obj, uint32_t *next, const parts *p) {
+    ki_object_label_places *places = (ki_object_label_places *)(void *)((char *)obj + obj->labels_at);
+    size_t index, count;
+    yyjson_val *name, *value;
+    yyjson_obj_foreach(p->labels, index, count, name, value) {
+        if (!yyjson_is_str(value))
+            continue;
+        places->name_at = put(obj, next, yyjson_get_str(name), cut_size(name));
+        places->value_at = put(obj, next, yyjson_get_str(value), cut_size(value));
+        places++;
+    }
+}
+
+/* A field of the wrong type or out of range leaves the zero that is there. */
+static void write_field(ki_object *obj, uint32_t *next, const ki_view_field *field, yyjson_val *value) {
+    void *member = (char *)obj + KI_OBJECT_VIEW_AT + field->offset;
+    bool is_int = yyjson_is_int(value);
+    bool is_negative = yyjson_is_sint(value) && yyjson_get_sint(value) < 0;
+    int64_t integer = yyjson_get_sint(value);
+    uint64_t natural = yyjson_get_uint(value);
+    switch (field->type) {
+    case KI_FIELD_TYPE_STRING:
+        if (yyjson_is_str(value)) {
+            const char *text = at(obj, put(obj, next, yyjson_get_str(value), cut_size(value)));
+            memcpy(member, &text, sizeof text);
+        }
+        break;
+    case KI_FIELD_TYPE_BOOL:
+        *(bool *)member = yyjson_get_bool(value);
+        break;
+    case KI_FIELD_TYPE_INT32:
+        if (is_int && (is_negative ? integer >= INT32_MIN : natural <= INT32_MAX))
+            *(int32_t *)member = (int32_t)integer;
+        break;
+    case KI_FIELD_TYPE_INT64:
+        if (is_int && (is_negative || natural <= INT64_MAX))
+            memcpy(member, &integer, sizeof integer);
+        break;
+    case KI_FIELD_TYPE_UINT32:
+        if (is_int && !is_negative && natural <= UINT32_MAX)
+            *(uint32_t *)member = (uint32_t)natural;
+        break;
+    case KI_FIELD_TYPE_UINT64:
+        if (is_int && !is_negative)
+            memcpy(member, &natural, sizeof natural);
+        break;
+    case KI_FIELD_TYPE_DOUBLE:
+        if (yyjson_is_num(value)) {
+            double number = yyjson_get_num(value);
+            memcpy(member, &number, sizeof number);
+        }
+        break;
+    case KI_FIELD_TYPE_END:
+        break;
+    }
+}
+
+static const char *keep_name(ki_object *obj, uint32_t *next, ki_str name, const char *interned) {
+    return interned ? interned : at(obj, put(obj, next, name.data, name.size));
+}
+
+static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, ki_error *err) {
+    const char *api_version = p->api_version.size ? ki_object_format_intern(format, p->api_version) : "";
+    const char *kind = p->kind.size ? ki_object_format_intern(format, p->kind) : "";
+
+    size_t labels_at = KI_OBJECT_VIEW_AT + (format->view_size + 7) / 8 * 8;
+    size_t strings_at = labels_at + p->label_count * sizeof(ki_object_label_places);
+    size_t total = strings_at + p->strings_size + body_size(p) + 1;
+    total += p->name.size + 1 + (p->namespace.size + 1) * 2 + p->uid.size + 1 + p->resource_version.size + 1;
+    total += (api_version ? 0 : p->api_version.size + 1) + (kind ? 0 : p->kind.size + 1);
+    if (total > UINT32_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "the object takes more than 4 GiB");
+    ki_object *obj = ki_alloc(&format->allocator, total);
+    if (!obj)
+        return ki_error_no_memory(err, "storing an object");
+
+    memset(obj, 0, labels_at);
+    uint32_t next = (uint32_t)strings_at;
+    ki_refcount_init(&obj->refs);
+    obj->format = ki_object_format_ref(format);
+    obj->key_at = next;
+    if (p->namespace.size) {
+        put(obj, &next, p->namespace.data, p->namespace.size);
+        ((char *)obj)[next - 1] = '/';
+    }
+    obj->name_at = put(obj, &next, p->name.data, p->name.size);
+    obj->namespace_at = put(obj, &next, p->namespace.data, p->namespace.size);
+    obj->uid_at = put(obj, &next, p->uid.data, p->uid.size);
+    obj->resource_version_at = put(obj, &next, p->resource_version.data, p->resource_version.size);
+    obj->api_version = keep_name(obj, &next, p->api_version, api_version);
+    obj->kind = keep_name(obj, &next, p->kind, kind);
+    obj->labels_at = (uint32_t)labels_at;
+    obj->label_count = (uint32_t)p->label_count;
+    write_labels(obj, &next, p);
+    for (size_t i = 0; i < format->field_count; i++)
+        write_field(obj, &next, &format->fields[i], p->fields[i]);
+    obj->body_at = next;
+    obj->body_size = (uint32_t)body_size(p);
+    write_body((char *)obj + next, p);
+    *ret_obj = obj;
+    return KI_OK;
+}
+
+/* `parsed` is the text's copy that `root` was parsed in. */
+static ki_status from_tree(ki_object_format *format, yyjson_val *root, const char *parsed, const char *api_version,
+                           const char *kind, parts *p, ki_object **ret_obj, ki_error *err) {
+    if (!yyjson_is_obj(root))
+        return ki_error_set(err, KI_ERR_PARSE, "not a JSON object but a %s", yyjson_get_type_desc(root));
+    yyjson_val *metadata = yyjson_obj_get(root, "metadata");
+    if (!yyjson_is_obj(metadata))
+        return ki_error_set(err, KI_ERR_PARSE, "the object has no metadata");
+    ki_status status = read_metadata(metadata, p, err);
+    if (!status)
+        status = read_text(root, "apiVersion", "apiVersion", &p->api_version, err);
+    if (!status)
+        status = read_text(root, "kind", "kind", &p->kind, err);
+    if (status) {
+        if (p->name.size && err)
+            ki_error_prefix(err, "%.*s%s%.*s", (int)p->namespace.size, p->namespace.size ? p->namespace.data : "",
+                            p->namespace.size ? "/" : "", (int)p->name.size, p->name.data);
+        return status;
+    }
+    if (p->api_version.size == 0 && api_version)
+        p->api_version = ki_str_of(api_version);
+    if (p->kind.size == 0 && kind)
+        p->kind = ki_str_of(kind);
+    count_labels(metadata, p);
+    find_fields(format, root, p);
+    if (!format->keep_managed_fields)
+        find_managed_fields(metadata, parsed, p);
+    if (make_front(root, api_version, kind, p))
+        return ki_error_no_memory(err, "storing an object");
+    return build(format, p, ret_obj, err);
+}
+
+static ki_str trim(ki_str text) {
+    while (text.size && strchr(" \t\r\n", text.data[0]) && text.data[0]) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size && strchr(" \t\r\n", text.data[text.size - 1]) && text.data[text.size - 1])
+        text.size--;
+    return text;
+}
+
+ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
+                              ki_object **ret_obj, ki_error *err) {
+    const ki_allocator *allocator = &format->allocator;
+    json = trim(json);
+    if (json.size > KI_OBJECT_TEXT_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "the object's JSON has more than 1 GiB");
+    char *copy = ki_alloc(allocator, json.size + YYJSON_PADDING_SIZE);
+    if (!copy)
+        return ki_error_no_memory(err, "parsing an object");
+    if (json.size)
+        memcpy(copy, json.data, json.size);
+    memset(copy + json.size, 0, YYJSON_PADDING_SIZE);
+    yyjson_doc *doc = NULL;
+    ki_status status = ki_json_parse_in_place(allocator, copy, json.size, &doc, err);
+    if (status) {
+        ki_free(allocator, copy);
+        return status;
+    }
+    if (!ki_json_is_compact(json)) {
+        /* Only now that it is known to be valid: taking white space out could join what must stand apart. API servers send
+         * compact JSON, so that this second round is for files and other sources. */
+        yyjson_doc_free(doc);
+        size_t size = ki_json_compact(copy, json);
+        status = ki_object_from_json(format, (ki_str){ copy, size }, api_version, kind, ret_obj, err);
+        ki_free(allocator, copy);
+        return status;
+    }
+    parts p = { .json = json };
+    ki_buffer_init(&p.front, allocator, 0);
+    status = from_tree(format, yyjson_doc_get_root(doc), copy, api_version, kind, &p, ret_obj, err);
+    ki_buffer_free(&p.front);
+    yyjson_doc_free(doc);
+    ki_free(allocator, copy);
+    return status;
+}
+
+size_t ki_object_memory(const ki_object *obj) {
+    return (size_t)obj->body_at + obj->body_size + 1;
+}
+
+ki_object *ki_object_ref(const ki_object *obj) {
+    if (!obj)
+        return NULL;
+    ki_object *owned = writable(obj);
+    ki_refcount_inc(&owned->refs);
+    return owned;
+}
+
+void ki_object_unref(const ki_object *obj) {
+    if (!obj)
+        return;
+    ki_object *owned = writable(obj);
+    if (!ki_refcount_dec(&owned->refs))
+        return;
+    ki_object_format *format = owned->format;
+    ki_free(&format->allocator, owned);
+    ki_object_format_unref(format);
+}

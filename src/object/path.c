@@ -1,0 +1,161 @@
+/* path.c: field paths, parsed once into steps whose names stand behind them in the same block. */
+#include "src/object/path.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+typedef struct step {
+    const char *name; /* NULL: an index */
+    size_t name_size;
+    int64_t index; /* negative: from the end */
+} step;
+
+struct ki_path {
+    size_t count;
+    step steps[];
+};
+
+/* What is being parsed; `out` is where the next name goes. */
+typedef struct parser {
+    const char *text;
+    const char *at;
+    char *out;
+    size_t count;
+    step steps[KI_PATH_MAX_STEPS];
+    ki_error *err;
+} parser;
+
+static ki_status bad(parser *p, const char *why) {
+    return ki_error_set(p->err, KI_ERR_PARSE, "path \"%.200s\": %s at position %zu", p->text, why,
+                        (size_t)(p->at - p->text));
+}
+
+static ki_status add_step(parser *p, step next) {
+    if (p->count == KI_PATH_MAX_STEPS)
+        return bad(p, "too many steps");
+    p->steps[p->count++] = next;
+    return KI_OK;
+}
+
+/* Copies characters up to one of `ends`; a backslash takes the next one as it is. */
+static ki_status parse_name(parser *p, const char *ends) {
+    char *name = p->out;
+    while (*p->at && !strchr(ends, *p->at)) {
+        if (*p->at == '\\' && !*++p->at)
+            return bad(p, "nothing after the backslash");
+        *p->out++ = *p->at++;
+    }
+    return add_step(p, (step){ name, (size_t)(p->out - name), 0 });
+}
+
+static ki_status parse_bare_name(parser *p) {
+    const char *begin = p->at;
+    ki_status status = parse_name(p, ".[]'\" ");
+    if (status)
+        return status;
+    if (p->at == begin)
+        return bad(p, "a name is missing");
+    if (*p->at && *p->at != '.' && *p->at != '[')
+        return bad(p, "unexpected character");
+    return KI_OK;
+}
+
+static ki_status parse_index(parser *p) {
+    bool negative = *p->at == '-';
+    if (negative)
+        p->at++;
+    ki_str digits = { p->at, strspn(p->at, "0123456789") };
+    uint64_t number;
+    if (!ki_str_to_uint64(digits, INT32_MAX, &number))
+        return bad(p, "an index or a quoted name is missing or too large");
+    p->at += digits.size;
+    return add_step(p, (step){ NULL, 0, negative ? -(int64_t)number : (int64_t)number });
+}
+
+static ki_status parse_brackets(parser *p) {
+    p->at++;
+    ki_status status;
+    if (*p->at == '\'' || *p->at == '"') {
+        const char quote[2] = { *p->at++, '\0' };
+        status = parse_name(p, quote);
+        if (!status && *p->at != quote[0])
+            status = bad(p, "the quote is not closed");
+        if (!status)
+            p->at++;
+    } else {
+        status = parse_index(p);
+    }
+    if (status)
+        return status;
+    if (*p->at != ']')
+        return bad(p, "']' is missing");
+    p->at++;
+    return KI_OK;
+}
+
+static ki_status parse_steps(parser *p) {
+    if (*p->at == '.')
+        p->at++;
+    bool expects_name = *p->at != '[';
+    for (;;) {
+        ki_status status = expects_name ? parse_bare_name(p) : parse_brackets(p);
+        if (status)
+            return status;
+        if (!*p->at)
+            return KI_OK;
+        expects_name = *p->at == '.';
+        if (expects_name)
+            p->at++;
+        else if (*p->at != '[')
+            return bad(p, "'.' or '[' is missing");
+    }
+}
+
+ki_status ki_path_parse(const ki_allocator *allocator, const char *text, ki_path **ret_path, ki_error *err) {
+    if (!text)
+        return ki_error_set(err, KI_ERR_PARSE, "the path is NULL");
+    size_t size = strlen(text);
+    if (size > KI_PATH_MAX_LENGTH)
+        return ki_error_set(err, KI_ERR_PARSE, "path \"%.60s…\" is longer than %d bytes", text, KI_PATH_MAX_LENGTH);
+    char names[KI_PATH_MAX_LENGTH + 1];
+    parser p = { .text = text, .at = text, .out = names, .err = err };
+    ki_status status = parse_steps(&p);
+    if (status)
+        return status;
+
+    size_t names_size = (size_t)(p.out - names);
+    size_t steps_size = sizeof(ki_path) + p.count * sizeof(step);
+    ki_path *path = ki_alloc(allocator, steps_size + names_size);
+    if (!path)
+        return ki_error_no_memory(err, "parsing a field path");
+    char *kept = (char *)path + steps_size;
+    memcpy(kept, names, names_size);
+    path->count = p.count;
+    for (size_t i = 0; i < p.count; i++) {
+        path->steps[i] = p.steps[i];
+        if (p.steps[i].name)
+            path->steps[i].name = kept + (p.steps[i].name - names);
+    }
+    *ret_path = path;
+    return KI_OK;
+}
+
+void ki_path_free(const ki_allocator *allocator, ki_path *path) {
+    ki_free(allocator, path);
+}
+
+static yyjson_val *element(yyjson_val *array, int64_t index) {
+    int64_t count = (int64_t)yyjson_arr_size(array); /* 0 for what is no array */
+    if (index < 0)
+        index += count;
+    return index < 0 || index >= count ? NULL : yyjson_arr_get(array, (size_t)index);
+}
+
+yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root) {
+    yyjson_val *value = root;
+    for (size_t i = 0; i < path->count && value; i++) {
+        const step *s = &path->steps[i];
+        value = s->name ? yyjson_obj_getn(value, s->name, s->name_size) : element(value, s->index);
+    }
+    return value;
+}
