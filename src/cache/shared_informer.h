@@ -1,0 +1,42 @@
+/* shared_informer.h: an informer's making, start and end, for the factory and for tests; what a program may do with it is in
+ * <kinformer/informer.h>. "Loop" as in engine.h: an idle engine's caller counts. */
+#ifndef KI_CACHE_SHARED_INFORMER_H
+#define KI_CACHE_SHARED_INFORMER_H
+
+#include <kinformer/informer.h>
+
+#include "src/cache/list_watch.h"
+#include "src/cache/store.h"
+#include "src/engine/engine.h"
+
+typedef struct ki_shared_informer_options {
+    ki_engine *engine;
+    ki_list_watch *list_watch;   /* the informer's own once it is made */
+    const ki_resource *resource; /* copied, its strings too */
+    int64_t resync_ns;           /* of the listeners that name none; 0: none */
+    int64_t page_size;           /* 0: the reflector's */
+    bool no_streaming_list;
+    const void *owner; /* of the callbacks (callback.h): the factory; NULL: the informer itself */
+    uint64_t seed;     /* of key hashes */
+} ki_shared_informer_options;
+
+/* Any thread. */
+ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);
+
+/* Begins to list and watch, and gives each listener its thread. Loop. Nothing has happened where it fails (KI_ERR_NO_MEMORY,
+ * KI_ERR_SYSTEM): it may be tried again. KI_ERR_STATE where it was started or stopped before. */
+ki_status ki_informer_start(ki_informer *informer, ki_error *err);
+/* Ends reflector and controller, then tells the listeners to end. Loop. Repeatable. */
+void ki_informer_stop(ki_informer *informer);
+/* Waits until each listener's thread has ended. After stop. Any thread but theirs, one at a time. */
+void ki_informer_join(ki_informer *informer);
+/* After join. NULL is accepted. Each on_removed that is still owed comes here. */
+void ki_informer_free(ki_informer *informer);
+
+/* Until `deadline_ns` of the monotonic clock; else as ki_informer_wait_for_sync. */
+ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err);
+
+/* Borrowed. Any thread. */
+ki_store *ki_informer_store(const ki_informer *informer);
+
+#endif
