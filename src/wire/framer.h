@@ -10,16 +10,25 @@
 #include <kinformer/error.h>
 
 #include "src/base/buffer.h"
+#include "src/base/json_scan.h"
 
-enum { KI_WIRE_MAX_DEPTH = 512 };                       /* nesting of one value */
+enum {
+    KI_WIRE_MAX_DEPTH = 512,          /* nesting of one value */
+    KI_WIRE_SAMPLE_MAX = 4096,        /* bytes that are kept of a value over the limit, or given as a sample */
+    KI_WIRE_BUFFER_KEEP = 256 * 1024, /* bytes; a larger gathering buffer is freed after its value */
+    KI_WIRE_SHOW_MAX = 96             /* bytes of what a message shows of unexpected input, with the closing zero */
+};
 #define KI_WIRE_OBJECT_LIMIT ((size_t)32 * 1024 * 1024) /* bytes of one object, by default */
 
 typedef struct ki_framer {
-    ki_buffer partial;  /* the value that has begun in an earlier chunk */
-    size_t limit;
+    ki_buffer partial;   /* the value that has begun in an earlier chunk; of one over the limit, its beginning */
+    size_t limit;        /* bytes of one value; may be changed between two values; 0: nothing is stored, all are over it */
     size_t depth;
-    size_t skipped;     /* bytes of the value at hand that were dropped since it is over the limit; 0: none */
-    bool in_string, in_escape, in_value, in_scalar;
+    size_t skipped;      /* bytes of the value at hand so far, where it is over the limit; 0: it is not */
+    ki_json_state scan;
+    bool in_value;
+    bool in_scalar;      /* and the value is a string, number or word */
+    bool handed_out;     /* what `partial` holds was the last result */
 } ki_framer;
 
 typedef enum ki_frame {
@@ -28,7 +37,7 @@ typedef enum ki_frame {
     KI_FRAME_TOO_LARGE, /* one value was over the limit and is gone; *ret_value is its beginning (at most 4 KiB), to find out whose it was */
     KI_FRAME_SEPARATOR, /* a ',' at the outer level (arrays) */
     KI_FRAME_CLOSE,     /* a ']' or '}' at the outer level (the end of an array) */
-    KI_FRAME_INVALID,   /* a byte that cannot begin a value, or too deep: the stream is lost */
+    KI_FRAME_INVALID,   /* a byte that cannot begin a value, or too deep: the stream is lost; *chunk begins with that byte */
     KI_FRAME_NO_MEMORY
 } ki_frame;
 
@@ -39,5 +48,8 @@ void ki_framer_reset(ki_framer *framer);
 ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value);
 /* Has a value begun that is not yet whole? */
 bool ki_framer_is_partial(const ki_framer *framer);
+
+/* The beginning of unexpected input on one line, for a message: what is not printable ASCII as \xNN. Returns `out`. */
+const char *ki_wire_show(ki_str text, char out[KI_WIRE_SHOW_MAX]);
 
 #endif

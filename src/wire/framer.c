@@ -1,0 +1,199 @@
+/* framer.c: the hot loop of everything that is received. Strings and brackets are found 64 bytes at a time (json_scan.h); only
+ * where a value may end inside a block are its brackets looked at one by one. */
+#include "src/wire/framer.h"
+
+#include <stdio.h>
+
+void ki_framer_init(ki_framer *framer, const ki_allocator *allocator, size_t limit) {
+    *framer = (ki_framer){ .limit = limit };
+    ki_buffer_init(&framer->partial, allocator, 0);
+}
+
+void ki_framer_free(ki_framer *framer) {
+    ki_buffer_free(&framer->partial);
+}
+
+void ki_framer_reset(ki_framer *framer) {
+    ki_buffer_reset(&framer->partial, KI_WIRE_BUFFER_KEEP);
+    ki_buffer partial = framer->partial;
+    *framer = (ki_framer){ .partial = partial, .limit = framer->limit };
+}
+
+bool ki_framer_is_partial(const ki_framer *framer) {
+    return framer->in_value;
+}
+
+typedef enum progress {
+    GOES_ON,
+    ENDED,
+    TOO_DEEP
+} progress;
+
+/* Scans an array's or object's bytes; `*ret_used` is how many belong to it. */
+static progress scan_container(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
+    size_t depth = framer->depth;
+    for (size_t at = 0; at < size; at += KI_JSON_BLOCK) {
+        size_t left = size - at;
+        ki_json_block block = ki_json_scan(data + at, left < KI_JSON_BLOCK ? left : KI_JSON_BLOCK, &framer->scan);
+        size_t opened = ki_json_count_bits(block.open), closed = ki_json_count_bits(block.close);
+        if (depth > closed && depth + opened <= KI_WIRE_MAX_DEPTH) {
+            depth = depth + opened - closed;
+            continue;
+        }
+        for (uint64_t brackets = block.open | block.close; brackets; brackets &= brackets - 1) {
+            unsigned bit = ki_json_lowest_bit(brackets);
+            bool opens = block.open >> bit & 1;
+            if (opens && depth == KI_WIRE_MAX_DEPTH) {
+                *ret_used = at + bit;
+                return TOO_DEEP;
+            }
+            depth = opens ? depth + 1 : depth - 1;
+            if (depth == 0) {
+                *ret_used = at + bit + 1;
+                return ENDED;
+            }
+        }
+    }
+    framer->depth = depth;
+    *ret_used = size;
+    return GOES_ON;
+}
+
+static bool is_word_char(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' ||
+           c == '.';
+}
+
+/* The same for a string, which ends with its quote, or a number or word, which ends before what cannot belong to it. */
+static progress scan_scalar(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
+    size_t i = 0;
+    if (!framer->scan.in_string) {
+        while (i < size && is_word_char(data[i]))
+            i++;
+        *ret_used = i;
+        return i < size ? ENDED : GOES_ON;
+    }
+    for (; i < size; i++) {
+        if (framer->scan.escaped) {
+            framer->scan.escaped = false;
+        } else if (data[i] == '\\') {
+            framer->scan.escaped = true;
+        } else if (data[i] == '"') {
+            *ret_used = i + 1;
+            return ENDED;
+        }
+    }
+    *ret_used = size;
+    return GOES_ON;
+}
+
+static size_t sample_max(const ki_framer *framer) {
+    return framer->limit < KI_WIRE_SAMPLE_MAX ? framer->limit : KI_WIRE_SAMPLE_MAX;
+}
+
+/* Takes the value's next bytes into the buffer, or only counts them where the value is over the limit. */
+static ki_status gather(ki_framer *framer, const char *data, size_t size) {
+    if (!framer->skipped && size <= framer->limit - framer->partial.size)
+        return ki_buffer_append(&framer->partial, data, size);
+    if (!framer->skipped) {
+        framer->skipped = framer->partial.size;
+        size_t sample = sample_max(framer);
+        if (framer->partial.size > sample)
+            framer->partial.size = sample;
+        ki_status status = ki_buffer_append(&framer->partial, data, sample - framer->partial.size);
+        if (status)
+            return status;
+    }
+    framer->skipped += size;
+    return KI_OK;
+}
+
+static void advance(ki_str *chunk, size_t size) {
+    chunk->data += size;
+    chunk->size -= size;
+}
+
+static ki_frame end_value(ki_framer *framer, ki_str *chunk, size_t used, ki_str *ret_value) {
+    bool whole = framer->partial.size == 0 && framer->skipped == 0;
+    bool fits = used <= framer->limit;
+    if (whole) {
+        *ret_value = (ki_str){ chunk->data, fits ? used : sample_max(framer) };
+    } else {
+        if (gather(framer, chunk->data, used))
+            return KI_FRAME_NO_MEMORY;
+        fits = !framer->skipped;
+        *ret_value = (ki_str){ framer->partial.data, framer->partial.size };
+        framer->handed_out = true;
+    }
+    advance(chunk, used);
+    framer->skipped = 0;
+    framer->in_value = false;
+    return fits ? KI_FRAME_VALUE : KI_FRAME_TOO_LARGE;
+}
+
+static ki_frame continue_value(ki_framer *framer, ki_str *chunk, size_t already, ki_str *ret_value) {
+    size_t used;
+    const char *data = chunk->data + already;
+    size_t size = chunk->size - already;
+    progress found =
+        framer->in_scalar ? scan_scalar(framer, data, size, &used) : scan_container(framer, data, size, &used);
+    used += already;
+    switch (found) {
+    case ENDED:
+        return end_value(framer, chunk, used, ret_value);
+    case TOO_DEEP:
+        advance(chunk, used);
+        return KI_FRAME_INVALID;
+    case GOES_ON:
+        break;
+    }
+    if (gather(framer, chunk->data, used))
+        return KI_FRAME_NO_MEMORY;
+    advance(chunk, used);
+    return KI_FRAME_NEED_MORE;
+}
+
+ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value) {
+    if (framer->handed_out) {
+        ki_buffer_reset(&framer->partial, KI_WIRE_BUFFER_KEEP);
+        framer->handed_out = false;
+    }
+    if (framer->in_value)
+        return chunk->size ? continue_value(framer, chunk, 0, ret_value) : KI_FRAME_NEED_MORE;
+
+    while (chunk->size && (*chunk->data == ' ' || *chunk->data == '\n' || *chunk->data == '\r' || *chunk->data == '\t'))
+        advance(chunk, 1);
+    if (chunk->size == 0)
+        return KI_FRAME_NEED_MORE;
+    char first = *chunk->data;
+    if (first == ',' || first == ']' || first == '}') {
+        advance(chunk, 1);
+        return first == ',' ? KI_FRAME_SEPARATOR : KI_FRAME_CLOSE;
+    }
+    bool is_container = first == '{' || first == '[';
+    if (!is_container && first != '"' && !is_word_char(first))
+        return KI_FRAME_INVALID;
+    framer->in_value = true;
+    framer->in_scalar = !is_container;
+    framer->depth = 0;
+    framer->scan = (ki_json_state){ .in_string = first == '"', .escaped = false };
+    return continue_value(framer, chunk, first == '"' ? 1 : 0, ret_value);
+}
+
+const char *ki_wire_show(ki_str text, char out[KI_WIRE_SHOW_MAX]) {
+    size_t used = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (used + sizeof "\\x00" + sizeof "…" > KI_WIRE_SHOW_MAX) {
+            memcpy(out + used, "…", sizeof "…" - 1);
+            used += sizeof "…" - 1;
+            break;
+        }
+        if (c >= 0x20 && c < 0x7f)
+            out[used++] = (char)c;
+        else
+            used += (size_t)snprintf(out + used, KI_WIRE_SHOW_MAX - used, "\\x%02X", c);
+    }
+    out[used] = '\0';
+    return out;
+}

@@ -1,0 +1,219 @@
+/* watch_decoder.c: frames events, and finds type and object in each by a shallow scan: the object is parsed by who takes it. */
+#include "src/wire/watch_decoder.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/json.h"
+
+struct ki_watch_decoder {
+    const ki_allocator *allocator;
+    ki_framer framer;
+    ki_watch_sink sink;
+    ki_status failed; /* nothing is read any more */
+};
+
+ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_watch_sink *sink,
+                               ki_watch_decoder **ret_decoder, ki_error *err) {
+    ki_watch_decoder *decoder = ki_alloc_zero(allocator, sizeof *decoder);
+    if (!decoder)
+        return ki_error_no_memory(err, "making a watch decoder");
+    decoder->allocator = allocator;
+    decoder->sink = *sink;
+    ki_framer_init(&decoder->framer, allocator, object_limit);
+    *ret_decoder = decoder;
+    return KI_OK;
+}
+
+void ki_watch_decoder_free(ki_watch_decoder *decoder) {
+    if (!decoder)
+        return;
+    ki_framer_free(&decoder->framer);
+    ki_free(decoder->allocator, decoder);
+}
+
+/* --- one event ---------------------------------------------------------------------------------------------------- */
+
+static void skip_space(ki_str *text) {
+    while (text->size && (*text->data == ' ' || *text->data == '\n' || *text->data == '\r' || *text->data == '\t')) {
+        text->data++;
+        text->size--;
+    }
+}
+
+static ki_str take(ki_str *text, size_t size) {
+    ki_str taken = { text->data, size };
+    text->data += size;
+    text->size -= size;
+    return taken;
+}
+
+/* Is `c` next (after white space)? Then it is taken. */
+static bool take_char(ki_str *text, char c) {
+    skip_space(text);
+    if (!text->size || *text->data != c)
+        return false;
+    take(text, 1);
+    return true;
+}
+
+/* A string with its quotes; empty where there is none. */
+static ki_str take_string(ki_str *text) {
+    skip_space(text);
+    if (!text->size || *text->data != '"')
+        return (ki_str){ NULL, 0 };
+    for (size_t i = 1; i < text->size; i++) {
+        if (text->data[i] == '\\')
+            i++;
+        else if (text->data[i] == '"')
+            return take(text, i + 1);
+    }
+    return (ki_str){ NULL, 0 };
+}
+
+/* The text of any value; empty where there is none. */
+static ki_str take_value(ki_str *text) {
+    skip_space(text);
+    if (!text->size)
+        return (ki_str){ NULL, 0 };
+    if (*text->data == '"')
+        return take_string(text);
+    if (*text->data == '{' || *text->data == '[')
+        return take(text, ki_json_container_size(*text));
+    size_t size = 0;
+    while (size < text->size && !strchr(",}] \t\r\n", text->data[size]))
+        size++;
+    return take(text, size);
+}
+
+/* `frame` begins with '{' and ends with its '}'. False where it is malformed at this level. */
+static bool split_event(ki_str frame, ki_str *ret_type, ki_str *ret_object) {
+    *ret_type = *ret_object = (ki_str){ NULL, 0 };
+    take(&frame, 1);
+    if (take_char(&frame, '}'))
+        return true;
+    do {
+        ki_str name = take_string(&frame);
+        if (!name.size || !take_char(&frame, ':'))
+            return false;
+        ki_str value = take_value(&frame);
+        if (!value.size)
+            return false;
+        if (ki_str_equal(name, KI_STR("\"type\"")))
+            *ret_type = value;
+        else if (ki_str_equal(name, KI_STR("\"object\"")))
+            *ret_object = value;
+    } while (take_char(&frame, ','));
+    return take_char(&frame, '}') && frame.size == 0;
+}
+
+static bool find_type(ki_str quoted, ki_watch_type *ret_type) {
+    static const char *const names[] = {
+        [KI_WATCH_ADDED] = "\"ADDED\"",       [KI_WATCH_MODIFIED] = "\"MODIFIED\"", [KI_WATCH_DELETED] = "\"DELETED\"",
+        [KI_WATCH_BOOKMARK] = "\"BOOKMARK\"", [KI_WATCH_ERROR] = "\"ERROR\"",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (ki_str_equals(quoted, names[i])) {
+            *ret_type = (ki_watch_type)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static ki_status report_bad(ki_watch_decoder *decoder, ki_error *why, ki_str sample) {
+    if (sample.size > KI_WIRE_SAMPLE_MAX)
+        sample.size = KI_WIRE_SAMPLE_MAX;
+    return decoder->sink.on_bad(why, sample, decoder->sink.user);
+}
+
+static ki_status take_event(ki_watch_decoder *decoder, ki_str frame) {
+    ki_error why = KI_ERROR_INIT;
+    char shown[KI_WIRE_SHOW_MAX];
+    ki_str type_text, object;
+    ki_watch_type type = KI_WATCH_ERROR;
+    if (!split_event(frame, &type_text, &object))
+        ki_error_set(&why, KI_ERR_PARSE, "malformed watch event: \"%s\"", ki_wire_show(frame, shown));
+    else if (!find_type(type_text, &type))
+        ki_error_set(&why, KI_ERR_PARSE, "watch event of unknown type: %s",
+                     type_text.size ? ki_wire_show(type_text, shown) : "none");
+    else if (!object.size || *object.data != '{')
+        ki_error_set(&why, KI_ERR_PARSE, "watch event without an object: \"%s\"", ki_wire_show(frame, shown));
+    if (why.code)
+        return report_bad(decoder, &why, frame);
+    return decoder->sink.on_event(type, object, decoder->sink.user);
+}
+
+/* --- the stream --------------------------------------------------------------------------------------------------- */
+
+static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_more, ki_error *err) {
+    char shown[KI_WIRE_SHOW_MAX];
+    bool between = !ki_framer_is_partial(&decoder->framer);
+    if (between) {
+        skip_space(chunk);
+        if (chunk->size && *chunk->data != '{')
+            return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object, got \"%s\"",
+                                ki_wire_show(*chunk, shown));
+    }
+    ki_str frame;
+    ki_error why = KI_ERROR_INIT;
+    switch (ki_framer_next(&decoder->framer, chunk, &frame)) {
+    case KI_FRAME_NEED_MORE:
+        *ret_more = false;
+        return KI_OK;
+    case KI_FRAME_VALUE:
+        return take_event(decoder, frame);
+    case KI_FRAME_TOO_LARGE:
+        ki_error_set(&why, KI_ERR_LIMIT, "a watch event is larger than %zu bytes", decoder->framer.limit);
+        return report_bad(decoder, &why, frame);
+    case KI_FRAME_NO_MEMORY:
+        return ki_error_no_memory(err, "gathering a watch event");
+    case KI_FRAME_SEPARATOR:
+    case KI_FRAME_CLOSE:
+    case KI_FRAME_INVALID:
+        break;
+    }
+    return ki_error_set(err, KI_ERR_PROTOCOL, "a watch event is nested deeper than %d", KI_WIRE_MAX_DEPTH);
+}
+
+ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, const char *data, size_t size, ki_error *err) {
+    if (decoder->failed)
+        return ki_error_set(err, decoder->failed, "the watch could not be read any further");
+    ki_str chunk = { data, size };
+    for (bool more = true; more;) {
+        ki_status status = next_event(decoder, &chunk, &more, err);
+        if (status) {
+            decoder->failed = status;
+            return status;
+        }
+    }
+    return KI_OK;
+}
+
+bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder) {
+    return !decoder->failed && !ki_framer_is_partial(&decoder->framer);
+}
+
+ki_status ki_watch_meta_parse(const ki_allocator *allocator, ki_str object, ki_watch_meta *ret_meta, ki_error *err) {
+    yyjson_doc *doc;
+    ki_status status = ki_json_parse(allocator, object, &doc, err);
+    if (status)
+        return status;
+    ki_watch_meta meta = { .resource_version = "" };
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *metadata = yyjson_obj_get(root, "metadata");
+    ki_str version = ki_json_string(metadata, "resourceVersion");
+    if (version.size >= sizeof meta.resource_version || (version.size && memchr(version.data, '\0', version.size))) {
+        status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is no resource version");
+    } else {
+        if (version.size)
+            memcpy(meta.resource_version, version.data, version.size);
+        ki_str kind = ki_json_string(root, "kind");
+        if (kind.size)
+            memcpy(meta.kind, kind.data, kind.size < sizeof meta.kind ? kind.size : sizeof meta.kind - 1);
+        meta.initial_events_end =
+            ki_str_equals(ki_json_string(yyjson_obj_get(metadata, "annotations"), "k8s.io/initial-events-end"), "true");
+        *ret_meta = meta;
+    }
+    yyjson_doc_free(doc);
+    return status;
+}
