@@ -33,7 +33,7 @@ KI_API const ki_object *ki_snapshot_get(const ki_snapshot *snapshot, const char 
  * A cursor holds nothing and may be dropped at any time. */
 typedef struct ki_cursor {
     const void *place[16]; /* private, as all below */
-    unsigned char index[16];
+    unsigned index[16];
     int depth;
 } ki_cursor;
 #define KI_CURSOR_INIT \

@@ -1,0 +1,279 @@
+/* store.c: see store.h: the step from one moment to the next. A change is made on a version of its own and published when it is whole;
+ * whatever fails before that throws the version away. */
+#include "src/cache/store.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/snapshot.h"
+#include "src/engine/thread.h"
+
+/* What readers see. Apart, so that a const store can be locked. */
+typedef struct published {
+    ki_mutex lock;
+    ki_snapshot *now; /* under the lock; owned reference */
+    _Atomic uint64_t index_errors;
+} published;
+
+struct ki_store {
+    /* Constant. */
+    ki_allocator allocator;
+    uint64_t seed;
+    void (*on_index_error)(const ki_error *err, const char *key, void *user);
+    void *on_index_error_user;
+    published *published;
+    /* The writer's: what index functions say of the old and of the new object; kept for the memory in them. */
+    ki_index_values old_values, new_values;
+};
+
+static ki_status index_namespace(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)user;
+    return ki_index_values_add(values, ki_object_namespace(obj));
+}
+
+static const ki_indexer namespace_indexer = { .name = KI_NAMESPACE_INDEX, .index = index_namespace };
+
+ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err) {
+    const ki_allocator *allocator = options->allocator;
+    ki_store *store = ki_alloc_zero(allocator, sizeof *store);
+    published *shared = ki_alloc_zero(allocator, sizeof *shared);
+    ki_schema *schema = NULL;
+    ki_status status = KI_ERR_NO_MEMORY;
+    if (!store || !shared)
+        goto failed;
+    if (ki_schema_new(allocator, options->seed, NULL, &namespace_indexer, options->namespaced ? 1 : 0, &schema, NULL))
+        goto failed;
+    shared->now = ki_snapshot_new(schema, KI_STR(""));
+    ki_schema_unref(schema); /* it is the snapshot's now */
+    if (!shared->now)
+        goto failed;
+    status = ki_mutex_init(&shared->lock, err);
+    if (status)
+        goto failed;
+    atomic_init(&shared->index_errors, 0);
+    store->allocator = *allocator;
+    store->seed = options->seed;
+    store->on_index_error = options->on_index_error;
+    store->on_index_error_user = options->on_index_error_user;
+    store->published = shared;
+    ki_index_values_init(&store->old_values, &store->allocator);
+    ki_index_values_init(&store->new_values, &store->allocator);
+    *ret_store = store;
+    return KI_OK;
+failed:
+    if (shared)
+        ki_snapshot_free(shared->now);
+    ki_free(allocator, shared);
+    ki_free(allocator, store);
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "making a store") : status;
+}
+
+void ki_store_free(ki_store *store) {
+    if (!store)
+        return;
+    ki_allocator allocator = store->allocator;
+    ki_snapshot_free(store->published->now);
+    ki_mutex_destroy(&store->published->lock);
+    ki_free(&allocator, store->published);
+    ki_index_values_free(&store->old_values);
+    ki_index_values_free(&store->new_values);
+    ki_free(&allocator, store);
+}
+
+/* ---- writing ---- */
+
+/* The writer reads it without the lock: nobody else swaps it. */
+static const ki_snapshot *current(const ki_store *store) {
+    return store->published->now;
+}
+
+static ki_str version_or_current(const ki_store *store, const char *resource_version) {
+    return ki_str_of(resource_version ? resource_version : current(store)->resource_version);
+}
+
+static void publish(ki_store *store, ki_snapshot *next) {
+    ki_mutex_lock(&store->published->lock);
+    ki_snapshot *before = store->published->now;
+    store->published->now = next;
+    ki_mutex_unlock(&store->published->lock);
+    ki_snapshot_free(before); /* may be much work: not under the lock */
+}
+
+static void report_index_error(ki_store *store, const ki_indexer *indexer, const ki_object *obj, ki_status status) {
+    atomic_fetch_add_explicit(&store->published->index_errors, 1, memory_order_relaxed);
+    if (!store->on_index_error)
+        return;
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, status, "index %s of %s: %s", indexer->name, ki_object_key(obj), ki_status_name(status));
+    store->on_index_error(&err, ki_object_key(obj), store->on_index_error_user);
+}
+
+/* The new object's values; a failure of the function leaves it without any. Only lack of memory is a failure here. */
+static ki_status values_of_new(ki_store *store, const ki_indexer *indexer, const ki_object *obj) {
+    ki_status status = ki_index_values_of(&store->new_values, indexer, obj);
+    if (status && status != KI_ERR_NO_MEMORY)
+        report_index_error(store, indexer, obj, status);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
+
+/* The old object's, made again: the function says the same of the same object, so where it failed before it was left out. */
+static ki_status values_of_old(ki_store *store, const ki_indexer *indexer, const ki_object *obj) {
+    ki_status status = ki_index_values_of(&store->old_values, indexer, obj);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
+
+/* One index goes from `old` to `obj`; either may be NULL. */
+static ki_status update_index(ki_store *store, const ki_schema *schema, size_t at, ki_tree *index, ki_object *old,
+                              ki_object *obj) {
+    const ki_indexer *indexer = &schema->indexers[at];
+    ki_index_values *values = &store->new_values;
+    ki_status status = KI_OK;
+    values->count = store->old_values.count = 0;
+    if (obj)
+        status = values_of_new(store, indexer, obj);
+    if (old && !status)
+        status = values_of_old(store, indexer, old);
+    for (size_t i = 0; !status && i < store->old_values.count; i++) {
+        ki_str value = ki_index_values_at(&store->old_values, i);
+        if (!ki_index_values_has(values, value))
+            status = ki_index_remove(schema, index, value, ki_str_of(ki_object_key(old)));
+    }
+    for (size_t i = 0; !status && i < values->count; i++)
+        status = ki_index_add(schema, index, ki_index_values_at(values, i), obj);
+    return status;
+}
+
+static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < next->schema->count; i++)
+        status = update_index(store, next->schema, i, &next->indexes[i], old, obj);
+    return status;
+}
+
+/* Ends a change: publishes it, or throws it away. */
+static ki_status finish(ki_store *store, ki_snapshot *next, ki_status status, const char *what, ki_error *err) {
+    if (!status) {
+        publish(store, next);
+        return KI_OK;
+    }
+    ki_snapshot_free(next);
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, what) : ki_error_set(err, status, "%s", what);
+}
+
+static ki_snapshot *draft(const ki_store *store, const char *resource_version) {
+    return ki_snapshot_next_moment(current(store), current(store)->schema, version_or_current(store, resource_version));
+}
+
+/* Puts into a moment that is not published; `*ret_old` gets a reference. */
+static ki_status put(ki_store *store, ki_snapshot *next, ki_object *obj, ki_object **ret_old) {
+    void *old = NULL;
+    ki_status status = ki_tree_put(&next->schema->objects, &next->items, obj, &old);
+    if (!status)
+        status = update_indexes(store, next, old, obj);
+    if (status)
+        ki_object_unref(old);
+    else
+        *ret_old = old;
+    return status;
+}
+
+ki_status ki_store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old,
+                       ki_error *err) {
+    static const char what[] = "putting an object into the store";
+    ki_snapshot *next = draft(store, resource_version);
+    if (!next)
+        return ki_error_no_memory(err, what);
+    ki_object *old = NULL;
+    ki_status status = finish(store, next, put(store, next, obj, &old), what, err);
+    if (!status && ret_old)
+        *ret_old = old;
+    else
+        ki_object_unref(old);
+    return status;
+}
+
+ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_object **ret_old,
+                          ki_error *err) {
+    static const char what[] = "taking an object out of the store";
+    ki_snapshot *next = draft(store, resource_version);
+    if (!next)
+        return ki_error_no_memory(err, what);
+    void *old = NULL;
+    ki_status status = ki_tree_remove(&next->schema->objects, &next->items, ki_str_of(key), &old);
+    if (!status && old)
+        status = update_indexes(store, next, old, NULL);
+    status = finish(store, next, status, what, err);
+    if (!status && ret_old)
+        *ret_old = old;
+    else
+        ki_object_unref(old);
+    return status;
+}
+
+ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
+                           ki_error *err) {
+    static const char what[] = "replacing the store's objects";
+    ki_snapshot *next = ki_snapshot_new(current(store)->schema, version_or_current(store, resource_version));
+    if (!next)
+        return ki_error_no_memory(err, what);
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        ki_object *old = NULL; /* where the list has a key twice */
+        status = put(store, next, objects[i], &old);
+        ki_object_unref(old);
+    }
+    return finish(store, next, status, what, err);
+}
+
+ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {
+    ki_snapshot *next = draft(store, resource_version);
+    if (!next)
+        return ki_error_no_memory(err, "moving the store's resource version");
+    publish(store, next);
+    return KI_OK;
+}
+
+ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err) {
+    static const char what[] = "adding an index";
+    const ki_snapshot *now = current(store);
+    ki_schema *schema = NULL;
+    ki_status status = ki_schema_new(&store->allocator, store->seed, now->schema, indexers, count, &schema, err);
+    if (status)
+        return status;
+    ki_snapshot *next = ki_snapshot_next_moment(now, schema, ki_str_of(now->resource_version));
+    ki_schema_unref(schema);
+    if (!next)
+        return ki_error_no_memory(err, what);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    ki_object *obj = NULL;
+    while (!status && (obj = ki_tree_next(&now->items, &cursor)))
+        for (size_t i = now->schema->count; !status && i < schema->count; i++)
+            status = update_index(store, schema, i, &next->indexes[i], NULL, obj);
+    return finish(store, next, status, what, err);
+}
+
+/* ---- reading ---- */
+
+ki_snapshot *ki_store_snapshot(const ki_store *store) {
+    ki_mutex_lock(&store->published->lock);
+    ki_snapshot *now = ki_snapshot_ref(store->published->now);
+    ki_mutex_unlock(&store->published->lock);
+    return now;
+}
+
+ki_object *ki_store_get(const ki_store *store, const char *key) {
+    ki_snapshot *now = ki_store_snapshot(store);
+    ki_object *obj = ki_object_ref(ki_snapshot_get(now, key));
+    ki_snapshot_free(now);
+    return obj;
+}
+
+size_t ki_store_count(const ki_store *store) {
+    ki_mutex_lock(&store->published->lock);
+    size_t count = store->published->now->items.count;
+    ki_mutex_unlock(&store->published->lock);
+    return count;
+}
+
+uint64_t ki_store_index_errors(const ki_store *store) {
+    return atomic_load_explicit(&store->published->index_errors, memory_order_relaxed);
+}
