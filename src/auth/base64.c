@@ -1,0 +1,75 @@
+/* base64.c: base64 to bytes, strictly: a certificate that was cut or garbled in a kubeconfig is found here, not in a handshake. */
+#include "src/auth/config.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+/* 0..63, or -1. */
+static int value_of(char c) {
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    if (c == '+')
+        return 62;
+    return c == '/' ? 63 : -1;
+}
+
+/* Writes the bytes; false where the text is no base64. */
+static bool decode(ki_str text, char *out, size_t *ret_size) {
+    unsigned group = 0, digits = 0, padding = 0;
+    size_t size = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (c == '\n' || c == '\r')
+            continue;
+        if (c == '=') {
+            padding++;
+            continue;
+        }
+        int value = value_of(c);
+        if (value < 0 || padding > 0)
+            return false;
+        group = group << 6 | (unsigned)value;
+        if (++digits < 4)
+            continue;
+        out[size++] = (char)(unsigned char)(group >> 16);
+        out[size++] = (char)(unsigned char)(group >> 8);
+        out[size++] = (char)(unsigned char)group;
+        group = digits = 0;
+    }
+    if (digits == 0 ? padding != 0 : digits + padding != 4 || digits == 1)
+        return false;
+    /* The bits past the last byte must be zero: else the text was cut. */
+    if (digits == 2) {
+        if (group & 0xf)
+            return false;
+        out[size++] = (char)(unsigned char)(group >> 4);
+    } else if (digits == 3) {
+        if (group & 0x3)
+            return false;
+        out[size++] = (char)(unsigned char)(group >> 10);
+        out[size++] = (char)(unsigned char)(group >> 2);
+    }
+    *ret_size = size;
+    return true;
+}
+
+ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err) {
+    size_t capacity = text.size / 4 * 3 + 4;
+    char *data = ki_alloc(allocator, capacity);
+    if (!data)
+        return ki_error_no_memory(err, "decoding base64");
+    size_t size = 0;
+    if (!decode(text, data, &size)) {
+        ki_wipe(data, capacity);
+        ki_free(allocator, data);
+        return ki_error_set(err, KI_ERR_PARSE, "not base64");
+    }
+    data[size] = '\0';
+    ki_secret_clear(allocator, ret_secret);
+    *ret_secret = (ki_secret){ data, size };
+    return KI_OK;
+}

@@ -1,0 +1,57 @@
+/* in_cluster.c: where a pod finds its API server and who it is: the service account's files and two environment variables. */
+#include "src/auth/config.h"
+
+#include "src/base/buffer.h"
+#include "src/base/error.h"
+
+#include <string.h>
+
+enum {
+    TEXT_LIMIT = 4096
+};
+
+static ki_status set_server(ki_config *config, const ki_in_cluster *where, ki_error *err) {
+    bool is_ipv6 = strchr(where->host, ':') != NULL;
+    ki_buffer url;
+    ki_buffer_init(&url, &config->allocator, TEXT_LIMIT);
+    ki_buffer_printf(&url, "https://%s%s%s:%s", is_ipv6 ? "[" : "", where->host, is_ipv6 ? "]" : "", where->port);
+    ki_status status = url.failed;
+    if (status)
+        ki_error_set(err, status, "KUBERNETES_SERVICE_HOST is too long, or out of memory");
+    else
+        status = ki_secret_set(&config->allocator, &config->server, (ki_str){ url.data, url.size }, err);
+    ki_buffer_free(&url);
+    return status;
+}
+
+typedef ki_status (*read_function)(const ki_allocator *allocator, const char *path, const char *what,
+                                   ki_secret *ret_secret, ki_error *err);
+
+static ki_status read_one(ki_config *config, const ki_in_cluster *where, const char *name, read_function read,
+                          ki_secret *ret_secret, ki_error *err) {
+    ki_buffer path;
+    ki_buffer_init(&path, &config->allocator, TEXT_LIMIT);
+    ki_buffer_printf(&path, "%s/%s", where->directory, name);
+    ki_status status = path.failed;
+    if (status)
+        ki_error_set(err, status, "the path of the service account is too long, or out of memory");
+    else
+        status = read(&config->allocator, path.data, "service account", ret_secret, err);
+    ki_buffer_free(&path);
+    return status;
+}
+
+ki_status ki_in_cluster_load(ki_config *config, const ki_in_cluster *where, ki_error *err) {
+    if (!where->host || !*where->host || !where->port || !*where->port)
+        return ki_error_set(err, KI_ERR_NOT_FOUND,
+                            "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
+    ki_status status = read_one(config, where, "token", ki_secret_read_token, &config->token, err);
+    if (!status)
+        status = read_one(config, where, "ca.crt", ki_secret_read_file, &config->ca, err);
+    if (status)
+        return status;
+    status = read_one(config, where, "namespace", ki_secret_read_token, &config->namespace_name, NULL);
+    if (status && status != KI_ERR_NOT_FOUND && status != KI_ERR_CONFIG)
+        return ki_error_set(err, status, "cannot read the service account's namespace");
+    return set_server(config, where, err);
+}

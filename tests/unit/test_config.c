@@ -1,0 +1,483 @@
+/* test_config.c: kubeconfigs good and bad, the program's options over them, and the view from inside a pod. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/auth/config.h"
+#include "tests/support/scarce_memory.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static const char *in_folder(const char *name) {
+    static char path[4][256];
+    static int turn;
+    turn = (turn + 1) % 4;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static void write_file(const char *name, const char *text) {
+    FILE *file = fopen(in_folder(name), "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int open_folder(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/kinformer-config-XXXXXX");
+    if (!mkdtemp(folder))
+        return 1;
+    mkdir(in_folder("certs"), 0700);
+    write_file("certs/ca.pem", "CA-FILE");
+    write_file("certs/token", "  file-token\n");
+    write_file("certs/empty", "\n");
+    write_file("certs/cert.pem", "CERT-FILE");
+    write_file("certs/key.pem", "KEY-FILE");
+    setenv("HOME", folder, 1);
+    unsetenv("KUBECONFIG");
+    unsetenv("KUBERNETES_SERVICE_HOST");
+    unsetenv("KUBERNETES_SERVICE_PORT");
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where) {
+    (void)info;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
+static int close_folder(void **state) {
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A whole kubeconfig around one cluster and one user. */
+static void write_kubeconfig(const char *cluster, const char *user) {
+    char text[2048];
+    snprintf(text, sizeof text,
+             "apiVersion: v1\nkind: Config\ncurrent-context: main\n"
+             "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n"
+             "clusters:\n- name: c\n  cluster: {%s}\nusers:\n- name: u\n  user: {%s}\n",
+             cluster, user);
+    write_file("config", text);
+}
+
+static void assert_secret(const ki_secret *secret, const char *want) {
+    if (!want) {
+        assert_null(secret->data);
+        return;
+    }
+    assert_non_null(secret->data);
+    assert_string_equal(secret->data, want);
+    assert_int_equal(secret->size, strlen(want));
+}
+
+/* ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void a_kubeconfig_gives_what_it_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *cluster, *user;
+        const char *server, *token, *ca, *cert, *key;
+        bool insecure;
+    } cases[] = {
+        { "server: 'https://a:6443'", "", "https://a:6443", NULL, NULL, NULL, NULL, false },
+        { "server: 'https://a/'", "token: t", "https://a", "t", NULL, NULL, NULL, false },
+        { "server: 'https://a/k8s/x//'", "token: ''", "https://a/k8s/x", NULL, NULL, NULL, NULL, false },
+        { "server: 'https://[::1]:6443'", "token: null", "https://[::1]:6443", NULL, NULL, NULL, NULL, false },
+        { "server: 'http://127.0.0.1:8001'", "", "http://127.0.0.1:8001", NULL, NULL, NULL, NULL, false },
+        { "server: 'https://a', certificate-authority: certs/ca.pem", "tokenFile: certs/token", "https://a",
+          "file-token", "CA-FILE", NULL, NULL, false },
+        { "server: 'https://a'", "tokenFile: certs/token, token: other", "https://a", "file-token", NULL, NULL, NULL,
+          false },
+        { "server: 'https://a', certificate-authority-data: Q0EtREFUQQ==",
+          "client-certificate: certs/cert.pem, client-key-data: S0VZ", "https://a", NULL, "CA-DATA", "CERT-FILE", "KEY",
+          false },
+        { "server: 'https://a', insecure-skip-tls-verify: true, disable-compression: true",
+          "client-certificate-data: WA==, client-key: certs/key.pem", "https://a", NULL, NULL, "X", "KEY-FILE", true },
+        { "server: 'https://a', insecure-skip-tls-verify: false, extensions: [{name: x}]",
+          "password: '', as-groups: []", "https://a", NULL, NULL, NULL, NULL, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_kubeconfig(cases[i].cluster, cases[i].user);
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        if (ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config")), &config, &err))
+            fail_msg("case %zu: %s", i, ki_error_message(&err));
+        assert_string_equal(ki_config_server(config), cases[i].server);
+        assert_string_equal(ki_config_namespace(config), "ns1");
+        assert_secret(&config->token, cases[i].token);
+        assert_secret(&config->ca, cases[i].ca);
+        assert_secret(&config->client_certificate, cases[i].cert);
+        assert_secret(&config->client_key, cases[i].key);
+        assert_int_equal(config->insecure_skip_tls_verify, cases[i].insecure);
+        ki_config_free(config);
+    }
+}
+
+static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void **state) {
+    (void)state;
+    static const struct {
+        const char *cluster, *user;
+        ki_status want;
+        const char *message; /* a part of it */
+    } cases[] = {
+        { "", "", KI_ERR_CONFIG, "server: not given" },
+        { "server: 'a:6443'", "", KI_ERR_CONFIG, "must begin with https://" },
+        { "server: 'ftp://a'", "", KI_ERR_CONFIG, "must begin with https://" },
+        { "server: 'https://'", "", KI_ERR_CONFIG, "server" },
+        { "server: 'https://:6443'", "", KI_ERR_CONFIG, "valid host and port" },
+        { "server: 'https://a:0'", "", KI_ERR_CONFIG, "valid host and port" },
+        { "server: 'https://a:65536'", "", KI_ERR_CONFIG, "valid host and port" },
+        { "server: 'https://[::1'", "", KI_ERR_CONFIG, "valid host and port" },
+        { "server: 'https://[::1]x'", "", KI_ERR_CONFIG, "valid host and port" },
+        { "server: 'https://user:secret@a'", "", KI_ERR_CONFIG, "in the URL" },
+        { "server: 'https://a?b'", "", KI_ERR_CONFIG, "query" },
+        { "server: \"https://a\\nX: y\"", "", KI_ERR_CONFIG, "character" },
+        { "server: [x]", "", KI_ERR_CONFIG, "clusters[c].server: must be a text" },
+        { "server: 'http://a'", "token: t", KI_ERR_CONFIG, "not https" },
+        { "server: 'http://a'", "client-certificate-data: WA==, client-key-data: WA==", KI_ERR_CONFIG, "not https" },
+        { "server: 'https://a', certificate-authority: certs/ca.pem, certificate-authority-data: WA==", "",
+          KI_ERR_CONFIG, "clusters[c].certificate-authority: given as a file and as data" },
+        { "server: 'https://a', certificate-authority-data: 'W'", "", KI_ERR_CONFIG,
+          "clusters[c].certificate-authority-data: is not base64" },
+        { "server: 'https://a', certificate-authority: certs/none.pem", "", KI_ERR_CONFIG,
+          "certificate-authority: cannot open" },
+        { "server: 'https://a', certificate-authority: certs", "", KI_ERR_CONFIG, "is a directory" },
+        { "server: 'https://a', certificate-authority: /dev/null", "", KI_ERR_CONFIG, "a device or pipe" },
+        { "server: 'https://a', insecure-skip-tls-verify: maybe", "", KI_ERR_CONFIG, "must be true or false" },
+        { "server: 'https://a', insecure-skip-tls-verify: true, certificate-authority-data: WA==", "", KI_ERR_CONFIG,
+          "contradicts certificate-authority" },
+        { "server: 'https://a', proxy-url: 'http://p'", "", KI_ERR_UNSUPPORTED, "clusters[c].proxy-url" },
+        { "server: 'https://a', tls-server-name: n", "", KI_ERR_UNSUPPORTED, "clusters[c].tls-server-name" },
+        { "server: 'https://a'", "exec: {command: aws}", KI_ERR_UNSUPPORTED, "users[u].exec" },
+        { "server: 'https://a'", "auth-provider: {name: gcp}", KI_ERR_UNSUPPORTED, "users[u].auth-provider" },
+        { "server: 'https://a'", "username: admin, password: secret", KI_ERR_UNSUPPORTED, "users[u].username" },
+        { "server: 'https://a'", "as: root", KI_ERR_UNSUPPORTED, "users[u].as" },
+        { "server: 'https://a'", "client-key-data: WA==", KI_ERR_CONFIG, "one is missing" },
+        { "server: 'https://a'", "client-certificate: certs/cert.pem", KI_ERR_CONFIG, "one is missing" },
+        { "server: 'https://a'", "tokenFile: certs/empty", KI_ERR_CONFIG, "is empty" },
+        { "server: 'https://a'", "token: \"a\\r\\nHost: evil\"", KI_ERR_CONFIG, "token: holds a line end" },
+        { "server: 'https://a'", "token: \"a\\0b\"", KI_ERR_CONFIG, "zero byte" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_kubeconfig(cases[i].cluster, cases[i].user);
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config")), &config, &err);
+        if (status != cases[i].want || !strstr(err.message, cases[i].message) || err.code != status)
+            fail_msg("case %zu: %d, %s", i, (int)status, ki_error_message(&err));
+        assert_null(strstr(err.message, "secret"));
+        assert_int_equal(err.category, KI_CATEGORY_REQUEST);
+        assert_null(config);
+    }
+}
+
+static void a_file_that_is_no_kubeconfig_is_an_error(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *context;
+        ki_status want;
+        const char *message;
+    } cases[] = {
+        { "a: [b\nc: d", NULL, KI_ERR_PARSE, "line 2, column 2" },
+        { "\xff\xff", NULL, KI_ERR_PARSE, "byte 0" },
+        { "just text", NULL, KI_ERR_PARSE, "not a mapping" },
+        { "[1, 2]", NULL, KI_ERR_PARSE, "not a mapping" },
+        { "", NULL, KI_ERR_CONFIG, "current-context is not set" },
+        { "current-context: x", NULL, KI_ERR_CONFIG, "no context \"x\"" },
+        { "current-context: x", "y", KI_ERR_NOT_FOUND, "no context \"y\"" },
+        { "{current-context: x, contexts: [{name: x, context: {cluster: gone}}]}", NULL, KI_ERR_CONFIG,
+          "contexts[x].cluster: there is no cluster \"gone\"" },
+        { "{current-context: x, contexts: [{name: x, context: {cluster: c, user: gone}}], clusters: [{name: c, "
+          "cluster: "
+          "{server: 'https://a'}}]}",
+          NULL, KI_ERR_CONFIG, "there is no user \"gone\"" },
+        { "{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: [{name: c, cluster: oops}]}",
+          NULL, KI_ERR_CONFIG, "must be a mapping" },
+        { "{current-context: x, contexts: {name: x}}", NULL, KI_ERR_CONFIG, "no context \"x\"" },
+        { "{current-context: x, contexts: [{name: x}]}", NULL, KI_ERR_CONFIG, "server: not given" },
+        { "{current-context: &a [*a], contexts: *a}", NULL, KI_ERR_CONFIG, "current-context is not set" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file("config", cases[i].text);
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_config_new(
+            &KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config"), .context = cases[i].context), &config, &err);
+        if (status != cases[i].want || !strstr(err.message, cases[i].message))
+            fail_msg("case %zu: %d, %s", i, (int)status, ki_error_message(&err));
+    }
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("none")), &config, &err),
+                     KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder), &config, &err), KI_ERR_CONFIG);
+    FILE *large = fopen(in_folder("large"), "w");
+    assert_non_null(large);
+    assert_int_equal(ftruncate(fileno(large), (off_t)KI_CONFIG_FILE_LIMIT + 1), 0);
+    fclose(large);
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("large")), &config, &err), KI_ERR_LIMIT);
+}
+
+static void options_win_over_the_file(void **state) {
+    (void)state;
+    write_kubeconfig("server: 'https://a', certificate-authority-data: WA==",
+                     "client-certificate-data: WA==, client-key-data: WA==");
+    const char *file = in_folder("config");
+    ki_config *config = NULL;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file, .server = "https://b:1", .token = "mine",
+                                                      .insecure_skip_tls_verify = true),
+                                   &config, NULL),
+                     KI_OK);
+    assert_string_equal(ki_config_server(config), "https://b:1");
+    assert_secret(&config->token, "mine");
+    assert_secret(&config->client_certificate, NULL); /* the token replaces the user */
+    assert_secret(&config->ca, NULL);
+    assert_true(config->insecure_skip_tls_verify);
+    ki_config_free(config);
+
+    config = NULL;
+    assert_int_equal(
+        ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file, .certificate_authority = in_folder("certs/ca.pem"),
+                                         .client_certificate = in_folder("certs/cert.pem"),
+                                         .client_key = in_folder("certs/key.pem")),
+                      &config, NULL),
+        KI_OK);
+    assert_secret(&config->ca, "CA-FILE");
+    assert_secret(&config->client_certificate, "CERT-FILE");
+    assert_secret(&config->client_key, "KEY-FILE");
+    ki_config_free(config);
+
+    /* To a plain-text server of the program's choice no credentials of the file go, and an unusable user does not matter. */
+    write_kubeconfig("server: 'https://a'", "exec: {command: x}");
+    config = NULL;
+    assert_int_equal(
+        ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file, .server = "http://127.0.0.1:1"), &config, NULL), KI_OK);
+    assert_secret(&config->token, NULL);
+    ki_config_free(config);
+
+    static const struct {
+        const char *server, *token, *ca, *cert;
+        bool insecure;
+        ki_status want;
+    } bad[] = {
+        { "http://b", "t", NULL, NULL, false, KI_ERR_CONFIG },
+        { "https://b", NULL, "certs/ca.pem", NULL, true, KI_ERR_CONFIG },
+        { "https://b", "t", NULL, "certs/cert.pem", false, KI_ERR_CONFIG },
+        { "https://b", "t", "certs/none", NULL, false, KI_ERR_NOT_FOUND },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        config = NULL;
+        ki_config_options options = KI_CONFIG_OPTIONS(.server = bad[i].server, .token = bad[i].token);
+        options.certificate_authority = bad[i].ca ? in_folder(bad[i].ca) : NULL;
+        options.client_certificate = bad[i].cert ? in_folder(bad[i].cert) : NULL;
+        options.insecure_skip_tls_verify = bad[i].insecure;
+        assert_int_equal(ki_config_new(&options, &config, NULL), bad[i].want);
+    }
+    ki_config_options no_size = { .server = "https://b" };
+    assert_int_equal(ki_config_new(&no_size, &config, NULL), KI_ERR_INVALID);
+}
+
+static void a_server_alone_is_enough_and_nothing_at_all_is_not(void **state) {
+    (void)state;
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_config_new(NULL, &config, &err), KI_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "no kubeconfig"));
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.context = "x"), &config, &err), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_config_new_default(&KI_CONFIG_OPTIONS(.server = "http://localhost:8080/"), &config, &err),
+                     KI_OK);
+    assert_string_equal(ki_config_server(config), "http://localhost:8080");
+    assert_string_equal(ki_config_namespace(config), "default");
+    ki_config_free(config);
+    ki_config_free(NULL);
+}
+
+static void of_several_files_the_first_that_has_an_entry_wins(void **state) {
+    (void)state;
+    mkdir(in_folder("other"), 0700);
+    write_file("other/token", "token of other");
+    write_file("one", "contexts: [{name: x, context: {cluster: c, user: u, namespace: one}}]\ncurrent-context: ''\n");
+    write_file("other/two", "current-context: x\ncontexts: [{name: x, context: {namespace: two}}]\n"
+                            "users: [{name: u, user: {tokenFile: token}}]\n");
+    write_file("three", "current-context: y\nclusters: [{name: c, cluster: {server: 'https://three'}}]\n"
+                        "users: [{name: u, user: {token: three}}]\n");
+    char list[1024];
+    snprintf(list, sizeof list, "%s::%s:%s:%s", in_folder("one"), in_folder("missing"), in_folder("other/two"),
+             in_folder("three"));
+    setenv("KUBECONFIG", list, 1);
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_config_new(NULL, &config, &err))
+        fail_msg("%s", ki_error_message(&err));
+    assert_string_equal(ki_config_namespace(config), "one");
+    assert_string_equal(ki_config_server(config), "https://three");
+    assert_secret(&config->token, "token of other"); /* the path was relative to its own file */
+    ki_config_free(config);
+}
+
+static void the_home_file_is_the_default(void **state) {
+    (void)state;
+    mkdir(in_folder(".kube"), 0700);
+    write_kubeconfig("server: 'https://home'", "");
+    assert_int_equal(rename(in_folder("config"), in_folder(".kube/config")), 0);
+    ki_config *config = NULL;
+    assert_int_equal(ki_config_new_default(NULL, &config, NULL), KI_OK);
+    assert_string_equal(ki_config_server(config), "https://home");
+    ki_config_free(config);
+}
+
+static void in_a_pod_the_service_account_says_it_all(void **state) {
+    (void)state;
+    static const struct {
+        const char *host, *port, *files;
+        ki_status want;
+        const char *server;
+    } cases[] = {
+        { "10.0.0.1", "443", "tcn", KI_OK, "https://10.0.0.1:443" },
+        { "fd00::1", "6443", "tc", KI_OK, "https://[fd00::1]:6443" },
+        { NULL, "443", "tcn", KI_ERR_NOT_FOUND, NULL },
+        { "10.0.0.1", "", "tcn", KI_ERR_NOT_FOUND, NULL },
+        { "10.0.0.1", "443", "cn", KI_ERR_NOT_FOUND, NULL },
+        { "10.0.0.1", "443", "tn", KI_ERR_NOT_FOUND, NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char *const names[] = { "token", "ca.crt", "namespace" };
+        for (size_t f = 0; f < 3; f++) {
+            remove(in_folder(names[f]));
+            if (strchr(cases[i].files, names[f][0]))
+                write_file(names[f], names[f]);
+        }
+        ki_config config = { .allocator = { NULL, NULL, NULL, NULL } };
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        config.allocator = memory.allocator;
+        const ki_in_cluster where = { folder, cases[i].host, cases[i].port };
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_in_cluster_load(&config, &where, &err), cases[i].want);
+        if (!cases[i].want) {
+            assert_secret(&config.server, cases[i].server);
+            assert_secret(&config.token, "token");
+            assert_secret(&config.ca, "ca.crt");
+            assert_string_equal(ki_config_namespace(&config), strchr(cases[i].files, 'n') ? "namespace" : "default");
+        }
+        ki_secret *all[] = { &config.server, &config.token, &config.ca, &config.namespace_name };
+        for (size_t s = 0; s < 4; s++)
+            ki_secret_clear(&config.allocator, all[s]);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+    ki_config *config = NULL;
+    assert_int_equal(ki_config_new_in_cluster(NULL, &config, NULL), KI_ERR_NOT_FOUND);
+}
+
+static void base64_is_strict(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *want; /* NULL: refused */
+    } cases[] = {
+        { "", "" },
+        { "YQ==", "a" },
+        { "YWI=", "ab" },
+        { "YWJj", "abc" },
+        { "YWJjZA==", "abcd" },
+        { "YW\nJj\r\n", "abc" },
+        { "+/+/", "\xfb\xff\xbf" },
+        { "YQ=", NULL },
+        { "YQ", NULL },
+        { "Y", NULL },
+        { "Y===", NULL },
+        { "YR==", NULL },
+        { "YWJ=", NULL },
+        { "Y Q==", NULL },
+        { "YQ==YQ==", NULL },
+        { "YWJj=", NULL },
+        { "====", NULL },
+        { "_-_-", NULL },
+        { "YQ=a", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        ki_secret secret = { NULL, 0 };
+        ki_status status = ki_secret_decode_base64(&memory.allocator, ki_str_of(cases[i].text), &secret, NULL);
+        if (status != (cases[i].want ? KI_OK : KI_ERR_PARSE))
+            fail_msg("%s: %d", cases[i].text, (int)status);
+        assert_secret(&secret, cases[i].want);
+        ki_secret_clear(&memory.allocator, &secret);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+static void the_user_agent_says_program_system_and_library(void **state) {
+    (void)state;
+    static const struct {
+        const char *given, *begin;
+    } cases[] = { { "watch-pods/1.2", "watch-pods/1.2 (linux/" }, { "tool", "tool/unknown (linux/" }, { NULL, "" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = NULL;
+        assert_int_equal(
+            ki_config_new(&KI_CONFIG_OPTIONS(.server = "https://a", .user_agent = cases[i].given), &config, NULL),
+            KI_OK);
+        assert_int_equal(strncmp(config->user_agent.data, cases[i].begin, strlen(cases[i].begin)), 0);
+        assert_non_null(strstr(config->user_agent.data, ") kinformer/"));
+        ki_config_free(config);
+    }
+    ki_config *config = NULL;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "https://a", .user_agent = "a\nb"), &config, NULL),
+                     KI_ERR_CONFIG);
+    char longer[1000];
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "https://a", .user_agent = longer), &config, NULL),
+                     KI_ERR_LIMIT);
+}
+
+static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
+    (void)state;
+    write_kubeconfig("server: 'https://a', certificate-authority: certs/ca.pem",
+                     "tokenFile: certs/token, client-certificate: certs/cert.pem, client-key-data: S0VZ");
+    setenv("KUBECONFIG", in_folder("config"), 1);
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.allocator = &memory.allocator), &config, &err);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        assert_int_equal(err.code, status);
+        ki_config_free(config);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_folder, close_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(a_kubeconfig_gives_what_it_says),
+        TEST(what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field),
+        TEST(a_file_that_is_no_kubeconfig_is_an_error),
+        TEST(options_win_over_the_file),
+        TEST(a_server_alone_is_enough_and_nothing_at_all_is_not),
+        TEST(of_several_files_the_first_that_has_an_entry_wins),
+        TEST(the_home_file_is_the_default),
+        TEST(in_a_pod_the_service_account_says_it_all),
+        TEST(base64_is_strict),
+        TEST(the_user_agent_says_program_system_and_library),
+        TEST(every_lack_of_memory_is_an_error_without_a_leak),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
