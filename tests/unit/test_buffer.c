@@ -1,0 +1,162 @@
+/* Buffers grow, keep to their limit, remember the first failure and never lose what they had. */
+#include "src/base/buffer.h"
+#include "src/base/memory.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void what_is_appended_stands_in_order_and_zero_terminated(void **state) {
+    (void)state;
+    ki_buffer buffer;
+    ki_buffer_init(&buffer, &ki_allocator_default, 0);
+    assert_int_equal(ki_buffer_append(&buffer, "ab", 2), KI_OK);
+    assert_int_equal(ki_buffer_append_view(&buffer, KI_STR("cd")), KI_OK);
+    assert_int_equal(ki_buffer_append_string(&buffer, "ef"), KI_OK);
+    assert_int_equal(ki_buffer_append_char(&buffer, 'g'), KI_OK);
+    assert_int_equal(ki_buffer_printf(&buffer, "%d-%s", 12, "x"), KI_OK);
+    assert_string_equal(buffer.data, "abcdefg12-x");
+    assert_int_equal(buffer.size, 11);
+    ki_buffer_consume(&buffer, 3);
+    assert_string_equal(buffer.data, "defg12-x");
+    ki_buffer_consume(&buffer, 1000);
+    assert_int_equal(buffer.size, 0);
+    assert_string_equal(buffer.data, "");
+    ki_buffer_free(&buffer);
+}
+
+static void a_long_text_grows_the_buffer(void **state) {
+    (void)state;
+    ki_buffer buffer;
+    ki_buffer_init(&buffer, &ki_allocator_default, 0);
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(ki_buffer_printf(&buffer, "%d,", i % 10), KI_OK);
+    assert_int_equal(buffer.size, 20000);
+    assert_int_equal(strlen(buffer.data), 20000);
+    ki_buffer_free(&buffer);
+}
+
+static void the_limit_is_kept_and_a_failed_append_changes_nothing(void **state) {
+    (void)state;
+    ki_buffer buffer;
+    ki_buffer_init(&buffer, &ki_allocator_default, 5);
+    assert_int_equal(ki_buffer_append_string(&buffer, "abc"), KI_OK);
+    assert_int_equal(ki_buffer_append_string(&buffer, "def"), KI_ERR_LIMIT);
+    assert_int_equal(ki_buffer_printf(&buffer, "%s", "ghi"), KI_ERR_LIMIT);
+    assert_int_equal(ki_buffer_append_json_string(&buffer, KI_STR("x")), KI_ERR_LIMIT);
+    assert_int_equal(ki_buffer_append_url(&buffer, KI_STR("/")), KI_ERR_LIMIT);
+    assert_string_equal(buffer.data, "abc");
+    assert_int_equal(buffer.failed, KI_ERR_LIMIT);
+    assert_int_equal(ki_buffer_append_string(&buffer, "de"), KI_OK);
+    assert_string_equal(buffer.data, "abcde");
+    assert_int_equal(buffer.failed, KI_ERR_LIMIT);
+    assert_true(buffer.capacity <= 5);
+    assert_null(ki_buffer_take(&buffer, NULL));
+    assert_int_equal(buffer.failed, KI_OK);
+    ki_buffer_free(&buffer);
+}
+
+static void a_size_that_overflows_is_refused(void **state) {
+    (void)state;
+    ki_buffer buffer;
+    ki_buffer_init(&buffer, &ki_allocator_default, 0);
+    assert_int_equal(ki_buffer_append_char(&buffer, 'x'), KI_OK);
+    assert_int_equal(ki_buffer_reserve(&buffer, SIZE_MAX), KI_ERR_NO_MEMORY);
+    assert_int_equal(ki_buffer_reserve(&buffer, SIZE_MAX / 2), KI_ERR_NO_MEMORY);
+    assert_string_equal(buffer.data, "x");
+    ki_buffer_free(&buffer);
+}
+
+static void reset_keeps_small_memory_and_frees_large(void **state) {
+    (void)state;
+    ki_buffer buffer;
+    ki_buffer_init(&buffer, &ki_allocator_default, 0);
+    assert_int_equal(ki_buffer_append_string(&buffer, "abc"), KI_OK);
+    ki_buffer_reset(&buffer, 1000);
+    assert_non_null(buffer.data);
+    assert_string_equal(buffer.data, "");
+    ki_buffer_reset(&buffer, 10);
+    assert_null(buffer.data);
+    ki_buffer_free(&buffer);
+}
+
+static void text_becomes_a_json_string_or_a_url_part(void **state) {
+    (void)state;
+    const struct {
+        ki_str text;
+        const char *json;
+        const char *url;
+    } cases[] = {
+        { KI_STR(""), "\"\"", "" },
+        { KI_STR("a-b.c_d~9Z"), "\"a-b.c_d~9Z\"", "a-b.c_d~9Z" },
+        { KI_STR("a\"b\\c"), "\"a\\\"b\\\\c\"", "a%22b%5Cc" },
+        { KI_STR("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\"", "%08%0C%0A%0D%09" },
+        { KI_STR("\0\x1f\x7f"), "\"\\u0000\\u001f\x7f\"", "%00%1F%7F" },
+        { KI_STR("ü/ ="), "\"ü/ =\"", "%C3%BC%2F%20%3D" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_buffer buffer;
+        ki_buffer_init(&buffer, &ki_allocator_default, 0);
+        assert_int_equal(ki_buffer_append_json_string(&buffer, cases[i].text), KI_OK);
+        assert_string_equal(buffer.data, cases[i].json);
+        ki_buffer_reset(&buffer, SIZE_MAX);
+        assert_int_equal(ki_buffer_append_url(&buffer, cases[i].text), KI_OK);
+        assert_string_equal(buffer.data, cases[i].url);
+        ki_buffer_free(&buffer);
+    }
+}
+
+static void take_gives_the_bytes_away(void **state) {
+    (void)state;
+    ki_buffer buffer;
+    ki_buffer_init(&buffer, &ki_allocator_default, 0);
+    size_t size = 99;
+    char *empty = ki_buffer_take(&buffer, &size);
+    assert_string_equal(empty, "");
+    assert_int_equal(size, 0);
+    ki_free(&ki_allocator_default, empty);
+    assert_int_equal(ki_buffer_append_string(&buffer, "abc"), KI_OK);
+    char *taken = ki_buffer_take(&buffer, &size);
+    assert_string_equal(taken, "abc");
+    assert_int_equal(size, 3);
+    assert_null(buffer.data);
+    ki_free(&ki_allocator_default, taken);
+}
+
+static void each_allocation_may_fail(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_buffer buffer;
+        ki_buffer_init(&buffer, &memory.allocator, 0);
+        size_t good = 0;
+        for (int i = 0; i < 100; i++)
+            good += ki_buffer_append_string(&buffer, "0123456789") == KI_OK ? 10 : 0;
+        assert_int_equal(buffer.size, good);
+        assert_int_equal(buffer.failed, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_buffer_free(&buffer);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_appended_stands_in_order_and_zero_terminated),
+        cmocka_unit_test(a_long_text_grows_the_buffer),
+        cmocka_unit_test(the_limit_is_kept_and_a_failed_append_changes_nothing),
+        cmocka_unit_test(a_size_that_overflows_is_refused),
+        cmocka_unit_test(reset_keeps_small_memory_and_frees_large),
+        cmocka_unit_test(text_becomes_a_json_string_or_a_url_part),
+        cmocka_unit_test(take_gives_the_bytes_away),
+        cmocka_unit_test(each_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

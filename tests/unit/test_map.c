@@ -1,0 +1,167 @@
+/* The map holds what was put and not removed, under any sequence of changes. */
+#include "src/base/map.h"
+#include "src/base/memory.h"
+#include "tests/support/scarce_memory.h"
+
+#include <stdio.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void what_was_put_is_found_and_what_was_removed_is_not(void **state) {
+    (void)state;
+    ki_map map;
+    int one = 1, two = 2;
+    void *old = &two;
+    ki_map_init(&map, &ki_allocator_default, 7);
+    assert_null(ki_map_get(&map, KI_STR("a")));
+    assert_null(ki_map_remove(&map, KI_STR("a")));
+    assert_int_equal(ki_map_put(&map, KI_STR("a"), &one, &old), KI_OK);
+    assert_null(old);
+    assert_int_equal(ki_map_put(&map, KI_STR("a"), &two, &old), KI_OK);
+    assert_ptr_equal(old, &one);
+    assert_int_equal(map.count, 1);
+    assert_int_equal(ki_map_put(&map, KI_STR("null"), NULL, NULL), KI_OK);
+    assert_null(ki_map_get(&map, KI_STR("null")));
+    assert_true(ki_map_has(&map, KI_STR("null")));
+    assert_false(ki_map_has(&map, KI_STR("nul")));
+    assert_ptr_equal(ki_map_remove(&map, KI_STR("a")), &two);
+    assert_false(ki_map_has(&map, KI_STR("a")));
+    assert_int_equal(map.count, 1);
+    ki_map_clear(&map);
+    assert_int_equal(map.count, 0);
+    assert_false(ki_map_has(&map, KI_STR("null")));
+    ki_map_free(&map);
+}
+
+static void the_empty_key_is_a_key(void **state) {
+    (void)state;
+    ki_map map;
+    int value = 1;
+    ki_map_init(&map, &ki_allocator_default, 0);
+    assert_int_equal(ki_map_put(&map, (ki_str){ NULL, 0 }, &value, NULL), KI_OK);
+    assert_ptr_equal(ki_map_get(&map, KI_STR("")), &value);
+    assert_ptr_equal(ki_map_remove(&map, KI_STR("")), &value);
+    assert_int_equal(map.count, 0);
+    ki_map_free(&map);
+}
+
+enum {
+    KEYS = 600
+};
+
+/* The new key's memory takes the place of the old one, so that the old one may go. */
+static void putting_again_replaces_the_borrowed_key(void **state) {
+    (void)state;
+    ki_map map;
+    int value = 1;
+    ki_map_init(&map, &ki_allocator_default, 0);
+    char *first = strdup("key");
+    assert_non_null(first);
+    assert_int_equal(ki_map_put(&map, ki_str_of(first), &value, NULL), KI_OK);
+    assert_int_equal(ki_map_put(&map, KI_STR("key"), &value, NULL), KI_OK);
+    free(first);
+    assert_ptr_equal(ki_map_get(&map, KI_STR("key")), &value);
+    ki_map_free(&map);
+}
+
+static void it_equals_a_plain_array_under_random_changes(void **state) {
+    (void)state;
+    static char keys[KEYS][40];
+    bool is_in[KEYS] = { false };
+    size_t count = 0;
+    uint64_t random = 12345;
+    ki_map map;
+    ki_map_init(&map, &ki_allocator_default, 99);
+    for (int i = 0; i < KEYS; i++)
+        snprintf(keys[i], sizeof keys[i], "ns-%d/name-%d", i % 7, i);
+    for (int turn = 0; turn < 60000; turn++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        int k = (int)((random >> 33) % KEYS);
+        /* The share of puts swings, so that the table fills and empties. */
+        bool put = (random >> 20) % 100 < (turn / 6000 % 2 ? 20U : 80U);
+        if (put) {
+            assert_int_equal(ki_map_put(&map, ki_str_of(keys[k]), keys[k], NULL), KI_OK);
+            count += !is_in[k];
+        } else {
+            assert_ptr_equal(ki_map_remove(&map, ki_str_of(keys[k])), is_in[k] ? keys[k] : NULL);
+            count -= is_in[k];
+        }
+        is_in[k] = put;
+        assert_int_equal(map.count, count);
+        assert_true(map.count <= map.capacity / 8 * 7);
+        if (turn % 500)
+            continue;
+        for (int i = 0; i < KEYS; i++)
+            assert_ptr_equal(ki_map_get(&map, ki_str_of(keys[i])), is_in[i] ? keys[i] : NULL);
+        size_t cursor = 0, walked = 0;
+        ki_str key;
+        void *value;
+        while (ki_map_next(&map, &cursor, &key, &value)) {
+            assert_true(ki_str_equals(key, value));
+            walked++;
+        }
+        assert_int_equal(walked, count);
+        assert_false(ki_map_next(&map, &cursor, NULL, NULL));
+    }
+    ki_map_free(&map);
+}
+
+static void reserved_room_needs_no_further_memory(void **state) {
+    (void)state;
+    scarce_memory memory;
+    scarce_memory_init(&memory, 1);
+    static char keys[100][16];
+    ki_map map;
+    ki_map_init(&map, &memory.allocator, 0);
+    assert_int_equal(ki_map_reserve(&map, 100), KI_OK);
+    for (int i = 0; i < 100; i++) {
+        snprintf(keys[i], sizeof keys[i], "%d", i);
+        assert_int_equal(ki_map_put(&map, ki_str_of(keys[i]), keys[i], NULL), KI_OK);
+    }
+    assert_int_equal(ki_map_reserve(&map, SIZE_MAX), KI_ERR_NO_MEMORY);
+    assert_false(scarce_memory_failed(&memory));
+    ki_map_free(&map);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
+static void each_allocation_may_fail(void **state) {
+    (void)state;
+    static char keys[200][16];
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_map map;
+        ki_map_init(&map, &memory.allocator, 0);
+        size_t good = 0;
+        for (int i = 0; i < 200; i++) {
+            snprintf(keys[i], sizeof keys[i], "%d", i);
+            ki_status status = ki_map_put(&map, ki_str_of(keys[i]), keys[i], NULL);
+            assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
+            assert_int_equal(ki_map_has(&map, ki_str_of(keys[i])), status == KI_OK);
+            good += status == KI_OK;
+        }
+        assert_int_equal(map.count, good);
+        ki_map_free(&map);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_put_is_found_and_what_was_removed_is_not),
+        cmocka_unit_test(the_empty_key_is_a_key),
+        cmocka_unit_test(putting_again_replaces_the_borrowed_key),
+        cmocka_unit_test(it_equals_a_plain_array_under_random_changes),
+        cmocka_unit_test(reserved_room_needs_no_further_memory),
+        cmocka_unit_test(each_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

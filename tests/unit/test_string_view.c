@@ -1,0 +1,113 @@
+/* Borrowed text is compared, split and read exactly; the hash is stable and well mixed. */
+#include "src/base/json_scan.h"
+#include "src/base/memory.h"
+#include "src/base/string_view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void text_is_split_at_the_first_separator(void **state) {
+    (void)state;
+    ki_str rest;
+    assert_true(ki_str_equals(ki_str_split(KI_STR("a.b.c"), '.', &rest), "a"));
+    assert_true(ki_str_equals(rest, "b.c"));
+    assert_true(ki_str_equals(ki_str_split(KI_STR("abc"), '.', &rest), "abc"));
+    assert_null(rest.data);
+    assert_true(ki_str_equals(ki_str_split(KI_STR("abc."), '.', &rest), "abc"));
+    assert_non_null(rest.data);
+    assert_int_equal(rest.size, 0);
+    assert_int_equal(ki_str_split((ki_str){ NULL, 0 }, '.', &rest).size, 0);
+    assert_true(ki_str_starts_with(KI_STR("abc"), KI_STR("ab")));
+    assert_true(ki_str_starts_with(KI_STR("abc"), KI_STR("")));
+    assert_false(ki_str_starts_with(KI_STR("ab"), KI_STR("abc")));
+    assert_true(ki_str_equal((ki_str){ NULL, 0 }, KI_STR("")));
+}
+
+static void only_whole_decimal_numbers_within_the_limit_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t max;
+        bool good;
+        uint64_t value;
+    } cases[] = {
+        { "0", 0, true, 0 },
+        { "007", 10, true, 7 },
+        { "18446744073709551615", UINT64_MAX, true, UINT64_MAX },
+        { "18446744073709551616", UINT64_MAX, false, 0 },
+        { "99999999999999999999999", UINT64_MAX, false, 0 },
+        { "11", 10, false, 0 },
+        { "", 10, false, 0 },
+        { "-1", 10, false, 0 },
+        { "+1", 10, false, 0 },
+        { "1 ", 10, false, 0 },
+        { "1a", 10, false, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t value = 0;
+        assert_int_equal(ki_str_to_uint64(ki_str_of(cases[i].text), cases[i].max, &value), cases[i].good);
+        assert_int_equal(value, cases[i].value);
+    }
+}
+
+/* Shards and recorded runs depend on these: they must be the same on every machine and in every version. */
+static void the_hash_of_a_text_never_changes(void **state) {
+    (void)state;
+    assert_int_equal(ki_hash("", 0, 0), UINT64_C(0xc96f21ebf6290549));
+    assert_int_equal(ki_hash("pod", 3, 0), UINT64_C(0xeb77bbb7e8eca7a8));
+    assert_int_equal(ki_hash("kube-system/coredns-668d6bf9bc-x7k2p", 36, 42), UINT64_C(0xa7e84f1b9dc63cba));
+}
+
+static void each_bit_of_the_input_changes_about_half_of_the_hash(void **state) {
+    (void)state;
+    char text[48];
+    for (size_t size = 1; size <= sizeof text; size++) {
+        for (size_t i = 0; i < size; i++)
+            text[i] = (char)(i * 31 + 7);
+        uint64_t base = ki_hash(text, size, 1);
+        assert_int_not_equal(base, ki_hash(text, size, 2));
+        assert_int_not_equal(base, ki_hash(text, size - 1, 1));
+        unsigned total = 0;
+        for (size_t bit = 0; bit < size * 8; bit++) {
+            text[bit / 8] = (char)(text[bit / 8] ^ (1 << bit % 8));
+            unsigned changed = ki_json_count_bits(base ^ ki_hash(text, size, 1));
+            text[bit / 8] = (char)(text[bit / 8] ^ (1 << bit % 8));
+            assert_in_range(changed, 10, 54);
+            total += changed;
+        }
+        assert_in_range(total / (size * 8), 27, 37);
+    }
+}
+
+static void copies_end_with_a_zero_and_sizes_that_overflow_give_nothing(void **state) {
+    (void)state;
+    char *copy = ki_strndup(&ki_allocator_default, "abcdef", 3);
+    assert_string_equal(copy, "abc");
+    ki_wipe(copy, 3);
+    assert_memory_equal(copy, "\0\0\0", 4);
+    ki_free(&ki_allocator_default, copy);
+    assert_null(ki_strdup(&ki_allocator_default, NULL));
+    assert_null(ki_strndup(&ki_allocator_default, "a", SIZE_MAX));
+    assert_null(ki_alloc_array(&ki_allocator_default, SIZE_MAX / 2, 3));
+    assert_null(ki_realloc_array(&ki_allocator_default, NULL, SIZE_MAX / 2, 3));
+    void *nothing = ki_alloc(&ki_allocator_default, 0);
+    assert_non_null(nothing);
+    ki_free(&ki_allocator_default, nothing);
+    ki_free(&ki_allocator_default, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_split_at_the_first_separator),
+        cmocka_unit_test(only_whole_decimal_numbers_within_the_limit_are_read),
+        cmocka_unit_test(the_hash_of_a_text_never_changes),
+        cmocka_unit_test(each_bit_of_the_input_changes_about_half_of_the_hash),
+        cmocka_unit_test(copies_end_with_a_zero_and_sizes_that_overflow_give_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
