@@ -1,0 +1,74 @@
+// The apiserver's audit log: which requests kinformer made, and how they were answered.
+package main
+
+import (
+	"bytes"
+	"net/url"
+	"os"
+	"strings"
+)
+
+type request struct {
+	verb, resource string
+	query          url.Values
+	code           int
+	agent          string
+}
+
+// requests reads the answered list and watch requests of the audited user that came after a mark in the log, and gives
+// the next mark. A watch is taken where its answer began; its end says nothing new.
+func (s *server) requests(mark int64) ([]request, int64, error) {
+	data, err := os.ReadFile(s.file("audit.log"))
+	if err != nil {
+		return nil, 0, err
+	}
+	var found []request
+	end := int64(bytes.LastIndexByte(data, '\n') + 1)
+	for line := range bytes.Lines(data[min(mark, end):end]) {
+		var entry struct {
+			Stage      string
+			RequestURI string
+			Verb       string
+			UserAgent  string
+			ObjectRef  struct{ Resource string }
+			// The answer's status; a watch that is refused has only a ResponseComplete.
+			ResponseStatus struct{ Code int }
+		}
+		if err := decode(line, &entry); err != nil {
+			return nil, 0, err
+		}
+		isWatch := entry.Verb == "watch"
+		opened := isWatch && entry.Stage == "ResponseStarted" && entry.ResponseStatus.Code < 400
+		answered := entry.Stage == "ResponseComplete" && (entry.Verb == "list" || isWatch && entry.ResponseStatus.Code >= 400)
+		if !opened && !answered {
+			continue
+		}
+		_, rawQuery, _ := strings.Cut(entry.RequestURI, "?")
+		query, err := url.ParseQuery(rawQuery)
+		if err != nil {
+			return nil, 0, err
+		}
+		found = append(found, request{entry.Verb, entry.ObjectRef.Resource, query, entry.ResponseStatus.Code, entry.UserAgent})
+	}
+	return found, end, nil
+}
+
+// count counts the requests for a resource that a condition holds for.
+func count(requests []request, resource string, condition func(request) bool) (n int) {
+	for _, r := range requests {
+		if r.resource == resource && condition(r) {
+			n++
+		}
+	}
+	return n
+}
+
+func isStreamingList(r request) bool {
+	return r.verb == "watch" && r.query.Get("sendInitialEvents") == "true"
+}
+
+func isPlainList(r request) bool { return r.verb == "list" }
+
+func isPlainWatch(r request) bool {
+	return r.verb == "watch" && !r.query.Has("sendInitialEvents") && r.code == 200
+}

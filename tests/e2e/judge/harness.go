@@ -1,0 +1,238 @@
+// What a case works with: the programs, directories, servers, and the ends of all of them.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const apiserverName = "apiserver"
+
+type harness struct {
+	kinformer, bin, work string
+
+	caseName  string
+	caseDir   string
+	processes []*process // the case's own; ended with it
+	shared    *server    // one apiserver for the cases that leave it as it is
+}
+
+func (h *harness) beginCase(name string) {
+	h.caseName = name
+	h.caseDir = filepath.Join(h.work, name)
+	h.processes = nil
+}
+
+// endCase stops what the case started, last first; where the case failed, it tells what their logs say.
+func (h *harness) endCase(failed bool) error {
+	var errs []error
+	for i := len(h.processes) - 1; i >= 0; i-- {
+		p := h.processes[i]
+		// What failed comes first; then kinformer's own words, and a server's where it ended unasked.
+		if tail := p.logTail(); failed && tail != "" && (p.name != apiserverName || !p.running() && p.err != nil && !p.killed) {
+			errs = append(errs, fmt.Errorf("%s says:\n  %s", p.name, tail))
+		}
+		if err := p.stop(); !failed {
+			errs = append(errs, err)
+		}
+	}
+	h.processes = nil
+	return errors.Join(append(errs, os.RemoveAll(h.caseDir))...)
+}
+
+func (h *harness) stopAll() {
+	if h.shared != nil {
+		_ = h.shared.process.stop()
+		h.shared = nil
+	}
+}
+
+func (h *harness) start(name string, onLine func([]byte), argv ...string) (*process, error) {
+	if err := os.MkdirAll(h.caseDir, 0o700); err != nil {
+		return nil, err
+	}
+	p, err := startProcess(h.caseDir, name, onLine, argv...)
+	if err == nil {
+		h.processes = append(h.processes, p)
+	}
+	return p, err
+}
+
+// run runs a program to its end and gives its standard output; a failure carries its standard error.
+func (h *harness) run(ctx context.Context, input string, argv ...string) (string, error) {
+	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	command.Env = childEnvironment()
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	command.Stdin = strings.NewReader(input)
+	var out, errOut bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errOut
+	if err := command.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(argv[0]), strings.Join(argv[1:], " "), err,
+			strings.TrimSpace(errOut.String()))
+	}
+	return out.String(), nil
+}
+
+// kubectl is the real one, bound to a server.
+type kubectl struct {
+	h          *harness
+	kubeconfig string
+}
+
+func (k kubectl) run(ctx context.Context, arguments ...string) (string, error) {
+	return k.runInput(ctx, "", arguments...)
+}
+
+func (k kubectl) argv(arguments ...string) []string {
+	cache := filepath.Join(k.h.work, "kubectl-cache", filepath.Base(filepath.Dir(k.kubeconfig)))
+	return append([]string{filepath.Join(k.h.bin, "kubectl"), "--kubeconfig", k.kubeconfig, "--cache-dir", cache},
+		arguments...)
+}
+
+func (k kubectl) runInput(ctx context.Context, input string, arguments ...string) (string, error) {
+	return k.h.run(ctx, input, k.argv(arguments...)...)
+}
+
+// runAll runs commands one after the other, each given as one line of words.
+func (k kubectl) runAll(ctx context.Context, lines ...string) error {
+	for _, line := range lines {
+		if _, err := k.run(ctx, strings.Fields(line)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list is `kubectl get RESOURCES -A -o json` by identity.
+func (k kubectl) list(ctx context.Context, resources string, arguments ...string) (objects, error) {
+	out, err := k.run(ctx, append([]string{"get", resources, "-A", "-o", "json"}, arguments...)...)
+	if err != nil {
+		return nil, err
+	}
+	return parseList([]byte(out))
+}
+
+// create gives kubectl an object; without validation, which would need the server's openapi.
+func (k kubectl) create(ctx context.Context, obj map[string]any) error {
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return err
+	}
+	_, err = k.runInput(ctx, string(text), "create", "--validate=false", "-f", "-")
+	return err
+}
+
+// server is a running API server and the ways into it. The kinformer files belong to a user of its own, whose
+// requests alone are in the audit log.
+type server struct {
+	process *process
+	dir     string
+	url     string
+	ready   *signalled
+}
+
+func (s *server) file(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *server) restConfig() (*rest.Config, error) { return restConfig(s.file("kubeconfig-admin")) }
+
+func restConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1 // no limit of its own
+	config.UserAgent = "kinformer-e2e-judge"
+	return config, nil
+}
+
+func (s *server) client() (dynamic.Interface, error) {
+	config, err := s.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfig(config)
+}
+
+func (h *harness) kubectl(s *server) kubectl {
+	return kubectl{h: h, kubeconfig: s.file("kubeconfig-admin")}
+}
+
+// realServer is the shared kube-apiserver, started with the first case that wants it.
+func (h *harness) realServer(ctx context.Context) (*server, error) {
+	if h.shared != nil && h.shared.process.running() {
+		return h.shared, nil
+	}
+	s, err := h.startServer(ctx, filepath.Join(h.work, "apiserver"))
+	if err != nil {
+		return nil, err
+	}
+	h.shared = s
+	return s, nil
+}
+
+// ownServer is a kube-apiserver for this case alone.
+func (h *harness) ownServer(ctx context.Context, flags ...string) (*server, error) {
+	if err := os.MkdirAll(h.caseDir, 0o700); err != nil {
+		return nil, err
+	}
+	s, err := h.startServer(ctx, filepath.Join(h.caseDir, "apiserver"), flags...)
+	if err == nil {
+		h.processes = append(h.processes, s.process)
+	}
+	return s, err
+}
+
+// startServer starts a kube-apiserver, or starts it again where one ran before, and waits until it is ready.
+func (h *harness) startServer(ctx context.Context, dir string, flags ...string) (*server, error) {
+	s := &server{dir: dir, ready: newSignalled()}
+	argv := append([]string{filepath.Join(h.bin, "apiserver"), "--dir", dir, "--keep"}, flags...)
+	var err error
+	s.process, err = startProcess(filepath.Dir(dir), apiserverName, func(line []byte) {
+		if url, found := strings.CutPrefix(strings.TrimSpace(string(line)), "ready "); found {
+			s.url = url
+			s.ready.signal()
+		}
+	}, argv...)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.ready.done:
+	case <-s.process.ended:
+		return nil, fmt.Errorf("the apiserver did not start: %w\n  %s", s.process.err, s.process.logTail())
+	case <-ctx.Done():
+		_ = s.process.stop()
+		return nil, fmt.Errorf("the apiserver was not ready: %w\n  %s", ctx.Err(), s.process.logTail())
+	}
+	// The namespaces come a moment after ready.
+	k := h.kubectl(s)
+	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
+		if _, err := k.run(ctx, "wait", "--for=create", "--timeout=60s", "namespace/"+namespace); err != nil {
+			return nil, errors.Join(err, s.process.stop())
+		}
+	}
+	return s, nil
+}
+
+// signalled is closed once.
+type signalled struct {
+	once sync.Once
+	done chan struct{}
+}
+
+func newSignalled() *signalled { return &signalled{done: make(chan struct{})} }
+
+func (s *signalled) signal() { s.once.Do(func() { close(s.done) }) }

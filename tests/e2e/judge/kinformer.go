@@ -1,0 +1,129 @@
+// Runs kinformer and reads what `kinformer watch -o json` says, line by line, into a record.
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+type watchLine struct {
+	Type              string `json:"type"`
+	Initial           bool   `json:"initial"`
+	Resync            bool   `json:"resync"`
+	FinalStateUnknown bool   `json:"finalStateUnknown"`
+	Old               object `json:"old"`
+	Object            object `json:"object"`
+	Resource          string `json:"resource"`
+	Count             int    `json:"count"`
+	ResourceVersion   string `json:"resourceVersion"`
+}
+
+// watcher is a running `kinformer watch`.
+type watcher struct {
+	*record
+	process *process
+	synced  map[string]watchLine // by resource; under the record's lock
+	initial map[string]int       // initial objects by kind; under the record's lock
+}
+
+// kindOf are the kinds of the resources that the cases watch.
+var kindOf = map[string]string{"pods": "Pod", "deployments": "Deployment", "namespaces": "Namespace", "nodes": "Node"}
+
+// watch starts `kinformer watch`; the arguments name resources, connection and selection.
+func (h *harness) watch(name string, arguments ...string) (*watcher, error) {
+	w := &watcher{record: newRecord(name), synced: map[string]watchLine{}, initial: map[string]int{}}
+	argv := append([]string{h.kinformer, "watch", "-o", "json"}, arguments...)
+	var err error
+	w.process, err = h.start(name, w.take, argv...)
+	return w, err
+}
+
+func (w *watcher) take(text []byte) {
+	var line watchLine
+	if err := decode(text, &line); err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.violation("not a line of JSON: %v: %.120s", err, text)
+		return
+	}
+	switch line.Type {
+	case "SYNCED":
+		w.takeSynced(line)
+		return
+	case addedChange, modifiedChange, deletedChange:
+	default:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.violation("a line of unknown type: %.120s", text)
+		return
+	}
+	if metadata, found := line.Object["metadata"].(object); found && metadata["managedFields"] != nil {
+		delete(metadata, "managedFields")
+		w.mu.Lock()
+		w.violation("%s with managedFields", line.Type)
+		w.mu.Unlock()
+	}
+	if line.Type == modifiedChange && line.Old == nil {
+		w.mu.Lock()
+		w.violation("MODIFIED without old: %.120s", text)
+		w.mu.Unlock()
+	}
+	if line.Resync { // no case asks for one
+		w.mu.Lock()
+		w.violation("a resync: %.120s", text)
+		w.mu.Unlock()
+		return
+	}
+	kind := line.Type
+	if line.Initial {
+		kind = initialChange
+		w.mu.Lock()
+		w.initial[field(line.Object, "kind")]++
+		for resource := range w.synced {
+			if kindOf[resource] == field(line.Object, "kind") {
+				w.violation("an initial object after SYNCED: %.120s", text)
+			}
+		}
+		w.mu.Unlock()
+	}
+	w.note(kind, line.Old, line.Object)
+}
+
+func (w *watcher) takeSynced(line watchLine) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, twice := w.synced[line.Resource]; twice {
+		w.violation("SYNCED twice for %s", line.Resource)
+	}
+	if kindOf[line.Resource] == "" {
+		w.violation("SYNCED for %q", line.Resource)
+	}
+	if line.ResourceVersion == "" {
+		w.violation("SYNCED without resourceVersion for %s", line.Resource)
+	}
+	if initial := w.initial[kindOf[line.Resource]]; initial != line.Count {
+		w.violation("SYNCED says %d %s after %d initial ones", line.Count, line.Resource, initial)
+	}
+	w.synced[line.Resource] = line
+	w.announce()
+}
+
+func (w *watcher) awaitSynced(ctx context.Context, resources ...string) error {
+	return w.await(ctx, fmt.Sprintf("SYNCED of %v", resources), w.process.ended, func() bool {
+		for _, resource := range resources {
+			if _, found := w.synced[resource]; !found {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (w *watcher) awaitAll(ctx context.Context, kind string, ids ...identity) error {
+	for _, id := range ids {
+		if err := w.awaitChange(ctx, w.process.ended, kind, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

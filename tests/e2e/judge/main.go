@@ -1,0 +1,113 @@
+// The judge of the end-to-end cases: starts servers and kinformer, makes changes, and compares what kinformer says with
+// what kubectl, a raw watch and client-go's informers say. One line for each case, "ok NAME" or "not ok NAME: why".
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// A case that takes longer has hung; on a quiet machine each takes seconds.
+const caseDeadline = 3 * time.Minute
+
+type testCase struct {
+	name string
+	// serves says that the case needs `kinformer serve`, which the client-go program in kinformer's place has not.
+	serves bool
+	run    func(ctx context.Context, h *harness) error
+}
+
+func allCases() []testCase {
+	var cases []testCase
+	cases = append(cases, watchCases...)
+	cases = append(cases, getCases...)
+	cases = append(cases, churnCases...)
+	cases = append(cases, restartCases...)
+	cases = append(cases, serveCases...)
+	return cases
+}
+
+func main() {
+	var h harness
+	var pattern string
+	var reference, list bool
+	flag.StringVar(&h.kinformer, "kinformer", "", "the kinformer program")
+	flag.StringVar(&h.bin, "bin", "", "directory of apiserver and kubectl")
+	flag.StringVar(&h.work, "work", "", "directory for what the cases write")
+	flag.StringVar(&pattern, "cases", "", "run the cases whose name matches this expression")
+	flag.BoolVar(&reference, "reference", false, "the program is the reference: leave out what it cannot do")
+	flag.BoolVar(&list, "list", false, "print the names of the cases")
+	flag.Parse()
+	klog.SetLogger(klog.Logger{}) // client-go's own log would stand between the lines of the cases
+	matches, err := regexp.Compile(pattern)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: --cases:", err)
+		os.Exit(2)
+	}
+	var chosen []testCase
+	for _, c := range allCases() {
+		if matches.MatchString(c.name) && !(reference && c.serves) {
+			chosen = append(chosen, c)
+		}
+	}
+	if list {
+		for _, c := range chosen {
+			fmt.Println(c.name)
+		}
+		return
+	}
+	if len(chosen) == 0 {
+		fmt.Fprintf(os.Stderr, "e2e: no case matches %q\n", pattern)
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	failed := runCases(ctx, &h, chosen)
+	h.stopAll()
+	if ctx.Err() != nil {
+		fmt.Println("interrupted")
+		os.Exit(1)
+	}
+	fmt.Printf("%d passed, %d failed\n", len(chosen)-failed, failed)
+	if failed > 0 {
+		os.Exit(1)
+	}
+}
+
+func runCases(ctx context.Context, h *harness, cases []testCase) (failed int) {
+	for _, c := range cases {
+		if ctx.Err() != nil {
+			return failed
+		}
+		started := time.Now()
+		err := runCase(ctx, h, c)
+		if err == nil {
+			fmt.Printf("ok %s (%.1fs)\n", c.name, time.Since(started).Seconds())
+			continue
+		}
+		failed++
+		fmt.Printf("not ok %s: %s\n", c.name, strings.ReplaceAll(err.Error(), "\n", "\n# "))
+	}
+	return failed
+}
+
+func runCase(ctx context.Context, h *harness, c testCase) error {
+	ctx, cancel := context.WithTimeout(ctx, caseDeadline)
+	defer cancel()
+	h.beginCase(c.name)
+	err := c.run(ctx, h)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("not done within %s: %w", caseDeadline, err)
+	}
+	return errors.Join(err, h.endCase(err != nil))
+}

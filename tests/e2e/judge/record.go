@@ -1,0 +1,208 @@
+// What one observer of a cluster saw: the changes of each object in order, and the state they add up to. A change that
+// does not follow from the state before (twice added, deleted without being there, an old version) is a violation.
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+const (
+	initialChange  = "INITIAL"
+	addedChange    = "ADDED"
+	modifiedChange = "MODIFIED"
+	deletedChange  = "DELETED"
+)
+
+type change struct{ kind, version string }
+
+func (c change) String() string { return c.kind + "@" + c.version }
+
+type record struct {
+	name string
+
+	mu         sync.Mutex
+	state      objects
+	history    map[identity][]change
+	log        map[identity][]object // what each change of the history left, nil where it deleted
+	changes    int                   // without the initial ones
+	violations []string
+	news       chan struct{} // closed and made anew at each change
+}
+
+func newRecord(name string) *record {
+	return &record{name: name, state: objects{}, history: map[identity][]change{},
+		log: map[identity][]object{}, news: make(chan struct{})}
+}
+
+// violation tells something that must not be; the caller holds the lock.
+func (r *record) violation(format string, arguments ...any) {
+	r.violations = append(r.violations, fmt.Sprintf(format, arguments...))
+	r.announce()
+}
+
+func (r *record) announce() {
+	close(r.news)
+	r.news = make(chan struct{})
+}
+
+// note takes one change; old is what the observer says was there before, where it says so.
+func (r *record) note(kind string, old, obj object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id, err := identify(obj)
+	if err != nil {
+		r.violation("%s: %v", kind, err)
+		return
+	}
+	before, present := r.state[id]
+	switch {
+	case kind == modifiedChange || kind == deletedChange:
+		if !present {
+			r.violation("%s %s, which is not there", kind, id)
+		}
+	case present:
+		r.violation("%s %s, which is there", kind, id)
+	}
+	if old != nil && present && difference("", old, before) != "" {
+		r.violation("%s %s: its old object is not the last one: %s", kind, id, difference("", old, before))
+	}
+	// A deletion found by a new list carries the last known version.
+	if present && !(kind == deletedChange && versionOf(obj) == versionOf(before)) && !newer(versionOf(obj), versionOf(before)) {
+		r.violation("%s %s from version %s to %s", kind, id, versionOf(before), versionOf(obj))
+	}
+	if kind == deletedChange {
+		delete(r.state, id)
+		r.log[id] = append(r.log[id], nil)
+	} else {
+		r.state[id] = obj
+		r.log[id] = append(r.log[id], obj)
+	}
+	r.history[id] = append(r.history[id], change{kind, versionOf(obj)})
+	if kind != initialChange {
+		r.changes++
+	}
+	r.announce()
+}
+
+// newer compares resource versions, which are decimal in every server of these cases.
+func newer(a, b string) bool {
+	left, leftErr := strconv.ParseUint(a, 10, 64)
+	right, rightErr := strconv.ParseUint(b, 10, 64)
+	return leftErr == nil && rightErr == nil && left > right
+}
+
+// await waits until the condition holds; it is asked under the lock, after each change. ended may be nil.
+func (r *record) await(ctx context.Context, what string, ended <-chan struct{}, condition func() bool) error {
+	for {
+		r.mu.Lock()
+		holds, news := condition(), r.news
+		changes := r.changes
+		r.mu.Unlock()
+		if holds {
+			return nil
+		}
+		select {
+		case <-news:
+		case <-ended:
+			r.mu.Lock()
+			holds = condition()
+			r.mu.Unlock()
+			if holds {
+				return nil
+			}
+			return fmt.Errorf("%s ended before %s (after %d changes)", r.name, what, changes)
+		case <-ctx.Done():
+			return fmt.Errorf("%s: no %s (after %d changes): %w", r.name, what, changes, ctx.Err())
+		}
+	}
+}
+
+// awaitChange waits until the observer has seen this kind of change of an object.
+func (r *record) awaitChange(ctx context.Context, ended <-chan struct{}, kind string, id identity) error {
+	return r.await(ctx, kind+" "+id.String(), ended, func() bool {
+		return slices.ContainsFunc(r.history[id], func(c change) bool { return c.kind == kind })
+	})
+}
+
+func (r *record) snapshot() objects {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.state)
+}
+
+// stateAt is what the changes up to a resource version add up to: so a state can be compared that has since changed.
+func (r *record) stateAt(version string) objects {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := objects{}
+	for id, changes := range r.history {
+		for i, c := range changes {
+			if newer(c.version, version) {
+				break
+			}
+			delete(found, id)
+			if obj := r.log[id][i]; obj != nil {
+				found[id] = obj
+			}
+		}
+	}
+	return found
+}
+
+func (r *record) historyOf(id identity) []change {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.history[id])
+}
+
+func (r *record) changeCount() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changes
+}
+
+func (r *record) check() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return report(r.name, r.violations)
+}
+
+// compareHistories holds an observer to the witness, who began earlier: for each object, the observer's changes are the
+// witness's, each once and in order, from the observer's beginning on.
+func compareHistories(observer, witness *record) error {
+	var differences []string
+	ids := map[identity]bool{}
+	for _, r := range []*record{observer, witness} {
+		r.mu.Lock()
+		for id := range r.history {
+			ids[id] = true
+		}
+		r.mu.Unlock()
+	}
+	for id := range ids {
+		saw, happened := observer.historyOf(id), witness.historyOf(id)
+		if !follows(saw, happened) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		}
+	}
+	return report(fmt.Sprintf("what %s saw, beside %s", observer.name, witness.name), differences)
+}
+
+// follows says whether saw is happened from some point on: from the version that was there at first, or from where there was none.
+func follows(saw, happened []change) bool {
+	start := len(happened) - len(saw)
+	if start < 0 {
+		return false
+	}
+	if len(saw) > 0 && saw[0].kind == initialChange {
+		return happened[start].kind != deletedChange && happened[start].version == saw[0].version &&
+			slices.Equal(saw[1:], happened[start+1:])
+	}
+	absent := start == 0 || happened[start-1].kind == deletedChange
+	return absent && slices.Equal(saw, happened[start:])
+}

@@ -1,0 +1,134 @@
+// The other observers: a raw watch, which misses nothing, and client-go's informers, which kinformer is measured by.
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+var (
+	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+)
+
+// plain is an object as kubectl shows it: without managedFields, its numbers as text.
+func plain(obj *unstructured.Unstructured) (object, error) {
+	text, err := obj.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var decoded object
+	if err := decode(text, &decoded); err != nil {
+		return nil, err
+	}
+	if metadata, found := decoded["metadata"].(object); found {
+		delete(metadata, "managedFields")
+	}
+	return decoded, nil
+}
+
+func (r *record) noteUnstructured(kind string, old, obj *unstructured.Unstructured) {
+	var before object
+	after, err := plain(obj)
+	if err == nil && old != nil {
+		before, err = plain(old)
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.violation("%s: %v", kind, err)
+		return
+	}
+	r.note(kind, before, after)
+}
+
+// rawWatch lists each resource and watches it from there, on one stream that must not end before the context does.
+func rawWatch(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) (*record, error) {
+	r := newRecord("the raw watch")
+	for _, resource := range resources {
+		list, err := client.Resource(resource).List(ctx, v1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			r.noteUnstructured(initialChange, nil, &list.Items[i])
+		}
+		stream, err := client.Resource(resource).Watch(ctx, v1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+		if err != nil {
+			return nil, err
+		}
+		go r.follow(ctx, stream)
+	}
+	return r, nil
+}
+
+func (r *record) follow(ctx context.Context, stream watch.Interface) {
+	defer stream.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event, open := <-stream.ResultChan():
+			obj, isObject := event.Object.(*unstructured.Unstructured)
+			if open && isObject && event.Type != watch.Error {
+				r.noteUnstructured(string(event.Type), nil, obj)
+				continue
+			}
+			if ctx.Err() == nil {
+				r.mu.Lock()
+				r.violation("the watch ended: %v", event)
+				r.mu.Unlock()
+			}
+			return
+		}
+	}
+}
+
+// clientGoInformer is client-go's own informer for some resources, started and synced.
+func clientGoInformer(ctx context.Context, client dynamic.Interface, resources ...schema.GroupVersionResource) (*record, error) {
+	r := newRecord("client-go's informer")
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	var synced []cache.InformerSynced
+	for _, resource := range resources {
+		registration, err := factory.ForResource(resource).Informer().AddEventHandler(r.handler())
+		if err != nil {
+			return nil, err
+		}
+		synced = append(synced, registration.HasSynced)
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil, fmt.Errorf("client-go's informer did not sync: %w", ctx.Err())
+	}
+	return r, nil
+}
+
+func (r *record) handler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			kind := addedChange
+			if initial {
+				kind = initialChange
+			}
+			r.noteUnstructured(kind, nil, obj.(*unstructured.Unstructured))
+		},
+		UpdateFunc: func(old, obj any) {
+			r.noteUnstructured(modifiedChange, old.(*unstructured.Unstructured), obj.(*unstructured.Unstructured))
+		},
+		DeleteFunc: func(obj any) {
+			if unknown, isUnknown := obj.(cache.DeletedFinalStateUnknown); isUnknown {
+				obj = unknown.Obj
+			}
+			r.noteUnstructured(deletedChange, nil, obj.(*unstructured.Unstructured))
+		},
+	}
+}
