@@ -1,0 +1,253 @@
+/* http_front.c: see http_front.h. All requests are handled on the daemon's one thread. */
+#include "testing/http_front.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "testing/gzip.h"
+#include "testing/listen.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    CONNECTION_LIMIT = 65536
+};
+
+struct kt_front {
+    /* constant */
+    ki_allocator allocator;
+    kt_cluster *cluster; /* under the lock of `streams` */
+    char url[KT_URL_MAX];
+    struct MHD_Daemon *daemon;
+
+    kt_streams streams;
+};
+
+/* One request as it arrives. The daemon's thread only. */
+typedef struct exchange {
+    const ki_allocator *allocator;
+    char *target;
+    ki_buffer body;
+    bool begun;
+    bool too_large;
+} exchange;
+
+static void *on_uri(void *user, const char *uri, struct MHD_Connection *connection) {
+    kt_front *front = user;
+    (void)connection;
+    exchange *x = ki_alloc_zero(&front->allocator, sizeof *x);
+    if (!x)
+        return NULL;
+    x->allocator = &front->allocator;
+    x->target = ki_strdup(x->allocator, uri);
+    ki_buffer_init(&x->body, x->allocator, KT_BODY_MAX);
+    return x;
+}
+
+static void on_completed(void *user, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode how) {
+    exchange *x = *state;
+    (void)user, (void)connection, (void)how;
+    if (!x)
+        return;
+    ki_buffer_free(&x->body);
+    ki_free(x->allocator, x->target);
+    ki_free(x->allocator, x);
+    *state = NULL;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name) {
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result queue(struct MHD_Connection *connection, int status, struct MHD_Response *answer) {
+    if (!answer)
+        return MHD_NO;
+    enum MHD_Result result = MHD_queue_response(connection, (unsigned)status, answer);
+    MHD_destroy_response(answer);
+    return result;
+}
+
+/* A Status of the front's own. */
+static enum MHD_Result refuse(struct MHD_Connection *connection, int code, const char *reason, const char *message) {
+    char body[512];
+    int size = snprintf(body, sizeof body,
+                        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+                        "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}\n",
+                        message, reason, code);
+    struct MHD_Response *answer = MHD_create_response_from_buffer((size_t)size, body, MHD_RESPMEM_MUST_COPY);
+    if (answer)
+        MHD_add_response_header(answer, "Content-Type", "application/json");
+    return queue(connection, code, answer);
+}
+
+static enum MHD_Result refuse_size(struct MHD_Connection *connection) {
+    return refuse(connection, 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
+}
+
+static void free_body(void *user) {
+    ki_buffer *body = user;
+    const ki_allocator *allocator = body->allocator;
+    ki_buffer_free(body);
+    ki_free(allocator, body);
+}
+
+/* The answer with a whole body, which it takes over. */
+static struct MHD_Response *whole_answer(kt_front *front, struct MHD_Connection *connection, kt_response *response) {
+    static char nothing[1];
+    bool packed = response->status == 200 && response->body.size >= KT_GZIP_MIN &&
+                  kt_gzip_is_accepted(header(connection, "Accept-Encoding"));
+    ki_buffer *body = ki_alloc(&front->allocator, sizeof *body);
+    if (!body)
+        return NULL;
+    if (packed && kt_gzip(&front->allocator, response->body.data, response->body.size, body) == KI_OK) {
+        ki_buffer_free(&response->body);
+    } else {
+        packed = false;
+        *body = response->body;
+    }
+    ki_buffer_init(&response->body, &front->allocator, 0);
+
+    struct MHD_Response *answer = MHD_create_response_from_buffer_with_free_callback_cls(
+        body->size, body->data ? body->data : nothing, free_body, body);
+    if (!answer) {
+        free_body(body);
+        return NULL;
+    }
+    if (packed) {
+        MHD_add_response_header(answer, "Content-Encoding", "gzip");
+        MHD_add_response_header(answer, "Vary", "Accept-Encoding");
+    }
+    return answer;
+}
+
+static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *connection, const exchange *x,
+                                      const char *method) {
+    const kt_request request = {
+        .method = strcmp(method, "HEAD") == 0 ? "GET" : method, /* the daemon leaves the body out */
+        .target = x->target,
+        .accept = header(connection, "Accept"),
+        .content_type = header(connection, "Content-Type"),
+        .user_agent = header(connection, "User-Agent"),
+        .body = { x->body.data, x->body.size },
+    };
+    kt_response response;
+    struct MHD_Response *answer = NULL;
+    char number[16];
+
+    kt_streams_lock(&front->streams);
+    ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
+    if (!status && response.watch) {
+        kt_response watching = response;
+        answer = kt_stream_start(&front->streams, connection, &watching);
+    }
+    kt_streams_unlock(&front->streams);
+    if (status)
+        return refuse(connection, 500, "InternalError", "the server is out of memory");
+    if (!response.watch) {
+        answer = whole_answer(front, connection, &response);
+        kt_response_free(&response);
+    }
+    if (!answer)
+        return refuse(connection, 500, "InternalError", "the server is out of memory");
+
+    if (response.content_type)
+        MHD_add_response_header(answer, "Content-Type", response.content_type);
+    MHD_add_response_header(answer, "Cache-Control", "no-cache, private");
+    if (response.allow[0])
+        MHD_add_response_header(answer, "Allow", response.allow);
+    if (response.retry_after_s >= 0) {
+        snprintf(number, sizeof number, "%d", response.retry_after_s);
+        MHD_add_response_header(answer, "Retry-After", number);
+    }
+    return queue(connection, response.status, answer);
+}
+
+/* Will the body be refused for its size, and does the client wait to hear so? */
+static bool is_refused_early(struct MHD_Connection *connection) {
+    const char *length = header(connection, "Content-Length");
+    uint64_t size = 0;
+    return header(connection, "Expect") && length && !ki_str_to_uint64(ki_str_of(length), KT_BODY_MAX, &size);
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *url, const char *method,
+                                  const char *version, const char *upload, size_t *upload_size, void **state) {
+    kt_front *front = user;
+    exchange *x = *state;
+    (void)url, (void)version;
+
+    if (!x || !x->target)
+        return MHD_NO; /* no memory for the request */
+    if (!x->begun) {
+        x->begun = true;
+        return is_refused_early(connection) ? refuse_size(connection) : MHD_YES;
+    }
+    if (*upload_size) { /* too large a body is read to its end, so that the client gets to read the answer */
+        if (!x->too_large && ki_buffer_append(&x->body, upload, *upload_size)) {
+            x->too_large = x->body.failed == KI_ERR_LIMIT;
+            if (!x->too_large)
+                return MHD_NO;
+            ki_buffer_reset(&x->body, 0);
+        }
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    if (x->too_large)
+        return refuse_size(connection);
+    if (strlen(x->target) > KT_TARGET_MAX)
+        return refuse(connection, 414, "RequestURITooLong", "the URI is too long");
+    return answer_request(front, connection, x, method);
+}
+
+ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen_on, kt_front **ret_front,
+                       ki_error *err) {
+    int listener = -1;
+    kt_front *front = ki_alloc_zero(allocator, sizeof *front);
+    if (!front)
+        return ki_error_no_memory(err, "starting the server");
+    front->allocator = *allocator;
+    front->cluster = cluster;
+
+    ki_status status = kt_listen(listen_on, &listener, front->url, err);
+    if (!status)
+        status = kt_streams_init(&front->streams, &front->allocator, err);
+    if (!status) {
+        front->daemon = MHD_start_daemon(
+            MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request, front,
+            MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTION_LIMIT,
+            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK, MHD_OPTION_URI_LOG_CALLBACK, on_uri, front,
+            MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_END);
+        if (!front->daemon) {
+            kt_streams_stop(&front->streams);
+            status = ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
+        }
+    }
+    if (status) {
+        if (listener >= 0)
+            close(listener); /* a daemon that runs closes it itself */
+        kt_front_free(front);
+        return status;
+    }
+    *ret_front = front;
+    return KI_OK;
+}
+
+void kt_front_free(kt_front *front) {
+    if (!front)
+        return;
+    if (front->daemon) {
+        kt_streams_stop(&front->streams);
+        MHD_stop_daemon(front->daemon);
+    }
+    kt_streams_free(&front->streams);
+    const ki_allocator allocator = front->allocator;
+    ki_free(&allocator, front);
+}
+
+const char *kt_front_url(const kt_front *front) {
+    return front->url;
+}
+
+kt_streams *kt_front_streams(kt_front *front) {
+    return &front->streams;
+}

@@ -1,0 +1,19 @@
+/* http_front.h: the HTTP server in front of a cluster: libmicrohttpd outside, kt_rest_handle inside. */
+#ifndef KT_HTTP_FRONT_H
+#define KT_HTTP_FRONT_H
+
+#include "testing/http_stream.h"
+
+typedef struct kt_front kt_front;
+
+/* Serves `cluster` (borrowed; from now on touched only under the lock of kt_front_streams) on `listen` (see
+ * ki_testing_server_options). */
+ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen, kt_front **ret_front,
+                       ki_error *err);
+/* Cuts all connections. NULL is accepted. */
+void kt_front_free(kt_front *front);
+/* "http://127.0.0.1:41873". Borrowed. */
+const char *kt_front_url(const kt_front *front);
+kt_streams *kt_front_streams(kt_front *front);
+
+#endif

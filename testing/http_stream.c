@@ -1,0 +1,276 @@
+/* http_stream.c: see http_stream.h. The HTTP daemon's thread reads; the timer thread resumes. */
+#include "testing/http_stream.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <time.h>
+
+struct kt_stream {
+    kt_streams *streams;
+    struct MHD_Connection *connection;
+    kt_response response;
+
+    /* the daemon's thread only */
+    ki_buffer pending; /* read from the watch and not yet sent */
+    size_t sent;       /* of it */
+    bool ended;        /* nothing comes after it */
+
+    /* under the lock */
+    kt_stream *previous;
+    kt_stream *next;
+    kt_stream *next_ready;
+    int64_t deadline_ms;
+    bool suspended;
+    bool is_ready; /* in the list of those to be resumed */
+    bool gone;     /* its client has closed the connection */
+};
+
+int64_t kt_streams_now_ms(const kt_streams *streams) {
+    return streams->wall_start_ms + (ki_monotonic_now() - streams->start_ns) / 1000000;
+}
+
+void kt_streams_lock(kt_streams *streams) {
+    ki_mutex_lock(&streams->mutex);
+}
+
+static void resume(kt_stream *stream) {
+    if (!stream->suspended)
+        return;
+    stream->suspended = false;
+    MHD_resume_connection(stream->connection);
+}
+
+void kt_streams_unlock(kt_streams *streams) {
+    while (streams->ready) {
+        kt_stream *stream = streams->ready;
+        streams->ready = stream->next_ready;
+        stream->is_ready = false;
+        resume(stream);
+    }
+    ki_mutex_unlock(&streams->mutex);
+}
+
+/* The cluster's change made it readable. Under the lock. */
+static void on_readable(void *user) {
+    kt_stream *stream = user;
+    if (!stream->suspended || stream->is_ready)
+        return;
+    stream->is_ready = true;
+    stream->next_ready = stream->streams->ready;
+    stream->streams->ready = stream;
+}
+
+static void suspend(kt_stream *stream) {
+    kt_streams *streams = stream->streams;
+    stream->suspended = true;
+    stream->deadline_ms = kt_watch_deadline(stream->response.watch);
+    MHD_suspend_connection(stream->connection);
+    if (stream->deadline_ms < streams->look_at_ms)
+        ki_cond_signal(&streams->changed);
+}
+
+/* More frames from the watch. False where the response has to be cut. */
+static bool refill(kt_stream *stream, size_t max) {
+    kt_streams *streams = stream->streams;
+    kt_watch_state state = KT_WATCH_WAITS;
+    bool fine = true;
+
+    ki_buffer_reset(&stream->pending, KT_STREAM_BLOCK);
+    stream->sent = 0;
+    kt_streams_lock(streams);
+    if (stream->gone || streams->stopping) {
+        fine = false;
+    } else if (kt_watch_read(stream->response.watch, kt_streams_now_ms(streams), &stream->pending, max, &state)) {
+        fine = false;
+    } else if (state == KT_WATCH_ENDED) {
+        stream->ended = true;
+    } else if (stream->pending.size == 0) {
+        ki_buffer_reset(&stream->pending, 0); /* an idle watch keeps no buffer */
+        suspend(stream);
+    }
+    kt_streams_unlock(streams);
+    return fine;
+}
+
+static ssize_t read_stream(void *user, uint64_t position, char *block, size_t max) {
+    kt_stream *stream = user;
+    (void)position;
+    if (stream->sent == stream->pending.size) {
+        if (stream->ended)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (!refill(stream, max))
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        if (stream->pending.size == 0)
+            return stream->ended ? MHD_CONTENT_READER_END_OF_STREAM : 0;
+    }
+    size_t size = stream->pending.size - stream->sent;
+    if (size > max)
+        size = max;
+    memcpy(block, stream->pending.data + stream->sent, size);
+    stream->sent += size;
+    return (ssize_t)size;
+}
+
+static void free_stream(void *user) {
+    kt_stream *stream = user;
+    kt_streams *streams = stream->streams;
+
+    kt_streams_lock(streams);
+    if (stream->is_ready) {
+        kt_stream **place = &streams->ready;
+        while (*place != stream)
+            place = &(*place)->next_ready;
+        *place = stream->next_ready;
+    }
+    if (stream->previous)
+        stream->previous->next = stream->next;
+    else
+        streams->first = stream->next;
+    if (stream->next)
+        stream->next->previous = stream->previous;
+    streams->count--;
+    kt_response_free(&stream->response);
+    kt_streams_unlock(streams);
+    ki_buffer_free(&stream->pending);
+    ki_free(streams->allocator, stream);
+}
+
+struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response) {
+    kt_stream *stream = ki_alloc_zero(streams->allocator, sizeof *stream);
+    struct MHD_Response *answer = NULL;
+    if (stream) {
+        answer = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, KT_STREAM_BLOCK, read_stream, stream, free_stream);
+    }
+    if (!answer) {
+        kt_response_free(response);
+        ki_free(streams->allocator, stream);
+        return NULL;
+    }
+    stream->streams = streams;
+    stream->connection = connection;
+    stream->response = *response;
+    ki_buffer_init(&stream->pending, streams->allocator, 0);
+    stream->next = streams->first;
+    if (stream->next)
+        stream->next->previous = stream;
+    streams->first = stream;
+    streams->count++;
+    kt_watch_on_ready(stream->response.watch, on_readable, stream);
+    return answer;
+}
+
+/* ---- the timer thread ---- */
+
+/* Resumes the streams whose time has come; gives the earliest time of the others. */
+static int64_t resume_due(kt_streams *streams, int64_t now_ms) {
+    int64_t earliest = INT64_MAX;
+    for (kt_stream *stream = streams->first; stream; stream = stream->next) {
+        if (!stream->suspended)
+            continue;
+        if (stream->deadline_ms <= now_ms)
+            resume(stream);
+        else if (stream->deadline_ms < earliest)
+            earliest = stream->deadline_ms;
+    }
+    return earliest;
+}
+
+/* The daemon does not watch the sockets of suspended connections: this finds those that were closed at the other end. Lack of
+ * memory only means that they are found later. */
+static void resume_gone(kt_streams *streams) {
+    if (streams->polled_capacity < streams->count) {
+        size_t capacity = streams->count * 2;
+        void *polled = ki_realloc_array(streams->allocator, streams->polled, capacity, sizeof *streams->polled);
+        if (!polled)
+            return;
+        streams->polled = polled;
+        void *owners = ki_realloc_array(streams->allocator, streams->polled_streams, capacity, sizeof(kt_stream *));
+        if (!owners)
+            return;
+        streams->polled_streams = owners;
+        streams->polled_capacity = capacity;
+    }
+    nfds_t count = 0;
+    for (kt_stream *stream = streams->first; stream; stream = stream->next) {
+        const union MHD_ConnectionInfo *info =
+            stream->suspended ? MHD_get_connection_info(stream->connection, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
+        if (!info)
+            continue;
+        streams->polled[count] = (struct pollfd){ .fd = info->connect_fd, .events = POLLRDHUP };
+        streams->polled_streams[count++] = stream;
+    }
+    if (poll(streams->polled, count, 0) <= 0)
+        return;
+    for (nfds_t i = 0; i < count; i++) {
+        if (!streams->polled[i].revents)
+            continue;
+        streams->polled_streams[i]->gone = true;
+        resume(streams->polled_streams[i]);
+    }
+}
+
+static void run_timer(void *user) {
+    kt_streams *streams = user;
+    int64_t next_look_ms = 0;
+
+    kt_streams_lock(streams);
+    while (!streams->stopping) {
+        int64_t now_ms = kt_streams_now_ms(streams);
+        int64_t earliest = resume_due(streams, now_ms);
+        if (now_ms >= next_look_ms) {
+            if (streams->count)
+                resume_gone(streams);
+            next_look_ms = now_ms + KT_STREAM_LOOK_MS;
+        }
+        streams->look_at_ms = earliest < next_look_ms ? earliest : next_look_ms;
+        ki_cond_wait_until(&streams->changed, &streams->mutex,
+                           streams->start_ns + (streams->look_at_ms - streams->wall_start_ms) * 1000000);
+    }
+    kt_streams_unlock(streams);
+}
+
+/* ---- beginning and end ---- */
+
+ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err) {
+    struct timespec wall;
+    *streams = (kt_streams){ .allocator = allocator };
+    clock_gettime(CLOCK_REALTIME, &wall);
+    streams->wall_start_ms = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000;
+    streams->start_ns = ki_monotonic_now();
+
+    ki_status status = ki_mutex_init(&streams->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&streams->changed, err);
+    if (!status) {
+        status = ki_thread_start(&streams->timer, "kt-timer", run_timer, streams, err);
+        if (status)
+            ki_cond_destroy(&streams->changed);
+    }
+    if (status) {
+        ki_mutex_destroy(&streams->mutex);
+        streams->allocator = NULL;
+    }
+    return status;
+}
+
+void kt_streams_stop(kt_streams *streams) {
+    kt_streams_lock(streams);
+    streams->stopping = true;
+    for (kt_stream *stream = streams->first; stream; stream = stream->next)
+        resume(stream);
+    ki_cond_signal(&streams->changed);
+    kt_streams_unlock(streams);
+    ki_thread_join(&streams->timer);
+}
+
+void kt_streams_free(kt_streams *streams) {
+    if (!streams->allocator)
+        return;
+    ki_free(streams->allocator, streams->polled);
+    ki_free(streams->allocator, streams->polled_streams);
+    ki_cond_destroy(&streams->changed);
+    ki_mutex_destroy(&streams->mutex);
+    streams->allocator = NULL;
+}

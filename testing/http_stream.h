@@ -1,0 +1,56 @@
+/* http_stream.h: the watches that an HTTP front serves, and the one lock around its cluster.
+ *
+ * A stream is a connection whose response comes from a kt_watch. While the watch has nothing to say the connection is suspended;
+ * it is resumed when the cluster changes, at the watch's deadline, and when its client has gone. Whoever changes the cluster does so
+ * between kt_streams_lock and kt_streams_unlock; the unlock resumes what became readable. */
+#ifndef KT_HTTP_STREAM_H
+#define KT_HTTP_STREAM_H
+
+#include "src/engine/thread.h"
+#include "testing/rest.h"
+
+#include <microhttpd.h>
+#include <poll.h>
+
+enum {
+    KT_STREAM_BLOCK = 256 * 1024, /* bytes that a connection may hold at once: headers and the chunk under way */
+    KT_STREAM_LOOK_MS = 1000      /* how often clients that have gone are looked for */
+};
+
+typedef struct kt_stream kt_stream;
+
+typedef struct kt_streams {
+    /* constant */
+    const ki_allocator *allocator;
+    int64_t wall_start_ms; /* CLOCK_REALTIME at the start */
+    int64_t start_ns;      /* CLOCK_MONOTONIC at the same time */
+
+    ki_mutex mutex; /* guards the cluster and all below */
+    ki_cond changed;
+    kt_stream *first; /* all */
+    kt_stream *ready; /* suspended ones that the cluster has woken */
+    size_t count;
+    int64_t look_at_ms; /* when the timer thread wakes */
+    bool stopping;
+    struct pollfd *polled; /* the timer thread's place for descriptors */
+    kt_stream **polled_streams;
+    size_t polled_capacity;
+    ki_thread timer;
+} kt_streams;
+
+ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err);
+/* Ends every stream, so that the HTTP daemon can be stopped; new ones end at once. */
+void kt_streams_stop(kt_streams *streams);
+/* After the daemon has stopped. Harmless on a zeroed one. */
+void kt_streams_free(kt_streams *streams);
+
+void kt_streams_lock(kt_streams *streams);
+void kt_streams_unlock(kt_streams *streams);
+/* Unix time that never goes back. Any thread. */
+int64_t kt_streams_now_ms(const kt_streams *streams);
+
+/* The HTTP response that streams `response`, which has a watch and is the stream's from now on, on failure as well. NULL for lack of
+ * memory. Called with the lock held. */
+struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response);
+
+#endif
