@@ -1,3 +1,298 @@
+// client-go's shared informers, and kinformer itself, against `kinformer serve` under load. The load never ends, so a
+// state is compared as it was at the resource version of a list: an observer that has seen a pod which was created after
+// that list has seen everything before it.
 package main
 
-var serveCases []testCase
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	clientfeatures "k8s.io/client-go/features"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+)
+
+var serveCases = []testCase{
+	{name: "serve-informer-streaming", serves: true, run: func(ctx context.Context, h *harness) error {
+		return serveInformer(ctx, h, true)
+	}},
+	{name: "serve-informer-plain", serves: true, run: func(ctx context.Context, h *harness) error {
+		return serveInformer(ctx, h, false)
+	}},
+	{name: "serve-watch", serves: true, run: serveWatch},
+}
+
+const (
+	// A state is compared this many times, with at least so many changes between.
+	comparisons        = 3
+	changesBetweenEach = 200
+)
+
+func serveInformer(ctx context.Context, h *harness, streaming bool) error {
+	s, err := h.serve(ctx, "--pods", "200", "--nodes", "5", "--churn", "100")
+	if err != nil {
+		return err
+	}
+	config, err := restConfig(s.kubectl.kubeconfig)
+	if err != nil {
+		return err
+	}
+	return informerAgainstLists(ctx, config, streaming)
+}
+
+func informerAgainstLists(ctx context.Context, config *rest.Config, streaming bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer setStreamingList(streaming)()
+	var streams atomic.Int32
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return countStreams{next, &streams} })
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	r := newRecord("client-go's shared informer")
+	factory := informers.NewSharedInformerFactory(client, 0)
+	registration, err := factory.Core().V1().Pods().Informer().AddEventHandler(r.typedHandler())
+	if err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return fmt.Errorf("client-go's shared informer did not sync: %w", ctx.Err())
+	}
+	if used := streams.Load() > 0; used != streaming {
+		return fmt.Errorf("streaming list used: %t, wanted: %t", used, streaming)
+	}
+	err = compareWithLists(ctx, r, nil, client, func() (objects, string, error) {
+		list, err := client.CoreV1().Pods("").List(ctx, v1.ListOptions{})
+		if err != nil {
+			return nil, "", err
+		}
+		found := objects{}
+		for i := range list.Items {
+			obj, err := typedPlain(&list.Items[i])
+			if err != nil {
+				return nil, "", err
+			}
+			id, err := identify(obj)
+			if err != nil {
+				return nil, "", err
+			}
+			found[id] = obj
+		}
+		return found, list.ResourceVersion, nil
+	})
+	if err == nil && streaming && streams.Load() != 1 {
+		err = fmt.Errorf("the streaming list was opened %d times", streams.Load())
+	}
+	return errors.Join(err, r.check())
+}
+
+// serveWatch: what `kinformer watch` says of a served cluster under load, beside a raw watch and lists.
+func serveWatch(ctx context.Context, h *harness) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := h.serve(ctx, "--pods", "2000", "--nodes", "20", "--churn", "500")
+	if err != nil {
+		return err
+	}
+	config, err := restConfig(s.kubectl.kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	dynamicClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	witness, err := rawWatch(ctx, dynamicClient, pods)
+	if err != nil {
+		return err
+	}
+	w, err := h.watch("kinformer", "pods", "-A", "--server", s.url)
+	if err != nil {
+		return err
+	}
+	if err := w.awaitSynced(ctx, "pods"); err != nil {
+		return errors.Join(err, w.check())
+	}
+	list := func() (objects, string, error) {
+		text, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/pods").DoRaw(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		return parseRawPods(text)
+	}
+	err = errors.Join(compareWithLists(ctx, w.record, w.process.ended, client, list), w.process.stop())
+	if err != nil {
+		return errors.Join(err, w.check())
+	}
+	// The witness runs on: it is held to the end of what kinformer saw.
+	if err := s.process.stop(); err != nil {
+		return err
+	}
+	return errors.Join(w.check(), comparePrefixes(w.record, witness))
+}
+
+// comparePrefixes holds an observer that has ended to a witness that went on: what it saw has nothing missing in the middle.
+func comparePrefixes(observer, witness *record) error {
+	var differences []string
+	for id := range observer.log {
+		saw, happened := observer.historyOf(id), witness.historyOf(id)
+		end := len(happened)
+		for end > 0 && happened[end-1].version != saw[len(saw)-1].version {
+			end--
+		}
+		if !follows(saw, happened[:end]) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		}
+	}
+	return report(fmt.Sprintf("what %s saw, beside %s", observer.name, witness.name), differences)
+}
+
+// compareWithLists lists, creates a pod, waits until the observer has seen that pod, and compares its state as of the list.
+func compareWithLists(ctx context.Context, r *record, ended <-chan struct{}, client kubernetes.Interface,
+	list func() (objects, string, error)) error {
+	for i := range comparisons {
+		enough := (i + 1) * changesBetweenEach
+		if err := r.await(ctx, fmt.Sprintf("%d changes", enough), ended, func() bool { return r.changes >= enough }); err != nil {
+			return err
+		}
+		want, version, err := list()
+		if err != nil {
+			return err
+		}
+		marker := &corev1.Pod{
+			ObjectMeta: v1.ObjectMeta{Name: fmt.Sprintf("e2e-marker-%d", i), Namespace: "default"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.com/c:1"}}},
+		}
+		if _, err := client.CoreV1().Pods(marker.Namespace).Create(ctx, marker, v1.CreateOptions{}); err != nil {
+			return err
+		}
+		if err := r.awaitChange(ctx, ended, addedChange, identity{"Pod", marker.Namespace, marker.Name}); err != nil {
+			return err
+		}
+		if err := compareObjects(fmt.Sprintf("%s as of version %s", r.name, version), r.stateAt(version), want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parseRawPods reads a PodList as the server sends it: its items have no kind of their own.
+func parseRawPods(text []byte) (objects, string, error) {
+	var list struct {
+		Metadata struct{ ResourceVersion string }
+		Items    []object
+	}
+	if err := decode(text, &list); err != nil {
+		return nil, "", err
+	}
+	found := objects{}
+	for _, item := range list.Items {
+		item["apiVersion"], item["kind"] = "v1", "Pod"
+		if metadata, isObject := item["metadata"].(object); isObject {
+			delete(metadata, "managedFields")
+		}
+		id, err := identify(item)
+		if err != nil {
+			return nil, "", err
+		}
+		found[id] = item
+	}
+	return found, list.Metadata.ResourceVersion, nil
+}
+
+// typedPlain is what client-go's type of a pod holds, as decoded JSON.
+func typedPlain(pod *corev1.Pod) (object, error) {
+	copied := pod.DeepCopy()
+	copied.APIVersion, copied.Kind = "v1", "Pod"
+	copied.ManagedFields = nil
+	text, err := json.Marshal(copied)
+	if err != nil {
+		return nil, err
+	}
+	var obj object
+	err = decode(text, &obj)
+	return obj, err
+}
+
+func (r *record) noteTyped(kind string, old, obj any) {
+	var before object
+	after, err := typedPlain(obj.(*corev1.Pod))
+	if err == nil && old != nil {
+		before, err = typedPlain(old.(*corev1.Pod))
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.violation("%s: %v", kind, err)
+		return
+	}
+	r.note(kind, before, after)
+}
+
+func (r *record) typedHandler() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, initial bool) {
+			kind := addedChange
+			if initial {
+				kind = initialChange
+			}
+			r.noteTyped(kind, nil, obj)
+		},
+		UpdateFunc: func(old, obj any) { r.noteTyped(modifiedChange, old, obj) },
+		DeleteFunc: func(obj any) {
+			if unknown, isUnknown := obj.(cache.DeletedFinalStateUnknown); isUnknown {
+				obj = unknown.Obj
+			}
+			r.noteTyped(deletedChange, nil, obj)
+		},
+	}
+}
+
+// countStreams counts the streaming lists that a client opens and the server grants.
+type countStreams struct {
+	next    http.RoundTripper
+	granted *atomic.Int32
+}
+
+func (c countStreams) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := c.next.RoundTrip(request)
+	if err == nil && response.StatusCode == http.StatusOK && request.URL.Query().Get("sendInitialEvents") == "true" {
+		c.granted.Add(1)
+	}
+	return response, err
+}
+
+// streamingListGate switches client-go's streaming list in this process; other features stay as they are.
+type streamingListGate struct {
+	clientfeatures.Gates
+	on bool
+}
+
+func (g streamingListGate) Enabled(feature clientfeatures.Feature) bool {
+	if feature == clientfeatures.WatchListClient {
+		return g.on
+	}
+	return g.Gates.Enabled(feature)
+}
+
+// setStreamingList sets the gate and gives the function that sets it back.
+func setStreamingList(on bool) func() {
+	before := clientfeatures.FeatureGates()
+	clientfeatures.ReplaceFeatureGates(streamingListGate{before, on})
+	return func() { clientfeatures.ReplaceFeatureGates(before) }
+}

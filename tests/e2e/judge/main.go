@@ -33,6 +33,7 @@ func allCases() []testCase {
 	cases = append(cases, getCases...)
 	cases = append(cases, churnCases...)
 	cases = append(cases, restartCases...)
+	cases = append(cases, kubectlCases...)
 	cases = append(cases, serveCases...)
 	return cases
 }
