@@ -1,0 +1,324 @@
+/* test_tree.c: the persistent trie against a plain array, its versions, its balance of references, lack of memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/memory.h"
+#include "src/base/refcount.h"
+#include "src/cache/tree.h"
+#include "tests/support/scarce_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- help ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct item {
+    ki_refcount refs;
+    unsigned number;
+    unsigned stamp;
+    char key[16];
+} item;
+
+static size_t items_alive;
+
+static ki_str item_key(const void *value) {
+    return ki_str_of(((const item *)value)->key);
+}
+
+static void item_ref(void *value) {
+    ki_refcount_inc(&((item *)value)->refs);
+}
+
+static void item_unref(void *value, const ki_tree_kind *kind) {
+    (void)kind;
+    if (!ki_refcount_dec(&((item *)value)->refs))
+        return;
+    items_alive--;
+    free(value);
+}
+
+static item *item_new(unsigned number, unsigned stamp) {
+    item *it = malloc(sizeof *it);
+    assert_non_null(it);
+    ki_refcount_init(&it->refs);
+    it->number = number;
+    it->stamp = stamp;
+    snprintf(it->key, sizeof it->key, "item-%u", number);
+    items_alive++;
+    return it;
+}
+
+/* Hashes that fill a few nodes only, and hashes that are all alike: long paths and the last level. */
+static uint64_t coarse_hash(ki_str key, uint64_t seed) {
+    return ki_hash(key.data, key.size, seed) % 7 * 0x1000000000000000u;
+}
+
+static uint64_t same_hash(ki_str key, uint64_t seed) {
+    (void)key;
+    (void)seed;
+    return 42;
+}
+
+static const ki_tree_kind kinds[] = {
+    { &ki_allocator_default, 1, item_key, item_ref, item_unref, NULL, NULL },
+    { &ki_allocator_default, 1, item_key, item_ref, item_unref, coarse_hash, NULL },
+    { &ki_allocator_default, 1, item_key, item_ref, item_unref, same_hash, NULL },
+};
+enum {
+    KINDS = sizeof kinds / sizeof *kinds
+};
+
+static void put_new(const ki_tree_kind *kind, ki_tree *tree, unsigned number, unsigned stamp) {
+    item *it = item_new(number, stamp);
+    assert_int_equal(ki_tree_put(kind, tree, it, NULL), KI_OK);
+    item_unref(it, kind);
+}
+
+static item *get(const ki_tree_kind *kind, const ki_tree *tree, unsigned number) {
+    char key[16];
+    snprintf(key, sizeof key, "item-%u", number);
+    return ki_tree_get(kind, tree, ki_str_of(key));
+}
+
+static ki_status take_out(const ki_tree_kind *kind, ki_tree *tree, unsigned number) {
+    char key[16];
+    snprintf(key, sizeof key, "item-%u", number);
+    return ki_tree_remove(kind, tree, ki_str_of(key), NULL);
+}
+
+/* Numbers of a linear congruential generator: the same in every run. */
+static unsigned next_random(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*state >> 33);
+}
+
+/* A model holds a stamp for each number, 0 for none. */
+static void assert_like(const ki_tree_kind *kind, const ki_tree *tree, const unsigned *model, unsigned size) {
+    size_t count = 0;
+    for (unsigned i = 0; i < size; i++) {
+        const item *it = get(kind, tree, i);
+        assert_int_equal(it ? it->stamp : 0, model[i]);
+        count += model[i] != 0;
+    }
+    assert_int_equal(tree->count, count);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    unsigned char *seen = calloc(size, 1);
+    assert_non_null(seen);
+    const item *it;
+    while ((it = ki_tree_next(tree, &cursor))) {
+        assert_false(seen[it->number]);
+        seen[it->number] = 1;
+        assert_int_equal(it->stamp, model[it->number]);
+        count--;
+    }
+    assert_int_equal(count, 0);
+    assert_null(ki_tree_next(tree, &cursor));
+    free(seen);
+}
+
+/* --- tests ------------------------------------------------------------------------------------------------------------------ */
+
+static void an_empty_tree_has_nothing_and_needs_nothing(void **state) {
+    (void)state;
+    ki_tree tree = { NULL, 0 };
+    ki_cursor cursor = KI_CURSOR_INIT;
+    assert_null(get(&kinds[0], &tree, 1));
+    assert_null(ki_tree_next(&tree, &cursor));
+    assert_null(ki_tree_next(&tree, &cursor));
+    void *old = &tree;
+    assert_int_equal(ki_tree_remove(&kinds[0], &tree, KI_STR("x"), &old), KI_OK);
+    assert_null(old);
+    ki_tree other = ki_tree_ref(&tree);
+    ki_tree_unref(&kinds[0], &other);
+    ki_tree_unref(&kinds[0], &tree);
+}
+
+static void what_was_replaced_or_taken_out_is_handed_back(void **state) {
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        ki_tree tree = { NULL, 0 };
+        item *first = item_new(1, 1), *second = item_new(1, 2);
+        void *old = first;
+        assert_int_equal(ki_tree_put(&kinds[k], &tree, first, &old), KI_OK);
+        assert_null(old);
+        assert_int_equal(ki_tree_put(&kinds[k], &tree, second, &old), KI_OK);
+        assert_ptr_equal(old, first);
+        item_unref(old, NULL);
+        item_unref(first, NULL);
+        assert_int_equal(tree.count, 1);
+        assert_int_equal(ki_tree_remove(&kinds[k], &tree, KI_STR("item-1"), &old), KI_OK);
+        assert_ptr_equal(old, second);
+        item_unref(old, NULL);
+        item_unref(second, NULL);
+        assert_int_equal(tree.count, 0);
+        assert_null(tree.root);
+        assert_int_equal(items_alive, 0);
+    }
+}
+
+/* Random changes on a few versions at once; some versions are held and must not change while the others go on. */
+static void random_changes(const ki_tree_kind *kind, unsigned size, unsigned operations) {
+    enum {
+        VERSIONS = 6
+    };
+    ki_tree trees[VERSIONS] = { { NULL, 0 } };
+    unsigned *models[VERSIONS];
+    uint64_t random = 7;
+    for (int v = 0; v < VERSIONS; v++)
+        assert_non_null(models[v] = calloc(size, sizeof **models));
+    for (unsigned i = 1; i <= operations; i++) {
+        unsigned what = next_random(&random) % 1000;
+        unsigned v = next_random(&random) % 2; /* two are changed, the others are held */
+        unsigned number = next_random(&random) % size;
+        if (what < 550) {
+            put_new(kind, &trees[v], number, i);
+            models[v][number] = i;
+        } else if (what < 995) {
+            assert_int_equal(take_out(kind, &trees[v], number), KI_OK);
+            models[v][number] = 0;
+        } else {
+            unsigned held = next_random(&random) % VERSIONS;
+            assert_like(kind, &trees[held], models[held], size);
+            if (held == v)
+                continue;
+            ki_tree_unref(kind, &trees[held]);
+            trees[held] = ki_tree_ref(&trees[v]);
+            memcpy(models[held], models[v], size * sizeof **models);
+        }
+    }
+    for (int v = 0; v < VERSIONS; v++) {
+        assert_like(kind, &trees[v], models[v], size);
+        ki_tree_unref(kind, &trees[v]);
+        free(models[v]);
+    }
+    assert_int_equal(items_alive, 0);
+}
+
+static void versions_behave_like_arrays_under_random_changes(void **state) {
+    (void)state;
+    random_changes(&kinds[0], 2000, 100000);
+    random_changes(&kinds[0], 40, 20000);
+}
+
+static void keys_with_alike_hashes_are_told_apart(void **state) {
+    (void)state;
+    random_changes(&kinds[1], 100, 10000);
+    random_changes(&kinds[2], 50, 10000);
+}
+
+static void a_tree_of_many_is_filled_and_emptied(void **state) {
+    (void)state;
+    enum {
+        MANY = 20000
+    };
+    ki_tree tree = { NULL, 0 };
+    for (unsigned i = 0; i < MANY; i++)
+        put_new(&kinds[0], &tree, i, i + 1);
+    assert_int_equal(tree.count, MANY);
+    ki_tree half = ki_tree_ref(&tree);
+    for (unsigned i = 0; i < MANY; i += 2)
+        assert_int_equal(take_out(&kinds[0], &half, i), KI_OK);
+    assert_int_equal(half.count, MANY / 2);
+    assert_int_equal(tree.count, MANY);
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_non_null(get(&kinds[0], &tree, i));
+        assert_int_equal(get(&kinds[0], &half, i) != NULL, i % 2);
+        assert_int_equal(take_out(&kinds[0], &tree, i), KI_OK);
+    }
+    assert_null(tree.root);
+    ki_tree_unref(&kinds[0], &half);
+    assert_int_equal(items_alive, 0);
+}
+
+static void only_what_no_other_version_reaches_is_unshared(void **state) {
+    (void)state;
+    const ki_tree_kind *kind = &kinds[0];
+    ki_tree tree = { NULL, 0 };
+    for (unsigned i = 0; i < 1000; i++)
+        put_new(kind, &tree, i, 1);
+    assert_non_null(ki_tree_get_unshared(kind, &tree, KI_STR("item-5")));
+    ki_tree other = ki_tree_ref(&tree);
+    assert_null(ki_tree_get_unshared(kind, &tree, KI_STR("item-5")));
+    put_new(kind, &tree, 5, 2);
+    const item *mine = ki_tree_get_unshared(kind, &tree, KI_STR("item-5"));
+    assert_non_null(mine);
+    assert_int_equal(mine->stamp, 2);
+    assert_null(ki_tree_get_unshared(kind, &other, KI_STR("item-900")));
+    ki_tree_unref(kind, &tree);
+    assert_non_null(ki_tree_get_unshared(kind, &other, KI_STR("item-5")));
+    ki_tree_unref(kind, &other);
+}
+
+/* Each allocation of a put and of a removal fails once: the content stays, nothing leaks. */
+static void lack_of_memory_leaves_the_content_as_it_was(void **state) {
+    (void)state;
+    enum {
+        SIZE = 60
+    };
+    for (int k = 0; k < KINDS; k++)
+        for (unsigned number = 0; number < SIZE + 5; number++)
+            for (int removal = 0; removal < 2; removal++)
+                for (size_t fail_at = 0;; fail_at++) {
+                    scarce_memory memory;
+                    scarce_memory_init(&memory, SIZE_MAX);
+                    ki_tree_kind kind = kinds[k];
+                    kind.allocator = &memory.allocator;
+                    ki_tree tree = { NULL, 0 };
+                    unsigned model[SIZE + 5] = { 0 };
+                    for (unsigned i = 0; i < SIZE; i++) {
+                        put_new(&kind, &tree, i, 1);
+                        model[i] = 1;
+                    }
+                    ki_tree before = ki_tree_ref(&tree);
+                    memory.fail_at = memory.calls + fail_at;
+                    item *it = item_new(number, 2);
+                    ki_status status = removal ? take_out(&kind, &tree, number) : ki_tree_put(&kind, &tree, it, NULL);
+                    bool failed = scarce_memory_failed(&memory);
+                    assert_like(&kind, &before, model, SIZE + 5);
+                    if (!status)
+                        model[number] = removal ? 0 : 2;
+                    else
+                        assert_int_equal(status, KI_ERR_NO_MEMORY);
+                    assert_like(&kind, &tree, model, SIZE + 5);
+                    item_unref(it, NULL);
+                    ki_tree_unref(&kind, &tree);
+                    ki_tree_unref(&kind, &before);
+                    assert_int_equal(scarce_memory_in_use(&memory), 0);
+                    assert_int_equal(items_alive, 0);
+                    if (!failed)
+                        break;
+                }
+}
+
+static void an_empty_tree_whose_first_put_fails_stays_empty(void **state) {
+    (void)state;
+    for (size_t fail_at = 0; fail_at < 2; fail_at++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, fail_at);
+        ki_tree_kind kind = kinds[0];
+        kind.allocator = &memory.allocator;
+        ki_tree tree = { NULL, 0 };
+        item *it = item_new(1, 1);
+        assert_int_equal(ki_tree_put(&kind, &tree, it, NULL), KI_ERR_NO_MEMORY);
+        assert_null(tree.root);
+        item_unref(it, NULL);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_tree_has_nothing_and_needs_nothing),
+        cmocka_unit_test(what_was_replaced_or_taken_out_is_handed_back),
+        cmocka_unit_test(versions_behave_like_arrays_under_random_changes),
+        cmocka_unit_test(keys_with_alike_hashes_are_told_apart),
+        cmocka_unit_test(a_tree_of_many_is_filled_and_emptied),
+        cmocka_unit_test(only_what_no_other_version_reaches_is_unshared),
+        cmocka_unit_test(lack_of_memory_leaves_the_content_as_it_was),
+        cmocka_unit_test(an_empty_tree_whose_first_put_fails_stays_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
