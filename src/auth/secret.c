@@ -52,8 +52,8 @@ static ki_status open_file(const char *path, const char *what, int *ret_fd, size
 
 ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, const char *what, ki_secret *ret_secret,
                               ki_error *err) {
-    int fd;
-    size_t size;
+    int fd = -1;
+    size_t size = 0;
     ki_status status = open_file(path, what, &fd, &size, err);
     if (status)
         return status;
