@@ -272,7 +272,8 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
 static ki_status from_tree(ki_object_format *format, yyjson_val *root, const char *parsed, const char *api_version,
                            const char *kind, parts *p, ki_object **ret_obj, ki_error *err) {
     if (!yyjson_is_obj(root))
-        return ki_error_set(err, KI_ERR_PARSE, "not a JSON object but a %s", yyjson_get_type_desc(root));
+        return ki_error_set(err, KI_ERR_PARSE, "expected a JSON object, got %s %s", yyjson_is_arr(root) ? "an" : "a",
+                            yyjson_get_type_desc(root));
     yyjson_val *metadata = yyjson_obj_get(root, "metadata");
     if (!yyjson_is_obj(metadata))
         return ki_error_set(err, KI_ERR_PARSE, "the object has no metadata");

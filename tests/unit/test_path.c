@@ -1,0 +1,130 @@
+/* A path leads where its text says, and a bad one is refused with its place. */
+#include "src/base/memory.h"
+#include "src/object/json.h"
+#include "src/object/path.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char document[] =
+    "{\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"image\":\"a\"},{\"image\":\"b\"},{\"image\":\"c\"}],\"grid\":[["
+    "1,2],[3,4]]},"
+    "\"metadata\":{\"labels\":{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}},\"0\":\"zero\"}";
+
+static void a_path_leads_to_its_value(void **state) {
+    (void)state;
+    static const struct {
+        const char *path;
+        const char *json; /* NULL: nothing is there */
+    } cases[] = {
+        { "spec.nodeName", "\"n1\"" },
+        { ".spec.nodeName", "\"n1\"" },
+        { "spec['nodeName']", "\"n1\"" },
+        { "['spec'][\"nodeName\"]", "\"n1\"" },
+        { ".['spec'].nodeName", "\"n1\"" },
+        { "spec.containers[0].image", "\"a\"" },
+        { "spec.containers[2].image", "\"c\"" },
+        { "spec.containers[-1].image", "\"c\"" },
+        { "spec.containers[-3].image", "\"a\"" },
+        { "spec.containers[3].image", NULL },
+        { "spec.containers[-4].image", NULL },
+        { "spec.containers[2147483647]", NULL },
+        { "spec.grid[1][0]", "3" },
+        { "metadata.labels['app.kubernetes.io/name']", "\"web\"" },
+        { "metadata.labels[\"app.kubernetes.io/name\"]", "\"web\"" },
+        { "metadata.labels.app\\.kubernetes\\.io/name", "\"web\"" },
+        { "metadata.labels['it\\'s']", "\"quoted\"" },
+        { "metadata.labels[\"it's\"]", "\"quoted\"" },
+        { "metadata.labels['']", "\"empty\"" },
+        { "metadata.labels", "{\"app.kubernetes.io/name\":\"web\",\"it's\":\"quoted\",\"\":\"empty\"}" },
+        { "0", "\"zero\"" },
+        { "spec[0]", NULL },
+        { "spec.containers.image", NULL },
+        { "spec.nodeName.more", NULL },
+        { "nothing", NULL },
+    };
+    yyjson_doc *doc;
+    assert_int_equal(ki_json_parse(&ki_allocator_default, KI_STR(document), &doc, NULL), KI_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_path *path = NULL;
+        assert_int_equal(ki_path_parse(&ki_allocator_default, cases[i].path, &path, NULL), KI_OK);
+        yyjson_val *found = ki_path_find(path, yyjson_doc_get_root(doc));
+        ki_path_free(&ki_allocator_default, path);
+        if (!cases[i].json) {
+            assert_null(found);
+            continue;
+        }
+        assert_non_null(found);
+        char *json = yyjson_val_write(found, 0, NULL);
+        assert_string_equal(json, cases[i].json);
+        free(json);
+    }
+    yyjson_doc_free(doc);
+}
+
+static void a_malformed_path_is_refused(void **state) {
+    (void)state;
+    static const char *const paths[] = {
+        "",        ".",      "..",     "a.",    "a..b",           "a[",    "a[]",  "a[1",
+        "a[x]",    "a[1.5]", "a[--1]", "a['b]", "a['b'",          "a[b']", "a]",   "a b",
+        "a['b'x]", "a[1]b",  "a\\",    "a['\\", "a[99999999999]", "a[-]",  "a'b'",
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        ki_path *path = NULL;
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_path_parse(&ki_allocator_default, paths[i], &path, &err), KI_ERR_PARSE);
+        assert_null(path);
+        assert_non_null(strstr(err.message, "position"));
+    }
+    ki_path *path = NULL;
+    assert_int_equal(ki_path_parse(&ki_allocator_default, NULL, &path, NULL), KI_ERR_PARSE);
+}
+
+static void length_and_steps_are_limited(void **state) {
+    (void)state;
+    char text[KI_PATH_MAX_LENGTH + 2];
+    ki_path *path = NULL;
+    memset(text, 'a', sizeof text);
+    text[KI_PATH_MAX_LENGTH] = '\0';
+    assert_int_equal(ki_path_parse(&ki_allocator_default, text, &path, NULL), KI_OK);
+    ki_path_free(&ki_allocator_default, path);
+    text[KI_PATH_MAX_LENGTH] = 'a';
+    text[KI_PATH_MAX_LENGTH + 1] = '\0';
+    assert_int_equal(ki_path_parse(&ki_allocator_default, text, &path, NULL), KI_ERR_PARSE);
+    for (size_t steps = KI_PATH_MAX_STEPS; steps <= KI_PATH_MAX_STEPS + 1; steps++) {
+        for (size_t i = 0; i < steps; i++)
+            memcpy(text + 2 * i, "a.", 2);
+        text[2 * steps - 1] = '\0';
+        ki_status status = ki_path_parse(&ki_allocator_default, text, &path, NULL);
+        assert_int_equal(status, steps > KI_PATH_MAX_STEPS ? KI_ERR_PARSE : KI_OK);
+        if (!status)
+            ki_path_free(&ki_allocator_default, path);
+    }
+}
+
+static void lack_of_memory_is_an_error(void **state) {
+    (void)state;
+    scarce_memory memory;
+    scarce_memory_init(&memory, 0);
+    ki_path *path = NULL;
+    assert_int_equal(ki_path_parse(&memory.allocator, "spec.nodeName", &path, NULL), KI_ERR_NO_MEMORY);
+    assert_null(path);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_path_leads_to_its_value),
+        cmocka_unit_test(a_malformed_path_is_refused),
+        cmocka_unit_test(length_and_steps_are_limited),
+        cmocka_unit_test(lack_of_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
