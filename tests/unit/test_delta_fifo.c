@@ -1,0 +1,631 @@
+/* test_delta_fifo.c: what the queue makes of adds, updates, deletions, lists and resyncs, told as scripts; then its edges. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/delta_fifo.h"
+#include "tests/support/make_object.h"
+#include "tests/support/scarce_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- help ------------------------------------------------------------------------------------------------------------------- */
+
+enum {
+    MANY = 16,
+    TEXT = 2048
+};
+
+/* Objects by "key=version", as many as are named in a text. */
+typedef struct objects {
+    ki_object *items[MANY];
+    size_t count;
+} objects;
+
+typedef struct fixture {
+    objects known;
+    ki_queue *queue;
+    int ready;
+    char popped[TEXT]; /* what was handed out, as text */
+    char errors[TEXT];
+} fixture;
+
+static objects objects_of(const char *text) {
+    objects list = { .count = 0 };
+    char copy[TEXT];
+    char *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        char *version = strchr(word, '=');
+        *version++ = '\0';
+        list.items[list.count++] = make_object(word, version, NULL);
+    }
+    return list;
+}
+
+static void objects_free(objects *list) {
+    for (size_t i = 0; i < list->count; i++)
+        ki_object_unref(list->items[i]);
+    list->count = 0;
+}
+
+static ki_object *known_get(const char *key, void *user) {
+    const fixture *f = user;
+    for (size_t i = 0; i < f->known.count; i++)
+        if (strcmp(ki_object_key(f->known.items[i]), key) == 0)
+            return ki_object_ref(f->known.items[i]);
+    return NULL;
+}
+
+static ki_status known_each(ki_status (*each)(ki_object *obj, void *context), void *context, void *user) {
+    const fixture *f = user;
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < f->known.count; i++)
+        status = each(f->known.items[i], context);
+    return status;
+}
+
+static void count_ready(void *user) {
+    ((fixture *)user)->ready++;
+}
+
+static void note_error(const ki_error *err, const char *key, void *user) {
+    fixture *f = user;
+    assert_non_null(strstr(ki_error_message(err), key));
+    strcat(strcat(f->errors, key), ";");
+}
+
+static void set_up(fixture *f, const char *known, ki_transform transform, const ki_allocator *allocator) {
+    *f = (fixture){ .ready = 0 };
+    ki_delta_fifo_options options = { .allocator = allocator,
+                                      .transform = transform,
+                                      .on_transform_error = note_error,
+                                      .on_transform_error_user = f,
+                                      .seed = 3 };
+    if (known) {
+        f->known = objects_of(known);
+        options.known = (ki_known_objects){ known_get, known_each, f };
+    }
+    assert_int_equal(ki_delta_fifo_new(&options, &f->queue, NULL), KI_OK);
+    f->queue->ready = count_ready;
+    f->queue->ready_user = f;
+}
+
+static void tear_down(fixture *f) {
+    f->queue->ops->free(f->queue);
+    objects_free(&f->known);
+}
+
+/* One change by a word and what it needs: "add foo=1", "delete foo=2", "replace foo=3 bar=1", "resync". */
+static ki_status change(ki_queue *queue, const char *text, ki_error *err) {
+    size_t verb = strcspn(text, " ");
+    objects list = objects_of(text + verb);
+    ki_status status;
+    if (strncmp(text, "add", verb) == 0)
+        status = queue->ops->add(queue, list.items[0], err);
+    else if (strncmp(text, "update", verb) == 0)
+        status = queue->ops->update(queue, list.items[0], err);
+    else if (strncmp(text, "delete", verb) == 0)
+        status = queue->ops->remove(queue, list.items[0], err);
+    else if (strncmp(text, "replace", verb) == 0)
+        status = queue->ops->replace(queue, list.items, list.count, "1", err);
+    else
+        status = queue->ops->resync(queue, err);
+    objects_free(&list);
+    return status;
+}
+
+static void script(ki_queue *queue, const char *text) {
+    char copy[TEXT];
+    char *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *line = strtok_r(copy, ";", &rest); line; line = strtok_r(NULL, ";", &rest)) {
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = change(queue, line + strspn(line, " "), &err);
+        if (status)
+            fail_msg("%s: %s", line, ki_error_message(&err));
+    }
+}
+
+static void describe(const ki_deltas *deltas, char *text) {
+    static const char *const names[] = { "Added", "Updated", "Deleted", "Replaced", "Sync" };
+    char *at = text + strlen(text);
+    at += sprintf(at, "%s:", deltas->key);
+    for (size_t i = 0; i < deltas->count; i++) {
+        const ki_delta *delta = &deltas->items[i];
+        assert_string_equal(ki_object_key(delta->obj), deltas->key);
+        at += sprintf(at, " %s %s", delta->tombstone ? "Tombstone" : names[delta->type],
+                      ki_object_resource_version(delta->obj));
+        assert_true(!delta->tombstone || delta->type == KI_DELTA_DELETED);
+    }
+    strcpy(at, "; ");
+}
+
+static ki_status note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    (void)ret_requeue;
+    (void)err;
+    describe(deltas, ((fixture *)user)->popped);
+    return KI_OK;
+}
+
+/* Pops all, which gives the text of it. */
+static const char *pop_all(fixture *f) {
+    f->popped[0] = '\0';
+    while (f->queue->ops->length(f->queue))
+        assert_int_equal(f->queue->ops->pop(f->queue, note, f, NULL), KI_OK);
+    return f->popped;
+}
+
+static const char *pop_one(fixture *f) {
+    f->popped[0] = '\0';
+    assert_int_equal(f->queue->ops->pop(f->queue, note, f, NULL), KI_OK);
+    return f->popped;
+}
+
+/* --- what comes out --------------------------------------------------------------------------------------------------------- */
+
+static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
+    (void)state;
+    static const struct {
+        const char *known; /* NULL: nobody can say */
+        const char *script;
+        const char *popped;
+    } cases[] = {
+        { NULL, "", "" },
+        { NULL, "add a=1; add b=2; add c=3", "a: Added 1; b: Added 2; c: Added 3; " },
+        { NULL, "add a=1; update a=2; update a=3; delete a=4", "a: Added 1 Updated 2 Updated 3 Deleted 4; " },
+        { NULL, "add n/a=1; add m/a=2; update n/a=3", "n/a: Added 1 Updated 3; m/a: Added 2; " },
+        /* A deletion of what is neither queued nor known is nothing. */
+        { NULL, "add foo=10; update bar=15; add qux=17; delete qux=18; delete baz=20",
+          "foo: Added 10; bar: Updated 15; qux: Added 17 Deleted 18; " },
+        { "foo=5 bar=6 baz=7", "add foo=10; update bar=15; delete baz=20; delete other=1",
+          "foo: Added 10; bar: Updated 15; baz: Deleted 20; " },
+        { "", "add foo=5; delete foo=6", "foo: Added 5 Deleted 6; " },
+        /* Two in a row are one, the older unless it is a tombstone. */
+        { "a=1", "delete a=2; delete a=3", "a: Deleted 2; " },
+        { "a=1", "replace; delete a=3", "a: Deleted 3; " },
+        { "a=1", "replace; delete a=3; replace", "a: Deleted 3; " },
+        { "a=1", "delete a=2; add a=3; delete a=4", "a: Deleted 2 Added 3 Deleted 4; " },
+        { "a=1", "delete a=2; add a=3; delete a=4; delete a=5", "a: Deleted 2 Added 3 Deleted 4; " },
+        /* Lists. */
+        { NULL, "add foo=10; replace foo=15", "foo: Added 10 Replaced 15; " },
+        { "foo=1", "delete foo=1; replace foo=2", "foo: Deleted 1 Replaced 2; " },
+        { NULL, "replace a=1 b=2; replace b=3 a=4", "a: Replaced 1 Replaced 4; b: Replaced 2 Replaced 3; " },
+        { NULL, "replace a=1 a=2", "a: Replaced 1 Replaced 2; " },
+        { "foo=5 bar=6 baz=7", "delete baz=10; replace foo=5", "baz: Deleted 10; foo: Replaced 5; bar: Tombstone 6; " },
+        { "foo=5 bar=6 baz=7", "add baz=10; replace foo=5",
+          "baz: Added 10 Tombstone 10; foo: Replaced 5; bar: Tombstone 6; " },
+        { NULL, "add baz=10; replace foo=5", "baz: Added 10 Tombstone 10; foo: Replaced 5; " },
+        { NULL, "add baz=10; delete baz=11; replace foo=5", "baz: Added 10 Deleted 11; foo: Replaced 5; " },
+        { "foo=5 bar=6", "replace", "foo: Tombstone 5; bar: Tombstone 6; " },
+        { "foo=5", "replace; replace", "foo: Tombstone 5; " },
+        { "foo=5", "replace; replace foo=6", "foo: Tombstone 5 Replaced 6; " },
+        /* Tombstones for what only the queue has heard of. */
+        { NULL, "add a=1; replace", "a: Added 1 Tombstone 1; " },
+        { NULL, "replace a=1; replace", "a: Replaced 1 Tombstone 1; " },
+        { NULL, "add a=1; delete a=2; replace", "a: Added 1 Deleted 2; " },
+        { NULL, "add a=1; replace; replace", "a: Added 1 Tombstone 1; " },
+        { NULL, "add a=1; delete a=2; add a=3; replace", "a: Added 1 Deleted 2 Added 3 Tombstone 3; " },
+        { "a=0", "resync; replace", "a: Sync 0 Tombstone 0; " },
+        /* Resyncs. */
+        { NULL, "resync", "" },
+        { "", "add a=1; resync", "a: Added 1; " },
+        { "foo=5", "resync", "foo: Sync 5; " },
+        { "foo=5", "delete foo=10; resync", "foo: Deleted 10; " },
+        { "foo=5", "update foo=6; resync", "foo: Updated 6; " },
+        { "foo=5 bar=6", "update foo=6; resync; resync", "foo: Updated 6; bar: Sync 6; " },
+        { "foo=5", "resync; update foo=6; delete foo=7", "foo: Sync 5 Updated 6 Deleted 7; " },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        set_up(&f, cases[i].known, NULL, &ki_allocator_default);
+        script(f.queue, cases[i].script);
+        if (strcmp(pop_all(&f), cases[i].popped) != 0)
+            fail_msg("%s\ngives: %s\nnot:   %s", cases[i].script, f.popped, cases[i].popped);
+        tear_down(&f);
+    }
+}
+
+static void a_key_that_was_popped_does_not_jump_the_line(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL, NULL, &ki_allocator_default);
+    script(f.queue, "add foo=10; add bar=1; add foo=11; add foo=13; add zab=30");
+    assert_string_equal(pop_one(&f), "foo: Added 10 Added 11 Added 13; ");
+    script(f.queue, "add foo=14");
+    assert_string_equal(pop_all(&f), "bar: Added 1; zab: Added 30; foo: Added 14; ");
+    tear_down(&f);
+}
+
+static void many_keys_come_out_as_they_went_in(void **state) {
+    (void)state;
+    enum {
+        KEYS = 20000
+    };
+    fixture f;
+    set_up(&f, NULL, NULL, &ki_allocator_default);
+    char text[64];
+    for (int round = 0; round < 2; round++) { /* the table and the entries are given back between them */
+        for (int i = 0; i < KEYS; i++) {
+            snprintf(text, sizeof text, "add k%d=%d", i, i);
+            assert_int_equal(change(f.queue, text, NULL), KI_OK);
+        }
+        assert_int_equal(f.queue->ops->length(f.queue), KEYS);
+        for (int i = 0; i < KEYS; i++) {
+            snprintf(text, sizeof text, "k%d: Added %d; ", i, i);
+            assert_string_equal(pop_one(&f), text);
+        }
+        assert_int_equal(f.queue->ops->length(f.queue), 0);
+    }
+    tear_down(&f);
+}
+
+/* --- the initial population ------------------------------------------------------------------------------------------------- */
+
+static void it_has_synced_once_the_first_list_is_processed(void **state) {
+    (void)state;
+    static const struct {
+        const char *known;
+        const char *script;
+        int pops; /* how many it takes */
+    } cases[] = {
+        { NULL, "add a=1", 0 },
+        { NULL, "update a=1", 0 },
+        { "", "delete a=1", 0 },
+        { NULL, "replace", 0 },
+        { NULL, "replace a=1", 1 },
+        { NULL, "replace a=1 b=1", 2 },
+        { NULL, "replace a=1 a=2", 1 },
+        { NULL, "replace a=1; add b=1", 1 },
+        { NULL, "replace a=1 b=1; replace c=1", 2 },
+        { NULL, "add a=1; replace a=1 b=1", 0 },
+        { "foo=5 bar=6 baz=7", "replace foo=5", 3 },
+        { "foo=5", "resync; replace bar=1", 2 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        set_up(&f, cases[i].known, NULL, &ki_allocator_default);
+        assert_false(f.queue->ops->has_synced(f.queue));
+        script(f.queue, cases[i].script);
+        for (int pops = 0; pops < cases[i].pops; pops++) {
+            if (f.queue->ops->has_synced(f.queue))
+                fail_msg("%s: too early, after %d", cases[i].script, pops);
+            pop_one(&f);
+        }
+        if (!f.queue->ops->has_synced(f.queue))
+            fail_msg("%s: too late", cases[i].script);
+        pop_all(&f);
+        assert_true(f.queue->ops->has_synced(f.queue));
+        tear_down(&f);
+    }
+}
+
+static void a_resync_alone_does_not_make_it_synced(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "a=1", NULL, &ki_allocator_default);
+    script(f.queue, "resync");
+    pop_all(&f);
+    assert_false(f.queue->ops->has_synced(f.queue));
+    tear_down(&f);
+}
+
+typedef struct watcher {
+    fixture *f;
+    const char *add; /* queued from inside the callback */
+    ki_status answer;
+    bool requeue;
+    bool synced_inside;
+    bool initial;
+    bool item_initial;
+} watcher;
+
+static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    watcher *w = user;
+    describe(deltas, w->f->popped);
+    w->initial = deltas->is_in_initial_list;
+    w->item_initial = deltas->items[0].is_in_initial_list;
+    if (w->add)
+        script(w->f->queue, w->add);
+    w->synced_inside = w->f->queue->ops->has_synced(w->f->queue);
+    *ret_requeue = w->requeue;
+    return w->answer ? ki_error_set(err, w->answer, "not now") : KI_OK;
+}
+
+static void it_has_not_synced_while_the_last_one_is_processed(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL, NULL, &ki_allocator_default);
+    script(f.queue, "replace a=1; add b=1");
+    watcher w = { .f = &f };
+    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_OK);
+    assert_true(w.initial && w.item_initial);
+    assert_false(w.synced_inside);
+    assert_true(f.queue->ops->has_synced(f.queue));
+    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_OK);
+    assert_false(w.initial || w.item_initial);
+    tear_down(&f);
+}
+
+static void a_failure_without_requeue_counts_as_processed(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL, NULL, &ki_allocator_default);
+    script(f.queue, "replace a=1");
+    watcher w = { .f = &f, .answer = KI_ERR_INVALID };
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, &err), KI_ERR_INVALID);
+    assert_string_equal(ki_error_message(&err), "not now");
+    assert_true(f.queue->ops->has_synced(f.queue));
+    assert_int_equal(f.queue->ops->length(f.queue), 0);
+    tear_down(&f);
+}
+
+/* --- failures and calls from inside ----------------------------------------------------------------------------------------- */
+
+static void a_requeued_key_goes_to_the_back_and_is_still_awaited(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL, NULL, &ki_allocator_default);
+    script(f.queue, "replace a=1 b=1");
+    watcher w = { .f = &f, .answer = KI_ERR_STATE, .requeue = true };
+    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_STATE);
+    assert_int_equal(f.queue->ops->length(f.queue), 2);
+    assert_string_equal(pop_one(&f), "b: Replaced 1; ");
+    assert_false(f.queue->ops->has_synced(f.queue));
+    script(f.queue, "update a=2");
+    assert_string_equal(pop_one(&f), "a: Replaced 1 Updated 2; ");
+    assert_true(f.queue->ops->has_synced(f.queue));
+    tear_down(&f);
+}
+
+static void a_requeue_gives_way_to_something_newer(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL, NULL, &ki_allocator_default);
+    script(f.queue, "replace a=1");
+    watcher w = { .f = &f, .answer = KI_ERR_STATE, .requeue = true, .add = "update a=2" };
+    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_STATE);
+    assert_false(f.queue->ops->has_synced(f.queue)); /* the newer one stands for it */
+    assert_string_equal(pop_all(&f), "a: Updated 2; ");
+    assert_true(f.queue->ops->has_synced(f.queue));
+    tear_down(&f);
+}
+
+static void the_callback_may_queue_and_pop(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "x=1", NULL, &ki_allocator_default);
+    script(f.queue, "add a=1");
+    watcher w = { .f = &f, .add = "add a=2; add b=1; replace a=3; resync" };
+    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_OK);
+    assert_string_equal(f.popped, "a: Added 1; ");
+    assert_string_equal(pop_all(&f), "a: Added 2 Replaced 3; b: Added 1 Tombstone 1; x: Tombstone 1; ");
+    tear_down(&f);
+}
+
+static void ready_is_called_when_there_is_something_again(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "k=1", NULL, &ki_allocator_default);
+    script(f.queue, "delete unknown=1");
+    assert_int_equal(f.ready, 0);
+    script(f.queue, "add a=1");
+    assert_int_equal(f.ready, 1);
+    script(f.queue, "add b=1; update a=2; replace a=3");
+    assert_int_equal(f.ready, 1);
+    pop_all(&f);
+    script(f.queue, "replace");
+    assert_int_equal(f.ready, 2);
+    watcher w = { .f = &f, .answer = KI_ERR_STATE, .requeue = true };
+    f.queue->ops->pop(f.queue, look, &w, NULL);
+    assert_int_equal(f.ready, 3);
+    f.queue->ops->close(f.queue);
+    assert_int_equal(f.ready, 4);
+    f.queue->ops->close(f.queue);
+    assert_int_equal(f.ready, 4);
+    tear_down(&f);
+}
+
+static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
+    (void)state;
+    static const char *const changes[] = { "add a=1", "update a=1", "delete a=1", "replace a=1", "resync" };
+    fixture f;
+    set_up(&f, "a=0", NULL, &ki_allocator_default);
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(f.queue->ops->pop(f.queue, note, &f, &err), KI_ERR_NOT_FOUND);
+    script(f.queue, "add b=1");
+    f.queue->ops->close(f.queue);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        assert_int_equal(change(f.queue, changes[i], &err), KI_ERR_CLOSED);
+    assert_string_equal(pop_one(&f), "b: Added 1; ");
+    assert_int_equal(f.queue->ops->pop(f.queue, note, &f, &err), KI_ERR_CLOSED);
+    tear_down(&f);
+}
+
+/* --- transforms ------------------------------------------------------------------------------------------------------------- */
+
+static int transforms;
+
+/* "bad…" fails, "odd…" changes its key, "none…" gives nothing, others get a label; no two objects come back the same. */
+static ki_status relabel(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    transforms++;
+    if (strncmp(ki_object_name(obj), "bad", 3) == 0)
+        return KI_ERR_INVALID;
+    if (strncmp(ki_object_name(obj), "oom", 3) == 0)
+        return KI_ERR_NO_MEMORY;
+    if (strncmp(ki_object_name(obj), "none", 4) == 0)
+        return KI_OK;
+    bool odd = strncmp(ki_object_name(obj), "odd", 3) == 0;
+    char version[32];
+    snprintf(version, sizeof version, "%s0", ki_object_resource_version(obj));
+    *ret_obj = make_object(odd ? "another" : ki_object_key(obj), version, "seen=yes");
+    return KI_OK;
+}
+
+static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
+
+static void a_transform_sees_what_comes_in_and_nothing_twice(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "k=1 l=2", relabel, &ki_allocator_default);
+    transforms = 0;
+    script(f.queue, "add a=1; update a=2; delete a=3; replace b=4; resync");
+    assert_int_equal(transforms, 4); /* not the tombstones, not the Syncs */
+    assert_string_equal(pop_all(&f),
+                        "a: Added 10 Updated 20 Deleted 30; b: Replaced 40; k: Tombstone 1; l: Tombstone 2; ");
+    script(f.queue, "resync");
+    assert_string_equal(pop_all(&f), "k: Sync 1; l: Sync 2; ");
+    assert_int_equal(transforms, 4);
+    assert_string_equal(f.errors, "");
+    tear_down(&f);
+    set_up(&f, NULL, keep, &ki_allocator_default);
+    script(f.queue, "add a=1");
+    assert_string_equal(pop_all(&f), "a: Added 1; ");
+    tear_down(&f);
+}
+
+static void a_failed_transform_drops_that_change_only(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "bad1=1 gone=2", relabel, &ki_allocator_default);
+    script(f.queue, "add bad=1; add odd=1; add none=1; add a=1");
+    assert_string_equal(f.errors, "bad;odd;none;");
+    assert_string_equal(pop_all(&f), "a: Added 10; ");
+    /* In a list it is there all the same: no tombstone. */
+    script(f.queue, "replace bad1=2 bad2=3 b=4");
+    assert_string_equal(f.errors, "bad;odd;none;bad1;bad2;");
+    assert_string_equal(pop_all(&f), "b: Replaced 40; gone: Tombstone 2; ");
+    tear_down(&f);
+}
+
+static void a_list_whose_transforms_all_fail_is_synced_at_once(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL, relabel, &ki_allocator_default);
+    script(f.queue, "replace bad1=2 bad2=3");
+    assert_true(f.queue->ops->has_synced(f.queue));
+    assert_int_equal(f.ready, 0);
+    tear_down(&f);
+}
+
+static void a_transform_without_memory_loses_no_change(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "k=1", relabel, &ki_allocator_default);
+    assert_int_equal(change(f.queue, "add oom=1", NULL), KI_ERR_NO_MEMORY);
+    assert_int_equal(change(f.queue, "replace a=1 oom=1", NULL), KI_ERR_NO_MEMORY);
+    assert_string_equal(f.errors, "");
+    assert_int_equal(f.queue->ops->length(f.queue), 0);
+    assert_false(f.queue->ops->has_synced(f.queue));
+    tear_down(&f);
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------------------------- */
+
+/* Each allocation fails once: the change that fails leaves nothing behind, and tried again it works. */
+static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
+    (void)state;
+    static const char *const changes[] = {
+        "add a=1",  "update a=2", "update a=3", "delete a=4", "add a=5", "delete b=6", "replace a=7 c=8 c=9 c=10 d=11",
+        "add e=12", "resync",     "replace"
+    };
+    static const char expected[] = "a: Added 1 Updated 2 Updated 3 Deleted 4 Added 5 Replaced 7 Tombstone 7; "
+                                   "b: Deleted 6; c: Replaced 8 Replaced 9 Replaced 10 Tombstone 10; "
+                                   "d: Replaced 11 Tombstone 11; k: Tombstone 1; e: Added 12 Tombstone 12; ";
+    for (size_t fail_at = 1;; fail_at++) { /* making the queue takes one */
+        scarce_memory memory;
+        scarce_memory_init(&memory, fail_at);
+        fixture f;
+        set_up(&f, "b=1 k=1", NULL, &memory.allocator);
+        size_t length = 0;
+        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+            ki_error err = KI_ERROR_INIT;
+            ki_status status = change(f.queue, changes[i], &err);
+            if (status) {
+                assert_int_equal(status, KI_ERR_NO_MEMORY);
+                assert_int_equal(err.code, KI_ERR_NO_MEMORY);
+                assert_int_equal(f.queue->ops->length(f.queue), length);
+                assert_int_equal(change(f.queue, changes[i], NULL), KI_OK);
+            }
+            length = f.queue->ops->length(f.queue);
+        }
+        assert_string_equal(pop_all(&f), expected);
+        tear_down(&f);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+static void no_queue_is_made_without_memory(void **state) {
+    (void)state;
+    scarce_memory memory;
+    scarce_memory_init(&memory, 0);
+    ki_delta_fifo_options options = { .allocator = &memory.allocator };
+    ki_queue *queue = NULL;
+    assert_int_equal(ki_delta_fifo_new(&options, &queue, NULL), KI_ERR_NO_MEMORY);
+    assert_null(queue);
+}
+
+static void nothing_is_allocated_in_the_steady_state(void **state) {
+    (void)state;
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    fixture f;
+    set_up(&f, NULL, NULL, &memory.allocator);
+    script(f.queue, "add a=1; add b=2; add c=3");
+    pop_all(&f);
+    size_t calls = memory.calls;
+    for (int i = 0; i < 100; i++) {
+        script(f.queue, "add d=1; update d=2; add e=2; add f=3");
+        pop_all(&f);
+    }
+    assert_int_equal(memory.calls, calls);
+    tear_down(&f);
+}
+
+static void what_is_queued_is_freed_with_the_queue(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, "k=1", NULL, &ki_allocator_default);
+    script(f.queue, "add a=1; update a=2; update a=3; replace b=1");
+    tear_down(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_come_out_by_key_in_order_of_first_arrival),
+        cmocka_unit_test(a_key_that_was_popped_does_not_jump_the_line),
+        cmocka_unit_test(many_keys_come_out_as_they_went_in),
+        cmocka_unit_test(it_has_synced_once_the_first_list_is_processed),
+        cmocka_unit_test(a_resync_alone_does_not_make_it_synced),
+        cmocka_unit_test(it_has_not_synced_while_the_last_one_is_processed),
+        cmocka_unit_test(a_failure_without_requeue_counts_as_processed),
+        cmocka_unit_test(a_requeued_key_goes_to_the_back_and_is_still_awaited),
+        cmocka_unit_test(a_requeue_gives_way_to_something_newer),
+        cmocka_unit_test(the_callback_may_queue_and_pop),
+        cmocka_unit_test(ready_is_called_when_there_is_something_again),
+        cmocka_unit_test(a_closed_queue_hands_out_the_rest_and_takes_nothing),
+        cmocka_unit_test(a_transform_sees_what_comes_in_and_nothing_twice),
+        cmocka_unit_test(a_failed_transform_drops_that_change_only),
+        cmocka_unit_test(a_list_whose_transforms_all_fail_is_synced_at_once),
+        cmocka_unit_test(a_transform_without_memory_loses_no_change),
+        cmocka_unit_test(lack_of_memory_leaves_the_queue_as_it_was),
+        cmocka_unit_test(no_queue_is_made_without_memory),
+        cmocka_unit_test(nothing_is_allocated_in_the_steady_state),
+        cmocka_unit_test(what_is_queued_is_freed_with_the_queue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
