@@ -7,6 +7,7 @@
 #include "src/transport/transport.h"
 
 /* Ownership: the caller's, freed with ki_transport_free on the loop (or with the engine idle). Copies what it needs of `config`. */
-ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_transport **ret_transport, ki_error *err);
+ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_transport **ret_transport,
+                                ki_error *err);
 
 #endif

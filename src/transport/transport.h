@@ -23,8 +23,8 @@ typedef struct ki_request {
 } ki_request;
 
 typedef struct ki_response_head {
-    int status;             /* HTTP status */
-    int64_t retry_after_ms; /* Retry-After in seconds (or until the date given), else -1 */
+    int status;               /* HTTP status */
+    int64_t retry_after_ms;   /* Retry-After in seconds (or until the date given), else -1 */
     const char *content_type; /* "" where absent; valid during the call */
 } ki_response_head;
 
@@ -58,7 +58,8 @@ static inline void ki_transport_cancel(ki_transport *transport, ki_exchange *exc
     transport->ops->cancel(exchange);
 }
 static inline void ki_transport_free(ki_transport *transport) {
-    if (transport) transport->ops->free(transport);
+    if (transport)
+        transport->ops->free(transport);
 }
 
 #endif

@@ -1,0 +1,99 @@
+/* curl_error.c: what a libcurl result means for whoever has to act on it. */
+#include "src/transport/curl_internal.h"
+
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* OpenSSL's X509_V_ERR_…, which CURLINFO_SSL_VERIFYRESULT gives: the server's own fault, not that of our authority file. */
+enum {
+    VERIFY_NOT_YET_VALID = 9,
+    VERIFY_EXPIRED = 10
+};
+
+static void connect_error(CURL *easy, const char *detail, const char *server, ki_error *err) {
+    long number = 0;
+    curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
+    if (number)
+        ki_error_set_errno(err, KI_ERR_CONNECT, (int)number, "connect to %s", server);
+    else
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: %s", server, detail);
+}
+
+static void verify_error(CURL *easy, const char *detail, const char *server, ki_error *err) {
+    long result = 0;
+    curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
+    ki_error_set(err, KI_ERR_TLS, "the certificate of %s is not accepted: %s", server, detail);
+    bool by_server = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
+    err->category = by_server ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
+}
+
+/* A handshake that the server broke off: over our certificate, or for a reason of its own that may pass. */
+static void handshake_error(const char *detail, const char *server, ki_error *err) {
+    ki_error_set(err, KI_ERR_TLS, "TLS with %s: %s", server, detail);
+    bool ours = strstr(detail, "certificate") || strstr(detail, "unknown ca") || strstr(detail, "access denied");
+    err->category = ours ? KI_CATEGORY_CREDENTIALS : KI_CATEGORY_RETRY;
+}
+
+void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *server, ki_error *err) {
+    if (!detail[0])
+        detail = curl_easy_strerror(code);
+    long proxy_status = 0;
+    curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
+    if (proxy_status >= 300) {
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: the proxy answered %ld", server, proxy_status);
+        return;
+    }
+    switch (code) {
+    case CURLE_OUT_OF_MEMORY:
+        ki_error_no_memory(err, "talking to the server");
+        break;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_PROXY:
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: %s", server, detail);
+        break;
+    case CURLE_COULDNT_CONNECT:
+        connect_error(easy, detail, server, err);
+        break;
+    case CURLE_OPERATION_TIMEDOUT:
+        ki_error_set(err, KI_ERR_TIMEOUT, "connect to %s: no connection within %d s", server,
+                     KI_CURL_CONNECT_TIMEOUT_MS / 1000);
+        break;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+        verify_error(easy, detail, server, err);
+        break;
+    case CURLE_SSL_CACERT_BADFILE:
+        ki_error_set(err, KI_ERR_TLS, "certificate-authority is not usable: %s", detail);
+        err->category = KI_CATEGORY_REQUEST;
+        break;
+    case CURLE_SSL_CERTPROBLEM:
+        ki_error_set(err, KI_ERR_TLS, "client-certificate or client-key is not usable: %s", detail);
+        err->category = KI_CATEGORY_CREDENTIALS;
+        break;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_CLIENTCERT:
+        handshake_error(detail, server, err);
+        break;
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+        ki_error_set(err, KI_ERR_CUT, "%s cut the connection: %s", server, detail);
+        break;
+    case CURLE_UNSUPPORTED_PROTOCOL: /* no HTTP status line */
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+        ki_error_set(err, KI_ERR_PROTOCOL, "%s does not speak HTTP: %s", server, detail);
+        break;
+    default:
+        ki_error_set(err, KI_ERR_SYSTEM, "request to %s failed: %s", server, detail);
+        err->category = KI_CATEGORY_RETRY; /* unknown: nothing says that it is for good */
+        break;
+    }
+}
