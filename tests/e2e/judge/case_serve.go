@@ -61,7 +61,7 @@ func informerAgainstLists(ctx context.Context, config *rest.Config, streaming bo
 	}
 	r := newRecord("client-go's shared informer")
 	factory := informers.NewSharedInformerFactory(client, 0)
-	registration, err := factory.Core().V1().Pods().Informer().AddEventHandler(r.typedHandler())
+	registration, err := factory.Core().V1().Pods().Informer().AddEventHandler(r.handler(plainPod))
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func informerAgainstLists(ctx context.Context, config *rest.Config, streaming bo
 		}
 		found := objects{}
 		for i := range list.Items {
-			obj, err := typedPlain(&list.Items[i])
+			obj, err := plainPod(&list.Items[i])
 			if err != nil {
 				return nil, "", err
 			}
@@ -215,9 +215,9 @@ func parseRawPods(text []byte) (objects, string, error) {
 	return found, list.Metadata.ResourceVersion, nil
 }
 
-// typedPlain is what client-go's type of a pod holds, as decoded JSON.
-func typedPlain(pod *corev1.Pod) (object, error) {
-	copied := pod.DeepCopy()
+// plainPod is what client-go's type of a pod holds.
+func plainPod(pod any) (object, error) {
+	copied := pod.(*corev1.Pod).DeepCopy()
 	copied.APIVersion, copied.Kind = "v1", "Pod"
 	copied.ManagedFields = nil
 	text, err := json.Marshal(copied)
@@ -227,40 +227,6 @@ func typedPlain(pod *corev1.Pod) (object, error) {
 	var obj object
 	err = decode(text, &obj)
 	return obj, err
-}
-
-func (r *record) noteTyped(kind string, old, obj any) {
-	var before object
-	after, err := typedPlain(obj.(*corev1.Pod))
-	if err == nil && old != nil {
-		before, err = typedPlain(old.(*corev1.Pod))
-	}
-	if err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.violation("%s: %v", kind, err)
-		return
-	}
-	r.note(kind, before, after)
-}
-
-func (r *record) typedHandler() cache.ResourceEventHandler {
-	return cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(obj any, initial bool) {
-			kind := addedChange
-			if initial {
-				kind = initialChange
-			}
-			r.noteTyped(kind, nil, obj)
-		},
-		UpdateFunc: func(old, obj any) { r.noteTyped(modifiedChange, old, obj) },
-		DeleteFunc: func(obj any) {
-			if unknown, isUnknown := obj.(cache.DeletedFinalStateUnknown); isUnknown {
-				obj = unknown.Obj
-			}
-			r.noteTyped(deletedChange, nil, obj)
-		},
-	}
 }
 
 // countStreams counts the streaming lists that a client opens and the server grants.

@@ -53,11 +53,13 @@ func (h *harness) endCase(failed bool) error {
 	return errors.Join(append(errs, os.RemoveAll(h.caseDir))...)
 }
 
-func (h *harness) stopAll() {
+func (h *harness) stopAll() error {
+	var err error
 	if h.shared != nil {
-		_ = h.shared.process.stop()
+		err = h.shared.process.stop()
 		h.shared = nil
 	}
+	return errors.Join(err, os.RemoveAll(h.work))
 }
 
 func (h *harness) start(name string, onLine func([]byte), argv ...string) (*process, error) {

@@ -38,6 +38,16 @@ func allCases() []testCase {
 	return cases
 }
 
+func init() {
+	// A killed `run` cannot end the judge; the kernel does, and the judge ends the rest. This is the main thread's own
+	// setting, and init runs on it.
+	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0)
+	if errno != 0 {
+		fmt.Fprintln(os.Stderr, "e2e: prctl:", errno)
+		os.Exit(1)
+	}
+}
+
 func main() {
 	var h harness
 	var pattern string
@@ -74,12 +84,15 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
 	failed := runCases(ctx, &h, chosen)
-	h.stopAll()
+	if err := h.stopAll(); err != nil {
+		fmt.Println("not ok: at the end:", err)
+		failed++
+	}
 	if ctx.Err() != nil {
 		fmt.Println("interrupted")
 		os.Exit(1)
 	}
-	fmt.Printf("%d passed, %d failed\n", len(chosen)-failed, failed)
+	fmt.Printf("%d passed, %d failed\n", max(0, len(chosen)-failed), failed)
 	if failed > 0 {
 		os.Exit(1)
 	}
@@ -92,6 +105,9 @@ func runCases(ctx context.Context, h *harness, cases []testCase) (failed int) {
 		}
 		started := time.Now()
 		err := runCase(ctx, h, c)
+		if ctx.Err() != nil {
+			return failed
+		}
 		if err == nil {
 			fmt.Printf("ok %s (%.1fs)\n", c.name, time.Since(started).Seconds())
 			continue

@@ -36,11 +36,17 @@ func plain(obj *unstructured.Unstructured) (object, error) {
 	return decoded, nil
 }
 
-func (r *record) noteUnstructured(kind string, old, obj *unstructured.Unstructured) {
+// A plainer decodes what an observer was handed, an *unstructured.Unstructured or a typed object, into plain JSON.
+type plainer func(any) (object, error)
+
+func plainUnstructured(obj any) (object, error) { return plain(obj.(*unstructured.Unstructured)) }
+
+// noteAs takes one change of objects that have to be decoded first; old may be nil.
+func (r *record) noteAs(decoded plainer, kind string, old, obj any) {
 	var before object
-	after, err := plain(obj)
+	after, err := decoded(obj)
 	if err == nil && old != nil {
-		before, err = plain(old)
+		before, err = decoded(old)
 	}
 	if err != nil {
 		r.mu.Lock()
@@ -60,7 +66,7 @@ func rawWatch(ctx context.Context, client dynamic.Interface, resources ...schema
 			return nil, err
 		}
 		for i := range list.Items {
-			r.noteUnstructured(initialChange, nil, &list.Items[i])
+			r.noteAs(plainUnstructured, initialChange, nil, &list.Items[i])
 		}
 		stream, err := client.Resource(resource).Watch(ctx, v1.ListOptions{ResourceVersion: list.GetResourceVersion()})
 		if err != nil {
@@ -80,7 +86,7 @@ func (r *record) follow(ctx context.Context, stream watch.Interface) {
 		case event, open := <-stream.ResultChan():
 			obj, isObject := event.Object.(*unstructured.Unstructured)
 			if open && isObject && event.Type != watch.Error {
-				r.noteUnstructured(string(event.Type), nil, obj)
+				r.noteAs(plainUnstructured, string(event.Type), nil, obj)
 				continue
 			}
 			if ctx.Err() == nil {
@@ -99,7 +105,7 @@ func clientGoInformer(ctx context.Context, client dynamic.Interface, resources .
 	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
 	var synced []cache.InformerSynced
 	for _, resource := range resources {
-		registration, err := factory.ForResource(resource).Informer().AddEventHandler(r.handler())
+		registration, err := factory.ForResource(resource).Informer().AddEventHandler(r.handler(plainUnstructured))
 		if err != nil {
 			return nil, err
 		}
@@ -112,23 +118,22 @@ func clientGoInformer(ctx context.Context, client dynamic.Interface, resources .
 	return r, nil
 }
 
-func (r *record) handler() cache.ResourceEventHandler {
+// handler records what an informer of client-go tells.
+func (r *record) handler(decoded plainer) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, initial bool) {
 			kind := addedChange
 			if initial {
 				kind = initialChange
 			}
-			r.noteUnstructured(kind, nil, obj.(*unstructured.Unstructured))
+			r.noteAs(decoded, kind, nil, obj)
 		},
-		UpdateFunc: func(old, obj any) {
-			r.noteUnstructured(modifiedChange, old.(*unstructured.Unstructured), obj.(*unstructured.Unstructured))
-		},
+		UpdateFunc: func(old, obj any) { r.noteAs(decoded, modifiedChange, old, obj) },
 		DeleteFunc: func(obj any) {
 			if unknown, isUnknown := obj.(cache.DeletedFinalStateUnknown); isUnknown {
 				obj = unknown.Obj
 			}
-			r.noteUnstructured(deletedChange, nil, obj.(*unstructured.Unstructured))
+			r.noteAs(decoded, deletedChange, nil, obj)
 		},
 	}
 }
