@@ -16,11 +16,9 @@ static inline void ki_refcount_inc(ki_refcount *refs) {
     atomic_fetch_add_explicit(&refs->count, 1, memory_order_relaxed);
 }
 
-/* True for the one that was last: it frees. */
+/* True for the one that was last: it frees. (Without a fence, which the thread sanitizer does not see.) */
 static inline bool ki_refcount_dec(ki_refcount *refs) {
-    if (atomic_fetch_sub_explicit(&refs->count, 1, memory_order_release) != 1) return false;
-    atomic_thread_fence(memory_order_acquire);
-    return true;
+    return atomic_fetch_sub_explicit(&refs->count, 1, memory_order_acq_rel) == 1;
 }
 
 /* Is the caller the only owner? Only meaningful for an owner. */
