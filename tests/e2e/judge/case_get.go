@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 )
 
@@ -24,6 +25,8 @@ var getCases = []testCase{
 		token, err := os.ReadFile(s.file("kinformer.token"))
 		return []string{"--server", s.url, "--token", string(token), "--certificate-authority", s.file("ca.crt")}, err
 	})},
+	{name: "refused-token", kinformerOnly: true, run: refused("not-a-token", "unauthorized")},
+	{name: "refused-forbidden", kinformerOnly: true, run: refused("", "forbidden")},
 }
 
 // getReal: the same objects as kubectl's, of all namespaces, of one, one by name, and those of a selector.
@@ -115,5 +118,36 @@ func connect(flags func(*server) ([]string, error)) func(context.Context, *harne
 			return err
 		}
 		return compareObjects("the namespaces", got, want)
+	}
+}
+
+// refused is a case in which the server refuses kinformer by its token, or, where none is given, by that of a user who may
+// do nothing: kinformer says why, and ends with status 3 in the time it is given.
+func refused(token, why string) func(context.Context, *harness) error {
+	return func(ctx context.Context, h *harness) error {
+		s, err := h.realServer(ctx)
+		if err != nil {
+			return err
+		}
+		if token == "" {
+			text, err := os.ReadFile(s.file("nobody.token"))
+			if err != nil {
+				return err
+			}
+			token = string(text)
+		}
+		out, err := h.run(ctx, "", h.kinformer, "get", "pods", "-A", "-o", "json", "--timeout", "3s", "--server", s.url,
+			"--token", token, "--certificate-authority", s.file("ca.crt"))
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 3 || !strings.Contains(strings.ToLower(err.Error()), why) {
+			return fmt.Errorf("no exit status 3 and %q, but: %v", why, err)
+		}
+		if strings.Contains(err.Error()[strings.Index(err.Error(), "exit status"):], token) {
+			return fmt.Errorf("the token is shown: %w", err)
+		}
+		if out != "" {
+			return fmt.Errorf("prints %.200q", out)
+		}
+		return nil
 	}
 }

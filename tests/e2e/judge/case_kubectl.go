@@ -19,7 +19,7 @@ var kubectlCases = []testCase{
 		}
 		return kubectlScript(ctx, h.kubectl(s))
 	}},
-	{name: "serve-kubectl", serves: true, run: func(ctx context.Context, h *harness) error {
+	{name: "serve-kubectl", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
 		s, err := h.serve(ctx, "--pods", "20", "--nodes", "3")
 		if err != nil {
 			return err

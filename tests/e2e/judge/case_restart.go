@@ -1,5 +1,5 @@
 // The server goes away under a watching kinformer and comes back, with its data and on its port: once stopped, once
-// killed, and once while kinformer itself was frozen and the changes that it missed are compacted away. Nothing is lost.
+// killed, and once while kinformer itself was frozen and missed changes, which are compacted away. Nothing is lost.
 package main
 
 import (
@@ -33,36 +33,50 @@ func restartReal(ctx context.Context, h *harness) error {
 	if err := w.awaitSynced(ctx, "pods", "deployments", "namespaces"); err != nil {
 		return err
 	}
-	// stop ends in the middle of changes: what comes right before it may be told before or after.
-	rounds := []struct {
-		name string
-		stop func(*server) error
-	}{
-		{"stopped", func(s *server) error { return s.process.stop() }},
-		{"killed", func(s *server) error { s.process.kill(); return nil }},
-		{"frozen", func(s *server) error {
-			return errors.Join(w.process.command.Process.Signal(syscall.SIGSTOP), whileFrozen(ctx, h.kubectl(s)), s.process.stop())
-		}},
-	}
-	for i, round := range rounds {
-		if s, err = restartRound(ctx, h, s, w, i, round.stop); err != nil {
+	for i, round := range []restart{
+		{name: "stopped", stop: func(s *server) error { return s.process.stop() }},
+		{name: "killed", stop: func(s *server) error { s.process.kill(); return nil }},
+		{name: "frozen", stop: func(s *server) error { return s.process.stop() }, frozen: true},
+	} {
+		if s, err = restartRound(ctx, h, s, w, i, round); err != nil {
 			return fmt.Errorf("%s: %w", round.name, errors.Join(err, w.check()))
 		}
 	}
 	return w.process.stop()
 }
 
-// Changes that kinformer can only find by comparing: one pod is new, one is gone, one is another one of the same name.
-func whileFrozen(ctx context.Context, k kubectl) error {
-	return k.runAll(ctx,
+type restart struct {
+	name   string
+	stop   func(*server) error
+	frozen bool // kinformer, from before the stop until the new server has gone on without it
+}
+
+// goOnWithout makes changes that kinformer can only find by comparing: it has no connection to this server yet, whose
+// memory of changes is shorter than what kinformer missed. One pod is new, one is gone, one is another one of the same name.
+func goOnWithout(ctx context.Context, s *server, k kubectl) error {
+	if err := k.runAll(ctx,
 		"run fresh -n e2e --image=example.com/fresh:1",
 		"delete pod gone-2 -n e2e",
 		"delete pod again-2 -n e2e",
 		"run again-2 -n e2e --image=example.com/again:2",
-	)
+	); err != nil {
+		return err
+	}
+	return s.compact(ctx)
 }
 
-func restartRound(ctx context.Context, h *harness, s *server, w *watcher, round int, stop func(*server) error) (*server, error) {
+// checkFoundByComparing holds kinformer to what it can know of those changes: that a pod is gone, but not its last state.
+func checkFoundByComparing(w *watcher) error {
+	gone := identity{"Pod", "e2e", "gone-2"}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.finalStateUnknown[gone] {
+		return fmt.Errorf("%s was found gone, but is not told with finalStateUnknown: %v", gone, w.history[gone])
+	}
+	return nil
+}
+
+func restartRound(ctx context.Context, h *harness, s *server, w *watcher, round int, how restart) (*server, error) {
 	k := h.kubectl(s)
 	change := func(lines ...string) error {
 		for i := range lines {
@@ -82,15 +96,30 @@ func restartRound(ctx context.Context, h *harness, s *server, w *watcher, round 
 	if err != nil {
 		return nil, err
 	}
-	if err := stop(s); err != nil {
+	if how.frozen {
+		// It must have told all before: what it has not read yet is no missed change.
+		if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "gone-2"}, identity{"Pod", "e2e", "again-2"}); err != nil {
+			return nil, err
+		}
+		if err := w.process.command.Process.Signal(syscall.SIGSTOP); err != nil {
+			return nil, err
+		}
+	}
+	if err := how.stop(s); err != nil {
 		return nil, err
 	}
 	s, err = h.ownServer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.process.command.Process.Signal(syscall.SIGCONT); err != nil {
-		return nil, err
+	k = h.kubectl(s)
+	if how.frozen {
+		if err := goOnWithout(ctx, s, k); err != nil {
+			return nil, err
+		}
+		if err := w.process.command.Process.Signal(syscall.SIGCONT); err != nil {
+			return nil, err
+		}
 	}
 	// After the restart kinformer must find its way back by itself, while more happens.
 	if err := change(
@@ -122,5 +151,9 @@ func restartRound(ctx context.Context, h *harness, s *server, w *watcher, round 
 			return nil, fmt.Errorf("%d requests for %s in one restart", n, resource)
 		}
 	}
-	return s, errors.Join(w.check(), compareObjects("after the restart", w.snapshot(), list))
+	err = errors.Join(w.check(), compareObjects("after the restart", w.snapshot(), list))
+	if how.frozen {
+		err = errors.Join(err, checkFoundByComparing(w))
+	}
+	return s, err
 }

@@ -22,13 +22,13 @@ import (
 )
 
 var serveCases = []testCase{
-	{name: "serve-informer-streaming", serves: true, run: func(ctx context.Context, h *harness) error {
+	{name: "serve-informer-streaming", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
 		return serveInformer(ctx, h, true)
 	}},
-	{name: "serve-informer-plain", serves: true, run: func(ctx context.Context, h *harness) error {
+	{name: "serve-informer-plain", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
 		return serveInformer(ctx, h, false)
 	}},
-	{name: "serve-watch", serves: true, run: serveWatch},
+	{name: "serve-watch", kinformerOnly: true, run: serveWatch},
 }
 
 const (

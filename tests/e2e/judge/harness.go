@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 
 	"k8s.io/client-go/dynamic"
@@ -143,10 +142,19 @@ type server struct {
 	process *process
 	dir     string
 	url     string
-	ready   *signalled
+	out     *lines
 }
 
 func (s *server) file(name string) string { return filepath.Join(s.dir, name) }
+
+// compact makes etcd forget all changes before now.
+func (s *server) compact(ctx context.Context) error {
+	if err := s.process.command.Process.Signal(syscall.SIGUSR1); err != nil {
+		return err
+	}
+	_, err := s.out.await(ctx, s.process, "compacted ")
+	return err
+}
 
 func (s *server) restConfig() (*rest.Config, error) { return restConfig(s.file("kubeconfig-admin")) }
 
@@ -199,26 +207,18 @@ func (h *harness) ownServer(ctx context.Context, flags ...string) (*server, erro
 
 // startServer starts a kube-apiserver, or starts it again where one ran before, and waits until it is ready.
 func (h *harness) startServer(ctx context.Context, dir string, flags ...string) (*server, error) {
-	s := &server{dir: dir, ready: newSignalled()}
+	s := &server{dir: dir, out: newLines()}
 	argv := append([]string{filepath.Join(h.bin, "apiserver"), "--dir", dir, "--keep"}, flags...)
 	var err error
-	s.process, err = startProcess(filepath.Dir(dir), apiserverName, func(line []byte) {
-		if url, found := strings.CutPrefix(strings.TrimSpace(string(line)), "ready "); found {
-			s.url = url
-			s.ready.signal()
-		}
-	}, argv...)
+	s.process, err = startProcess(filepath.Dir(dir), apiserverName, s.out.take, argv...)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-s.ready.done:
-	case <-s.process.ended:
-		return nil, fmt.Errorf("the apiserver did not start: %w\n  %s", s.process.err, s.process.logTail())
-	case <-ctx.Done():
-		_ = s.process.stop()
-		return nil, fmt.Errorf("the apiserver was not ready: %w\n  %s", ctx.Err(), s.process.logTail())
+	line, err := s.out.await(ctx, s.process, "ready ")
+	if err != nil {
+		return nil, errors.Join(err, fmt.Errorf("the apiserver says:\n  %s", s.process.logTail()), s.process.stop())
 	}
+	s.url = strings.TrimPrefix(line, "ready ")
 	// The namespaces come a moment after ready.
 	k := h.kubectl(s)
 	for _, namespace := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
@@ -228,13 +228,3 @@ func (h *harness) startServer(ctx context.Context, dir string, flags ...string) 
 	}
 	return s, nil
 }
-
-// signalled is closed once.
-type signalled struct {
-	once sync.Once
-	done chan struct{}
-}
-
-func newSignalled() *signalled { return &signalled{done: make(chan struct{})} }
-
-func (s *signalled) signal() { s.once.Do(func() { close(s.done) }) }

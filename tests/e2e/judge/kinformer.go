@@ -24,6 +24,8 @@ type watcher struct {
 	process *process
 	synced  map[string]watchLine // by resource; under the record's lock
 	initial map[string]int       // initial objects by kind; under the record's lock
+	// Whose deletion was told without a last state; under the record's lock.
+	finalStateUnknown map[identity]bool
 }
 
 // kindOf are the kinds of the resources that the cases watch.
@@ -31,7 +33,8 @@ var kindOf = map[string]string{"pods": "Pod", "deployments": "Deployment", "name
 
 // watch starts `kinformer watch`; the arguments name resources, connection and selection.
 func (h *harness) watch(name string, arguments ...string) (*watcher, error) {
-	w := &watcher{record: newRecord(name), synced: map[string]watchLine{}, initial: map[string]int{}}
+	w := &watcher{record: newRecord(name), synced: map[string]watchLine{}, initial: map[string]int{},
+		finalStateUnknown: map[identity]bool{}}
 	argv := append([]string{h.kinformer, "watch", "-o", "json"}, arguments...)
 	var err error
 	w.process, err = h.start(name, w.take, argv...)
@@ -73,6 +76,11 @@ func (w *watcher) take(text []byte) {
 		w.violation("a resync: %.120s", text)
 		w.mu.Unlock()
 		return
+	}
+	if id, err := identify(line.Object); err == nil && line.Type == deletedChange {
+		w.mu.Lock()
+		w.finalStateUnknown[id] = line.FinalStateUnknown
+		w.mu.Unlock()
 	}
 	kind := line.Type
 	if line.Initial {

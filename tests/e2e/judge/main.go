@@ -22,9 +22,9 @@ const caseDeadline = 3 * time.Minute
 
 type testCase struct {
 	name string
-	// serves says that the case needs `kinformer serve`, which the client-go program in kinformer's place has not.
-	serves bool
-	run    func(ctx context.Context, h *harness) error
+	// kinformerOnly says that the case needs what the client-go program in kinformer's place has not.
+	kinformerOnly bool
+	run           func(ctx context.Context, h *harness) error
 }
 
 func allCases() []testCase {
@@ -67,7 +67,7 @@ func main() {
 	}
 	var chosen []testCase
 	for _, c := range allCases() {
-		if matches.MatchString(c.name) && !(reference && c.serves) {
+		if matches.MatchString(c.name) && !(reference && c.kinformerOnly) {
 			chosen = append(chosen, c)
 		}
 	}

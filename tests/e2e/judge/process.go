@@ -99,6 +99,7 @@ func (p *process) running() bool {
 func (p *process) stop() error {
 	if p.running() {
 		_ = p.command.Process.Signal(syscall.SIGTERM)
+		_ = p.command.Process.Signal(syscall.SIGCONT) // a case may have failed with it frozen
 	}
 	select {
 	case <-p.ended:
