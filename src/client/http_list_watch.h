@@ -14,12 +14,13 @@ typedef struct ki_http_list_watch_options {
     const char *namespace_name; /* NULL or "": all namespaces */
     const char *label_selector; /* NULL: none */
     const char *field_selector;
-    size_t object_limit;        /* bytes of one object; 0: 32 MiB */
+    size_t object_limit; /* bytes of one object; 0: 32 MiB */
 } ki_http_list_watch_options;
 
 /* Borrows engine and transport; shares `format`. */
 ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_object_format *format,
-                                 const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch, ki_error *err);
+                                 const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
+                                 ki_error *err);
 
 /* The path of a resource's collection or of one object below the server's URL. */
 ki_status ki_resource_path(ki_buffer *out, const ki_resource *resource, const char *namespace_name, const char *name);

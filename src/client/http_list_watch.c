@@ -1,0 +1,493 @@
+/* http_list_watch.c: lists and watches of an API server as requests over a transport. Loop only.
+ *
+ * A call is one list or watch under way. It lives on its own: a callback may cancel it, or free the whole list_watch, while the
+ * call's decoder is still in the middle of a chunk; then the call is over, and its memory goes once the last function that is
+ * inside it returns. */
+#include "src/client/http_list_watch.h"
+
+#include "src/client/guess_key.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/wire/list_decoder.h"
+#include "src/wire/status.h"
+#include "src/wire/watch_decoder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <strings.h>
+
+enum {
+    WHAT_MAX = 256,
+    HTTP_OK = 200
+};
+
+typedef struct http_call http_call;
+
+typedef struct http_list_watch {
+    ki_list_watch base; /* must be first */
+    /* constant */
+    const ki_allocator *allocator;
+    ki_transport *transport;
+    ki_object_format *format;
+    ki_resource resource; /* its strings are below */
+    char *group, *version, *plural, *kind;
+    char *api_version;                                      /* "apps/v1" */
+    char *namespace_name, *label_selector, *field_selector; /* NULL: none */
+    size_t object_limit;
+    /* loop only */
+    http_call *call; /* under way, or NULL */
+} http_list_watch;
+
+struct http_call {
+    http_list_watch *owner; /* not to be touched once the call is over */
+    const ki_allocator *allocator;
+    ki_exchange *exchange; /* NULL once it has ended */
+    bool over;             /* ended or cancelled: no callback any more */
+    int inside;            /* functions that are working in it */
+    ki_list_decoder *list;
+    ki_watch_decoder *watch;
+    ki_list_handler list_handler;
+    ki_watch_handler watch_handler;
+    int status; /* HTTP; 0 before the head */
+    int64_t retry_after_ms;
+    ki_buffer error_body;
+    ki_error failure; /* what a decoder's sink ran into; code 0: nothing */
+    bool in_stream;
+    char what[WHAT_MAX]; /* "watch pods in all namespaces": begins every message */
+};
+
+/* --- the life of a call ----------------------------------------------------------------------------------------------------- */
+
+static void leave(http_call *call) {
+    if (--call->inside > 0 || !call->over)
+        return;
+    ki_list_decoder_free(call->list);
+    ki_watch_decoder_free(call->watch);
+    ki_buffer_free(&call->error_body);
+    ki_free(call->allocator, call);
+}
+
+/* Nothing more will come from the transport, nor go to the handler. */
+static void close_call(http_call *call) {
+    http_list_watch *owner = call->owner;
+    call->over = true;
+    owner->call = NULL;
+    ki_exchange *exchange = call->exchange;
+    call->exchange = NULL;
+    if (exchange)
+        ki_transport_cancel(owner->transport, exchange);
+}
+
+static void fail(http_call *call, const ki_error *why) {
+    ki_error err = *why;
+    ki_error_prefix(&err, "%s", call->what);
+    bool opened = call->status == HTTP_OK;
+    close_call(call);
+    if (call->list)
+        call->list_handler.on_end(NULL, &err, call->list_handler.user);
+    else
+        call->watch_handler.on_end(&err, opened, call->in_stream, call->watch_handler.user);
+}
+
+static void fail_with(http_call *call, ki_status status, const char *message) {
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, status, "%s", message);
+    fail(call, &err);
+}
+
+/* --- objects ---------------------------------------------------------------------------------------------------------------- */
+
+static ki_status interest(const http_call *call) {
+    return call->over ? KI_ERR_CANCELLED : KI_OK;
+}
+
+static ki_status bad_object(http_call *call, const ki_error *why, ki_str text) {
+    char key[KI_GUESSED_KEY_MAX];
+    ki_guess_key(text, key);
+    ki_error err = *why;
+    ki_error_prefix(&err, "%s", call->what);
+    if (call->list)
+        call->list_handler.on_bad_object(&err, key, call->list_handler.user);
+    else
+        call->watch_handler.on_bad_object(&err, key, call->watch_handler.user);
+    return interest(call);
+}
+
+/* One object of the wanted kind. KI_OK with no object: it was bad, and reported. */
+static ki_status make_object(http_call *call, ki_str text, ki_object **ret_obj) {
+    http_list_watch *owner = call->owner;
+    ki_error err = KI_ERROR_INIT;
+    ki_object *obj = NULL;
+    *ret_obj = NULL;
+    ki_status status = ki_object_from_json(owner->format, text, owner->api_version, owner->resource.kind, &obj, &err);
+    if (status == KI_ERR_NO_MEMORY) {
+        call->failure = err;
+        return status;
+    }
+    if (status)
+        return bad_object(call, &err, text);
+    if (strcmp(ki_object_kind(obj), owner->resource.kind) != 0) {
+        ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->resource.kind, ki_object_kind(obj));
+        ki_object_unref(obj);
+        return bad_object(call, &err, text);
+    }
+    *ret_obj = obj;
+    return KI_OK;
+}
+
+static ki_status on_bad(const ki_error *why, ki_str sample, void *user) {
+    return bad_object(user, why, sample);
+}
+
+static ki_status on_item(ki_str item, void *user) {
+    http_call *call = user;
+    ki_object *obj;
+    ki_status status = make_object(call, item, &obj);
+    if (!obj)
+        return status;
+    call->list_handler.on_object(obj, call->list_handler.user);
+    ki_object_unref(obj);
+    return interest(call);
+}
+
+static ki_status bookmark(http_call *call, ki_str object) {
+    ki_watch_meta meta;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = ki_watch_meta_parse(call->allocator, object, &meta, &err);
+    if (status == KI_ERR_NO_MEMORY) {
+        call->failure = err;
+        return status;
+    }
+    if (!status && meta.kind[0] && strcmp(meta.kind, call->owner->resource.kind) != 0)
+        status = ki_error_set(&err, KI_ERR_PROTOCOL, "expected a bookmark of kind %s, got %s",
+                              call->owner->resource.kind, meta.kind);
+    if (!status && !meta.resource_version[0])
+        status = ki_error_set(&err, KI_ERR_PROTOCOL, "a bookmark has no resourceVersion");
+    if (status)
+        return bad_object(call, &err, object);
+    call->watch_handler.on_bookmark(meta.resource_version, meta.initial_events_end, call->watch_handler.user);
+    return interest(call);
+}
+
+static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
+    http_call *call = user;
+    if (type == KI_WATCH_BOOKMARK)
+        return bookmark(call, object);
+    if (type == KI_WATCH_ERROR) {
+        call->in_stream = true;
+        return ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
+    }
+    ki_object *obj;
+    ki_status status = make_object(call, object, &obj);
+    if (!obj)
+        return status;
+    ki_watch_kind kind = type == KI_WATCH_ADDED      ? KI_EVENT_ADDED
+                         : type == KI_WATCH_MODIFIED ? KI_EVENT_MODIFIED
+                                                     : KI_EVENT_DELETED;
+    call->watch_handler.on_event(kind, obj, call->watch_handler.user);
+    ki_object_unref(obj);
+    return interest(call);
+}
+
+/* --- the answer ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_json(const char *content_type) {
+    static const char json[] = "application/json";
+    if (!content_type[0])
+        return true; /* the decoder will tell */
+    if (strncasecmp(content_type, json, sizeof json - 1) != 0)
+        return false;
+    char after = content_type[sizeof json - 1];
+    return after == '\0' || after == ';' || after == ' ';
+}
+
+static void on_head(const ki_response_head *head, void *user) {
+    http_call *call = user;
+    call->inside++;
+    call->retry_after_ms = head->retry_after_ms;
+    if (head->status == HTTP_OK && !is_json(head->content_type)) {
+        ki_error err = KI_ERROR_INIT;
+        ki_error_set(&err, KI_ERR_PROTOCOL, "expected application/json, got \"%.100s\"", head->content_type);
+        fail(call, &err);
+    } else {
+        call->status = head->status;
+        if (call->status == HTTP_OK && call->watch)
+            call->watch_handler.on_open(call->watch_handler.user);
+    }
+    leave(call);
+}
+
+static void http_error(http_call *call) {
+    ki_error err = KI_ERROR_INIT;
+    if (call->status >= 200 && call->status < 300)
+        ki_error_set(&err, KI_ERR_PROTOCOL, "expected HTTP 200, got %d", call->status);
+    else
+        ki_status_to_error(call->allocator, call->status, (ki_str){ call->error_body.data, call->error_body.size },
+                           call->retry_after_ms, &err);
+    fail(call, &err);
+}
+
+static void error_data(http_call *call, const char *data, size_t size) {
+    size_t room = KI_STATUS_BODY_MAX - call->error_body.size;
+    bool full = size >= room;
+    /* Lack of memory for the body costs the server's words, not the status. */
+    ki_status status = ki_buffer_append(&call->error_body, data, full ? room : size);
+    if (full || status)
+        http_error(call); /* no more of it is wanted */
+}
+
+static void on_data(const char *data, size_t size, void *user) {
+    http_call *call = user;
+    call->inside++;
+    if (call->status != HTTP_OK) {
+        error_data(call, data, size);
+        leave(call);
+        return;
+    }
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = call->list ? ki_list_decoder_feed(call->list, data, size, &err)
+                                  : ki_watch_decoder_feed(call->watch, data, size, &err);
+    if (status && !call->over)
+        fail(call, call->failure.code ? &call->failure : &err);
+    leave(call);
+}
+
+static void end_list(http_call *call) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_list_decoder_finish(call->list, &err)) {
+        fail(call, &err);
+        return;
+    }
+    const ki_list_meta *meta = ki_list_decoder_meta(call->list);
+    const ki_list_result result = { meta->resource_version, meta->continue_token, meta->remaining_item_count };
+    close_call(call);
+    call->list_handler.on_end(&result, NULL, call->list_handler.user);
+}
+
+static void end_watch(http_call *call) {
+    if (!ki_watch_decoder_is_clean(call->watch)) {
+        fail_with(call, KI_ERR_CUT, "the stream ended in the middle of an event");
+        return;
+    }
+    close_call(call);
+    call->watch_handler.on_end(NULL, true, false, call->watch_handler.user);
+}
+
+static void on_end(const ki_error *err, void *user) {
+    http_call *call = user;
+    call->inside++;
+    call->exchange = NULL;
+    if (call->status && call->status != HTTP_OK)
+        http_error(call); /* whole or cut, what came tells more than the cut does */
+    else if (err)
+        fail(call, err);
+    else if (!call->status)
+        fail_with(call, KI_ERR_PROTOCOL, "an answer without a head");
+    else if (call->list)
+        end_list(call);
+    else
+        end_watch(call);
+    leave(call);
+}
+
+/* --- the request ------------------------------------------------------------------------------------------------------------ */
+
+static void parameter(ki_buffer *target, const char *name, const char *value) {
+    if (!value || !value[0])
+        return;
+    ki_buffer_append_char(target, memchr(target->data ? target->data : "", '?', target->size) ? '&' : '?');
+    ki_buffer_append_string(target, name);
+    ki_buffer_append_char(target, '=');
+    ki_buffer_append_url(target, ki_str_of(value));
+}
+
+static void number_parameter(ki_buffer *target, const char *name, int64_t value) {
+    char text[32];
+    if (value <= 0)
+        return;
+    snprintf(text, sizeof text, "%" PRId64, value);
+    parameter(target, name, text);
+}
+
+static void describe(http_call *call, const char *verb) {
+    const http_list_watch *owner = call->owner;
+    const char *group = owner->resource.group;
+    bool one_namespace = owner->namespace_name != NULL;
+    snprintf(call->what, sizeof call->what, "%s %s%s%s%s%s", verb, owner->resource.plural, group[0] ? "." : "", group,
+             !owner->resource.namespaced ? ""
+             : one_namespace             ? " in namespace "
+                                         : " in all namespaces",
+             owner->resource.namespaced && one_namespace ? owner->namespace_name : "");
+}
+
+static http_call *new_call(http_list_watch *owner, const char *verb) {
+    http_call *call = ki_alloc_zero(owner->allocator, sizeof *call);
+    if (!call)
+        return NULL;
+    call->owner = owner;
+    call->allocator = owner->allocator;
+    call->retry_after_ms = -1;
+    ki_buffer_init(&call->error_body, owner->allocator, KI_STATUS_BODY_MAX);
+    describe(call, verb);
+    return call;
+}
+
+static void begin_target(ki_buffer *target, const http_list_watch *owner) {
+    ki_buffer_init(target, owner->allocator, 0);
+    ki_resource_path(target, &owner->resource, owner->namespace_name, NULL);
+    parameter(target, "labelSelector", owner->label_selector);
+    parameter(target, "fieldSelector", owner->field_selector);
+}
+
+/* Sends the call's request; on failure the call is gone. */
+static ki_status send_call(http_call *call, ki_buffer *target, int64_t idle_timeout_ns, ki_error *err) {
+    http_list_watch *owner = call->owner;
+    ki_status status;
+    if (target->failed) {
+        status = ki_error_no_memory(err, "making a request");
+    } else {
+        const ki_request request = {
+            .method = "GET", .target = target->data, .accept = "application/json", .idle_timeout_ns = idle_timeout_ns
+        };
+        const ki_response_sink sink = { on_head, on_data, on_end, call };
+        status = ki_transport_send(owner->transport, &request, &sink, &call->exchange, err);
+    }
+    ki_buffer_free(target);
+    if (!status) {
+        owner->call = call;
+        return KI_OK;
+    }
+    ki_error_prefix(err, "%s", call->what);
+    call->over = true;
+    call->inside++;
+    leave(call);
+    return status;
+}
+
+static ki_status check_free(const http_list_watch *self, ki_error *err) {
+    return self->call ? ki_error_set(err, KI_ERR_STATE, "%s is still under way", self->call->what) : KI_OK;
+}
+
+static ki_status http_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
+                           ki_error *err) {
+    http_list_watch *self = (http_list_watch *)(void *)base;
+    ki_status status = check_free(self, err);
+    if (status)
+        return status;
+    http_call *call = new_call(self, "list");
+    if (!call)
+        return ki_error_no_memory(err, "making a request");
+    call->list_handler = *handler;
+    const ki_list_sink sink = { on_item, on_bad, call };
+    status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
+    if (status) {
+        ki_free(self->allocator, call);
+        return status;
+    }
+    ki_buffer target;
+    begin_target(&target, self);
+    number_parameter(&target, "limit", options->limit);
+    parameter(&target, "continue", options->continue_token);
+    parameter(&target, "resourceVersion", options->resource_version);
+    parameter(&target, "resourceVersionMatch", options->resource_version_match);
+    return send_call(call, &target, options->idle_timeout_ns, err);
+}
+
+static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
+                            ki_error *err) {
+    http_list_watch *self = (http_list_watch *)(void *)base;
+    ki_status status = check_free(self, err);
+    if (status)
+        return status;
+    http_call *call = new_call(self, "watch");
+    if (!call)
+        return ki_error_no_memory(err, "making a request");
+    call->watch_handler = *handler;
+    const ki_watch_sink sink = { on_event, on_bad, call };
+    status = ki_watch_decoder_new(self->allocator, self->object_limit, &sink, &call->watch, err);
+    if (status) {
+        ki_free(self->allocator, call);
+        return status;
+    }
+    ki_buffer target;
+    begin_target(&target, self);
+    parameter(&target, "watch", "true");
+    parameter(&target, "resourceVersion", options->resource_version);
+    parameter(&target, "allowWatchBookmarks", options->allow_bookmarks ? "true" : NULL);
+    parameter(&target, "sendInitialEvents", options->send_initial_events ? "true" : NULL);
+    parameter(&target, "resourceVersionMatch", options->send_initial_events ? "NotOlderThan" : NULL);
+    number_parameter(&target, "timeoutSeconds", options->timeout_s);
+    return send_call(call, &target, options->idle_timeout_ns, err);
+}
+
+static void http_cancel(ki_list_watch *base) {
+    http_list_watch *self = (http_list_watch *)(void *)base;
+    http_call *call = self->call;
+    if (!call)
+        return;
+    call->inside++;
+    close_call(call);
+    leave(call);
+}
+
+static void http_free(ki_list_watch *base) {
+    http_list_watch *self = (http_list_watch *)(void *)base;
+    http_cancel(base);
+    char *texts[] = { self->group,       self->version,        self->plural,         self->kind,
+                      self->api_version, self->namespace_name, self->label_selector, self->field_selector };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ki_free(self->allocator, texts[i]);
+    ki_object_format_unref(self->format);
+    ki_free(self->allocator, self);
+}
+
+static const ki_list_watch_ops http_ops = { http_list, http_watch, http_cancel, http_free };
+
+/* --- new -------------------------------------------------------------------------------------------------------------------- */
+
+/* "" counts as none; false on lack of memory. */
+static bool copy(http_list_watch *self, char **to, const char *text) {
+    if (!text || !text[0])
+        return true;
+    *to = ki_strdup(self->allocator, text);
+    return *to != NULL;
+}
+
+static bool copy_resource(http_list_watch *self, const ki_resource *resource) {
+    self->group = ki_strdup(self->allocator, resource->group);
+    self->version = ki_strdup(self->allocator, resource->version);
+    self->plural = ki_strdup(self->allocator, resource->plural);
+    self->kind = ki_strdup(self->allocator, resource->kind);
+    ki_buffer api_version;
+    ki_buffer_init(&api_version, self->allocator, 0);
+    ki_buffer_printf(&api_version, "%s%s%s", resource->group, resource->group[0] ? "/" : "", resource->version);
+    self->api_version = ki_buffer_take(&api_version, NULL);
+    ki_buffer_free(&api_version);
+    self->resource = (ki_resource){ self->group, self->version, self->plural, self->kind, resource->namespaced };
+    return self->group && self->version && self->plural && self->kind && self->api_version;
+}
+
+ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_object_format *format,
+                                 const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
+                                 ki_error *err) {
+    const ki_resource *resource = &options->resource;
+    if (!resource->group || !resource->version || !resource->plural || !resource->kind)
+        return ki_error_set(err, KI_ERR_INVALID, "a resource needs group, version, plural and kind");
+    http_list_watch *self = ki_alloc_zero(ki_engine_allocator(engine), sizeof *self);
+    if (!self)
+        return ki_error_no_memory(err, "making a list and watch");
+    self->base.ops = &http_ops;
+    self->allocator = ki_engine_allocator(engine);
+    self->transport = transport;
+    self->format = ki_object_format_ref(format);
+    self->object_limit = options->object_limit ? options->object_limit : KI_WIRE_OBJECT_LIMIT;
+    if (!copy_resource(self, resource) || !copy(self, &self->namespace_name, options->namespace_name) ||
+        !copy(self, &self->label_selector, options->label_selector) ||
+        !copy(self, &self->field_selector, options->field_selector)) {
+        http_free(&self->base);
+        return ki_error_no_memory(err, "making a list and watch");
+    }
+    *ret_list_watch = &self->base;
+    return KI_OK;
+}
