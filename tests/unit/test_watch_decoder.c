@@ -1,0 +1,277 @@
+/* Events come out once and in order, whatever the chunks; bad ones are told apart from a stream that is lost. */
+#include "src/base/buffer.h"
+#include "src/base/memory.h"
+#include "src/wire/watch_decoder.h"
+#include "tests/support/fixture.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What the sink saw: one line for each event. */
+typedef struct record {
+    ki_buffer text;
+    int events;
+    int stop_after; /* the sink fails at this event; 0: never */
+} record;
+
+static ki_status note_event(ki_watch_type type, ki_str object, void *user) {
+    record *seen = user;
+    ki_buffer_printf(&seen->text, "%d %.*s\n", (int)type, (int)object.size, object.data);
+    return ++seen->events == seen->stop_after ? KI_ERR_CANCELLED : KI_OK;
+}
+
+static ki_status note_bad(const ki_error *why, ki_str sample, void *user) {
+    record *seen = user;
+    ki_buffer_printf(&seen->text, "bad %s: %s [%.*s]\n", ki_status_name(why->code), why->message, (int)sample.size,
+                     sample.data);
+    return ++seen->events == seen->stop_after ? KI_ERR_CANCELLED : KI_OK;
+}
+
+typedef struct outcome {
+    ki_status status;
+    bool clean;
+    record seen;
+    ki_error err;
+} outcome;
+
+/* Chunks of `first` bytes, then the rest; of one byte each where `first` is SIZE_MAX. */
+static outcome decode(const ki_allocator *allocator, ki_str text, size_t limit, size_t first, int stop_after) {
+    outcome result = { .err = KI_ERROR_INIT, .seen.stop_after = stop_after };
+    ki_buffer_init(&result.seen.text, &ki_allocator_default, 0);
+    ki_buffer_append_string(&result.seen.text, "");
+    ki_watch_sink sink = { note_event, note_bad, &result.seen };
+    ki_watch_decoder *decoder = NULL;
+    result.status = ki_watch_decoder_new(allocator, limit, &sink, &decoder, &result.err);
+    size_t step = first == SIZE_MAX ? 1 : first;
+    for (size_t at = 0; at <= text.size && !result.status; step = first == SIZE_MAX ? 1 : text.size - at) {
+        if (step > text.size - at)
+            step = text.size - at;
+        result.status = ki_watch_decoder_feed(decoder, text.data + at, step, &result.err);
+        at += step;
+        if (at == text.size)
+            break;
+    }
+    result.clean = decoder && ki_watch_decoder_is_clean(decoder);
+    ki_watch_decoder_free(decoder);
+    return result;
+}
+
+static void assert_decodes(ki_str text, size_t limit, const char *expected, ki_status status, bool clean) {
+    for (size_t split = 0; split <= text.size + 1; split++) {
+        outcome got = decode(&ki_allocator_default, text, limit, split > text.size ? SIZE_MAX : split, 0);
+        if (strcmp(got.seen.text.data, expected) != 0 || got.status != status || got.clean != clean)
+            fail_msg("%.*s\n  split at %zu gave status %d, clean %d (%s)\n%s  expected\n%s", (int)text.size, text.data,
+                     split, got.status, got.clean, got.err.message, got.seen.text.data, expected);
+        ki_buffer_free(&got.seen.text);
+    }
+}
+
+static void events_are_handed_over_at_every_split(void **state) {
+    (void)state;
+    const struct {
+        ki_str text;
+        const char *expected;
+        bool clean;
+    } cases[] = {
+        { KI_STR(""), "", true },
+        { KI_STR("\n"), "", true },
+        { KI_STR("{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n"), "0 {\"a\":1}\n", true },
+        { KI_STR("{\"type\":\"ADDED\",\"object\":{}}{\"type\":\"MODIFIED\",\"object\":{}}\n\r\n "
+                 "{\"type\":\"DELETED\",\"object\":{}}"),
+          "0 {}\n1 {}\n2 {}\n", true },
+        { KI_STR("{\"type\":\"BOOKMARK\",\"object\":{\"b\":\"}\\\"\"}} {\"type\":\"ERROR\",\"object\":{\"code\":410}}"),
+          "3 {\"b\":\"}\\\"\"}\n4 {\"code\":410}\n", true },
+        { KI_STR("{\"object\":{\"a\":{}},\"type\":\"ADDED\"}"), "0 {\"a\":{}}\n", true },
+        { KI_STR(" { \"x\" : [1,\"}\"], \"type\" :\"ADDED\" , \"y\":null,\"z\":-1.5 ,\"object\" : "
+                 "{\"type\":\"DELETED\"} , \"w\":\"\\\"\"}"),
+          "0 {\"type\":\"DELETED\"}\n", true },
+        { KI_STR("{\"type\":\"ADDED\",\"object\":{}}{\"type\":\"ADDED\",\"obj"), "0 {}\n", false },
+        { KI_STR("{\"type\":\"ADDED\",\"object\":{\"a\":\"\\"), "", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_decodes(cases[i].text, 1000, cases[i].expected, KI_OK, cases[i].clean);
+}
+
+static void a_bad_event_is_reported_and_the_rest_goes_on(void **state) {
+    (void)state;
+    assert_decodes(KI_STR("{}{\"type\":\"ADDED\",\"object\":{}}"), 1000,
+                   "bad malformed: watch event of unknown type: none [{}]\n0 {}\n", KI_OK, true);
+    assert_decodes(KI_STR("{\"type\":\"NEW\",\"object\":{}}{\"type\":\"ADDED\",\"object\":{}}"), 1000,
+                   "bad malformed: watch event of unknown type: \"NEW\" [{\"type\":\"NEW\",\"object\":{}}]\n0 {}\n",
+                   KI_OK, true);
+    assert_decodes(KI_STR("{\"type\":\"ADDED\"}"), 1000,
+                   "bad malformed: watch event without an object: \"{\"type\":\"ADDED\"}\" [{\"type\":\"ADDED\"}]\n",
+                   KI_OK, true);
+    assert_decodes(KI_STR("{\"type\":\"ADDED\",\"object\":[1]}"), 1000,
+                   "bad malformed: watch event without an object: \"{\"type\":\"ADDED\",\"object\":[1]}\" "
+                   "[{\"type\":\"ADDED\",\"object\":[1]}]\n",
+                   KI_OK, true);
+    static const char *const malformed[] = {
+        "{1:2}",      "{\"type\"}", "{\"type\":}", "{\"type\":\"ADDED\",}", "{\"type\":\"ADDED\" \"object\":{}}",
+        "{\"a\":{]}", "{,}",        "{\"a\":1]",
+    };
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++) {
+        char text[128], expected[256];
+        snprintf(text, sizeof text, "%s{\"type\":\"ADDED\",\"object\":{}}", malformed[i]);
+        snprintf(expected, sizeof expected, "bad malformed: malformed watch event: \"%s\" [%s]\n0 {}\n", malformed[i],
+                 malformed[i]);
+        if (strcmp(malformed[i], "{\"a\":{]}") != 0)
+            assert_decodes(ki_str_of(text), 1000, expected, KI_OK, true);
+    }
+}
+
+static void an_event_over_the_limit_is_reported_and_the_rest_goes_on(void **state) {
+    (void)state;
+    assert_decodes(
+        KI_STR("{\"type\":\"ADDED\",\"object\":{\"a\":\"long long long\"}}{\"type\":\"ADDED\",\"object\":{}}"), 40,
+        "bad limit reached: a watch event is larger than 40 bytes "
+        "[{\"type\":\"ADDED\",\"object\":{\"a\":\"long long]\n0 {}\n",
+        KI_OK, true);
+}
+
+static void what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it(void **state) {
+    (void)state;
+    const struct {
+        ki_str text;
+        const char *message;
+    } cases[] = {
+        { KI_STR("<html>"), "expected a JSON object, got \"<html>\"" },
+        { KI_STR("\xEF\xBB\xBF{}"), "expected a JSON object, got \"\\xEF\\xBB\\xBF{}\"" },
+        { KI_STR(" 404 page not found\n"), "expected a JSON object, got \"404 page not found\\x0A\"" },
+        { KI_STR("[{}]"), "expected a JSON object, got \"[{}]\"" },
+        { KI_STR("}"), "expected a JSON object, got \"}\"" },
+        { KI_STR(","), "expected a JSON object, got \",\"" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_decodes(cases[i].text, 1000, "", KI_ERR_PROTOCOL, false);
+        outcome got = decode(&ki_allocator_default, cases[i].text, 1000, cases[i].text.size, 0);
+        assert_string_equal(got.err.message, cases[i].message);
+        ki_buffer_free(&got.seen.text);
+    }
+    assert_decodes(KI_STR("{\"type\":\"ADDED\",\"object\":{}}\n<html>"), 1000, "0 {}\n", KI_ERR_PROTOCOL, false);
+    char deep[2 * KI_WIRE_MAX_DEPTH];
+    memset(deep, '[', sizeof deep);
+    deep[0] = '{';
+    outcome got = decode(&ki_allocator_default, (ki_str){ deep, sizeof deep }, 1000, 10, 0);
+    assert_int_equal(got.status, KI_ERR_PROTOCOL);
+    assert_string_equal(got.err.message, "a watch event is nested deeper than 512");
+    ki_buffer_free(&got.seen.text);
+}
+
+static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
+    (void)state;
+    ki_str text = KI_STR("{\"type\":\"ADDED\",\"object\":{}}{}{\"type\":\"ADDED\",\"object\":{}}");
+    for (int stop = 1; stop <= 2; stop++) {
+        outcome got = decode(&ki_allocator_default, text, 1000, text.size, stop);
+        assert_int_equal(got.status, KI_ERR_CANCELLED);
+        assert_int_equal(got.seen.events, stop);
+        ki_buffer_free(&got.seen.text);
+    }
+    record seen = { .stop_after = 1 };
+    ki_buffer_init(&seen.text, &ki_allocator_default, 0);
+    ki_watch_sink sink = { note_event, note_bad, &seen };
+    ki_watch_decoder *decoder = NULL;
+    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &sink, &decoder, NULL), KI_OK);
+    assert_int_equal(ki_watch_decoder_feed(decoder, text.data, text.size, NULL), KI_ERR_CANCELLED);
+    assert_int_equal(ki_watch_decoder_feed(decoder, text.data, text.size, NULL), KI_ERR_CANCELLED);
+    assert_int_equal(seen.events, 1);
+    ki_watch_decoder_free(decoder);
+    ki_watch_decoder_free(NULL);
+    ki_buffer_free(&seen.text);
+}
+
+static void a_real_pod_comes_through_in_chunks_of_any_size(void **state) {
+    (void)state;
+    size_t size;
+    char *json = fixture_read(KI_TEST_DATA_DIR "/pod.json", &size);
+    ki_buffer text;
+    ki_buffer_init(&text, &ki_allocator_default, 0);
+    for (int i = 0; i < 3; i++)
+        ki_buffer_printf(&text, "{\"type\":\"MODIFIED\",\"object\":%s}\n", json);
+    outcome whole = decode(&ki_allocator_default, (ki_str){ text.data, text.size }, KI_WIRE_OBJECT_LIMIT, text.size, 0);
+    assert_int_equal(whole.seen.events, 3);
+    for (size_t split = 0; split <= text.size; split += 7) {
+        outcome got = decode(&ki_allocator_default, (ki_str){ text.data, text.size }, KI_WIRE_OBJECT_LIMIT, split, 0);
+        assert_int_equal(got.seen.text.size, whole.seen.text.size);
+        assert_memory_equal(got.seen.text.data, whole.seen.text.data, got.seen.text.size);
+        ki_buffer_free(&got.seen.text);
+    }
+    ki_buffer_free(&whole.seen.text);
+    ki_buffer_free(&text);
+    free(json);
+}
+
+static void metadata_that_matters_is_read_without_an_object(void **state) {
+    (void)state;
+    static const struct {
+        const char *json;
+        ki_status status;
+        const char *version;
+        const char *kind;
+        bool end;
+    } cases[] = {
+        { "{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"12\",\"annotations\":{\"k8s.io/"
+          "initial-events-end\":\"true\"}}}",
+          KI_OK, "12", "Pod", true },
+        { "{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"12\",\"annotations\":{\"k8s.io/"
+          "initial-events-end\":\"True\"}}}",
+          KI_OK, "12", "Pod", false },
+        { "{\"metadata\":{\"resourceVersion\":\"12\",\"annotations\":{\"k8s.io/initial-events-end\":true}}}", KI_OK,
+          "12", "", false },
+        { "{\"metadata\":null}", KI_OK, "", "", false },
+        { "[]", KI_OK, "", "", false },
+        { "{", KI_ERR_PARSE, "", "", false },
+        { "{\"metadata\":{\"resourceVersion\":\"1\\u0000\"}}", KI_ERR_PARSE, "", "", false },
+        { "{\"metadata\":{\"resourceVersion\":\"1234567890123456789012345678901234567890123456789012345678901234\"}}",
+          KI_ERR_PARSE, "", "", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_watch_meta meta = { .resource_version = "", .kind = "", .initial_events_end = false };
+        assert_int_equal(ki_watch_meta_parse(&ki_allocator_default, ki_str_of(cases[i].json), &meta, NULL),
+                         cases[i].status);
+        assert_string_equal(meta.resource_version, cases[i].version);
+        assert_string_equal(meta.kind, cases[i].kind);
+        assert_int_equal(meta.initial_events_end, cases[i].end);
+    }
+    scarce_memory memory;
+    scarce_memory_init(&memory, 0);
+    ki_watch_meta meta;
+    assert_int_equal(ki_watch_meta_parse(&memory.allocator, KI_STR("{}"), &meta, NULL), KI_ERR_NO_MEMORY);
+}
+
+static void each_allocation_may_fail(void **state) {
+    (void)state;
+    ki_str text = KI_STR(
+        "{\"type\":\"ADDED\",\"object\":{\"a\":\"............................................................\"}}");
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        outcome got = decode(&memory.allocator, text, 1000, SIZE_MAX, 0);
+        assert_int_equal(got.status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_buffer_free(&got.seen.text);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!got.status)
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_are_handed_over_at_every_split),
+        cmocka_unit_test(a_bad_event_is_reported_and_the_rest_goes_on),
+        cmocka_unit_test(an_event_over_the_limit_is_reported_and_the_rest_goes_on),
+        cmocka_unit_test(what_is_no_stream_of_objects_ends_it_with_a_message_that_shows_it),
+        cmocka_unit_test(what_the_sink_returns_ends_the_reading_at_once),
+        cmocka_unit_test(a_real_pod_comes_through_in_chunks_of_any_size),
+        cmocka_unit_test(metadata_that_matters_is_read_without_an_object),
+        cmocka_unit_test(each_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
