@@ -1,0 +1,91 @@
+/* body.c: the object in a request's body. */
+#include "testing/body.h"
+
+#include "testing/json.h"
+#include "testing/status.h"
+
+enum {
+    SUMMARY_SIZE = 30
+};
+
+bool kt_body_is(const kt_call *call, const char *type) {
+    ki_str rest, given = ki_str_of(call->request->content_type);
+    if (!given.size)
+        return strcmp(type, "application/json") == 0;
+    given = ki_str_split(given, ';', &rest);
+    while (given.size && given.data[given.size - 1] == ' ')
+        given.size--;
+    return ki_str_equals(given, type);
+}
+
+ki_status kt_fail_media_type(kt_call *call, const char *accepted) {
+    return kt_fail(call, 415, "UnsupportedMediaType", NULL,
+                   "the body of the request was in an unknown format - accepted media types include: %s", accepted);
+}
+
+static ki_status fail_unrecognized(kt_call *call, const char *why) {
+    ki_str body = call->request->body;
+    int shown = (int)(body.size < SUMMARY_SIZE ? body.size : SUMMARY_SIZE);
+    return kt_fail_bad_request(
+        call,
+        "the object provided is unrecognized (must be of type %s): couldn't get version/kind; json "
+        "parse error: %s (%.*s%s)",
+        call->resource->kind, why, shown, body.data ? body.data : "", body.size > SUMMARY_SIZE ? " ..." : "");
+}
+
+ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
+    const ki_resource *resource = call->resource;
+    ki_str kind = kt_json_get_str(root, "kind"), version = kt_json_get_str(root, "apiVersion");
+    ki_buffer expected;
+    ki_buffer_init(&expected, call->allocator, 0);
+    ki_status status = kt_append_api_version(&expected, resource);
+    if (status) {
+        ki_buffer_free(&expected);
+        return status;
+    }
+    if (version.size && !ki_str_equal(version, (ki_str){ expected.data, expected.size }))
+        status =
+            kt_fail_bad_request(call, "the API version in the data (%.*s) does not match the expected API version (%s)",
+                                (int)version.size, version.data, expected.data);
+    else if (kind.size && !ki_str_equals(kind, resource->kind))
+        status = kt_fail_bad_request(call, "%.*s in version \"%s\" cannot be handled as a %s: unknown conversion",
+                                     (int)kind.size, kind.data, resource->version, resource->kind);
+    ki_buffer_free(&expected);
+    if (status)
+        return status;
+    yyjson_val *meta = yyjson_obj_get(root, "metadata");
+    if (meta && !yyjson_is_obj(meta) && !yyjson_is_null(meta))
+        return kt_fail_bad_request(
+            call,
+            "%s in version \"%s\" cannot be handled as a %s: json: cannot unmarshal into Go struct "
+            "field %s.metadata of type v1.ObjectMeta",
+            resource->kind, resource->version, resource->kind, resource->kind);
+    ki_str ns = kt_json_get_str(meta, "namespace");
+    if (ns.size && !ki_str_equal(ns, call->ns)) {
+        if (is_create)
+            return kt_fail_bad_request(
+                call, "the namespace of the provided object does not match the namespace sent on the request");
+        return kt_fail_bad_request(
+            call, "the namespace of the object (%.*s) does not match the namespace on the request (%.*s)", (int)ns.size,
+            ns.data, (int)call->ns.size, call->ns.data ? call->ns.data : "");
+    }
+    return KI_OK;
+}
+
+ki_status kt_body_read(kt_call *call, yyjson_doc **ret_doc) {
+    if (!kt_body_is(call, "application/json"))
+        return kt_fail_media_type(call, "application/json");
+    yyjson_doc *doc = NULL;
+    const char *why = NULL;
+    ki_status status = kt_json_read(call->allocator, call->request->body, &doc, &why);
+    if (status == KI_ERR_PARSE)
+        return fail_unrecognized(call, why);
+    if (status)
+        return status;
+    if (!yyjson_is_obj(yyjson_doc_get_root(doc))) {
+        yyjson_doc_free(doc);
+        return fail_unrecognized(call, "json: cannot unmarshal into Go value of type struct");
+    }
+    *ret_doc = doc;
+    return KI_OK;
+}

@@ -1,0 +1,18 @@
+/* body.h: the object in a request's body, checked against the path that it was sent to. */
+#ifndef KT_BODY_H
+#define KT_BODY_H
+
+#include "testing/call.h"
+
+#include <yyjson.h>
+
+/* Is `type` the request's media type, its parameters aside? */
+bool kt_body_is(const kt_call *call, const char *type);
+/* 415 with what would be accepted. */
+ki_status kt_fail_media_type(kt_call *call, const char *accepted);
+/* The body as an object of the call's resource. Ownership: the caller frees the document. */
+ki_status kt_body_read(kt_call *call, yyjson_doc **ret_doc);
+/* Does it name the type and the namespace of the path? For objects from a body or from a patch. */
+ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create);
+
+#endif

@@ -1,0 +1,234 @@
+/* change.c: create and update: what the server checks, and in which order. */
+#include "testing/change.h"
+
+#include "src/base/memory.h"
+#include "testing/body.h"
+#include "testing/json.h"
+#include "testing/status.h"
+#include "testing/validate.h"
+#include "testing/verbs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    NAME_SIZE = 256
+};
+
+ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
+    *ret_write = (kt_write){ .storage = call->storage,
+                             .now_ms = call->now_ms,
+                             .manager = kt_call_manager(call),
+                             .subresource = call->subresource.size ? "status" : "" };
+    return kt_call_dry_run(call, &ret_write->dry_run);
+}
+
+/* The namespace of a new object must be there, and stay. */
+static ki_status check_namespace(kt_call *call) {
+    if (!call->resource->namespaced)
+        return KI_OK;
+    const kt_object *ns = kt_storage_get(kt_storage_of(call->cluster, KI_NAMESPACES), (ki_str){ NULL, 0 }, call->ns);
+    if (!ns)
+        return kt_fail_not_found(call, KI_NAMESPACES, call->ns);
+    return KI_OK;
+}
+
+static ki_status check_not_terminating(kt_call *call, ki_str name) {
+    const kt_object *ns = kt_storage_get(kt_storage_of(call->cluster, KI_NAMESPACES), (ki_str){ NULL, 0 }, call->ns);
+    if (!ns || !ki_str_equals(kt_object_field(ns, KI_STR("status.phase")), "Terminating"))
+        return KI_OK;
+    const ki_resource *resource = call->resource;
+    static const char cause[] = "{\"reason\":\"NamespaceTerminating\",\"message\":\"the namespace is being "
+                                "terminated\",\"field\":\"metadata.namespace\"}";
+    kt_details details = {
+        .name = name, .group = resource->group, .kind = resource->plural, .causes = { cause, sizeof cause - 1 }
+    };
+    return kt_fail(call, 403, "Forbidden", &details,
+                   "%s%s%s \"%.*s\" is forbidden: unable to create new content in namespace %.*s because it is being "
+                   "terminated",
+                   resource->plural, resource->group[0] ? "." : "", resource->group, (int)name.size, name.data,
+                   (int)call->ns.size, call->ns.data);
+}
+
+/* The body over the resource's defaults, as a document of its own. */
+static ki_status with_defaults(kt_call *call, yyjson_val *root, ki_str name, yyjson_doc **ret_doc) {
+    const char *defaults = kt_write_defaults(call->resource);
+    bool is_namespace = strcmp(call->resource->kind, "Namespace") == 0;
+    if (!defaults) {
+        *ret_doc = NULL;
+        return KI_OK;
+    }
+    yyjson_alc alc = kt_json_alc(call->allocator);
+    yyjson_doc *below = NULL;
+    ki_status status = kt_json_read(call->allocator, ki_str_of(defaults), &below, NULL);
+    yyjson_mut_doc *both = status ? NULL : yyjson_mut_doc_new(&alc);
+    yyjson_mut_val *merged = both ? yyjson_merge_patch(both, yyjson_doc_get_root(below), root) : NULL;
+    bool fine = merged != NULL;
+    if (fine && is_namespace) { /* its name is a label too */
+        yyjson_mut_val *meta = yyjson_mut_obj_get(merged, "metadata");
+        yyjson_mut_val *labels = yyjson_mut_obj_get(meta, "labels");
+        if (!yyjson_mut_is_obj(labels)) {
+            labels = yyjson_mut_obj(both);
+            fine = yyjson_mut_obj_put(meta, yyjson_mut_str(both, "labels"), labels);
+        }
+        fine = fine && yyjson_mut_obj_put(labels, yyjson_mut_str(both, "kubernetes.io/metadata.name"),
+                                          yyjson_mut_strncpy(both, name.data, name.size));
+    }
+    ki_buffer text;
+    ki_buffer_init(&text, call->allocator, 0);
+    status = fine ? kt_json_append_mut(&text, merged) : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_json_read(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
+    ki_buffer_free(&text);
+    yyjson_mut_doc_free(both);
+    yyjson_doc_free(below);
+    return status == KI_ERR_PARSE ? KI_ERR_NO_MEMORY : status;
+}
+
+static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, ki_str name) {
+    yyjson_doc *full = NULL, *given_status = NULL;
+    ki_status status = with_defaults(call, root, name, &full);
+    if (status)
+        return status;
+    yyjson_val *body = full ? yyjson_doc_get_root(full) : root, *status_root = body;
+    if (kt_write_has_status(call->storage->info)) { /* what a client says of status is not taken on create */
+        const char *defaults = kt_write_defaults(call->resource);
+        status = kt_json_read(call->allocator, defaults ? ki_str_of(defaults) : KI_STR("{}"), &given_status, NULL);
+        status_root = yyjson_doc_get_root(given_status);
+    }
+    kt_object *obj = NULL;
+    if (!status)
+        status = kt_write_create(write, call->ns, name, body, status_root, &obj);
+    if (!status)
+        status = kt_call_done_object(call, 201, obj);
+    kt_object_unref(obj);
+    yyjson_doc_free(given_status);
+    yyjson_doc_free(full);
+    return status;
+}
+
+ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
+    yyjson_val *meta = yyjson_obj_get(root, "metadata");
+    ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
+    ki_str revision = kt_json_get_str(meta, "resourceVersion");
+    char generated[NAME_SIZE];
+    ki_status status = kt_body_check(call, root, true);
+    if (!status)
+        status = check_namespace(call);
+    if (!status)
+        status = check_not_terminating(call, name);
+    if (status)
+        return status;
+    kt_causes causes;
+    kt_causes_init(&causes, call->allocator);
+    kt_validate_meta(&causes, call->resource, meta, false);
+    status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, name);
+    if (status)
+        return status;
+    if (revision.size && !ki_str_equals(revision, "0"))
+        return kt_fail(call, 500, "", NULL, "resourceVersion should not be set on objects to be created");
+    if (!name.size) {
+        do
+            kt_write_generate_name(call->cluster, prefix, generated, sizeof generated);
+        while (kt_storage_get(call->storage, call->ns, ki_str_of(generated)));
+        name = ki_str_of(generated);
+    }
+    if (kt_storage_get(call->storage, call->ns, name))
+        return kt_fail_exists(call, call->resource, name);
+    return create(call, write, root, name);
+}
+
+static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val *meta) {
+    ki_str name = kt_json_get_str(meta, "name"), uid = kt_json_get_str(meta, "uid");
+    ki_str revision = kt_json_get_str(meta, "resourceVersion");
+    if (!name.size)
+        return kt_fail_bad_request(
+            call, "the name of the object (%.*s based on URL) was undeterminable: name must be provided",
+            (int)call->name.size, call->name.data);
+    if (!ki_str_equal(name, call->name))
+        return kt_fail_bad_request(call, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+                                   (int)name.size, name.data, (int)call->name.size, call->name.data);
+    uint64_t number = 0;
+    if (revision.size && !ki_str_to_uint64(revision, UINT64_MAX, &number))
+        return kt_fail_bad_request(call,
+                                   "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": "
+                                   "invalid syntax",
+                                   (int)revision.size, revision.data, (int)revision.size, revision.data);
+    if (uid.size && !ki_str_equal(uid, old->uid))
+        return kt_fail_conflict(
+            call, call->resource->plural, name,
+            "StorageError: invalid object, Code: 4, Key: /registry/%s/%.*s, ResourceVersion: 0, "
+            "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
+            "%.*s",
+            call->resource->plural, (int)old->key.size, old->key.data, (int)uid.size, uid.data, (int)old->uid.size,
+            old->uid.data);
+    if (number && number != old->revision)
+        return kt_fail_conflict(call, call->resource->plural, name,
+                                "the object has been modified; please apply your changes to the latest version and try "
+                                "again");
+    return KI_OK;
+}
+
+ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
+                           yyjson_val *root) {
+    yyjson_val *meta = yyjson_obj_get(root, "metadata");
+    ki_status status = kt_body_check(call, root, false);
+    if (!status)
+        status = check_identity(call, old, meta);
+    if (status)
+        return status;
+    kt_causes causes;
+    kt_causes_init(&causes, call->allocator);
+    kt_validate_meta(&causes, call->resource, meta, true);
+    status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
+    if (status)
+        return status;
+    bool of_status = call->subresource.size > 0;
+    yyjson_val *rest = of_status ? old_root : root;
+    yyjson_val *status_root = of_status || !kt_write_has_status(call->storage->info) ? root : old_root;
+    kt_object *obj = NULL;
+    kt_object_ref(old); /* the change may be the last that history keeps */
+    status = kt_write_update(write, old, old_root, root, rest, status_root, &obj);
+    if (!status)
+        status = kt_call_done_object(call, 200, obj);
+    kt_object_unref(obj);
+    kt_object_unref(old);
+    return status;
+}
+
+ki_status kt_verb_create(kt_call *call) {
+    kt_write write;
+    yyjson_doc *doc = NULL;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = kt_change_begin(call, &write);
+    if (!status)
+        status = kt_body_read(call, &doc);
+    if (!status)
+        status = kt_change_create(call, &write, yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    return status;
+}
+
+ki_status kt_verb_update(kt_call *call) {
+    kt_write write;
+    yyjson_doc *doc = NULL, *old_doc = NULL;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = kt_change_begin(call, &write);
+    if (!status)
+        status = kt_body_read(call, &doc);
+    kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name);
+    if (!status && !old) {
+        status = kt_body_check(call, yyjson_doc_get_root(doc), false);
+        if (!status)
+            status = kt_fail_not_found(call, call->resource, call->name);
+    }
+    if (!status)
+        status = kt_json_read(call->allocator, old->json, &old_doc, NULL);
+    if (!status)
+        status = kt_change_update(call, &write, old, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(doc));
+    yyjson_doc_free(old_doc);
+    yyjson_doc_free(doc);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* cluster_state.h: what a cluster is made of. For cluster.c, history.c, storage.c and write.c; all else asks them. */
+#ifndef KT_CLUSTER_STATE_H
+#define KT_CLUSTER_STATE_H
+
+#include "src/base/map.h"
+#include "testing/storage.h"
+
+struct kt_cluster {
+    ki_allocator allocator;
+    kt_cluster_options options;
+    uint64_t revision;
+    uint64_t compacted; /* all events up to and including this revision are forgotten */
+    uint64_t random;    /* state of the generator of uids and names */
+    kt_storage *storages;
+    size_t storage_count;
+    ki_map by_path; /* "GROUP/VERSION/PLURAL" */
+    char *paths;    /* the map's keys */
+    ki_ring log;    /* kt_storage *: whose event each one is, by revision */
+    size_t history_bytes;
+    ki_buffer scratch; /* where an object's JSON is put together */
+};
+
+uint64_t kt_cluster_random(kt_cluster *cluster);
+/* Drops history that is beyond the limits of count, bytes and age. */
+void kt_cluster_trim(kt_cluster *cluster, int64_t now_ms);
+
+#endif

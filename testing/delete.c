@@ -1,0 +1,145 @@
+/* delete.c: delete one object, or all that a list would show. */
+#include "src/base/memory.h"
+#include "testing/body.h"
+#include "testing/change.h"
+#include "testing/form.h"
+#include "testing/json.h"
+#include "testing/list_options.h"
+#include "testing/selector.h"
+#include "testing/status.h"
+#include "testing/verbs.h"
+
+#include <inttypes.h>
+
+/* The DeleteOptions in the body, where there is one. */
+static ki_status read_options(kt_call *call, kt_write *write, yyjson_doc **ret_doc) {
+    ki_status status = kt_change_begin(call, write);
+    if (status || call->request->body.size == 0)
+        return status;
+    if (!kt_body_is(call, "application/json"))
+        return kt_fail_media_type(call, "application/json");
+    const char *why = NULL;
+    status = kt_json_read(call->allocator, call->request->body, ret_doc, &why);
+    if (status == KI_ERR_PARSE)
+        return kt_fail_bad_request(call,
+                                   "the object provided is unrecognized (must be of type DeleteOptions): couldn't get "
+                                   "version/kind; json parse error: %s",
+                                   why);
+    if (status)
+        return status;
+    yyjson_val *root = yyjson_doc_get_root(*ret_doc);
+    ki_str kind = kt_json_get_str(root, "kind");
+    if (kind.size && !ki_str_equals(kind, "DeleteOptions"))
+        return kt_fail_bad_request(call,
+                                   "%.*s in version \"%s\" cannot be handled as a DeleteOptions: unknown conversion",
+                                   (int)kind.size, kind.data, call->resource->version);
+    if (ki_str_equals(kt_json_str(yyjson_arr_get_first(yyjson_obj_get(root, "dryRun"))), "All"))
+        write->dry_run = true;
+    return KI_OK;
+}
+
+static ki_status check_preconditions(kt_call *call, const kt_object *obj, yyjson_val *options) {
+    yyjson_val *preconditions = yyjson_obj_get(options, "preconditions");
+    ki_str uid = kt_json_get_str(preconditions, "uid"), text = kt_json_get_str(preconditions, "resourceVersion");
+    uint64_t revision;
+    if (uid.data && !ki_str_equal(uid, obj->uid))
+        return kt_fail_conflict(
+            call, call->resource->kind, obj->name,
+            "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The object "
+            "might have been deleted and then recreated",
+            (int)uid.size, uid.data, (int)obj->uid.size, obj->uid.data);
+    if (text.data && (!ki_str_to_uint64(text, UINT64_MAX, &revision) || revision != obj->revision))
+        return kt_fail_conflict(call, call->resource->kind, obj->name,
+                                "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "
+                                "record (%" PRIu64 "). The object might have been modified",
+                                (int)text.size, text.data, obj->revision);
+    return KI_OK;
+}
+
+/* What is gone at once is answered with a Status, what ends gracefully with its last state. */
+static ki_status answer(kt_call *call, const kt_object *obj, bool gone) {
+    const ki_resource *resource = call->resource;
+    if (!gone || strcmp(resource->kind, "Pod") == 0)
+        return kt_call_done_object(call, 200, obj);
+    ki_buffer *out = &call->response->body;
+    ki_buffer_append_string(out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","
+                                 "\"details\":{\"name\":");
+    ki_buffer_append_json_string(out, obj->name);
+    if (resource->group[0])
+        ki_buffer_printf(out, ",\"group\":\"%s\"", resource->group);
+    ki_buffer_printf(out, ",\"kind\":\"%s\",\"uid\":\"%.*s\"}}", resource->plural, (int)obj->uid.size, obj->uid.data);
+    return kt_call_done(call, 200);
+}
+
+ki_status kt_verb_delete(kt_call *call) {
+    kt_write write;
+    yyjson_doc *options = NULL;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = read_options(call, &write, &options);
+    kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name), *obj = NULL;
+    if (!status && !old)
+        status = kt_fail_not_found(call, call->resource, call->name);
+    if (!status)
+        status = check_preconditions(call, old, yyjson_doc_get_root(options));
+    bool gone = false;
+    if (!status)
+        status = kt_write_delete(&write, old, &obj, &gone);
+    if (!status)
+        status = answer(call, obj, gone || write.dry_run);
+    kt_object_unref(obj);
+    yyjson_doc_free(options);
+    return status;
+}
+
+/* Deletes each object of a snapshot that is still there; `deleted` gets their last states. */
+static ki_status delete_all(const kt_write *write, const kt_snapshot *snapshot, const kt_selector *selector,
+                            kt_object **deleted, size_t *ret_count) {
+    for (size_t i = 0; i < snapshot->count; i++) {
+        kt_object *obj = snapshot->objects[i];
+        if (!kt_selector_matches(selector, obj) || kt_storage_get(write->storage, obj->ns, obj->name) != obj)
+            continue;
+        bool gone = false;
+        ki_status status = kt_write_delete(write, obj, &deleted[*ret_count], &gone);
+        if (status)
+            return status;
+        ++*ret_count;
+    }
+    return KI_OK;
+}
+
+ki_status kt_verb_delete_collection(kt_call *call) {
+    kt_write write;
+    yyjson_doc *doc = NULL;
+    kt_selector *selector = NULL;
+    kt_snapshot *snapshot = NULL;
+    kt_list_options options;
+    kt_shape shape;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = kt_shape_of(call, &shape);
+    if (!status)
+        status = read_options(call, &write, &doc);
+    if (!status)
+        status = kt_list_options_parse(call, &options);
+    if (!status)
+        status = kt_selector_parse(call, &selector);
+    if (!status)
+        status = kt_storage_present(call->storage, &snapshot);
+    kt_object **deleted = snapshot ? ki_alloc_array(call->allocator, snapshot->count + 1, sizeof *deleted) : NULL;
+    size_t count = 0;
+    if (!status)
+        status = deleted ? delete_all(&write, snapshot, selector, deleted, &count) : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_shape_append_list(&shape, deleted, count, kt_cluster_revision(call->cluster), (ki_str){ NULL, 0 },
+                                      -1, call->now_ms, &call->response->body);
+    if (!status)
+        status = kt_call_done(call, 200);
+    while (count)
+        kt_object_unref(deleted[--count]);
+    ki_free(call->allocator, deleted);
+    kt_snapshot_unref(snapshot);
+    kt_selector_free(selector);
+    yyjson_doc_free(doc);
+    return status;
+}

@@ -1,0 +1,119 @@
+/* json.c: yyjson with the project's allocator and buffers. */
+#include "testing/json.h"
+
+static void *alc_malloc(void *ctx, size_t size) {
+    const ki_allocator *allocator = ctx;
+    return allocator->alloc(size, allocator->user);
+}
+
+static void *alc_realloc(void *ctx, void *memory, size_t old_size, size_t size) {
+    const ki_allocator *allocator = ctx;
+    (void)old_size;
+    return allocator->realloc(memory, size, allocator->user);
+}
+
+static void alc_free(void *ctx, void *memory) {
+    const ki_allocator *allocator = ctx;
+    if (memory)
+        allocator->free(memory, allocator->user);
+}
+
+yyjson_alc kt_json_alc(const ki_allocator *allocator) {
+    union {
+        const ki_allocator *in;
+        void *out; /* yyjson hands it back untouched */
+    } ctx = { allocator };
+    return (yyjson_alc){ alc_malloc, alc_realloc, alc_free, ctx.out };
+}
+
+/* yyjson parses any depth, but what works on the tree afterwards is recursive. */
+static bool is_too_deep(ki_str text) {
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > KT_JSON_MAX_DEPTH)
+                return true;
+        } else if ((c == '}' || c == ']') && depth) {
+            depth--;
+        }
+    }
+    return false;
+}
+
+ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why) {
+    const char *why = "unexpected end of JSON input";
+    yyjson_doc *doc = NULL;
+    yyjson_alc alc = kt_json_alc(allocator);
+    if (text.size && is_too_deep(text)) {
+        why = "exceeded max depth";
+    } else if (text.size) {
+        union {
+            const char *in;
+            char *out; /* read only without YYJSON_READ_INSITU */
+        } data = { text.data };
+        yyjson_read_err err = { 0 };
+        doc = yyjson_read_opts(data.out, text.size, 0, &alc, &err);
+        if (!doc && err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+            return KI_ERR_NO_MEMORY;
+        if (!doc && err.msg)
+            why = err.msg;
+    }
+    if (!doc) {
+        if (ret_why)
+            *ret_why = why;
+        return KI_ERR_PARSE;
+    }
+    *ret_doc = doc;
+    return KI_OK;
+}
+
+static ki_status append_text(ki_buffer *out, char *text, size_t size) {
+    if (!text) {
+        out->failed = KI_ERR_NO_MEMORY;
+        return KI_ERR_NO_MEMORY;
+    }
+    ki_status status = ki_buffer_append(out, text, size);
+    out->allocator->free(text, out->allocator->user);
+    return status;
+}
+
+ki_status kt_json_append(ki_buffer *out, yyjson_val *val) {
+    yyjson_alc alc = kt_json_alc(out->allocator);
+    size_t size = 0;
+    char *text = yyjson_val_write_opts(val, YYJSON_WRITE_ALLOW_INVALID_UNICODE, &alc, &size, NULL);
+    return append_text(out, text, size);
+}
+
+ki_status kt_json_append_mut(ki_buffer *out, yyjson_mut_val *val) {
+    yyjson_alc alc = kt_json_alc(out->allocator);
+    size_t size = 0;
+    char *text = yyjson_mut_val_write_opts(val, YYJSON_WRITE_ALLOW_INVALID_UNICODE, &alc, &size, NULL);
+    return append_text(out, text, size);
+}
+
+ki_str kt_json_str(yyjson_val *val) {
+    return yyjson_is_str(val) ? (ki_str){ yyjson_get_str(val), yyjson_get_len(val) } : (ki_str){ NULL, 0 };
+}
+
+ki_str kt_json_get_str(yyjson_val *obj, const char *key) {
+    return kt_json_str(yyjson_obj_get(obj, key));
+}
+
+yyjson_val *kt_json_at(yyjson_val *root, const char *const *keys) {
+    for (; root && *keys; keys++)
+        root = yyjson_obj_get(root, *keys);
+    return root;
+}
+
+bool kt_json_equal(yyjson_val *a, yyjson_val *b) {
+    return a == b || (a && b && yyjson_equals(a, b));
+}

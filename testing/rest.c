@@ -1,0 +1,158 @@
+/* rest.c: which verb a request means, the paths that are no resources, and the response's end. */
+#include "testing/rest.h"
+
+#include "src/base/memory.h"
+#include "testing/cluster_state.h"
+#include "testing/status.h"
+#include "testing/verbs.h"
+#include "testing/watch.h"
+
+#include <stdio.h>
+
+#define VERSION_MINOR "36"
+
+typedef struct method {
+    const char *name;
+    unsigned verb; /* of ki_verb */
+    ki_status (*handle)(kt_call *call);
+} method;
+
+static const method collection_methods[] = {
+    { "DELETE", KI_VERB_DELETECOLLECTION, kt_verb_delete_collection },
+    { "GET", KI_VERB_LIST, kt_verb_list },
+    { "POST", KI_VERB_CREATE, kt_verb_create },
+    { NULL, 0, NULL },
+};
+
+static const method object_methods[] = {
+    { "DELETE", KI_VERB_DELETE, kt_verb_delete },
+    { "GET", KI_VERB_GET, kt_verb_get },
+    { "PATCH", KI_VERB_PATCH, kt_verb_patch },
+    { "PUT", KI_VERB_UPDATE, kt_verb_update },
+    { NULL, 0, NULL },
+};
+
+static const method status_methods[] = {
+    { "GET", KI_VERB_GET, kt_verb_get },
+    { "PATCH", KI_VERB_PATCH, kt_verb_patch },
+    { "PUT", KI_VERB_UPDATE, kt_verb_update },
+    { NULL, 0, NULL },
+};
+
+static ki_status fail_method(kt_call *call, const method *methods, unsigned verbs) {
+    char *allow = call->response->allow;
+    size_t size = sizeof call->response->allow, used = 0;
+    for (const method *m = methods; m->name; m++) {
+        if (!(verbs & m->verb) || used >= size)
+            continue;
+        int wrote = snprintf(allow + used, size - used, "%s%s", used ? ", " : "", m->name);
+        used += (size_t)wrote;
+    }
+    return kt_fail_generic(call, 405);
+}
+
+static ki_status resource_call(kt_call *call) {
+    const method *methods = collection_methods;
+    unsigned verbs = call->storage->info->verbs;
+    bool everywhere = call->resource->namespaced && !call->ns.size; /* only lists see all namespaces at once */
+    if (call->subresource.size) {
+        if (!ki_str_equals(call->subresource, "status"))
+            return kt_fail_generic(call, 404);
+        methods = status_methods;
+        verbs = 0;
+        for (const ki_subresource_info *sub = call->storage->info->subresources; sub->name; sub++) {
+            if (strcmp(sub->name, "status") == 0)
+                verbs = sub->verbs;
+        }
+        if (!verbs)
+            return kt_fail_generic(call, 404);
+    } else if (call->name.size) {
+        methods = object_methods;
+    }
+    if (everywhere && call->name.size)
+        return kt_fail_generic(call, 404);
+    if (everywhere)
+        verbs &= KI_VERB_LIST;
+    for (const method *m = methods; m->name; m++) {
+        if (strcmp(m->name, call->request->method) == 0 && (verbs & m->verb))
+            return m->handle(call);
+    }
+    return fail_method(call, methods, verbs);
+}
+
+static ki_status plain_text(kt_call *call, int status, const char *text) {
+    ki_buffer_append_string(&call->response->body, text);
+    call->response->status = status;
+    call->response->content_type = "text/plain; charset=utf-8";
+    return call->response->body.failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
+}
+
+static ki_status version(kt_call *call) {
+    ki_buffer_append_string(
+        &call->response->body,
+        "{\"major\":\"1\",\"minor\":\"" VERSION_MINOR "\",\"emulationMajor\":\"1\",\"emulationMinor\":\"" VERSION_MINOR
+        "\",\"minCompatibilityMajor\":\"1\",\"minCompatibilityMinor\":\"35\",\"gitVersion\":\"v1." VERSION_MINOR
+        ".0+kinformer\",\"gitCommit\":\"\",\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:00:00Z\","
+        "\"goVersion\":\"\",\"compiler\":\"cc\",\"platform\":\"linux\"}");
+    return kt_call_done(call, 200);
+}
+
+static ki_status other_call(kt_call *call) {
+    static const char *const health[] = { "healthz", "livez", "readyz" };
+    ki_str first = call->segment_count ? call->segments[0] : (ki_str){ NULL, 0 };
+    bool is_get = strcmp(call->request->method, "GET") == 0 || strcmp(call->request->method, "HEAD") == 0;
+    for (size_t i = 0; i < sizeof health / sizeof health[0]; i++) {
+        if (ki_str_equals(first, health[i]))
+            return plain_text(call, 200, "ok");
+    }
+    if (call->segment_count == 1 && ki_str_equals(first, "version"))
+        return version(call);
+    if (kt_discovery_is(call)) {
+        if (is_get)
+            return kt_discovery(call);
+        snprintf(call->response->allow, sizeof call->response->allow, "GET");
+        return kt_fail_generic(call, 405);
+    }
+    /* Below a group version that is served, an unknown resource is told as a Status; anything else by the outer server. */
+    if (call->segment_count >= 3 && ki_str_equals(first, "api") && ki_str_equals(call->segments[1], "v1"))
+        return kt_fail_generic(call, 404);
+    for (size_t i = 0; call->segment_count >= 4 && ki_str_equals(first, "apis"); i++) {
+        const kt_storage *storage = kt_storage_at(call->cluster, i);
+        if (!storage)
+            break;
+        if (ki_str_equals(call->segments[1], storage->info->resource->group) &&
+            ki_str_equals(call->segments[2], storage->info->resource->version))
+            return kt_fail_generic(call, 404);
+    }
+    return plain_text(call, 404, "404 page not found\n");
+}
+
+ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response) {
+    kt_response response = { .retry_after_s = -1, .content_type = "application/json" };
+    ki_buffer_init(&response.body, &cluster->allocator, 0);
+    kt_call call = { .cluster = cluster,
+                     .allocator = &cluster->allocator,
+                     .request = request,
+                     .now_ms = now_ms,
+                     .response = &response,
+                     .form_version = "v1" };
+    kt_cluster_trim(cluster, now_ms);
+    ki_status status = kt_call_parse(&call);
+    if (!status && request->body.size > KT_BODY_MAX)
+        status = kt_fail_generic(&call, 413);
+    if (!status)
+        status = call.storage ? resource_call(&call) : other_call(&call);
+    kt_call_free(&call);
+    if (status != KI_ERR_HTTP) { /* every answer ends so; the rest is lack of memory */
+        kt_response_free(&response);
+        return KI_ERR_NO_MEMORY;
+    }
+    *ret_response = response;
+    return KI_OK;
+}
+
+void kt_response_free(kt_response *response) {
+    kt_watch_free(response->watch);
+    response->watch = NULL;
+    ki_buffer_free(&response->body);
+}

@@ -1,0 +1,35 @@
+/* table_cells.h: one cell of a table from an object's JSON. Called by table.c. */
+#ifndef KT_TABLE_CELLS_H
+#define KT_TABLE_CELLS_H
+
+#include "src/base/buffer.h"
+
+#include <yyjson.h>
+
+typedef enum kt_cell {
+    KT_CELL_NAME,
+    KT_CELL_TEXT,    /* the string at the path, or <none> */
+    KT_CELL_INTEGER, /* the number at the path, or 0 */
+    KT_CELL_COUNT,   /* how many members there are at the path */
+    KT_CELL_AGE,     /* since the time at the path */
+    KT_CELL_POD_READY,
+    KT_CELL_POD_STATUS,
+    KT_CELL_POD_RESTARTS,
+    KT_CELL_NODE_STATUS,
+    KT_CELL_NODE_ROLES,
+    KT_CELL_REPLICAS_READY,
+    KT_CELL_PORTS,
+    KT_CELL_EVENT_OBJECT
+} kt_cell;
+
+typedef struct kt_column {
+    const char *name; /* NULL ends a table */
+    const char *type;
+    int priority; /* 1: only with -o wide */
+    kt_cell cell;
+    const char *path;
+} kt_column;
+
+void kt_cell_append(const kt_column *column, yyjson_val *root, int64_t now_ms, ki_buffer *out);
+
+#endif

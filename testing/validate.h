@@ -1,0 +1,18 @@
+/* validate.h: what names, labels and whole objects must look like, with the server's words for what is wrong. */
+#ifndef KT_VALIDATE_H
+#define KT_VALIDATE_H
+
+#include "testing/call.h"
+#include "testing/status.h"
+
+#include <yyjson.h>
+
+/* NULL where it is fine, else static text. */
+const char *kt_validate_label_value(ki_str value);
+const char *kt_validate_qualified_name(ki_str key);
+/* A name of an object of this resource; `is_prefix`: of a generateName. */
+const char *kt_validate_name(const ki_resource *resource, ki_str name, bool is_prefix);
+/* Adds what is wrong with `meta`'s name, generateName (unless `is_update`), labels and annotations. */
+void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update);
+
+#endif

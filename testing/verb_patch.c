@@ -1,0 +1,136 @@
+/* verb_patch.c: PATCH: reads the patch, makes the object that it leads to, and goes on as an update. */
+#include "testing/body.h"
+#include "testing/change.h"
+#include "testing/json.h"
+#include "testing/managed_fields.h"
+#include "testing/patch.h"
+#include "testing/status.h"
+#include "testing/verbs.h"
+
+#define ACCEPTED \
+    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, " \
+    "application/apply-patch+yaml"
+
+typedef enum patch_kind {
+    PATCH_JSON,
+    PATCH_MERGE,
+    PATCH_STRATEGIC,
+    PATCH_APPLY
+} patch_kind;
+
+static ki_status kind_of(kt_call *call, patch_kind *ret_kind) {
+    if (kt_body_is(call, "application/json-patch+json"))
+        *ret_kind = PATCH_JSON;
+    else if (kt_body_is(call, "application/merge-patch+json"))
+        *ret_kind = PATCH_MERGE;
+    else if (kt_body_is(call, "application/strategic-merge-patch+json"))
+        *ret_kind = PATCH_STRATEGIC;
+    else if (kt_body_is(call, "application/apply-patch+yaml"))
+        *ret_kind = PATCH_APPLY;
+    else
+        return kt_fail_media_type(call, ACCEPTED);
+    return KI_OK;
+}
+
+static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc) {
+    const char *why = NULL;
+    ki_status status = kt_json_read(call->allocator, call->request->body, ret_doc, &why);
+    if (status == KI_ERR_PARSE)
+        return kt_fail_bad_request(call, "error decoding patch: %s", why);
+    if (status)
+        return status;
+    yyjson_val *root = yyjson_doc_get_root(*ret_doc);
+    if (kind == PATCH_JSON ? !yyjson_is_arr(root) : !yyjson_is_obj(root))
+        return kt_fail_bad_request(call, "error decoding patch: json: cannot unmarshal into Go value of type %s",
+                                   kind == PATCH_JSON ? "jsonpatch.Patch" : "map[string]interface {}");
+    return KI_OK;
+}
+
+/* 422: the patch is well formed and does not fit the object. */
+static ki_status fail_unprocessable(kt_call *call) {
+    static const kt_details nothing;
+    return kt_fail(call, 422, "Invalid", &nothing, "the server rejected our request due to an error in our request");
+}
+
+static ki_status apply_patch(kt_call *call, const kt_write *write, patch_kind kind, yyjson_val *old, yyjson_val *patch,
+                             yyjson_doc **ret_doc) {
+    yyjson_alc alc = kt_json_alc(call->allocator);
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
+    if (!doc)
+        return KI_ERR_NO_MEMORY;
+    yyjson_mut_val *made = NULL;
+    ki_status status = KI_OK;
+    if (kind == PATCH_JSON) {
+        yyjson_patch_err err = { 0 };
+        made = yyjson_patch(doc, old, patch, &err);
+        if (!made && err.code != YYJSON_PATCH_ERROR_MEMORY_ALLOCATION)
+            status = fail_unprocessable(call);
+        else if (made && !yyjson_mut_is_obj(made))
+            status = fail_unprocessable(call);
+    } else if (kind == PATCH_MERGE) {
+        made = yyjson_merge_patch(doc, old, patch);
+    } else {
+        made = kt_patch_strategic(doc, old, patch, kind == PATCH_APPLY);
+        if (made && kind == PATCH_APPLY)
+            kt_patch_prune(made, kt_managed_fields_applied(old, write->manager), patch);
+    }
+    ki_buffer text;
+    ki_buffer_init(&text, call->allocator, 0);
+    if (!status)
+        status = made ? kt_json_append_mut(&text, made) : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_json_read(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
+    if (status == KI_ERR_PARSE) /* deeper than a body may be */
+        status = fail_unprocessable(call);
+    ki_buffer_free(&text);
+    yyjson_mut_doc_free(doc);
+    return status;
+}
+
+/* What an apply must say, and how it creates what is not there. */
+static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) {
+    write->apply = true;
+    if (!kt_call_param(call, "fieldManager").size) {
+        kt_causes causes;
+        kt_causes_init(&causes, call->allocator);
+        kt_causes_add(&causes, KT_CAUSE_REQUIRED, "fieldManager", (ki_str){ NULL, 0 }, "is required for apply patch");
+        return kt_causes_fail(call, &causes, "meta.k8s.io", "PatchOptions", (ki_str){ NULL, 0 });
+    }
+    if (!kt_json_get_str(patch, "apiVersion").size || !kt_json_get_str(patch, "kind").size)
+        return kt_fail_bad_request(call, "invalid object type: %s must be set",
+                                   kt_json_get_str(patch, "kind").size ? "apiVersion" : "kind");
+    yyjson_val *meta = yyjson_obj_get(patch, "metadata");
+    if (yyjson_arr_size(yyjson_obj_get(meta, "managedFields")))
+        return kt_fail_bad_request(call, "metadata.managedFields must be nil");
+    return KI_OK;
+}
+
+ki_status kt_verb_patch(kt_call *call) {
+    kt_write write;
+    patch_kind kind = PATCH_JSON;
+    yyjson_doc *patch = NULL, *old_doc = NULL, *new_doc = NULL;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = kt_change_begin(call, &write);
+    if (!status)
+        status = kind_of(call, &kind);
+    if (!status)
+        status = read_patch(call, kind, &patch);
+    if (!status && kind == PATCH_APPLY)
+        status = begin_apply(call, &write, yyjson_doc_get_root(patch));
+    kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name);
+    if (!status && !old)
+        status = kind == PATCH_APPLY && !call->subresource.size
+                     ? kt_change_create(call, &write, yyjson_doc_get_root(patch))
+                     : kt_fail_not_found(call, call->resource, call->name);
+    if (!status)
+        status = kt_json_read(call->allocator, old->json, &old_doc, NULL);
+    if (!status)
+        status = apply_patch(call, &write, kind, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(patch), &new_doc);
+    if (!status)
+        status = kt_change_update(call, &write, old, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(new_doc));
+    yyjson_doc_free(new_doc);
+    yyjson_doc_free(old_doc);
+    yyjson_doc_free(patch);
+    return status;
+}

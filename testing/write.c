@@ -1,0 +1,363 @@
+/* write.c: changes to objects with what the server adds to them. */
+#include "testing/write.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "testing/cluster_state.h"
+#include "testing/json.h"
+#include "testing/managed_fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    UID_SIZE = 37,
+    NAME_SUFFIX = 5,
+    GENERATED_PREFIX_MAX = 58
+};
+
+static const struct {
+    const char *group;
+    const char *plural; /* NULL: all of the group */
+} with_generation[] = {
+    { "apps", NULL },
+    { "batch", NULL },
+    { "networking.k8s.io", NULL },
+    { "policy", NULL },
+    { "discovery.k8s.io", NULL },
+    { "apiextensions.k8s.io", NULL },
+    { "admissionregistration.k8s.io", NULL },
+    { "flowcontrol.apiserver.k8s.io", NULL },
+    { "", "pods" },
+    { "", "replicationcontrollers" },
+};
+
+static const struct {
+    const char *group;
+    const char *plural;
+    const char *json;
+} defaults[] = {
+    { "", "pods",
+      "{\"spec\":{\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
+      "\"serviceAccountName\":\"default\",\"serviceAccount\":\"default\",\"securityContext\":{},"
+      "\"schedulerName\":\"default-scheduler\",\"priority\":0,\"enableServiceLinks\":true,"
+      "\"preemptionPolicy\":\"PreemptLowerPriority\"},\"status\":{\"phase\":\"Pending\",\"qosClass\":\"BestEffort\"}"
+      "}" },
+    { "", "namespaces", "{\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}" },
+    { "", "services",
+      "{\"spec\":{\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"},\"status\":{\"loadBalancer\":{}}}" },
+    { "", "secrets", "{\"type\":\"Opaque\"}" },
+    { "apps", "deployments",
+      "{\"spec\":{\"replicas\":1,\"strategy\":{\"type\":\"RollingUpdate\"},\"revisionHistoryLimit\":10,"
+      "\"progressDeadlineSeconds\":600},\"status\":{}}" },
+    { "apps", "replicasets", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
+    { "apps", "statefulsets", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
+};
+
+bool kt_write_has_generation(const ki_resource *resource) {
+    for (size_t i = 0; i < sizeof with_generation / sizeof with_generation[0]; i++) {
+        if (strcmp(with_generation[i].group, resource->group) == 0 &&
+            (!with_generation[i].plural || strcmp(with_generation[i].plural, resource->plural) == 0))
+            return true;
+    }
+    return false;
+}
+
+bool kt_write_has_status(const ki_resource_info *info) {
+    for (size_t i = 0; info->subresources[i].name; i++) {
+        if (strcmp(info->subresources[i].name, "status") == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *kt_write_defaults(const ki_resource *resource) {
+    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
+        if (strcmp(defaults[i].plural, resource->plural) == 0 && strcmp(defaults[i].group, resource->group) == 0)
+            return defaults[i].json;
+    }
+    return NULL;
+}
+
+void kt_write_generate_name(kt_cluster *cluster, ki_str prefix, char *ret_name, size_t size) {
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    char suffix[NAME_SUFFIX + 1];
+    uint64_t random = kt_cluster_random(cluster);
+    for (size_t i = 0; i < NAME_SUFFIX; i++, random /= sizeof letters - 1)
+        suffix[i] = letters[random % (sizeof letters - 1)];
+    suffix[NAME_SUFFIX] = '\0';
+    int kept = (int)(prefix.size < GENERATED_PREFIX_MAX ? prefix.size : GENERATED_PREFIX_MAX);
+    snprintf(ret_name, size, "%.*s%s", kept, prefix.data, suffix);
+}
+
+static void make_uid(kt_cluster *cluster, char uid[UID_SIZE]) { /* version 4 of RFC 9562 */
+    uint64_t a = kt_cluster_random(cluster), b = kt_cluster_random(cluster);
+    snprintf(uid, UID_SIZE, "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64, a >> 32,
+             (a >> 16) & 0xffff, a & 0xfff, ((b >> 48) & 0x3fff) | 0x8000, b & 0xffffffffffff);
+}
+
+static void meta_from(kt_meta *meta, yyjson_val *from) {
+    meta->generate_name = kt_json_get_str(from, "generateName");
+    meta->labels = yyjson_obj_get(from, "labels");
+    meta->annotations = yyjson_obj_get(from, "annotations");
+    meta->owner_references = yyjson_obj_get(from, "ownerReferences");
+    meta->finalizers = yyjson_obj_get(from, "finalizers");
+}
+
+/* The array of managedFields: written anew for a manager, else as it came. */
+static ki_status managed(const kt_write *write, yyjson_val *previous, yyjson_val *old_root, yyjson_val *root,
+                         ki_buffer *out, ki_str *ret_text) {
+    if (write->manager.size)
+        kt_managed_fields_write(write, previous, old_root, root, out);
+    else if (yyjson_is_arr(previous) && yyjson_arr_size(previous))
+        kt_json_append(out, previous);
+    *ret_text = (ki_str){ out->data, out->size };
+    return out->failed;
+}
+
+/* Makes the object at the next revision and, but for a dry run, commits it. */
+static ki_status store(const kt_write *write, kt_event_type type, const kt_meta *meta, yyjson_val *root,
+                       yyjson_val *status_root, kt_object **ret_obj) {
+    kt_cluster *cluster = write->storage->cluster;
+    kt_object *obj;
+    uint64_t revision = cluster->revision + (write->dry_run ? 0 : 1);
+    ki_status status = kt_object_new(&cluster->allocator, write->storage->info, meta, root, status_root, revision,
+                                     &cluster->scratch, &obj);
+    if (status)
+        return status;
+    if (!write->dry_run) {
+        status = kt_storage_commit(write->storage, type, obj, write->now_ms);
+        if (status) {
+            kt_object_unref(obj);
+            return status;
+        }
+        kt_object_ref(obj);
+    }
+    *ret_obj = obj;
+    return KI_OK;
+}
+
+ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, yyjson_val *status_root,
+                          kt_object **ret_obj) {
+    kt_cluster *cluster = write->storage->cluster;
+    char uid[UID_SIZE], created[KT_TIME_SIZE];
+    make_uid(cluster, uid);
+    kt_format_time(write->now_ms, created);
+    yyjson_val *given = yyjson_obj_get(root, "metadata");
+    kt_meta meta = { .name = name, .ns = ns, .uid = ki_str_of(uid), .created = ki_str_of(created), .grace = -1 };
+    meta_from(&meta, given);
+    meta.generation = kt_write_has_generation(write->storage->info->resource) ? 1 : 0;
+    ki_buffer fields;
+    ki_buffer_init(&fields, &cluster->allocator, 0);
+    ki_status status =
+        managed(write, yyjson_obj_get(given, "managedFields"), NULL, root, &fields, &meta.managed_fields);
+    if (!status)
+        status = store(write, KT_ADDED, &meta, root, status_root, ret_obj);
+    ki_buffer_free(&fields);
+    return status;
+}
+
+/* Is all the same but for metadata, status, and what every object says of its type? */
+static bool same_spec(yyjson_val *a, yyjson_val *b) {
+    static const char *const skipped[] = { "kind", "apiVersion", "metadata", "status" };
+    size_t left = yyjson_obj_size(a), right = yyjson_obj_size(b);
+    for (size_t i = 0; i < sizeof skipped / sizeof skipped[0]; i++) {
+        left -= yyjson_obj_get(a, skipped[i]) != NULL;
+        right -= yyjson_obj_get(b, skipped[i]) != NULL;
+    }
+    if (left != right)
+        return false;
+    size_t index, count;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach(a, index, count, key, val) {
+        bool skip = false;
+        for (size_t i = 0; i < sizeof skipped / sizeof skipped[0]; i++)
+            skip = skip || yyjson_equals_str(key, skipped[i]);
+        if (!skip && !kt_json_equal(val, yyjson_obj_getn(b, yyjson_get_str(key), yyjson_get_len(key))))
+            return false;
+    }
+    return true;
+}
+
+/* Nothing, null, {} and [] are the same to the server. */
+static bool same_value(yyjson_val *a, yyjson_val *b) {
+    bool no_a = !a || yyjson_is_null(a) || (yyjson_is_ctn(a) && yyjson_get_len(a) == 0);
+    bool no_b = !b || yyjson_is_null(b) || (yyjson_is_ctn(b) && yyjson_get_len(b) == 0);
+    return no_a || no_b ? no_a == no_b : yyjson_equals(a, b);
+}
+
+static bool same_meta(yyjson_val *a, yyjson_val *b) {
+    static const char *const kept[] = { "labels", "annotations", "ownerReferences", "finalizers" };
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        if (!same_value(yyjson_obj_get(a, kept[i]), yyjson_obj_get(b, kept[i])))
+            return false;
+    }
+    return true;
+}
+
+ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *body,
+                          yyjson_val *root, yyjson_val *status_root, kt_object **ret_obj) {
+    kt_cluster *cluster = write->storage->cluster;
+    yyjson_val *old_meta = yyjson_obj_get(old_root, "metadata");
+    yyjson_val *new_meta = yyjson_obj_get(body, "metadata");
+    bool spec_same = same_spec(old_root, root);
+    if (spec_same && same_meta(old_meta, new_meta) && !write->apply &&
+        same_value(yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status")) &&
+        (write->manager.size ||
+         same_value(yyjson_obj_get(old_meta, "managedFields"), yyjson_obj_get(new_meta, "managedFields")))) {
+        *ret_obj = kt_object_ref(old);
+        return KI_OK;
+    }
+    kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation, .grace = -1 };
+    meta_from(&meta, new_meta);
+    meta.generate_name = kt_json_get_str(old_meta, "generateName");
+    meta.created = kt_json_get_str(old_meta, "creationTimestamp");
+    meta.deleted = kt_json_get_str(old_meta, "deletionTimestamp");
+    if (meta.deleted.size)
+        meta.grace = yyjson_get_sint(yyjson_obj_get(old_meta, "deletionGracePeriodSeconds"));
+    if (meta.generation && !spec_same)
+        meta.generation++;
+    if (meta.deleted.size && yyjson_arr_size(meta.finalizers) == 0 &&
+        strcmp(write->storage->info->resource->kind, "Namespace") != 0 && !write->dry_run)
+        return kt_write_remove(write, old, ret_obj);
+    ki_buffer fields;
+    ki_buffer_init(&fields, &cluster->allocator, 0);
+    yyjson_val *previous = yyjson_obj_get(write->manager.size ? old_meta : new_meta, "managedFields");
+    ki_status status = managed(write, previous, old_root, body, &fields, &meta.managed_fields);
+    if (!status)
+        status = store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);
+    ki_buffer_free(&fields);
+    return status;
+}
+
+/* Is a namespace that was deleted empty now? Then it goes too. */
+static ki_status finish_namespace(const kt_write *write, ki_str ns) {
+    kt_cluster *cluster = write->storage->cluster;
+    kt_storage *namespaces = kt_storage_of(cluster, KI_NAMESPACES);
+    kt_object *obj = kt_storage_get(namespaces, (ki_str){ NULL, 0 }, ns);
+    if (!obj || !ki_str_equals(kt_object_field(obj, KI_STR("status.phase")), "Terminating"))
+        return KI_OK;
+    for (size_t i = 0; i < cluster->storage_count; i++) {
+        const kt_storage *storage = &cluster->storages[i];
+        size_t begin = 0, end = 0;
+        if (storage->info->resource->namespaced)
+            kt_objects_range(storage->objects, storage->count, ns, &begin, &end);
+        if (begin != end)
+            return KI_OK;
+    }
+    kt_write own = { .storage = namespaces, .now_ms = write->now_ms };
+    kt_object *last;
+    ki_status status = kt_write_remove(&own, obj, &last);
+    if (!status)
+        kt_object_unref(last);
+    return status;
+}
+
+ki_status kt_write_remove(const kt_write *write, kt_object *old, kt_object **ret_obj) {
+    kt_cluster *cluster = write->storage->cluster;
+    kt_object *last;
+    if (write->dry_run) {
+        *ret_obj = kt_object_ref(old);
+        return KI_OK;
+    }
+    ki_status status = kt_object_with_revision(old, cluster->revision + 1, &cluster->scratch, &last);
+    if (status)
+        return status;
+    status = kt_storage_commit(write->storage, KT_DELETED, kt_object_ref(last), write->now_ms);
+    if (status)
+        kt_object_unref(last);
+    else
+        status = finish_namespace(write, last->ns);
+    if (status) {
+        kt_object_unref(last);
+        return status;
+    }
+    *ret_obj = last;
+    return KI_OK;
+}
+
+/* The same object, with a deletionTimestamp; a namespace is Terminating as well. */
+static ki_status mark_deleted(const kt_write *write, const kt_object *old, yyjson_val *root, kt_object **ret_obj) {
+    yyjson_val *old_meta = yyjson_obj_get(root, "metadata");
+    char deleted[KT_TIME_SIZE];
+    kt_format_time(write->now_ms, deleted);
+    kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation };
+    meta_from(&meta, old_meta);
+    meta.created = kt_json_get_str(old_meta, "creationTimestamp");
+    meta.deleted = ki_str_of(deleted);
+    if (meta.generation)
+        meta.generation++;
+    yyjson_doc *terminating = NULL;
+    yyjson_val *status_root = root;
+    if (strcmp(write->storage->info->resource->kind, "Namespace") == 0) {
+        ki_status status = kt_json_read(&write->storage->cluster->allocator,
+                                        KI_STR("{\"status\":{\"phase\":\"Terminating\"}}"), &terminating, NULL);
+        if (status)
+            return status;
+        status_root = yyjson_doc_get_root(terminating);
+        meta.grace = -1;
+    }
+    ki_buffer fields;
+    ki_buffer_init(&fields, &write->storage->cluster->allocator, 0);
+    kt_write unmanaged = *write;
+    unmanaged.manager = (ki_str){ NULL, 0 };
+    ki_status status =
+        managed(&unmanaged, yyjson_obj_get(old_meta, "managedFields"), NULL, root, &fields, &meta.managed_fields);
+    if (!status)
+        status = store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);
+    ki_buffer_free(&fields);
+    yyjson_doc_free(terminating);
+    return status;
+}
+
+/* Deletes what is in the namespace, as its controller would. */
+static ki_status empty_namespace(const kt_write *write, ki_str ns) {
+    kt_cluster *cluster = write->storage->cluster;
+    for (size_t i = 0; i < cluster->storage_count; i++) {
+        kt_storage *storage = &cluster->storages[i];
+        kt_write own = { .storage = storage, .now_ms = write->now_ms };
+        size_t begin, end, kept = 0;
+        while (storage->info->resource->namespaced &&
+               (kt_objects_range(storage->objects, storage->count, ns, &begin, &end), begin + kept < end)) {
+            kt_object *obj;
+            bool gone = false;
+            ki_status status = kt_write_delete(&own, storage->objects[begin + kept], &obj, &gone);
+            if (status)
+                return status;
+            kt_object_unref(obj);
+            kept += !gone;
+        }
+    }
+    return KI_OK;
+}
+
+ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_gone) {
+    bool is_namespace = strcmp(write->storage->info->resource->kind, "Namespace") == 0;
+    yyjson_doc *doc = NULL;
+    ki_status status = kt_json_read(&write->storage->cluster->allocator, old->json, &doc, NULL);
+    if (status)
+        return status;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *meta = yyjson_obj_get(root, "metadata");
+    bool kept = is_namespace || yyjson_arr_size(yyjson_obj_get(meta, "finalizers")) > 0;
+    *ret_gone = !kept && !write->dry_run;
+    if (!kept) {
+        status = kt_write_remove(write, old, ret_obj);
+    } else if (yyjson_obj_get(meta, "deletionTimestamp")) {
+        *ret_obj = kt_object_ref(old);
+    } else {
+        kt_object_ref(old); /* the commit gives it to history, which may forget it at once */
+        status = mark_deleted(write, old, root, ret_obj);
+        if (!status && is_namespace && !write->dry_run) {
+            ki_str ns = (*ret_obj)->name;
+            status = empty_namespace(write, ns);
+            if (!status)
+                status = finish_namespace(write, ns);
+            if (status)
+                kt_object_unref(*ret_obj);
+        }
+        kt_object_unref(old);
+    }
+    yyjson_doc_free(doc);
+    return status;
+}

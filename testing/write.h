@@ -1,0 +1,39 @@
+/* write.h: changes to objects with what the server adds to them: uid, times, generation, managedFields, finalizers.
+ * Called by the REST verbs after they checked the request, and by the cluster's direct interface. Under the cluster's guard. */
+#ifndef KT_WRITE_H
+#define KT_WRITE_H
+
+#include "testing/storage.h"
+
+typedef struct kt_write {
+    kt_storage *storage;
+    int64_t now_ms;
+    bool dry_run;            /* everything but the commit */
+    ki_str manager;          /* whose entry of managedFields this writes; empty: they stay as they came */
+    bool apply;              /* a server-side apply; else an update */
+    const char *subresource; /* "" for the object itself */
+} kt_write;
+
+/* All of them give a reference to the new state through `ret_obj`.
+ *
+ * A new object from `root`, named `name` in `ns`; status comes from `status_root`. */
+ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, yyjson_val *status_root,
+                          kt_object **ret_obj);
+/* `old` gets the metadata of `body`, the status of `status_root` and all else of `root`. Where nothing changes there is no new
+ * revision; where the last finalizer of a deleted object went, the object goes. */
+ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *body,
+                          yyjson_val *root, yyjson_val *status_root, kt_object **ret_obj);
+/* Takes it out, or marks it as deleted where finalizers keep it. `*ret_gone` tells which. */
+ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_gone);
+/* Takes it out whatever its finalizers say. */
+ki_status kt_write_remove(const kt_write *write, kt_object *old, kt_object **ret_obj);
+
+/* `prefix` and five characters, as the server answers generateName. */
+void kt_write_generate_name(kt_cluster *cluster, ki_str prefix, char *ret_name, size_t size);
+/* What the server fills in where a new object of this resource leaves it out, as a JSON object; NULL: nothing. */
+const char *kt_write_defaults(const ki_resource *resource);
+/* Does this resource count metadata.generation? Has it a status subresource? */
+bool kt_write_has_generation(const ki_resource *resource);
+bool kt_write_has_status(const ki_resource_info *info);
+
+#endif
