@@ -1,0 +1,81 @@
+/* cli.h: what the files of the kinformer program share: its commands, their options, its exit status.
+ * Everything here runs on the program's one thread. */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Scripts depend on these. */
+enum {
+    EXIT_FINE = 0,     /* done, or stopped by SIGINT or SIGTERM */
+    EXIT_FAILED = 1,   /* a failure while running */
+    EXIT_USAGE = 2,    /* the command line is wrong */
+    EXIT_UNREACHED = 3 /* the cluster could not be reached or refused before the first sync */
+};
+
+enum {
+    MAX_ARGUMENTS = 2
+}; /* those that are no flags */
+
+/* What the flags of all commands set. Strings are borrowed from the command line. */
+typedef struct options {
+    const char *arguments[MAX_ARGUMENTS + 1]; /* ended by NULL */
+    bool help;
+
+    /* connection and selection */
+    const char *kubeconfig;
+    const char *context;
+    const char *server;
+    const char *token;
+    const char *certificate_authority;
+    bool insecure;
+    const char *namespace_name;
+    bool all_namespaces;
+    const char *selector;
+    const char *field_selector;
+
+    /* watch and get */
+    const char *output;
+    bool show_managed_fields;
+    int64_t timeout_ms;
+    int64_t resync_ms;
+    bool until_synced;
+    int64_t count;
+    bool quiet;
+    bool verbose;
+
+    /* serve and demo */
+    const char *listen;
+    int64_t pods;
+    int64_t nodes;
+    int64_t churn;
+    int64_t seed;
+    bool managed_fields;
+    const char *load;
+    const char *write_kubeconfig;
+    int64_t compact_after;
+    int64_t seconds;
+} options;
+
+struct flag;
+
+typedef struct cli_command {
+    const char *name;
+    const char *usage;   /* what follows the name */
+    const char *purpose; /* one line */
+    const char *text;    /* help: examples first */
+    int max_arguments;
+    const struct flag *const *flags;  /* tables, ended by NULL */
+    void (*set_defaults)(options *o); /* may be NULL */
+    int (*run)(const options *o);     /* gives the exit status */
+} cli_command;
+
+extern const cli_command command_watch;
+extern const cli_command command_get;
+extern const cli_command command_serve;
+extern const cli_command command_demo;
+extern const cli_command command_version;
+
+#endif

@@ -1,0 +1,260 @@
+/* flags.c: see flags.h. */
+#include "flags.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TABLE_FLAGS_MAX = 128,
+    HELP_COLUMN = 34
+};
+
+const flag flags_connection[] = {
+    FLAG("kubeconfig", 0, FLAG_TEXT, kubeconfig, "FILE",
+         "the kubeconfig to use (default: $KUBECONFIG, else ~/.kube/config)"),
+    FLAG("context", 0, FLAG_TEXT, context, "NAME", "the kubeconfig's context to use"),
+    FLAG("server", 's', FLAG_TEXT, server, "URL", "the API server; overrides the kubeconfig's"),
+    FLAG("token", 0, FLAG_TEXT, token, "TOKEN", "the bearer token to send"),
+    FLAG("certificate-authority", 0, FLAG_TEXT, certificate_authority, "FILE",
+         "the certificate that signs the server's"),
+    FLAG("insecure-skip-tls-verify", 0, FLAG_BOOL, insecure, NULL, "do not check the server's certificate"),
+    FLAG_NOT_YET("cluster", "use --context, or --server with --certificate-authority"),
+    FLAG_NOT_YET("user", "use --context, or --token"),
+    FLAG_NOT_YET("as", "impersonation is not there; use a --context of that user"),
+    FLAG_NOT_YET("as-group", "impersonation is not there; use a --context of that user"),
+    FLAG_NOT_YET("request-timeout", "use --timeout, which bounds the first sync as a whole"),
+    FLAGS_END
+};
+
+const flag flags_selection[] = { FLAG("namespace", 'n', FLAG_TEXT, namespace_name, "NAME",
+                                      "the namespace (default: the context's, else \"default\")"),
+                                 FLAG("all-namespaces", 'A', FLAG_BOOL, all_namespaces, NULL, "all namespaces"),
+                                 FLAG("selector", 'l', FLAG_TEXT, selector, "SELECTOR",
+                                      "only objects with such labels: app=web,tier in (a,b),!canary"),
+                                 FLAG("field-selector", 0, FLAG_TEXT, field_selector, "SELECTOR",
+                                      "only objects with such fields: spec.nodeName=node-1"),
+                                 FLAGS_END };
+
+static const flag flags_common[] = { FLAG("help", 'h', FLAG_BOOL, help, NULL, "show this"), FLAGS_END };
+
+/* All flags of a command, in the order of its tables. */
+typedef struct flag_list {
+    const flag *flags[TABLE_FLAGS_MAX];
+    size_t count;
+} flag_list;
+
+static void add_table(flag_list *list, const flag *table) {
+    for (; table->type != FLAG_END && list->count < TABLE_FLAGS_MAX; table++)
+        list->flags[list->count++] = table;
+}
+
+static void collect(const cli_command *command, flag_list *list) {
+    list->count = 0;
+    for (const flag *const *table = command->flags; table && *table; table++)
+        add_table(list, *table);
+    add_table(list, flags_common);
+}
+
+static const char *name_at(size_t index, const void *user) {
+    const flag_list *list = user;
+    return list->flags[index]->name;
+}
+
+static const flag *find_long(const flag_list *list, const char *name, size_t size) {
+    for (size_t i = 0; i < list->count; i++) {
+        const flag *f = list->flags[i];
+        if (strlen(f->name) == size && memcmp(f->name, name, size) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+static const flag *find_short(const flag_list *list, char letter) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (letter && list->flags[i]->letter == letter)
+            return list->flags[i];
+    }
+    return NULL;
+}
+
+static bool parse_number(const char *text, int64_t *ret_value) {
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || end == text || *end || value < 0)
+        return false;
+    *ret_value = value;
+    return true;
+}
+
+/* As in Go and kubectl: "1h30m", "2s", "500ms"; a plain number is seconds. */
+static bool parse_duration(const char *text, int64_t *ret_ms) {
+    static const struct {
+        const char *name;
+        double ms;
+    } units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
+    double total = 0;
+    const char *at = text;
+    do {
+        char *end = NULL;
+        if (*at < '0' || *at > '9')
+            return false;
+        double value = strtod(at, &end);
+        double ms = -1;
+        if (end == at)
+            return false;
+        if (!*end && at == text)
+            ms = 1000;
+        for (size_t i = 0; i < sizeof units / sizeof units[0] && ms < 0; i++) {
+            size_t size = strlen(units[i].name);
+            char next = strncmp(end, units[i].name, size) == 0 ? end[size] : 'x';
+            if (next && (next < '0' || next > '9'))
+                continue; /* "m" is not the unit of "5ms" */
+            ms = units[i].ms;
+            end += size;
+        }
+        if (ms < 0)
+            return false;
+        total += value * ms;
+        at = end;
+    } while (*at);
+    if (total > 1e15)
+        return false;
+    *ret_ms = (int64_t)total;
+    return true;
+}
+
+static bool set(const cli_command *command, const flag *f, const char *text, options *o) {
+    char *place = (char *)o + f->place;
+    switch (f->type) {
+    case FLAG_BOOL:
+        if (!text || strcmp(text, "true") == 0)
+            *(bool *)(void *)place = true;
+        else if (strcmp(text, "false") == 0)
+            *(bool *)(void *)place = false;
+        else
+            break;
+        return true;
+    case FLAG_TEXT:
+        *(const char **)(void *)place = text;
+        return true;
+    case FLAG_NUMBER:
+        if (parse_number(text, (int64_t *)(void *)place))
+            return true;
+        break;
+    case FLAG_DURATION:
+        if (parse_duration(text, (int64_t *)(void *)place))
+            return true;
+        break;
+    default:
+        break;
+    }
+    fprintf(stderr, "kinformer %s: --%s=%s: %s expected\n", command->name, f->name, text,
+            f->type == FLAG_DURATION ? "a duration such as 30s or 5m"
+            : f->type == FLAG_BOOL   ? "true or false"
+                                     : "a number");
+    return false;
+}
+
+static void say_unknown(const cli_command *command, const flag_list *list, const char *name) {
+    const char *meant = nearest(name, list->count, name_at, list);
+    fprintf(stderr, "kinformer %s: there is no flag --%s", command->name, name);
+    if (meant)
+        fprintf(stderr, "; did you mean --%s?\n", meant);
+    else
+        fprintf(stderr, "; kinformer %s --help shows all\n", command->name);
+}
+
+/* One word that begins with a dash; may take the next. Gives how many words it took, 0 on failure. */
+static int parse_flag(const cli_command *command, const flag_list *list, char **words, int left, options *o) {
+    const char *word = words[0];
+    const flag *f;
+    const char *value = NULL;
+    char name[64];
+
+    if (word[1] == '-') {
+        size_t size = strcspn(word + 2, "=");
+        f = find_long(list, word + 2, size);
+        if (word[2 + size] == '=')
+            value = word + 2 + size + 1;
+        snprintf(name, sizeof name, "%.*s", (int)size, word + 2);
+        if (!f) {
+            say_unknown(command, list, name);
+            return 0;
+        }
+    } else {
+        f = find_short(list, word[1]);
+        if (!f) {
+            fprintf(stderr, "kinformer %s: there is no flag -%c; kinformer %s --help shows all\n", command->name,
+                    word[1], command->name);
+            return 0;
+        }
+        if (word[2] && f->type == FLAG_BOOL) {
+            fprintf(stderr, "kinformer %s: %s: write each short flag on its own\n", command->name, word);
+            return 0;
+        }
+        if (word[2])
+            value = word[2] == '=' ? word + 3 : word + 2;
+    }
+    if (f->type == FLAG_LATER) {
+        fprintf(stderr, "kinformer %s: --%s is not offered by this version: %s\n", command->name, f->name, f->help);
+        return 0;
+    }
+    if (value || f->type == FLAG_BOOL)
+        return set(command, f, value, o) ? 1 : 0;
+    if (left < 2) {
+        fprintf(stderr, "kinformer %s: --%s needs a value: --%s %s\n", command->name, f->name, f->name, f->value);
+        return 0;
+    }
+    return set(command, f, words[1], o) ? 2 : 0;
+}
+
+bool flags_parse(const cli_command *command, int count, char **words, options *ret_options) {
+    flag_list list;
+    options o = { 0 };
+    int arguments = 0;
+    bool flags_end = false;
+
+    collect(command, &list);
+    if (command->set_defaults)
+        command->set_defaults(&o);
+    for (int i = 0; i < count;) {
+        if (!flags_end && strcmp(words[i], "--") == 0) {
+            flags_end = true;
+            i++;
+        } else if (!flags_end && words[i][0] == '-' && words[i][1]) {
+            int taken = parse_flag(command, &list, words + i, count - i, &o);
+            if (!taken)
+                return false;
+            i += taken;
+        } else if (arguments < command->max_arguments && arguments < MAX_ARGUMENTS) {
+            o.arguments[arguments++] = words[i++];
+        } else {
+            fprintf(stderr, "kinformer %s: '%s' is too much; usage: kinformer %s %s\n", command->name, words[i],
+                    command->name, command->usage);
+            return false;
+        }
+    }
+    *ret_options = o;
+    return true;
+}
+
+void flags_print_help(const cli_command *command, FILE *out) {
+    flag_list list;
+    char left[128];
+
+    collect(command, &list);
+    fprintf(out, "%s\n\nusage: kinformer %s %s\n\n%s\n", command->purpose, command->name, command->usage,
+            command->text);
+    if (list.count > 1)
+        fprintf(out, "flags:\n");
+    for (size_t i = 0; list.count > 1 && i < list.count; i++) {
+        const flag *f = list.flags[i];
+        if (f->type == FLAG_LATER)
+            continue;
+        int size = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", f->letter ? '-' : ' ', f->letter ? f->letter : ' ',
+                            f->letter ? ',' : ' ', f->name, f->value ? " " : "", f->value ? f->value : "");
+        fprintf(out, "%s%*s %s\n", left, size < HELP_COLUMN ? HELP_COLUMN - size : 0, "", f->help);
+    }
+}

@@ -1,0 +1,46 @@
+/* flags.h: the command line, read by tables. */
+#ifndef CLI_FLAGS_H
+#define CLI_FLAGS_H
+
+#include "cli.h"
+
+#include <stdio.h>
+
+typedef enum flag_type {
+    FLAG_END = 0,
+    FLAG_BOOL,     /* bool */
+    FLAG_TEXT,     /* const char * */
+    FLAG_NUMBER,   /* int64_t, not negative */
+    FLAG_DURATION, /* int64_t, milliseconds: "30s", "1m30s", "500ms" or plain seconds */
+    FLAG_LATER     /* known, and not offered: `help` says what to do instead */
+} flag_type;
+
+typedef struct flag {
+    const char *name; /* without its dashes */
+    char letter;      /* of the short form, or 0 */
+    flag_type type;
+    size_t place;      /* in options */
+    const char *value; /* what stands for the value in the help */
+    const char *help;
+} flag;
+
+#define FLAG(name, letter, type, member, value, help) \
+    { name, letter, type, offsetof(options, member), value, help }
+#define FLAG_NOT_YET(name, help) \
+    { name, 0, FLAG_LATER, 0, NULL, help }
+#define FLAGS_END \
+    { NULL, 0, FLAG_END, 0, NULL, NULL }
+
+/* Tables that several commands have. */
+extern const flag flags_connection[];
+extern const flag flags_selection[];
+
+/* Reads what follows the command's name. False, with a message on stderr, where it cannot. */
+bool flags_parse(const cli_command *command, int count, char **words, options *ret_options);
+void flags_print_help(const cli_command *command, FILE *out);
+
+/* Of `count` words the one closest to `word`, or NULL where none is close. `at` gives them by number. */
+const char *nearest(const char *word, size_t count, const char *(*at)(size_t index, const void *user),
+                    const void *user);
+
+#endif

@@ -1,0 +1,153 @@
+/* load_file.c: see load_file.h. */
+#include "load_file.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+static ki_status fail(ki_error *err, ki_status code, const char *format, ...)
+    __attribute__((__format__(__printf__, 3, 4)));
+
+static ki_status fail(ki_error *err, ki_status code, const char *format, ...) {
+    va_list args;
+    *err = (ki_error)KI_ERROR_INIT;
+    err->code = code;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return code;
+}
+
+static const ki_resource *find_resource(const char *api_version, const char *kind) {
+    const char *slash = strchr(api_version, '/');
+    const ki_resource *resource;
+    for (unsigned i = 0; (resource = ki_resource_at(i)); i++) {
+        size_t group_size = slash ? (size_t)(slash - api_version) : 0;
+        if (strcmp(resource->kind, kind) == 0 && strlen(resource->group) == group_size &&
+            strncmp(resource->group, api_version, group_size) == 0) {
+            return resource;
+        }
+    }
+    return NULL;
+}
+
+/* A copy of an object without a namespace, with "default" for one: as kubectl does. */
+static char *write_with_namespace(yyjson_val *object, const ki_resource *resource, size_t *ret_size) {
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+    yyjson_mut_val *root = yyjson_val_mut_copy(doc, object);
+    yyjson_mut_val *metadata = yyjson_mut_obj_get(root, "metadata");
+    char *text = NULL;
+    yyjson_mut_doc_set_root(doc, root);
+    if (resource->namespaced && metadata && !yyjson_mut_obj_get(metadata, "namespace")) {
+        yyjson_mut_obj_add_str(doc, metadata, "namespace", "default");
+    }
+    text = yyjson_mut_write(doc, 0, ret_size);
+    yyjson_mut_doc_free(doc);
+    return text;
+}
+
+static ki_status put_object(ki_testing_server *server, const char *path, yyjson_val *object, size_t *count,
+                            ki_error *err) {
+    const char *kind = yyjson_get_str(yyjson_obj_get(object, "kind"));
+    const char *api_version = yyjson_get_str(yyjson_obj_get(object, "apiVersion"));
+    const char *name = yyjson_get_str(yyjson_ptr_get(object, "/metadata/name"));
+    yyjson_val *items = yyjson_obj_get(object, "items");
+
+    if (kind && yyjson_is_arr(items) && strlen(kind) >= 4 && strcmp(kind + strlen(kind) - 4, "List") == 0) {
+        size_t index;
+        size_t size;
+        yyjson_val *item;
+        yyjson_arr_foreach(items, index, size, item) {
+            ki_status status = put_object(server, path, item, count, err);
+            if (status)
+                return status;
+        }
+        return KI_OK;
+    }
+    if (!kind || !api_version || !name) {
+        return fail(err, KI_ERR_INVALID, "%s: object %zu has no %s", path, *count + 1,
+                    !kind          ? "kind"
+                    : !api_version ? "apiVersion"
+                                   : "metadata.name");
+    }
+    const ki_resource *resource = find_resource(api_version, kind);
+    if (!resource) {
+        return fail(err, KI_ERR_INVALID, "%s: object %zu: %s %s is no built-in resource, and others cannot be loaded",
+                    path, *count + 1, api_version, kind);
+    }
+    size_t size = 0;
+    char *text = write_with_namespace(object, resource, &size);
+    ki_status status = text ? ki_testing_server_put(server, resource, text, size, err)
+                            : fail(err, KI_ERR_NO_MEMORY, "%s: out of memory", path);
+    free(text);
+    if (!status)
+        ++*count;
+    return status;
+}
+
+static char *read_file(const char *path, size_t *ret_size, ki_error *err) {
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    char *text = NULL;
+    size_t capacity = 0;
+    size_t size = 0;
+    if (!file) {
+        fail(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    for (;;) {
+        if (capacity - size < 65536) {
+            capacity = capacity ? capacity * 2 : 262144;
+            char *more = realloc(text, capacity);
+            if (!more)
+                break;
+            text = more;
+        }
+        size_t got = fread(text + size, 1, capacity - size, file);
+        size += got;
+        if (!got)
+            break;
+    }
+    if (ferror(file) || !text || !feof(file)) {
+        fail(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    if (file != stdin)
+        fclose(file);
+    *ret_size = size;
+    return text;
+}
+
+ki_status load_file(ki_testing_server *server, const char *path, size_t *ret_objects, ki_error *err) {
+    size_t size = 0;
+    size_t at = 0;
+    ki_status status = KI_OK;
+    char *text = read_file(path, &size, err);
+    if (!text)
+        return err->code;
+
+    *ret_objects = 0;
+    while (!status) {
+        while (at < size && strchr(" \t\r\n", text[at]))
+            at++;
+        if (at == size)
+            break;
+        yyjson_read_err cause;
+        yyjson_doc *doc = yyjson_read_opts(text + at, size - at, YYJSON_READ_STOP_WHEN_DONE, NULL, &cause);
+        if (!doc) {
+            status = fail(err, KI_ERR_PARSE,
+                          "%s: no JSON at byte %zu: %s (YAML cannot be read: kubectl create -o json --dry-run=client "
+                          "-f FILE makes JSON of it)",
+                          path, at + cause.pos, cause.msg);
+            break;
+        }
+        status = put_object(server, path, yyjson_doc_get_root(doc), ret_objects, err);
+        at += yyjson_doc_get_read_size(doc);
+        yyjson_doc_free(doc);
+    }
+    free(text);
+    return status;
+}

@@ -1,0 +1,86 @@
+/* main.c: the kinformer program: finds the command and hands over. */
+#include "flags.h"
+
+#include <kinformer/version.h>
+
+#include <signal.h>
+#include <string.h>
+
+static const cli_command *const commands[] = { &command_watch, &command_get, &command_serve, &command_demo,
+                                               &command_version };
+enum {
+    COMMANDS = sizeof commands / sizeof commands[0]
+};
+
+static const char *name_at(size_t index, const void *user) {
+    (void)user;
+    return commands[index]->name;
+}
+
+static void print_help(FILE *out) {
+    fprintf(out, "kinformer: a local, live copy of a Kubernetes cluster's resources\n\n"
+                 "  kinformer demo                      five seconds that show it, no cluster needed\n"
+                 "  kinformer watch pods -A             what is there, then every change\n\n"
+                 "commands:\n");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->purpose);
+    }
+    fprintf(out, "\nkinformer COMMAND --help tells more.\n");
+}
+
+static const cli_command *find(const char *name) {
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static int say_unknown(const char *name) {
+    if (strcmp(name, "doctor") == 0) {
+        fprintf(stderr, "kinformer: doctor is not offered by this version; kinformer get namespaces -v "
+                        "shows how the connection goes\n");
+        return EXIT_USAGE;
+    }
+    const char *meant = nearest(name, COMMANDS, name_at, NULL);
+    fprintf(stderr, "kinformer: there is no command '%s'", name);
+    if (meant)
+        fprintf(stderr, "; did you mean %s?\n", meant);
+    else
+        fprintf(stderr, "; kinformer --help shows all\n");
+    return EXIT_USAGE;
+}
+
+int main(int count, char **words) {
+    options o;
+    const char *name = count > 1 ? words[1] : "";
+    bool wants_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
+
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen where we write */
+    if (strcmp(name, "--version") == 0)
+        name = command_version.name;
+    if (!*name) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (wants_help && count < 3) {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    if (wants_help)
+        name = words[2];
+    const cli_command *command = find(name);
+    if (!command)
+        return say_unknown(name);
+    if (wants_help) {
+        flags_print_help(command, stdout);
+        return EXIT_FINE;
+    }
+    if (!flags_parse(command, count - 2, words + 2, &o))
+        return EXIT_USAGE;
+    if (o.help) {
+        flags_print_help(command, stdout);
+        return EXIT_FINE;
+    }
+    return command->run(&o);
+}

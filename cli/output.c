@@ -1,0 +1,92 @@
+/* output.c: see output.h. */
+#include "output.h"
+
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int failure; /* errno of the first failed write to stdout */
+static bool failure_is_said;
+static bool progress_is_shown;
+
+bool output_flush(void) {
+    if (failure)
+        return false;
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    failure = errno ? errno : EIO;
+    return false;
+}
+
+int output_status(void) {
+    if (!failure || failure == EPIPE)
+        return EXIT_FINE;
+    if (!failure_is_said) {
+        fprintf(stderr, "kinformer: cannot write the output: %s\n", strerror(failure));
+        failure_is_said = true;
+    }
+    return EXIT_FAILED;
+}
+
+bool is_terminal(FILE *out) {
+    static int known[3] = { -1, -1, -1 };
+    int fd = fileno(out);
+    if (fd < 0 || fd > 2)
+        return false;
+    if (known[fd] < 0)
+        known[fd] = isatty(fd);
+    return known[fd] == 1;
+}
+
+const char *colour_text(FILE *out, colour which) {
+    static const char *const texts[] = { "\033[0m", "\033[32m", "\033[33m", "\033[31m", "\033[2m", "\033[1m" };
+    static int wanted = -1;
+    if (wanted < 0) {
+        const char *no_color = getenv("NO_COLOR");
+        const char *term = getenv("TERM");
+        wanted = !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+    }
+    return wanted && is_terminal(out) ? texts[which] : "";
+}
+
+void show_progress(const char *text) {
+    if (!is_terminal(stderr) || (!text && !progress_is_shown))
+        return;
+    fprintf(stderr, "\r\033[K%s", text ? text : "");
+    fflush(stderr);
+    progress_is_shown = text != NULL;
+}
+
+void say(const char *command, const char *format, ...) {
+    va_list args;
+    show_progress(NULL);
+    fprintf(stderr, "kinformer %s: ", command);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+const char *with_commas(unsigned long long number, char text[32]) {
+    char plain[24];
+    int size = snprintf(plain, sizeof plain, "%llu", number);
+    char *to = text;
+    for (int i = 0; i < size; i++) {
+        if (i && (size - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = plain[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+void print_object_name(const ki_resource *resource, const ki_object *obj) {
+    for (const char *c = ki_object_kind(obj); *c; c++)
+        putchar(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+    printf("%s%s/%s", *resource->group ? "." : "", resource->group, ki_object_name(obj));
+}

@@ -1,0 +1,102 @@
+/* serve.c: kinformer serve: the embedded API server, until a signal. */
+#include "flags.h"
+#include "load_file.h"
+#include "output.h"
+
+#include <kinformer-testing/server.h>
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* Each watch is a descriptor. */
+static void allow_many_connections(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* where it may not be, fewer clients can connect */
+    }
+}
+
+static int prepare(ki_testing_server *server, const options *o) {
+    ki_error err = KI_ERROR_INIT;
+    size_t objects = 0;
+    if (o->load) {
+        if (load_file(server, o->load, &objects, &err)) {
+            say("serve", "--load: %s", ki_error_message(&err));
+            return EXIT_FAILED;
+        }
+        say("serve", "loaded %zu objects from %s", objects, o->load);
+    }
+    if (o->write_kubeconfig && ki_testing_server_write_kubeconfig(server, o->write_kubeconfig, &err)) {
+        say("serve", "--write-kubeconfig: %s", ki_error_message(&err));
+        return EXIT_FAILED;
+    }
+    return EXIT_FINE;
+}
+
+static int run(const options *o) {
+    ki_testing_server *server = NULL;
+    ki_error err = KI_ERROR_INIT;
+    sigset_t ends;
+    int signal_number;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, NULL); /* before there are threads */
+    allow_many_connections();
+
+    const ki_testing_server_options server_options = {
+        .size = sizeof server_options,
+        .listen = o->listen,
+        .seed = (uint64_t)o->seed,
+        .pods = (size_t)o->pods,
+        .nodes = (size_t)o->nodes,
+        .churn = o->churn,
+        .managed_fields = o->managed_fields,
+        .compact_after = (size_t)o->compact_after,
+    };
+    if (ki_testing_server_new(&server_options, &server, &err)) {
+        say("serve", "%s", ki_error_message(&err));
+        return err.code == KI_ERR_INVALID || err.code == KI_ERR_STATE ? EXIT_USAGE : EXIT_FAILED;
+    }
+    int status = prepare(server, o);
+    if (status == EXIT_FINE) {
+        printf("serving %s\n", ki_testing_server_url(server));
+        if (!output_flush())
+            status = output_status();
+        sigwait(&ends, &signal_number);
+    }
+    ki_testing_server_free(server);
+    return status;
+}
+
+static const flag flags[] = {
+    FLAG("listen", 0, FLAG_TEXT, listen, "ADDR:PORT", "where to listen (default 127.0.0.1:0; port 0: any free one)"),
+    FLAG("pods", 0, FLAG_NUMBER, pods, "N", "load: about so many pods at all times, with their owners"),
+    FLAG("nodes", 0, FLAG_NUMBER, nodes, "N", "load: so many nodes (default with --pods: one for each 30)"),
+    FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "load: changes a second"),
+    FLAG("seed", 0, FLAG_NUMBER, seed, "N", "of the load, and of uids and generated names"),
+    FLAG("managed-fields", 0, FLAG_BOOL, managed_fields, NULL, "load: objects with metadata.managedFields"),
+    FLAG("load", 0, FLAG_TEXT, load, "FILE", "put the objects of a JSON file in first (-: standard input)"),
+    FLAG("write-kubeconfig", 0, FLAG_TEXT, write_kubeconfig, "FILE", "write a kubeconfig for this server"),
+    FLAG("compact-after", 0, FLAG_NUMBER, compact_after, "N", "keep so many events of history (default 100000)"),
+    FLAG_NOT_YET("tls", "it serves plain HTTP"),
+    FLAG_NOT_YET("fault", "faults cannot be asked for"),
+    FLAGS_END
+};
+static const flag *const tables[] = { flags, NULL };
+
+const cli_command command_serve = {
+    .name = "serve",
+    .usage = "[flags]",
+    .purpose = "serve the Kubernetes API from memory, for tests of any client",
+    .text = "  kinformer serve --pods 2000 --churn 500\n"
+            "  kinformer serve --listen 127.0.0.1:8080 --load objects.json --write-kubeconfig ./kubeconfig\n"
+            "\n"
+            "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM. Everything is in memory.\n"
+            "kubectl --server URL, kinformer watch --server URL and every other client work with it.\n",
+    .flags = tables,
+    .run = run,
+};

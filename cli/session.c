@@ -1,0 +1,385 @@
+/* session.c: see session.h. */
+#include "session.h"
+
+#include "output.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PROGRESS_AFTER_MS = 1000,
+    PROGRESS_EVERY_MS = 200
+};
+
+int64_t session_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void session_end(session *s, int status) {
+    if (s->done)
+        return;
+    s->done = true;
+    s->status = status;
+}
+
+bool session_has_synced(const session *s) {
+    for (size_t i = 0; i < s->target_count; i++) {
+        if (!s->targets[i].synced)
+            return false;
+    }
+    return true;
+}
+
+/* ---- resources ---- */
+
+/* "foos.v1.example.com": a resource that only the cluster knows. */
+static bool set_custom(target *t, const char *name) {
+    const char *version = strchr(name, '.');
+    const char *group = version ? strchr(version + 1, '.') : NULL;
+    if (!group || version[1] != 'v' || version[2] < '0' || version[2] > '9' || !group[1])
+        return false;
+    t->text = strdup(name);
+    if (!t->text)
+        return false;
+    char *plural_end = strchr(t->text, '.');
+    char *version_end = strchr(plural_end + 1, '.');
+    *plural_end = '\0';
+    *version_end = '\0';
+    t->resource = (ki_resource){
+        .group = version_end + 1, .version = plural_end + 1, .plural = t->text, .kind = "", .namespaced = true
+    };
+    return true;
+}
+
+static int set_resource(session *s, const char *name) {
+    const ki_resource *known = ki_resource_find(name);
+    if (s->target_count == TARGETS_MAX) {
+        say(s->command, "at most %d resources at once", TARGETS_MAX);
+        return EXIT_USAGE;
+    }
+    target *t = &s->targets[s->target_count];
+    *t = (target){ .session = s };
+    if (known) {
+        for (size_t i = 0; i < s->target_count; i++) { /* "pods,po" is one */
+            if (s->targets[i].resource.plural == known->plural && s->targets[i].resource.group == known->group) {
+                return EXIT_FINE;
+            }
+        }
+        t->resource = *known;
+    } else if (!set_custom(t, name)) {
+        const char *meant = ki_resource_nearest(name);
+        if (strchr(name, '/'))
+            say(s->command, "'%s': write the name apart: kinformer get RESOURCE NAME", name);
+        else if (meant)
+            say(s->command, "the resource '%s' is not known; did you mean %s?", name, meant);
+        else
+            say(s->command,
+                "the resource '%s' is not built in; write a custom one with its version and group, as "
+                "foos.v1.example.com",
+                name);
+        return EXIT_USAGE;
+    }
+    s->target_count++;
+    return EXIT_FINE;
+}
+
+int session_set_resources(session *s, const char *names) {
+    char name[256];
+    for (const char *at = names; *at;) {
+        size_t size = strcspn(at, ",");
+        if (size == 0 || size >= sizeof name) {
+            say(s->command, "'%s' is no list of resources; write them as pods,deployments", names);
+            return EXIT_USAGE;
+        }
+        memcpy(name, at, size);
+        name[size] = '\0';
+        int status = set_resource(s, name);
+        if (status)
+            return status;
+        at += size;
+        if (*at == ',' && !*++at) {
+            say(s->command, "'%s' ends with a comma", names);
+            return EXIT_USAGE;
+        }
+    }
+    return EXIT_FINE;
+}
+
+/* ---- how it is ---- */
+
+static void say_health(target *t, const ki_health *health) {
+    const session *s = t->session;
+    const char *resource = t->resource.plural;
+    char text[32];
+    if (s->options->quiet)
+        return;
+    switch (health->state) {
+    case KI_STATE_CONNECTING:
+        if (s->options->verbose)
+            say(s->command, "%s: connecting to %s", resource, ki_config_server(s->config));
+        return;
+    case KI_STATE_LISTING:
+        if (s->options->verbose || t->shown != KI_STATE_NOT_STARTED)
+            say(s->command, "%s: connected, listing", resource);
+        break;
+    case KI_STATE_WATCHING:
+        if ((t->shown == KI_STATE_WATCHING || s->is_once) && !s->options->verbose)
+            return;
+        say(s->command, "%s: connected to %s, watching, %s objects", resource, ki_config_server(s->config),
+            with_commas(health->objects, text));
+        break;
+    case KI_STATE_BACKING_OFF:
+    case KI_STATE_BLOCKED:
+        say(s->command, "%s: %s: %s%s", resource, health->state == KI_STATE_BLOCKED ? "blocked" : "backing off",
+            ki_error_message(&health->cause),
+            health->cause.category == KI_CATEGORY_CREDENTIALS ? "; fix the credentials or permissions" : "");
+        if (s->options->verbose && health->retry_in_ms >= 0) {
+            say(s->command, "%s: trying again in %.1f s", resource, (double)health->retry_in_ms / 1000);
+        }
+        break;
+    default:
+        if (s->options->verbose)
+            say(s->command, "%s: %s", resource, ki_state_name(health->state));
+        return;
+    }
+    t->shown = health->state;
+}
+
+static void on_state(ki_informer *informer, const ki_health *health, void *user) {
+    (void)informer;
+    say_health(user, health);
+}
+
+static void on_failure(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    const target *t = user;
+    (void)informer;
+    if (t->session->options->quiet)
+        return;
+    if (*key)
+        say(t->session->command, "%s: %s was left out: %s", t->resource.plural, key, ki_error_message(cause));
+    else if (t->session->options->verbose)
+        say(t->session->command, "%s: %s", t->resource.plural, ki_error_message(cause));
+}
+
+/* "pods: 12,000 of 20,000 objects, 15,300 a second", for the first resource that is arriving. */
+static void show_sync(session *s) {
+    char text[256] = "";
+    char listed[32];
+    char total[32];
+    char rate[32];
+    for (size_t i = 0; i < s->target_count && !*text; i++) {
+        ki_health health;
+        if (s->targets[i].synced)
+            continue;
+        ki_informer_health(s->targets[i].informer, &health);
+        if (health.state != KI_STATE_LISTING)
+            continue;
+        unsigned long long ms = health.since_ms > 0 ? (unsigned long long)health.since_ms : 1;
+        bool has_total = health.list_total >= 0;
+        snprintf(text, sizeof text, "%s: %s%s%s objects, %s a second", s->targets[i].resource.plural,
+                 with_commas(health.listed, listed), has_total ? " of " : "",
+                 has_total ? with_commas((unsigned long long)health.list_total, total) : "",
+                 with_commas(health.listed * 1000ULL / ms, rate));
+    }
+    show_progress(*text ? text : NULL);
+    s->progressing = *text != '\0';
+}
+
+static void write_log(ki_log_level level, const char *component, const char *message, void *user) {
+    const session *s = user;
+    (void)level;
+    say(s->command, "%s: %s", component, message);
+}
+
+/* ---- connecting ---- */
+
+static bool is_set(const char *text) {
+    return text && *text;
+}
+
+static ki_status connect_to(session *s, ki_error *err) {
+    const options *o = s->options;
+    const ki_config_options config = {
+        .size = sizeof config,
+        .kubeconfig = o->kubeconfig,
+        .context = o->context,
+        .server = o->server,
+        .token = o->token,
+        .certificate_authority = o->certificate_authority,
+        .insecure_skip_tls_verify = o->insecure,
+        .user_agent = "kinformer/" KI_VERSION,
+    };
+    const ki_log log = { .write = write_log, .user = s, .max_level = KI_LOG_INFO };
+    const ki_engine_options engine = { .size = sizeof engine,
+                                       .allocator = s->allocator,
+                                       .log = o->verbose ? &log : NULL };
+
+    bool is_told = o->kubeconfig || o->context || o->server; /* else a pod's own cluster comes first */
+    ki_status status =
+        is_told ? ki_config_new(&config, &s->config, err) : ki_config_new_default(&config, &s->config, err);
+    if (status)
+        return status;
+    status = ki_engine_new(&engine, &s->engine, err);
+    if (status)
+        return status;
+    const ki_factory_options factory = { .size = sizeof factory, .engine = s->engine };
+    return ki_factory_new(s->config, &factory, &s->factory, err);
+}
+
+/* The informer of one resource, with the command's handler. */
+static ki_status add_target(session *s, target *t, ki_error *err) {
+    const options *o = s->options;
+    char *fields = NULL;
+    ki_informer_options informer = {
+        .size = sizeof informer,
+        .label_selector = is_set(o->selector) ? o->selector : NULL,
+        .field_selector = is_set(o->field_selector) ? o->field_selector : NULL,
+        .view = s->view,
+        .resync_ms = o->resync_ms,
+        .keep_managed_fields = o->show_managed_fields,
+    };
+    if (t->resource.namespaced && !o->all_namespaces) {
+        informer.namespace_name = is_set(o->namespace_name) ? o->namespace_name : ki_config_namespace(s->config);
+    }
+    if (s->name) {
+        const char *more = informer.field_selector ? informer.field_selector : "";
+        if (asprintf(&fields, "metadata.name=%s%s%s", s->name, *more ? "," : "", more) < 0)
+            return KI_ERR_NO_MEMORY;
+        informer.field_selector = fields;
+    }
+    const ki_registration_options registration = { .size = sizeof registration, .on_loop = true, .name = s->command };
+    ki_status status = ki_factory_informer(s->factory, &t->resource, &informer, &t->informer, err);
+    free(fields);
+    if (!status)
+        status = ki_informer_set_state_handler(t->informer, on_state, t, err);
+    if (!status)
+        status = ki_informer_set_watch_error_handler(t->informer, on_failure, t, err);
+    if (!status)
+        status = ki_informer_register(t->informer, &s->handler, t, &registration, NULL, err);
+    return status;
+}
+
+int session_start(session *s) {
+    ki_error err = KI_ERROR_INIT;
+    sigset_t ends;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ends, NULL);
+    s->signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+    s->started_ms = session_now_ms();
+
+    ki_status status = connect_to(s, &err);
+    for (size_t i = 0; i < s->target_count && !status; i++)
+        status = add_target(s, &s->targets[i], &err);
+    if (!status)
+        status = ki_factory_start(s->factory, &err);
+    if (status) {
+        say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
+        return status == KI_ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
+    }
+    return EXIT_FINE;
+}
+
+/* ---- the loop ---- */
+
+static void give_up(session *s) {
+    for (size_t i = 0; i < s->target_count; i++) {
+        ki_health health;
+        if (s->targets[i].synced)
+            continue;
+        ki_informer_health(s->targets[i].informer, &health);
+        say(s->command, "%s have not synced within %.1f s (%s)%s%s", s->targets[i].resource.plural,
+            (double)s->options->timeout_ms / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
+            health.cause.code ? ki_error_message(&health.cause) : "");
+    }
+    session_end(s, EXIT_UNREACHED);
+}
+
+static int shorter(int timeout_ms, int64_t other_ms) {
+    if (other_ms < 0)
+        other_ms = 0;
+    return timeout_ms < 0 || other_ms < timeout_ms ? (int)other_ms : timeout_ms;
+}
+
+/* What is due by time; gives how long the next wait may be. */
+static int run_times(session *s, int64_t *next_tick_ms, int64_t *next_progress_ms) {
+    int64_t now_ms = session_now_ms();
+    int timeout_ms = ki_engine_timeout(s->engine);
+
+    if (!session_has_synced(s)) {
+        if (s->options->timeout_ms) {
+            int64_t left_ms = s->started_ms + s->options->timeout_ms - now_ms;
+            if (left_ms <= 0)
+                give_up(s);
+            timeout_ms = shorter(timeout_ms, left_ms);
+        }
+        if (is_terminal(stderr) && !s->options->quiet) {
+            if (now_ms >= *next_progress_ms) {
+                show_sync(s);
+                *next_progress_ms = now_ms + PROGRESS_EVERY_MS;
+            }
+            timeout_ms = shorter(timeout_ms, *next_progress_ms - now_ms);
+        }
+    } else if (s->progressing) {
+        show_progress(NULL);
+        s->progressing = false;
+    }
+    if (s->on_tick) {
+        if (now_ms >= *next_tick_ms) {
+            s->on_tick(s, now_ms);
+            *next_tick_ms = now_ms + s->tick_ms;
+        }
+        timeout_ms = shorter(timeout_ms, *next_tick_ms - now_ms);
+    }
+    return timeout_ms;
+}
+
+int session_run(session *s) {
+    int64_t next_tick_ms = s->started_ms + s->tick_ms;
+    int64_t next_progress_ms = s->started_ms + PROGRESS_AFTER_MS;
+    ki_error err = KI_ERROR_INIT;
+
+    while (!s->done) {
+        int timeout_ms = run_times(s, &next_tick_ms, &next_progress_ms);
+        if (s->done)
+            break;
+        /* Of stdout only its end is of interest: poll tells it unasked. */
+        struct pollfd fds[] = { { .fd = ki_engine_fd(s->engine), .events = POLLIN },
+                                { .fd = s->signals, .events = POLLIN },
+                                { .fd = STDOUT_FILENO } };
+        if (poll(fds, sizeof fds / sizeof fds[0], timeout_ms) < 0 && errno != EINTR) {
+            say(s->command, "poll: %s", strerror(errno));
+            session_end(s, EXIT_FAILED);
+        }
+        if (fds[1].revents)
+            session_end(s, EXIT_FINE);
+        if (fds[2].revents & (POLLERR | POLLHUP))
+            session_end(s, EXIT_FINE);
+        if (!s->done && ki_engine_step(s->engine, 0, &err)) {
+            say(s->command, "%s", ki_error_message(&err));
+            session_end(s, EXIT_FAILED);
+        }
+    }
+    show_progress(NULL);
+    return s->status;
+}
+
+void session_close(session *s) {
+    ki_factory_free(s->factory);
+    ki_engine_free(s->engine);
+    ki_config_free(s->config);
+    if (s->signals > 0)
+        close(s->signals);
+    for (size_t i = 0; i < s->target_count; i++)
+        free(s->targets[i].text);
+}

@@ -1,0 +1,66 @@
+/* session.h: a connection to a cluster with one informer for each resource that was asked for, driven by a poll loop of the
+ * program's own: everything happens on one thread, handlers too. Used by watch, get and demo. */
+#ifndef CLI_SESSION_H
+#define CLI_SESSION_H
+
+#include "cli.h"
+
+#include <kinformer/kinformer.h>
+
+enum {
+    TARGETS_MAX = 64
+};
+
+typedef struct session session;
+
+/* One resource. */
+typedef struct target {
+    session *session;
+    ki_resource resource;
+    char *text; /* of a resource that is not built in: what `resource` points to */
+    ki_informer *informer;
+    bool synced;
+    size_t initial; /* objects that it began with */
+    ki_state shown; /* the last state that was said */
+} target;
+
+struct session {
+    const char *command;
+    const options *options;
+    bool is_once;     /* ends once it has synced: that all is well is not said */
+    const char *name; /* only the object of this name; NULL: all */
+    target targets[TARGETS_MAX];
+    size_t target_count;
+
+    /* What the command wants to hear of; any may be NULL. */
+    ki_handler handler; /* user is the target */
+    const ki_field *view;
+    void (*on_tick)(session *s, int64_t now_ms); /* every tick_ms */
+    int64_t tick_ms;
+    void *user;
+
+    ki_config *config;
+    ki_engine *engine;
+    ki_factory *factory;
+    const ki_allocator *allocator; /* NULL: malloc */
+    int signals;                   /* a descriptor */
+    int64_t started_ms;
+    bool done;  /* ends session_run */
+    int status; /* the exit status then */
+    bool progressing;
+};
+
+/* Fills in the resources that "pods,deployments.apps" names. EXIT_USAGE, said on stderr, where one is not known. */
+int session_set_resources(session *s, const char *names);
+/* Connects and starts the informers. Gives an exit status; anything but EXIT_FINE was said on stderr. */
+int session_start(session *s);
+/* Until `done`, a signal, or a deadline. Gives the exit status. */
+int session_run(session *s);
+void session_close(session *s);
+
+void session_end(session *s, int status);
+bool session_has_synced(const session *s);
+/* Milliseconds of CLOCK_MONOTONIC. */
+int64_t session_now_ms(void);
+
+#endif

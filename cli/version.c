@@ -1,0 +1,21 @@
+/* version.c: kinformer version. */
+#include "cli.h"
+#include "output.h"
+
+#include <kinformer/version.h>
+
+#include <stdio.h>
+
+static int run(const options *o) {
+    (void)o;
+    printf("kinformer %s\n", ki_version());
+    return output_flush() ? EXIT_FINE : output_status();
+}
+
+const cli_command command_version = {
+    .name = "version",
+    .usage = "",
+    .purpose = "say which kinformer this is",
+    .text = "  kinformer version\n",
+    .run = run,
+};

@@ -1,0 +1,236 @@
+/* watch.c: kinformer watch: what is there, then every change, as lines or JSON. */
+#include "diff.h"
+#include "flags.h"
+#include "output.h"
+#include "session.h"
+
+#include <string.h>
+#include <time.h>
+
+typedef enum format {
+    FORMAT_LINE,
+    FORMAT_JSON,
+    FORMAT_NAME
+} format;
+
+typedef struct watch {
+    session session;
+    format format;
+    int64_t changes; /* those after the initial objects, without resyncs */
+} watch;
+
+static watch *watch_of(const target *t) {
+    return t->session->user;
+}
+
+/* ---- printing ---- */
+
+static void print_line(const ki_event *event, char sign, colour which) {
+    char clock[16] = "";
+    struct tm parts;
+    time_t now = time(NULL);
+    if (localtime_r(&now, &parts))
+        strftime(clock, sizeof clock, "%H:%M:%S", &parts);
+    printf("%s%c%s %s%s%s %s %s", colour_text(stdout, which), sign, colour_text(stdout, COLOUR_NONE),
+           colour_text(stdout, COLOUR_DIM), clock, colour_text(stdout, COLOUR_NONE), ki_object_kind(event->obj),
+           ki_object_key(event->obj));
+    if (event->final_state_unknown)
+        printf(" (went while nobody watched)");
+    if (event->is_resync)
+        printf(" (resync)");
+}
+
+/* Fails the session where the object cannot be unpacked: there is no memory. */
+static bool get_json(session *s, const ki_object *obj, ki_value *ret_json) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_object_json(obj, ret_json, &err) == KI_OK)
+        return true;
+    say(s->command, "%s: %s", ki_object_key(obj), ki_error_message(&err));
+    session_end(s, EXIT_FAILED);
+    return false;
+}
+
+static void print_differences(session *s, const ki_event *event) {
+    ki_value before = KI_VALUE_INIT;
+    ki_value after = KI_VALUE_INIT;
+    if (get_json(s, event->old, &before) && get_json(s, event->obj, &after)) {
+        printf("  ");
+        diff_print(before.text, before.text_size, after.text, after.text_size, stdout);
+    }
+    ki_value_clear(&before);
+    ki_value_clear(&after);
+}
+
+static void print_json(session *s, const ki_event *event, const char *type) {
+    ki_value object = KI_VALUE_INIT;
+    ki_value old = KI_VALUE_INIT;
+    bool is_update = event->old != NULL;
+    if (!get_json(s, event->obj, &object) || (is_update && !get_json(s, event->old, &old))) {
+        ki_value_clear(&object);
+        return;
+    }
+    printf("{\"type\":\"%s\",", type);
+    if (is_update) {
+        if (event->is_resync)
+            printf("\"resync\":true,");
+        printf("\"old\":");
+        fwrite(old.text, 1, old.text_size, stdout);
+        putchar(',');
+    } else if (*type == 'D') {
+        printf("\"finalStateUnknown\":%s,", event->final_state_unknown ? "true" : "false");
+    } else {
+        printf("\"initial\":%s,", event->is_in_initial_list ? "true" : "false");
+    }
+    printf("\"object\":");
+    fwrite(object.text, 1, object.text_size, stdout);
+    printf("}\n");
+    ki_value_clear(&object);
+    ki_value_clear(&old);
+}
+
+/* After each line. */
+static void flush(session *s) {
+    if (!output_flush())
+        session_end(s, output_status());
+}
+
+static void print_event(target *t, const ki_event *event, const char *type) {
+    session *s = t->session;
+    watch *w = watch_of(t);
+    if (s->done)
+        return;
+    show_progress(NULL);
+    switch (w->format) {
+    case FORMAT_JSON:
+        print_json(s, event, type);
+        break;
+    case FORMAT_NAME:
+        print_object_name(&t->resource, event->obj);
+        putchar('\n');
+        break;
+    default:
+        if (*type == 'A')
+            print_line(event, '+', COLOUR_GREEN);
+        else if (*type == 'D')
+            print_line(event, '-', COLOUR_RED);
+        else
+            print_line(event, '~', COLOUR_YELLOW);
+        if (event->old && !event->is_resync)
+            print_differences(s, event);
+        putchar('\n');
+    }
+    flush(s);
+    if (event->is_in_initial_list || event->is_resync)
+        return;
+    w->changes++;
+    if (s->options->count && w->changes >= s->options->count)
+        session_end(s, EXIT_FINE);
+}
+
+/* ---- what the informer tells ---- */
+
+static void on_add(const ki_event *event, void *user) {
+    target *t = user;
+    if (event->is_in_initial_list)
+        t->initial++;
+    print_event(t, event, "ADDED");
+}
+
+static void on_update(const ki_event *event, void *user) {
+    print_event(user, event, "MODIFIED");
+}
+
+static void on_delete(const ki_event *event, void *user) {
+    print_event(user, event, "DELETED");
+}
+
+static void on_synced(ki_informer *informer, void *user) {
+    target *t = user;
+    session *s = t->session;
+    t->synced = true;
+    if (s->done)
+        return;
+    if (watch_of(t)->format == FORMAT_JSON) {
+        ki_snapshot *snapshot = ki_informer_snapshot(informer);
+        printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":\"%s\"}\n",
+               t->resource.plural, t->initial, ki_snapshot_resource_version(snapshot));
+        ki_snapshot_free(snapshot);
+        flush(s);
+    }
+    if (s->options->until_synced && session_has_synced(s))
+        session_end(s, EXIT_FINE);
+}
+
+/* ---- the command ---- */
+
+static bool set_format(const char *text, format *ret_format) {
+    static const char *const names[] = { "line", "json", "name" };
+    for (size_t i = 0; text && i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(text, names[i]) != 0)
+            continue;
+        *ret_format = (format)i;
+        return true;
+    }
+    if (text)
+        say("watch", "-o %s is not offered by this version; line, json and name are", text);
+    return !text;
+}
+
+static int run(const options *o) {
+    static watch w; /* with room for many resources: not on the stack */
+    session *s = &w.session;
+    *s = (session){ .command = "watch",
+                    .options = o,
+                    .user = &w,
+                    .handler = {
+                        .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced } };
+    if (!o->arguments[0]) {
+        say("watch", "which resource? kinformer watch pods -A, for example");
+        return EXIT_USAGE;
+    }
+    if (!set_format(o->output, &w.format))
+        return EXIT_USAGE;
+    if (o->resync_ms && o->resync_ms < 1000) {
+        say("watch", "--resync is at least 1s");
+        return EXIT_USAGE;
+    }
+    int status = session_set_resources(s, o->arguments[0]);
+    if (status == EXIT_FINE)
+        status = session_start(s);
+    if (status == EXIT_FINE)
+        status = session_run(s);
+    session_close(s);
+    return status;
+}
+
+static const flag flags[] = {
+    FLAG("output", 'o', FLAG_TEXT, output, "FORMAT", "line (default), json or name"),
+    FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "objects with metadata.managedFields"),
+    FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once all that is there has been shown"),
+    FLAG("count", 0, FLAG_NUMBER, count, "N", "end after N changes; what is there at first does not count"),
+    FLAG("resync", 0, FLAG_DURATION, resync_ms, "DURATION", "show every object again so often"),
+    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
+         "give up, with status 3, where it has not synced by then (default: keep trying)"),
+    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "nothing on stderr but what ends the command"),
+    FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
+    FLAG_NOT_YET("exec", "kinformer watch -o json | while read -r event; do ...; done does the same"),
+    FLAG_NOT_YET("metrics", "-v tells how the connection is"),
+    FLAGS_END
+};
+static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
+
+const cli_command command_watch = {
+    .name = "watch",
+    .usage = "RESOURCE[,RESOURCE...] [flags]",
+    .purpose = "show what is there, then every change, until stopped",
+    .text = "  kinformer watch pods -A\n"
+            "  kinformer watch deployments,pods -n shop -l app=web\n"
+            "  kinformer watch nodes -o json | jq -c 'select(.type == \"MODIFIED\") | .object.metadata.name'\n"
+            "\n"
+            "A line is + added, ~ updated or - deleted, the time, the object and, for an update, what changed.\n"
+            "With -o json each line is an object: ADDED, MODIFIED and DELETED, and SYNCED once for each resource,\n"
+            "after its last initial object.\n",
+    .max_arguments = 1,
+    .flags = tables,
+    .run = run,
+};
