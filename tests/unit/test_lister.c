@@ -1,0 +1,156 @@
+/* test_lister.c: lists and lookups in one moment: by namespace, by labels, by name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/memory.h"
+#include "src/cache/snapshot.h"
+#include "src/cache/store.h"
+#include "tests/support/make_object.h"
+#include "tests/support/scarce_memory.h"
+
+#include <string.h>
+
+static ki_store *store_of(const ki_allocator *allocator, bool namespaced, const char *const (*objects)[2]) {
+    ki_store_options options = { .allocator = allocator, .seed = 1, .namespaced = namespaced };
+    ki_store *store = NULL;
+    assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
+    for (size_t i = 0; objects[i][0]; i++) {
+        ki_object *obj = make_object(objects[i][0], "1", objects[i][1]);
+        assert_int_equal(ki_store_put(store, obj, NULL, NULL, NULL), KI_OK);
+        ki_object_unref(obj);
+    }
+    return store;
+}
+
+static const char *const pods[][2] = {
+    { "a/web-1", "app=web,tier=front" }, { "a/web-2", "app=web" }, { "a/db-1", "app=db" }, { "b/web-1", "app=web" },
+    { "b/job-1", "canary=yes" },         { NULL, NULL },
+};
+
+static const char *const nodes[][2] = { { "n1", "zone=x" }, { "n2", "zone=y" }, { NULL, NULL } };
+
+/* Each key of `expected` ("a b c") is in the list, and nothing else. */
+static void assert_listed(const ki_object_list *list, const char *expected) {
+    size_t words = *expected != '\0';
+    for (const char *c = expected; *c; c++)
+        words += *c == ' ';
+    assert_int_equal(list->count, words);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *key = ki_object_key(list->objects[i]);
+        const char *found = strstr(expected, key);
+        assert_non_null(found);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(ki_object_key(list->objects[j]), key);
+    }
+}
+
+static void a_list_has_what_matches_namespace_and_labels(void **state) {
+    (void)state;
+    static const struct {
+        bool namespaced;
+        const char *namespace_name;
+        const char *selector;
+        const char *expected;
+    } cases[] = {
+        { true, NULL, NULL, "a/web-1 a/web-2 a/db-1 b/web-1 b/job-1" },
+        { true, "", "", "a/web-1 a/web-2 a/db-1 b/web-1 b/job-1" },
+        { true, "a", NULL, "a/web-1 a/web-2 a/db-1" },
+        { true, "b", "app=web", "b/web-1" },
+        { true, NULL, "app in (web,db),!tier", "a/web-2 a/db-1 b/web-1" },
+        { true, NULL, "app!=web", "a/db-1 b/job-1" },
+        { true, "c", NULL, "" },
+        { true, "a", "app=none", "" },
+        { false, NULL, NULL, "n1 n2" },
+        { false, NULL, "zone=y", "n2" },
+        { false, "a", NULL, "" }, /* no namespace index: still only that namespace */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_store *store = store_of(&ki_allocator_default, cases[i].namespaced, cases[i].namespaced ? pods : nodes);
+        ki_snapshot *now = ki_store_snapshot(store);
+        ki_object_list list;
+        assert_int_equal(ki_snapshot_list(now, cases[i].namespace_name, cases[i].selector, &list, NULL), KI_OK);
+        ki_snapshot_free(now);
+        ki_store_free(store); /* the list keeps its objects */
+        assert_listed(&list, cases[i].expected);
+        ki_object_list_free(&list);
+        ki_object_list_free(&list); /* empty by now */
+    }
+    ki_object_list_free(NULL);
+}
+
+static void a_malformed_selector_gives_no_list(void **state) {
+    (void)state;
+    ki_store *store = store_of(&ki_allocator_default, true, pods);
+    ki_snapshot *now = ki_store_snapshot(store);
+    ki_object_list list = { NULL, 7, NULL };
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_snapshot_list(now, NULL, "a in", &list, &err), KI_ERR_PARSE);
+    assert_int_equal(err.code, KI_ERR_PARSE);
+    assert_int_equal(list.count, 7); /* untouched */
+    ki_snapshot_free(now);
+    ki_store_free(store);
+}
+
+static void an_object_is_found_by_namespace_and_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *const (*objects)[2];
+        const char *namespace_name;
+        const char *name;
+        bool found;
+    } cases[] = {
+        { pods, "a", "web-1", true }, { pods, "b", "db-1", false }, { pods, NULL, "web-1", false },
+        { nodes, NULL, "n1", true },  { nodes, "", "n2", true },    { nodes, "a", "n1", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_store *store = store_of(&ki_allocator_default, cases[i].objects == pods, cases[i].objects);
+        ki_snapshot *now = ki_store_snapshot(store);
+        ki_object *obj = NULL;
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_snapshot_lookup(now, cases[i].namespace_name, cases[i].name, &obj, &err);
+        assert_int_equal(status, cases[i].found ? KI_OK : KI_ERR_NOT_FOUND);
+        ki_snapshot_free(now);
+        ki_store_free(store);
+        if (obj)
+            assert_string_equal(ki_object_name(obj), cases[i].name);
+        else
+            assert_non_null(strstr(ki_error_message(&err), cases[i].name));
+        ki_object_unref(obj);
+    }
+}
+
+static void lack_of_memory_is_told_and_leaks_nothing(void **state) {
+    (void)state;
+    for (size_t more = 0; more < 6; more++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        ki_store *store = store_of(&memory.allocator, true, pods);
+        ki_snapshot *now = ki_store_snapshot(store);
+        memory.fail_at = memory.calls + more;
+        ki_object_list list = { NULL, 0, NULL };
+        ki_status status = ki_snapshot_list(now, "a", "app=db", &list, NULL);
+        assert_int_equal(status, more < 2 ? KI_ERR_NO_MEMORY : KI_OK); /* the third only gives memory back */
+        assert_int_equal(list.count, status ? 0 : 1);
+        memory.fail_at = memory.calls;
+        ki_object *obj = NULL;
+        assert_int_equal(ki_snapshot_lookup(now, "a", "db-1", &obj, NULL), KI_ERR_NO_MEMORY);
+        assert_null(obj);
+        ki_object_list_free(&list);
+        ki_snapshot_free(now);
+        ki_store_free(store);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_has_what_matches_namespace_and_labels),
+        cmocka_unit_test(a_malformed_selector_gives_no_list),
+        cmocka_unit_test(an_object_is_found_by_namespace_and_name),
+        cmocka_unit_test(lack_of_memory_is_told_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
