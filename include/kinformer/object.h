@@ -28,7 +28,8 @@ KI_API const char *ki_object_resource_version(const ki_object *obj); /* opaque, 
 KI_API const char *ki_object_api_version(const ki_object *obj);
 KI_API const char *ki_object_kind(const ki_object *obj);
 
-/* The value of a label, or NULL. Ownership: borrowed from `obj`. Threads: any. Blocks: no. */
+/* The value of a label, or NULL. A value with a zero character (\u0000) in it ends there; one that is no string is left out.
+ * Ownership: borrowed from `obj`. Threads: any. Blocks: no. */
 KI_API const char *ki_object_label(const ki_object *obj, const char *name);
 /* Labels by number from 0; false past the last. */
 KI_API bool ki_object_label_at(const ki_object *obj, size_t index, const char **ret_name, const char **ret_value);

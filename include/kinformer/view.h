@@ -10,7 +10,7 @@
  *
  * Members are const char *, bool, double, or signed and unsigned integers of 32 or 64 bits; the type is found by the compiler (GCC, Clang, any
  * C++11), and a member of another type does not compile. A field that is absent, null, of another JSON type or out of range
- * leaves NULL, 0 or false. */
+ * leaves NULL, 0 or false. A string with a zero character (\u0000) in it ends there. */
 #ifndef KINFORMER_VIEW_H
 #define KINFORMER_VIEW_H
 

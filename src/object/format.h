@@ -28,7 +28,7 @@ const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 /* One object from its JSON text. `api_version` and `kind` are filled in where the JSON has none (items of a built-in type's
  * list); NULL: nothing to fill in. The text is not kept.
  * Errors: KI_ERR_PARSE (not JSON, not an object, no metadata, no name: the message says which and, where it can be told, for
- * which namespace/name), KI_ERR_NO_MEMORY. */
+ * which namespace/name; a zero character in one of the header's fields), KI_ERR_LIMIT (over 1 GiB), KI_ERR_NO_MEMORY. */
 ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                               ki_object **ret_obj, ki_error *err);
 
