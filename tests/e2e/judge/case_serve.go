@@ -72,7 +72,11 @@ func informerAgainstLists(ctx context.Context, config *rest.Config, streaming bo
 	if used := streams.Load() > 0; used != streaming {
 		return fmt.Errorf("streaming list used: %t, wanted: %t", used, streaming)
 	}
-	err = compareWithLists(ctx, r, nil, client, func() (objects, string, error) {
+	writer, err := dynamic.NewForConfig(config) // it sends JSON
+	if err != nil {
+		return err
+	}
+	err = compareWithLists(ctx, r, nil, writer, func() (objects, string, error) {
 		list, err := client.CoreV1().Pods("").List(ctx, v1.ListOptions{})
 		if err != nil {
 			return nil, "", err
@@ -113,11 +117,11 @@ func serveWatch(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	dynamicClient, err := dynamic.NewForConfig(config)
+	writer, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	witness, err := rawWatch(ctx, dynamicClient, pods)
+	witness, err := rawWatch(ctx, writer, pods)
 	if err != nil {
 		return err
 	}
@@ -135,7 +139,7 @@ func serveWatch(ctx context.Context, h *harness) error {
 		}
 		return parseRawPods(text)
 	}
-	err = errors.Join(compareWithLists(ctx, w.record, w.process.ended, client, list), w.process.stop())
+	err = errors.Join(compareWithLists(ctx, w.record, w.process.ended, writer, list), w.process.stop())
 	if err != nil {
 		return errors.Join(err, w.check())
 	}
@@ -163,7 +167,7 @@ func comparePrefixes(observer, witness *record) error {
 }
 
 // compareWithLists lists, creates a pod, waits until the observer has seen that pod, and compares its state as of the list.
-func compareWithLists(ctx context.Context, r *record, ended <-chan struct{}, client kubernetes.Interface,
+func compareWithLists(ctx context.Context, r *record, ended <-chan struct{}, client dynamic.Interface,
 	list func() (objects, string, error)) error {
 	for i := range comparisons {
 		enough := (i + 1) * changesBetweenEach
@@ -174,14 +178,12 @@ func compareWithLists(ctx context.Context, r *record, ended <-chan struct{}, cli
 		if err != nil {
 			return err
 		}
-		marker := &corev1.Pod{
-			ObjectMeta: v1.ObjectMeta{Name: fmt.Sprintf("e2e-marker-%d", i), Namespace: "default"},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.com/c:1"}}},
-		}
-		if _, err := client.CoreV1().Pods(marker.Namespace).Create(ctx, marker, v1.CreateOptions{}); err != nil {
+		marker := identity{"Pod", "default", fmt.Sprintf("e2e-marker-%d", i)}
+		_, err = client.Resource(pods).Namespace(marker.namespace).Create(ctx, newPod(marker.name), v1.CreateOptions{})
+		if err != nil {
 			return err
 		}
-		if err := r.awaitChange(ctx, ended, addedChange, identity{"Pod", marker.Namespace, marker.Name}); err != nil {
+		if err := r.awaitChange(ctx, ended, addedChange, marker); err != nil {
 			return err
 		}
 		if err := compareObjects(fmt.Sprintf("%s as of version %s", r.name, version), r.stateAt(version), want); err != nil {
