@@ -5,7 +5,9 @@
 
 #include <stdio.h>
 
-enum { BUFFER_FIRST_CAPACITY = 64 };
+enum {
+    BUFFER_FIRST_CAPACITY = 64
+};
 
 void ki_buffer_init(ki_buffer *buffer, const ki_allocator *allocator, size_t limit) {
     *buffer = (ki_buffer){ .allocator = allocator, .limit = limit, .failed = KI_OK };
@@ -106,9 +108,7 @@ static const char hex_upper[] = "0123456789ABCDEF";
 
 /* What stands for `c` inside a JSON string: its size in `escape`, or 0 where `c` stands for itself. */
 static size_t json_escape(unsigned char c, char escape[6]) {
-    static const char short_names[] = {
-        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'
-    };
+    static const char short_names[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
     escape[0] = '\\';
     if (c == '"' || c == '\\') {
         escape[1] = (char)c;
@@ -155,8 +155,8 @@ ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text) {
 }
 
 static bool is_unreserved(unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_' || c == '~';
 }
 
 ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text) {

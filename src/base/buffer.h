@@ -15,8 +15,8 @@ typedef struct ki_buffer {
     const ki_allocator *allocator;
     char *data; /* NULL until something was reserved */
     size_t size;
-    size_t capacity; /* without the closing zero */
-    size_t limit;    /* 0: none */
+    size_t capacity;  /* without the closing zero */
+    size_t limit;     /* 0: none */
     ki_status failed; /* KI_OK, KI_ERR_NO_MEMORY or KI_ERR_LIMIT */
 } ki_buffer;
 

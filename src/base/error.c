@@ -122,8 +122,7 @@ ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const ch
     va_end(args);
     char buffer[128];
     size_t used = strlen(err->message);
-    snprintf(err->message + used, sizeof err->message - used, ": %s",
-             text_of_errno(number, buffer, sizeof buffer));
+    snprintf(err->message + used, sizeof err->message - used, ": %s", text_of_errno(number, buffer, sizeof buffer));
     return code;
 }
 

@@ -5,7 +5,9 @@
 
 #include <stdint.h>
 
-enum { HEAP_FIRST_CAPACITY = 16 };
+enum {
+    HEAP_FIRST_CAPACITY = 16
+};
 
 void ki_heap_node_init(ki_heap_node *node) {
     node->index = KI_HEAP_OUT;

@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 
-enum { KI_HEAP_OUT = -1 };
+enum {
+    KI_HEAP_OUT = -1
+};
 
 /* Embedded in what is ordered; index KI_HEAP_OUT (by ki_heap_node_init) while it is in no heap. */
 typedef struct ki_heap_node {

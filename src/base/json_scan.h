@@ -28,8 +28,8 @@ typedef struct ki_json_block {
 
 /* Whether `text`, which is valid JSON, has no white space outside its strings. */
 bool ki_json_is_compact(ki_str text);
-/* Copies `text`, which is valid JSON, without the white space outside strings; `out` has room for text.size bytes. Returns what was
- * written. */
+/* Copies `text`, which is valid JSON, without the white space outside strings; `out` has room for
+ * text.size bytes. Returns what was written. */
 size_t ki_json_compact(char *out, ki_str text);
 /* The size of the array or object that `text` begins with; text.size where it does not end there. */
 size_t ki_json_container_size(ki_str text);
@@ -102,7 +102,8 @@ static inline ki_json_block ki_json_scan(const char *data, size_t size, ki_json_
         backslashes &= ~(UINT64_C(3) << at);
     }
 
-    /* Each quote flips what follows it; the running exclusive or gives the bytes from an opening quote up to its closing one. */
+    /* Each quote flips what follows it: the running exclusive or marks the bytes from an opening quote up to its
+     * closing one. */
     uint64_t inside = classes.quote & ~escaped;
     for (unsigned shift = 1; shift < KI_JSON_BLOCK; shift *= 2)
         inside ^= inside << shift;

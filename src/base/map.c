@@ -3,7 +3,9 @@
 
 #include "src/base/memory.h"
 
-enum { MAP_FIRST_CAPACITY = 8 };
+enum {
+    MAP_FIRST_CAPACITY = 8
+};
 
 void ki_map_init(ki_map *map, const ki_allocator *allocator, uint64_t seed) {
     *map = (ki_map){ .allocator = allocator, .seed = seed };

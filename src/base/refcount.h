@@ -10,7 +10,9 @@ typedef struct ki_refcount {
     _Atomic uint32_t count;
 } ki_refcount;
 
-static inline void ki_refcount_init(ki_refcount *refs) { atomic_init(&refs->count, 1); }
+static inline void ki_refcount_init(ki_refcount *refs) {
+    atomic_init(&refs->count, 1);
+}
 
 static inline void ki_refcount_inc(ki_refcount *refs) {
     atomic_fetch_add_explicit(&refs->count, 1, memory_order_relaxed);

@@ -12,15 +12,19 @@ typedef struct ki_str {
     size_t size;
 } ki_str;
 
-#define KI_STR(text) ((ki_str){(text), sizeof(text) - 1})
+#define KI_STR(text) ((ki_str){ (text), sizeof(text) - 1 })
 
-static inline ki_str ki_str_of(const char *text) { return (ki_str){text, text ? strlen(text) : 0}; }
+static inline ki_str ki_str_of(const char *text) {
+    return (ki_str){ text, text ? strlen(text) : 0 };
+}
 
 static inline bool ki_str_equal(ki_str a, ki_str b) {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-static inline bool ki_str_equals(ki_str a, const char *text) { return ki_str_equal(a, ki_str_of(text)); }
+static inline bool ki_str_equals(ki_str a, const char *text) {
+    return ki_str_equal(a, ki_str_of(text));
+}
 
 bool ki_str_starts_with(ki_str text, ki_str prefix);
 /* Splits at the first `separator`: what is before it is returned, `*rest` is what is after it; without one all is

@@ -1,5 +1,6 @@
-/* format.h: how one informer's objects are made from JSON and kept: the allocator, the view, what is left out.
- * Immutable after it was made, shared by the informer and by every object made with it (objects may outlive the informer). Any thread. */
+/* format.h: how one informer's objects are made from JSON and kept: the allocator, the view, what is left
+ * out. Immutable after it was made, shared by the informer and by every object made with it (objects may
+ * outlive the informer). Any thread. */
 #ifndef KI_OBJECT_FORMAT_H
 #define KI_OBJECT_FORMAT_H
 
@@ -18,17 +19,19 @@ typedef struct ki_object_format_options {
     bool namespaced; /* the resource's scope; only for messages, keys follow metadata.namespace */
 } ki_object_format_options;
 
-/* Errors: KI_ERR_PARSE for a view's path, KI_ERR_LIMIT for too many fields, KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
+/* Errors: KI_ERR_PARSE for a view's path, KI_ERR_LIMIT for too many fields, KI_ERR_INVALID,
+ * KI_ERR_NO_MEMORY. */
 ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_format_options *options,
                                ki_object_format **ret_format, ki_error *err);
 ki_object_format *ki_object_format_ref(ki_object_format *format);
 void ki_object_format_unref(ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 
-/* One object from its JSON text. `api_version` and `kind` are filled in where the JSON has none (items of a built-in type's
- * list); NULL: nothing to fill in. The text is not kept.
- * Errors: KI_ERR_PARSE (not JSON, not an object, no metadata, no name: the message says which and, where it can be told, for
- * which namespace/name; a zero character in one of the header's fields), KI_ERR_LIMIT (over 1 GiB), KI_ERR_NO_MEMORY. */
+/* One object from its JSON text. `api_version` and `kind` are filled in where the JSON has none (items of
+ * a built-in type's list); NULL: nothing to fill in. The text is not kept. Errors: KI_ERR_PARSE (not JSON,
+ * not an object, no metadata, no name: the message says which and, where it can be told, for which
+ * namespace/name; a zero character in one of the header's fields), KI_ERR_LIMIT (over 1 GiB),
+ * KI_ERR_NO_MEMORY. */
 ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                               ki_object **ret_obj, ki_error *err);
 

@@ -11,12 +11,15 @@
 
 /* `allocator` must outlive what is made with the result. */
 yyjson_alc ki_json_allocator(const ki_allocator *allocator);
-/* The document of `text`, freed with yyjson_doc_free. Errors: KI_ERR_PARSE with yyjson's words and the position, KI_ERR_NO_MEMORY. */
+/* The document of `text`, freed with yyjson_doc_free. Errors: KI_ERR_PARSE with yyjson's words and the
+ * position, KI_ERR_NO_MEMORY. */
 ki_status ki_json_parse(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err);
-/* The same where `text` may be overwritten and is followed by YYJSON_PADDING_SIZE zeros; the document's strings point into it. */
+/* The same where `text` may be overwritten and is followed by YYJSON_PADDING_SIZE zeros; the document's
+ * strings point into it. */
 ki_status ki_json_parse_in_place(const ki_allocator *allocator, char *text, size_t size, yyjson_doc **ret_doc,
                                  ki_error *err);
-/* The string member `name` of `object`, or an empty view with data NULL where there is none or it is no string. */
+/* The string member `name` of `object`, or an empty view with data NULL where there is none or it is no
+ * string. */
 ki_str ki_json_string(yyjson_val *object, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* object.h: how an object lies in memory, and its format. Only src/object looks inside.
  *
- * One block: the header, the view (at KI_OBJECT_VIEW_AT), the labels' places, the strings, the body with a closing zero. Places are
- * offsets from the block's beginning, so that the header is one cache line. */
+ * One block: the header, the view (at KI_OBJECT_VIEW_AT), the labels' places, the strings, the body with a
+ * closing zero. Places are offsets from the block's beginning, so that the header is one cache line. */
 #ifndef KI_OBJECT_OBJECT_H
 #define KI_OBJECT_OBJECT_H
 

@@ -1,5 +1,5 @@
-/* resource_table.h: everything that discovery says about the resources a Kubernetes 1.36 API server serves by default.
- * Constant; any thread. Who needs only the name of a resource uses <kinformer/resource.h>. */
+/* resource_table.h: everything that discovery says about the resources a Kubernetes 1.36 API server serves
+ * by default. Constant; any thread. Who needs only the name of a resource uses <kinformer/resource.h>. */
 #ifndef KI_OBJECT_RESOURCE_TABLE_H
 #define KI_OBJECT_RESOURCE_TABLE_H
 
@@ -46,12 +46,13 @@ typedef struct ki_resource_info {
     ki_subresource_info subresources[KI_RESOURCE_MAX_SUBRESOURCES + 1];
 } ki_resource_info;
 
-/* All of them, groups and resources in the order of a real server's discovery (a group's preferred version first); by index from
- * 0; NULL at the end. */
+/* All of them, groups and resources in the order of a real server's discovery (a group's preferred version
+ * first); by index from 0; NULL at the end. */
 const ki_resource_info *ki_resource_info_at(unsigned index);
 /* Of the built-in with this group, version and plural; NULL where there is none. */
 const ki_resource_info *ki_resource_info_find(const char *group, const char *version, const char *plural);
-/* The verb number `index` (from 0, below KI_VERB_COUNT) as discovery writes it, in alphabetical order: its bit is 1 << index. */
+/* The verb number `index` (from 0, below KI_VERB_COUNT) as discovery writes it, in alphabetical order: its
+ * bit is 1 << index. */
 const char *ki_verb_name(unsigned index);
 
 #endif

@@ -1,9 +1,11 @@
-/* framer.h: finds where JSON values end while their bytes arrive, scanning each byte once, whatever the chunks.
- * It understands strings, escapes and nesting, and no more: whether a value is valid JSON is its parser's to say. One thread.
+/* framer.h: finds where JSON values end while their bytes arrive, scanning each byte once, whatever the
+ * chunks. It understands strings, escapes and nesting, and no more: whether a value is valid JSON is its
+ * parser's to say. One thread.
  *
- * A framer reads a sequence of values at one level: watch events one after the other, or the elements of an array. It is
- * fed with chunks; a value that lies whole in a chunk is handed out in place, without copying; one that spans chunks is
- * gathered in the framer's buffer. A value above the limit is counted and skipped without being stored. */
+ * A framer reads a sequence of values at one level: watch events one after the other, or the elements of
+ * an array. It is fed with chunks; a value that lies whole in a chunk is handed out in place, without
+ * copying; one that spans chunks is gathered in the framer's buffer. A value above the limit is counted
+ * and skipped without being stored. */
 #ifndef KI_WIRE_FRAMER_H
 #define KI_WIRE_FRAMER_H
 
@@ -21,23 +23,23 @@ enum {
 #define KI_WIRE_OBJECT_LIMIT ((size_t)32 * 1024 * 1024) /* bytes of one object, by default */
 
 typedef struct ki_framer {
-    ki_buffer partial;   /* the value that has begun in an earlier chunk; of one over the limit, its beginning */
-    size_t limit;        /* bytes of one value; may be changed between two values; 0: nothing is stored, all are over it */
+    ki_buffer partial; /* the value that has begun in an earlier chunk; of one over the limit, its beginning */
+    size_t limit;      /* bytes of one value; may change between two values; 0: nothing is stored */
     size_t depth;
-    size_t skipped;      /* bytes of the value at hand so far, where it is over the limit; 0: it is not */
+    size_t skipped; /* bytes of the value at hand so far, where it is over the limit; 0: it is not */
     ki_json_state scan;
     bool in_value;
-    bool in_scalar;      /* and the value is a string, number or word */
-    bool handed_out;     /* what `partial` holds was the last result */
+    bool in_scalar;  /* and the value is a string, number or word */
+    bool handed_out; /* what `partial` holds was the last result */
 } ki_framer;
 
 typedef enum ki_frame {
     KI_FRAME_NEED_MORE, /* the chunk is used up */
     KI_FRAME_VALUE,     /* *ret_value is one whole value, valid until the next call */
-    KI_FRAME_TOO_LARGE, /* one value was over the limit and is gone; *ret_value is its beginning (at most 4 KiB), to find out whose it was */
+    KI_FRAME_TOO_LARGE, /* one value was over the limit and is gone; *ret_value is its beginning */
     KI_FRAME_SEPARATOR, /* a ',' at the outer level (arrays) */
     KI_FRAME_CLOSE,     /* a ']' or '}' at the outer level (the end of an array) */
-    KI_FRAME_INVALID,   /* a byte that cannot begin a value, or too deep: the stream is lost; *chunk begins with that byte */
+    KI_FRAME_INVALID,   /* *chunk begins with a byte that cannot begin a value, or nests too deep: the stream is lost */
     KI_FRAME_NO_MEMORY
 } ki_frame;
 
@@ -49,7 +51,8 @@ ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value);
 /* Has a value begun that is not yet whole? */
 bool ki_framer_is_partial(const ki_framer *framer);
 
-/* The beginning of unexpected input on one line, for a message: what is not printable ASCII as \xNN. Returns `out`. */
+/* The beginning of unexpected input on one line, for a message: what is not printable ASCII as \xNN.
+ * Returns `out`. */
 const char *ki_wire_show(ki_str text, char out[KI_WIRE_SHOW_MAX]);
 
 #endif

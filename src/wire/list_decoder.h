@@ -13,14 +13,14 @@ typedef struct ki_list_sink {
     void *user;
 } ki_list_sink;
 
-/* What else the list says; complete after finish. Item kind: "PodList" gives item_kind "Pod". Strings are "" where absent. Where
- * kind and apiVersion come after the items, an item was handed over before they were known: the reader who needs them
- * has them from the resource anyway. */
+/* What else the list says; complete after finish. Item kind: "PodList" gives item_kind "Pod". Strings are
+ * "" where absent. Where kind and apiVersion come after the items, an item was handed over before they
+ * were known: the reader who needs them has them from the resource anyway. */
 typedef struct ki_list_meta {
     char api_version[128];
     char kind[128];
     char resource_version[64];
-    char *continue_token; /* owned by the decoder; "" where none */
+    char *continue_token;         /* owned by the decoder; "" where none */
     int64_t remaining_item_count; /* -1 where absent */
 } ki_list_meta;
 
@@ -29,10 +29,12 @@ typedef struct ki_list_decoder ki_list_decoder;
 ki_status ki_list_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_list_sink *sink,
                               ki_list_decoder **ret_decoder, ki_error *err);
 void ki_list_decoder_free(ki_list_decoder *decoder);
-/* Errors: KI_ERR_PROTOCOL (not a JSON object, items no array, malformed), KI_ERR_NO_MEMORY, KI_ERR_LIMIT, or what the sink returned. */
+/* Errors: KI_ERR_PROTOCOL (not a JSON object, items no array, malformed), KI_ERR_NO_MEMORY, KI_ERR_LIMIT,
+ * or what the sink returned. */
 ki_status ki_list_decoder_feed(ki_list_decoder *decoder, const char *data, size_t size, ki_error *err);
-/* At the body's end. KI_ERR_CUT where the list is not whole; KI_ERR_PROTOCOL where it has no metadata.resourceVersion or its kind does not
- * end in List (a Table, a Status: the message says what came). */
+/* At the body's end. KI_ERR_CUT where the list is not whole; KI_ERR_PROTOCOL where it has no
+ * metadata.resourceVersion or its kind does not end in List (a Table, a Status: the message says what
+ * came). */
 ki_status ki_list_decoder_finish(ki_list_decoder *decoder, ki_error *err);
 const ki_list_meta *ki_list_decoder_meta(const ki_list_decoder *decoder);
 

@@ -7,7 +7,9 @@
 
 #include "src/base/string_view.h"
 
-enum { KI_STATUS_BODY_MAX = 64 * 1024 }; /* bytes of an error's body that are kept */
+enum {
+    KI_STATUS_BODY_MAX = 64 * 1024
+}; /* bytes of an error's body that are kept */
 
 /* Fills `err` from the HTTP status and the body, which may be a Status, other text, cut or empty. http_status 0: the Status'
  * own code (an ERROR event of a watch). Codes: 410 or reason Expired/Gone is KI_ERR_EXPIRED; reason Timeout with cause

@@ -1,4 +1,4 @@
-/* watch_decoder.c: frames events, and finds type and object in each by a shallow scan: the object is parsed by who takes it. */
+/* watch_decoder.c: frames events, and finds type and object in each by a shallow scan; who takes the object parses it. */
 #include "src/wire/watch_decoder.h"
 
 #include "src/base/error.h"

@@ -1,4 +1,5 @@
-/* watch_decoder.h: a watch's body, a sequence of {"type":…,"object":…}, as events, as the bytes arrive. One thread. */
+/* watch_decoder.h: a watch's body, a sequence of {"type":…,"object":…}, as events, as the bytes arrive.
+ * One thread. */
 #ifndef KI_WIRE_WATCH_DECODER_H
 #define KI_WIRE_WATCH_DECODER_H
 
@@ -12,11 +13,12 @@ typedef enum ki_watch_type {
     KI_WATCH_ERROR
 } ki_watch_type;
 
-/* What the decoder hands over. Both may end the decoder's owner's interest by returning a failure, which feed gives back
- * at once. `object` is the JSON text of the event's object, valid during the call. */
+/* What the decoder hands over. Both may end the decoder's owner's interest by returning a failure, which
+ * feed gives back at once. `object` is the JSON text of the event's object, valid during the call. */
 typedef struct ki_watch_sink {
     ki_status (*on_event)(ki_watch_type type, ki_str object, void *user);
-    /* One event that could not be used: malformed, of an unknown type, or over the limit. `sample` is its beginning. The rest goes on. */
+    /* One event that could not be used: malformed, of unknown type, over the limit. The rest goes on.
+     * `sample` is its beginning, at most KI_WIRE_SAMPLE_MAX bytes, to find out whose it was. */
     ki_status (*on_bad)(const ki_error *why, ki_str sample, void *user);
     void *user;
 } ki_watch_sink;
@@ -26,8 +28,8 @@ typedef struct ki_watch_decoder ki_watch_decoder;
 ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_watch_sink *sink,
                                ki_watch_decoder **ret_decoder, ki_error *err);
 void ki_watch_decoder_free(ki_watch_decoder *decoder);
-/* Errors: KI_ERR_PROTOCOL where the stream is no sequence of JSON values (nothing more can be read from it), KI_ERR_NO_MEMORY,
- * or what a sink returned. */
+/* Errors: KI_ERR_PROTOCOL where the stream is no sequence of JSON values (nothing more can be read from
+ * it), KI_ERR_NO_MEMORY, or what a sink returned. */
 ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, const char *data, size_t size, ki_error *err);
 /* Did the stream end between two events? A partial one is discarded. */
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder);

@@ -92,7 +92,7 @@ static void items_come_out_whatever_the_order_of_members(void **state) {
                           "\"remainingItemCount\":5},\"items\":[]}"),
                    1000, "  PodList 7 'a\"b' 5");
     assert_decodes(KI_STR("{" HEAD ",\"a name that is longer than any of those which have a meaning here, by "
-                                   "far\":1,\"i\\\"tems\":1,\"items\":[{}]}"),
+                          "far\":1,\"i\\\"tems\":1,\"items\":[{}]}"),
                    1000, "{}; v1 PodList 7 '' -1");
 }
 
