@@ -23,6 +23,8 @@ typedef struct ki_shared_informer_options {
 /* Any thread. */
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);
 
+/* A start is coming: what must be set before it is refused from now on. Any thread. */
+void ki_informer_freeze(ki_informer *informer);
 /* Begins to list and watch, and gives each listener its thread. Loop. Nothing has happened where it fails (KI_ERR_NO_MEMORY,
  * KI_ERR_SYSTEM): it may be tried again. KI_ERR_STATE where it was started or stopped before. */
 ki_status ki_informer_start(ki_informer *informer, ki_error *err);
@@ -33,6 +35,8 @@ void ki_informer_join(ki_informer *informer);
 /* After join. NULL is accepted. Each on_removed that is still owed comes here. */
 void ki_informer_free(ki_informer *informer);
 
+/* The monotonic clock's time in `timeout_ms`; INT64_MAX where that is negative or very long. */
+int64_t ki_deadline_of_timeout(int64_t timeout_ms);
 /* Until `deadline_ns` of the monotonic clock; else as ki_informer_wait_for_sync. */
 ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err);
 

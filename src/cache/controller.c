@@ -1,0 +1,75 @@
+/* controller.c: one task while there is something to pop, one timer while something is stuck. */
+#include "src/cache/controller.h"
+
+#include "src/base/error.h"
+
+static void wait_and_retry(ki_controller *controller, const ki_error *err) {
+    ki_engine *engine = controller->options.engine;
+    int64_t now = ki_engine_now(engine);
+    int64_t wait = ki_backoff_next(&controller->backoff, now, ki_engine_random(engine));
+    controller->is_stuck = true;
+    ki_timer_set(&controller->retry, now + wait);
+    controller->options.on_stuck(err, wait, controller->options.user);
+}
+
+static void run(ki_task *task, void *user) {
+    ki_controller *controller = user;
+    const ki_controller_options *options = &controller->options;
+    if (ki_timer_is_set(&controller->retry))
+        return;
+    ki_status status;
+    ki_error err = KI_ERROR_INIT;
+    bool may_go_on = true;
+    do {
+        status = options->queue->ops->pop(options->queue, options->process, options->user, &err);
+        if (!status)
+            may_go_on = ki_engine_work(options->engine, 1);
+    } while (!status && may_go_on);
+    if (status == KI_ERR_NOT_FOUND)
+        status = options->on_drained(options->user, &err);
+    if (status == KI_ERR_CLOSED)
+        return;
+    if (status) {
+        wait_and_retry(controller, &err);
+        return;
+    }
+    if (controller->is_stuck) {
+        controller->is_stuck = false;
+        options->on_stuck(NULL, 0, options->user);
+    }
+    if (!may_go_on)
+        ki_task_post(task);
+}
+
+static void retry(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_controller_wake(user);
+}
+
+static void queue_is_ready(void *user) {
+    ki_controller_wake(user);
+}
+
+ki_status ki_controller_open(ki_controller *controller, const ki_controller_options *options, ki_error *err) {
+    *controller = (ki_controller){ .options = *options };
+    if (ki_timer_init(&controller->retry, options->engine, retry, controller))
+        return ki_error_no_memory(err, "starting an informer");
+    ki_task_init(&controller->task, options->engine, run, controller);
+    options->queue->ready = queue_is_ready;
+    options->queue->ready_user = controller;
+    controller->is_open = true;
+    return KI_OK;
+}
+
+void ki_controller_wake(ki_controller *controller) {
+    ki_task_post(&controller->task);
+}
+
+void ki_controller_close(ki_controller *controller) {
+    if (!controller->is_open)
+        return;
+    controller->is_open = false;
+    controller->options.queue->ready = NULL;
+    ki_task_cancel(&controller->task);
+    ki_timer_close(&controller->retry);
+}

@@ -1,0 +1,66 @@
+/* informer_parts.h: what an informer consists of, for the files that make it up: shared_informer.c (its life), process.c (one change's
+ * way), registration.c (handlers). */
+#ifndef KI_CACHE_INFORMER_PARTS_H
+#define KI_CACHE_INFORMER_PARTS_H
+
+#include "src/cache/controller.h"
+#include "src/cache/health.h"
+#include "src/cache/processor.h"
+#include "src/cache/reflector.h"
+#include "src/cache/shared_informer.h"
+
+enum {
+    KI_INFORMER_KEY_MAX = 320
+}; /* bytes of a key in an error report: a namespace and a name */
+
+struct ki_informer {
+    /* Constant. */
+    ki_engine *engine;
+    const void *owner;
+    ki_resource resource; /* its strings are the informer's own */
+    ki_list_watch *list_watch;
+    int64_t resync_ns; /* of listeners that name none */
+    int64_t page_size;
+    bool no_streaming_list;
+    uint64_t seed;
+    ki_store *store; /* written under `change_lock` */
+
+    /* Constant after freeze. */
+    ki_transform transform;
+    void *transform_user;
+    ki_watch_error_handler error_handler;
+    void *error_user;
+    ki_state_handler state_handler;
+    void *state_user;
+
+    /* Under `change_lock`, which is held for one key's way through store and processor, and while a handler comes or goes. */
+    ki_mutex change_lock;
+    ki_processor processor;
+    bool is_frozen, is_started, is_stopped;
+    ki_error index_error; /* the first that was not reported yet */
+    char index_error_key[KI_INFORMER_KEY_MAX + 1];
+    size_t index_errors; /* not reported yet */
+
+    /* Loop. */
+    ki_queue *queue;
+    ki_controller controller;
+    ki_reflector reflector;
+    ki_timer resync_timer;
+    ki_task report_task;                             /* of index errors; posted by any thread */
+    char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the store was told last */
+
+    /* Any thread. */
+    _Atomic bool synced; /* set under `wait_lock` and `change_lock` */
+    ki_health_record health;
+    ki_mutex wait_lock; /* guards nothing but the waiting on `changed` */
+    ki_cond changed;    /* `synced`, or stopped */
+    bool is_over;       /* under `wait_lock`: stopped */
+};
+
+/* shared_informer.c */
+void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
+/* process.c: for the controller; `user` is the informer. */
+ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
+ki_status ki_informer_drained(void *user, ki_error *err);
+
+#endif

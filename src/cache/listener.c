@@ -1,0 +1,346 @@
+/* listener.c: delivers one notification at a time: first what was there (replay), then on_synced at its place, then changes. */
+#include "src/cache/listener.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/callback.h"
+
+/* --- new, free ------------------------------------------------------------------------------------------------------------ */
+
+static void run_turn(ki_task *task, void *user);
+
+static ki_status make_locks(ki_listener *listener, ki_error *err) {
+    ki_status status = ki_mutex_init(&listener->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&listener->changed, err);
+    if (status)
+        ki_mutex_destroy(&listener->mutex);
+    return status;
+}
+
+ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(options->engine);
+    const char *name = options->registration->name;
+    ki_listener *listener = ki_alloc_zero(allocator, sizeof *listener);
+    if (!listener)
+        return ki_error_no_memory(err, "adding a handler");
+    listener->name = ki_strdup(allocator, name ? name : "handler");
+    ki_status status = listener->name ? make_locks(listener, err) : ki_error_no_memory(err, "adding a handler");
+    if (status) {
+        ki_free(allocator, listener->name);
+        ki_free(allocator, listener);
+        return status;
+    }
+    listener->engine = options->engine;
+    listener->informer = options->informer;
+    listener->owner = options->owner;
+    listener->handler = *options->handler;
+    listener->user = options->user;
+    listener->on_loop = options->registration->on_loop;
+    listener->on_end = options->on_end;
+    listener->end_user = options->end_user;
+    ki_pending_init(&listener->pending, allocator, options->registration->delivery, options->seed);
+    ki_task_init(&listener->task, options->engine, run_turn, listener);
+    *ret_listener = listener;
+    return KI_OK;
+}
+
+static void drop_replay(ki_listener *listener) {
+    ki_snapshot_free(listener->replay);
+    listener->replay = NULL;
+    atomic_store(&listener->to_replay, 0);
+}
+
+static void call_on_removed(ki_listener *listener) {
+    drop_replay(listener);
+    listener->is_closed = true;
+    if (!listener->handler.on_removed)
+        return;
+    ki_callback callback;
+    ki_callback_enter(&callback, listener->owner);
+    listener->handler.on_removed(listener->user);
+    ki_callback_leave(&callback);
+}
+
+void ki_listener_discard(ki_listener *listener) {
+    drop_replay(listener);
+    listener->is_closed = true;
+    ki_listener_free(listener);
+}
+
+void ki_listener_free(ki_listener *listener) {
+    if (!listener->is_closed)
+        call_on_removed(listener);
+    const ki_allocator *allocator = ki_engine_allocator(listener->engine);
+    ki_pending_clear(&listener->pending);
+    ki_cond_destroy(&listener->changed);
+    ki_mutex_destroy(&listener->mutex);
+    ki_free(allocator, listener->name);
+    ki_free(allocator, listener);
+}
+
+/* --- delivering ----------------------------------------------------------------------------------------------------------- */
+
+/* What a filter makes of a change: an object that does not match does not exist. False: nothing to tell. */
+static bool filter(const ki_listener *listener, ki_notification *change) {
+    bool (*matches)(const ki_object *obj, void *user) = listener->handler.filter;
+    if (!matches)
+        return true;
+    bool is = matches(change->obj, listener->user);
+    if (change->type != KI_NOTIFY_UPDATE)
+        return is;
+    bool was = matches(change->old, listener->user);
+    if (was && is)
+        return true;
+    change->is_resync = false;
+    if (is)
+        change->type = KI_NOTIFY_ADD;
+    if (was) {
+        /* What the handler was told last is what it hears of now. */
+        change->type = KI_NOTIFY_DELETE;
+        change->obj = change->old;
+    }
+    return was || is;
+}
+
+/* Tells the handler of one change. No lock is held; `change` is borrowed. */
+static void tell(const ki_listener *listener, ki_notification change) {
+    static const ki_event empty;
+    ki_callback callback;
+    ki_callback_enter(&callback, listener->owner);
+    if (filter(listener, &change)) {
+        ki_event event = empty;
+        event.obj = change.obj;
+        event.informer = listener->informer;
+        void (*call)(const ki_event *, void *) = NULL;
+        switch (change.type) {
+        case KI_NOTIFY_ADD:
+            call = listener->handler.on_add;
+            event.is_in_initial_list = change.is_in_initial_list;
+            break;
+        case KI_NOTIFY_UPDATE:
+            call = listener->handler.on_update;
+            event.old = change.old;
+            event.is_resync = change.is_resync;
+            break;
+        case KI_NOTIFY_DELETE:
+            call = listener->handler.on_delete;
+            event.final_state_unknown = change.final_state_unknown;
+            break;
+        }
+        if (call)
+            call(&event, listener->user);
+    }
+    ki_callback_leave(&callback);
+}
+
+/* One object of the replay, or its end. */
+static void replay_one(ki_listener *listener) {
+    const ki_object *obj = ki_snapshot_next(listener->replay, &listener->cursor);
+    if (!obj) {
+        drop_replay(listener);
+        return;
+    }
+    ki_object *held = ki_object_ref(obj);
+    tell(listener, (ki_notification){ .type = KI_NOTIFY_ADD, .obj = held, .is_in_initial_list = true });
+    ki_object_unref(held);
+    atomic_fetch_sub(&listener->to_replay, 1);
+}
+
+static void announce_synced(ki_listener *listener) {
+    if (listener->handler.on_synced) {
+        ki_callback callback;
+        ki_callback_enter(&callback, listener->owner);
+        listener->handler.on_synced(listener->informer, listener->user);
+        ki_callback_leave(&callback);
+    }
+    atomic_store(&listener->synced, true);
+}
+
+typedef enum next_step {
+    STEP_NOTHING,
+    STEP_SYNCED,
+    STEP_CHANGE,
+    STEP_END
+} next_step;
+
+/* The caller holds the mutex. */
+static next_step next(ki_listener *listener, ki_notification *ret_change) {
+    if (listener->is_removed || listener->is_stopped)
+        return STEP_END;
+    if (listener->replay)
+        return STEP_CHANGE; /* told outside the lock */
+    if (listener->is_marked && !atomic_load(&listener->synced) && ki_pending_mark_is_reached(&listener->pending))
+        return STEP_SYNCED;
+    if (!ki_pending_pop(&listener->pending, ret_change))
+        return STEP_NOTHING;
+    atomic_store(&listener->waiting, listener->pending.count);
+    return STEP_CHANGE;
+}
+
+/* Does the next thing; with `wait` it waits until there is one. */
+static next_step deliver(ki_listener *listener, bool wait) {
+    ki_notification change = { .obj = NULL };
+    ki_mutex_lock(&listener->mutex);
+    next_step step = next(listener, &change);
+    while (step == STEP_NOTHING && wait) {
+        ki_cond_wait(&listener->changed, &listener->mutex);
+        step = next(listener, &change);
+    }
+    ki_mutex_unlock(&listener->mutex);
+    if (step == STEP_SYNCED)
+        announce_synced(listener);
+    if (step != STEP_CHANGE)
+        return step;
+    if (!change.obj) {
+        replay_one(listener);
+        return step;
+    }
+    tell(listener, change);
+    ki_object_unref(change.obj);
+    ki_object_unref(change.old);
+    return step;
+}
+
+/* Removed: on_removed is the last call. Stopped: that one comes when the informer is freed. */
+static void close_listener(ki_listener *listener) {
+    ki_mutex_lock(&listener->mutex);
+    bool stopped = listener->is_stopped;
+    ki_mutex_unlock(&listener->mutex);
+    if (!stopped && !listener->is_closed)
+        call_on_removed(listener);
+}
+
+static void thread_main(void *user) {
+    ki_listener *listener = user;
+    while (deliver(listener, true) != STEP_END) {}
+    close_listener(listener);
+    ki_mutex_lock(&listener->mutex);
+    if (!listener->is_stopped)
+        ki_task_post(&listener->task); /* a thread cannot join itself: the loop does */
+    ki_mutex_unlock(&listener->mutex);
+}
+
+/* On the loop, and perhaps with the task posted again: nothing may be left of it when the listener goes. */
+static void end_on_loop(ki_listener *listener) {
+    close_listener(listener);
+    ki_task_cancel(&listener->task);
+    ki_thread_join(&listener->thread);
+    listener->on_end(listener, listener->end_user);
+}
+
+/* On the loop: the turns of a listener without a thread; the end of any. */
+static void run_turn(ki_task *task, void *user) {
+    ki_listener *listener = user;
+    if (listener->has_thread) {
+        end_on_loop(listener);
+        return;
+    }
+    do {
+        switch (deliver(listener, false)) {
+        case STEP_END:
+            end_on_loop(listener);
+            return;
+        case STEP_NOTHING:
+            return;
+        case STEP_SYNCED:
+        case STEP_CHANGE:
+            break;
+        }
+    } while (ki_engine_work(listener->engine, 1));
+    ki_task_post(task);
+}
+
+/* --- starting and pushing --------------------------------------------------------------------------------------------------- */
+
+void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool marked) {
+    listener->replay = replay;
+    listener->cursor = (ki_cursor)KI_CURSOR_INIT;
+    atomic_store(&listener->to_replay, ki_snapshot_count(replay));
+    ki_mutex_lock(&listener->mutex);
+    listener->is_marked = marked;
+    ki_mutex_unlock(&listener->mutex);
+}
+
+ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err) {
+    if (listener->started)
+        return KI_OK;
+    ki_status status = KI_OK;
+    if (threaded && !listener->on_loop)
+        status = ki_thread_start(&listener->thread, listener->name, thread_main, listener, err);
+    if (status)
+        return status;
+    listener->has_thread = threaded && !listener->on_loop;
+    listener->started = true;
+    if (!listener->has_thread)
+        ki_task_post(&listener->task);
+    return KI_OK;
+}
+
+/* There is something to deliver. The caller does not hold the mutex. */
+static void wake(ki_listener *listener) {
+    if (listener->has_thread)
+        ki_cond_signal(&listener->changed);
+    else if (listener->started)
+        ki_task_post(&listener->task);
+}
+
+ki_status ki_listener_reserve(ki_listener *listener, size_t changes) {
+    ki_mutex_lock(&listener->mutex);
+    ki_status status = ki_pending_reserve(&listener->pending, changes);
+    ki_mutex_unlock(&listener->mutex);
+    return status;
+}
+
+void ki_listener_push(ki_listener *listener, const ki_notification *notification) {
+    ki_mutex_lock(&listener->mutex);
+    ki_pending_push(&listener->pending, notification);
+    atomic_store(&listener->waiting, listener->pending.count);
+    ki_mutex_unlock(&listener->mutex);
+    wake(listener);
+}
+
+void ki_listener_mark_synced(ki_listener *listener) {
+    ki_mutex_lock(&listener->mutex);
+    ki_pending_set_mark(&listener->pending);
+    listener->is_marked = true;
+    ki_mutex_unlock(&listener->mutex);
+    wake(listener);
+}
+
+/* --- ending ----------------------------------------------------------------------------------------------------------------- */
+
+/* What waits is let go of after the lock, since that may take a while. */
+static void drop_pending(ki_listener *listener, ki_pending *ret_dropped) {
+    *ret_dropped = listener->pending;
+    ki_pending_init(&listener->pending, ret_dropped->allocator, ret_dropped->delivery, ret_dropped->by_key.seed);
+    atomic_store(&listener->waiting, 0);
+}
+
+void ki_listener_remove(ki_listener *listener) {
+    ki_pending dropped;
+    ki_mutex_lock(&listener->mutex);
+    listener->is_removed = true;
+    drop_pending(listener, &dropped);
+    ki_cond_signal(&listener->changed);
+    if (!listener->has_thread && !listener->is_stopped)
+        ki_task_post(&listener->task); /* also where it never started */
+    ki_mutex_unlock(&listener->mutex);
+    ki_pending_clear(&dropped);
+}
+
+void ki_listener_stop(ki_listener *listener) {
+    ki_pending dropped;
+    ki_mutex_lock(&listener->mutex);
+    listener->is_stopped = true;
+    drop_pending(listener, &dropped);
+    ki_cond_signal(&listener->changed);
+    ki_mutex_unlock(&listener->mutex);
+    ki_task_cancel(&listener->task); /* and nobody posts it any more */
+    ki_pending_clear(&dropped);
+}
+
+void ki_listener_join(ki_listener *listener) {
+    ki_thread_join(&listener->thread);
+}

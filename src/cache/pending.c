@@ -1,0 +1,258 @@
+/* pending.c: `all` is a chain of fixed blocks, so that a long queue is never copied and a drained one keeps a single block;
+ * `latest` is a linked list of entries, one for each key that has changed since the listener last heard of it. */
+#include "src/cache/pending.h"
+
+#include "src/base/memory.h"
+
+enum {
+    CHUNK_SIZE = 64
+}; /* notifications in one block */
+
+/* One notification, as small as it can be: a stuck listener may have millions. */
+typedef struct waiting {
+    ki_object *obj;
+    ki_object *old;
+    unsigned char type;
+    bool is_in_initial_list, is_resync, final_state_unknown;
+} waiting;
+
+struct ki_pending_chunk {
+    ki_pending_chunk *next;
+    waiting items[CHUNK_SIZE];
+};
+
+struct ki_pending_entry {
+    ki_pending_entry *before, *after;
+    uint64_t number;  /* of its first push */
+    ki_object *known; /* what the listener saw last; NULL: it does not know the object */
+    ki_object *obj;   /* the newest state, or the last one where it is gone */
+    bool is_gone;
+    bool is_in_initial_list, is_resync, final_state_unknown;
+};
+
+void ki_pending_init(ki_pending *pending, const ki_allocator *allocator, ki_delivery delivery, uint64_t seed) {
+    *pending = (ki_pending){ .allocator = allocator, .delivery = delivery };
+    ki_map_init(&pending->by_key, allocator, seed);
+}
+
+/* --- all ------------------------------------------------------------------------------------------------------------------ */
+
+static void free_chunks(ki_pending *pending, ki_pending_chunk *chunk) {
+    while (chunk) {
+        ki_pending_chunk *next = chunk->next;
+        ki_free(pending->allocator, chunk);
+        chunk = next;
+    }
+}
+
+static ki_status reserve_chunks(ki_pending *pending, size_t changes) {
+    size_t room = pending->tail ? CHUNK_SIZE - pending->tail_at : 0;
+    for (const ki_pending_chunk *chunk = pending->spare; chunk; chunk = chunk->next)
+        room += CHUNK_SIZE;
+    while (room < changes) {
+        ki_pending_chunk *chunk = ki_alloc(pending->allocator, sizeof *chunk);
+        if (!chunk)
+            return KI_ERR_NO_MEMORY;
+        chunk->next = pending->spare;
+        pending->spare = chunk;
+        room += CHUNK_SIZE;
+    }
+    return KI_OK;
+}
+
+static void push_all(ki_pending *pending, const ki_notification *notification) {
+    if (!pending->tail || pending->tail_at == CHUNK_SIZE) {
+        ki_pending_chunk *chunk = pending->spare;
+        pending->spare = chunk->next;
+        chunk->next = NULL;
+        if (pending->tail)
+            pending->tail->next = chunk;
+        else
+            pending->head = chunk;
+        pending->tail = chunk;
+        pending->tail_at = 0;
+    }
+    pending->tail->items[pending->tail_at++] = (waiting){
+        .obj = ki_object_ref(notification->obj),
+        .old = notification->type == KI_NOTIFY_UPDATE ? ki_object_ref(notification->old) : NULL,
+        .type = (unsigned char)notification->type,
+        .is_in_initial_list = notification->is_in_initial_list,
+        .is_resync = notification->is_resync,
+        .final_state_unknown = notification->final_state_unknown,
+    };
+    pending->count++;
+}
+
+static void drop_head(ki_pending *pending) {
+    ki_pending_chunk *chunk = pending->head;
+    if (chunk == pending->tail) {
+        if (pending->head_at == pending->tail_at)
+            pending->head_at = pending->tail_at = 0;
+        return;
+    }
+    if (pending->head_at < CHUNK_SIZE)
+        return;
+    pending->head = chunk->next;
+    pending->head_at = 0;
+    if (pending->spare) {
+        ki_free(pending->allocator, chunk);
+        return;
+    }
+    chunk->next = NULL;
+    pending->spare = chunk;
+}
+
+static bool pop_all(ki_pending *pending, ki_notification *ret_notification) {
+    if (pending->count == 0)
+        return false;
+    const waiting *item = &pending->head->items[pending->head_at++];
+    *ret_notification = (ki_notification){
+        .type = (ki_notification_type)item->type,
+        .obj = item->obj,
+        .old = item->old,
+        .is_in_initial_list = item->is_in_initial_list,
+        .is_resync = item->is_resync,
+        .final_state_unknown = item->final_state_unknown,
+    };
+    pending->count--;
+    pending->popped++;
+    drop_head(pending);
+    return true;
+}
+
+/* --- latest --------------------------------------------------------------------------------------------------------------- */
+
+static ki_status reserve_entry(ki_pending *pending) {
+    ki_status status = ki_map_reserve(&pending->by_key, pending->count + 1);
+    if (status || pending->spare_entry)
+        return status;
+    pending->spare_entry = ki_alloc(pending->allocator, sizeof *pending->spare_entry);
+    return pending->spare_entry ? KI_OK : KI_ERR_NO_MEMORY;
+}
+
+static ki_str key_of(const ki_pending_entry *entry) {
+    return ki_str_of(ki_object_key(entry->obj));
+}
+
+/* Under its object's own key, which has a place already or one that was reserved. */
+static void put_entry(ki_pending *pending, ki_pending_entry *entry) {
+    if (ki_map_put(&pending->by_key, key_of(entry), entry, NULL))
+        return; /* cannot be: reserved */
+}
+
+static void drop_entry(ki_pending *pending, ki_pending_entry *entry) {
+    ki_map_remove(&pending->by_key, key_of(entry));
+    *(entry->before ? &entry->before->after : &pending->first) = entry->after;
+    *(entry->after ? &entry->after->before : &pending->last) = entry->before;
+    pending->count--;
+    ki_object_unref(entry->known);
+    ki_object_unref(entry->obj);
+    if (pending->spare_entry)
+        ki_free(pending->allocator, entry);
+    else
+        pending->spare_entry = entry;
+}
+
+static void first_change(ki_pending *pending, const ki_notification *notification) {
+    ki_pending_entry *entry = pending->spare_entry;
+    pending->spare_entry = NULL;
+    *entry = (ki_pending_entry){
+        .before = pending->last,
+        .number = pending->pushed,
+        .known = notification->type == KI_NOTIFY_ADD ? NULL : ki_object_ref(notification->old),
+        .obj = ki_object_ref(notification->obj),
+        .is_gone = notification->type == KI_NOTIFY_DELETE,
+        .is_in_initial_list = notification->is_in_initial_list,
+        .is_resync = notification->is_resync,
+        .final_state_unknown = notification->final_state_unknown,
+    };
+    *(pending->last ? &pending->last->after : &pending->first) = entry;
+    pending->last = entry;
+    pending->count++;
+    put_entry(pending, entry);
+}
+
+static void push_latest(ki_pending *pending, const ki_notification *notification) {
+    ki_pending_entry *entry = ki_map_get(&pending->by_key, ki_str_of(ki_object_key(notification->obj)));
+    if (!entry) {
+        first_change(pending, notification);
+        return;
+    }
+    if (notification->type == KI_NOTIFY_DELETE && !entry->known) {
+        drop_entry(pending, entry); /* the listener never knew it */
+        return;
+    }
+    ki_object *before = entry->obj;
+    entry->obj = ki_object_ref(notification->obj);
+    entry->is_gone = notification->type == KI_NOTIFY_DELETE;
+    entry->final_state_unknown = notification->final_state_unknown;
+    entry->is_resync = entry->is_resync && notification->is_resync;
+    put_entry(pending, entry); /* the key's text belongs to the object */
+    ki_object_unref(before);
+}
+
+static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
+    ki_pending_entry *entry = pending->first;
+    if (!entry)
+        return false;
+    *ret_notification = (ki_notification){ .is_in_initial_list = entry->is_in_initial_list };
+    if (entry->known && !entry->is_gone && strcmp(ki_object_uid(entry->known), ki_object_uid(entry->obj)) != 0) {
+        /* Another object under the same name: the one that the listener knows goes first, the new one is next. */
+        ret_notification->type = KI_NOTIFY_DELETE;
+        ret_notification->obj = entry->known;
+        ret_notification->final_state_unknown = true;
+        entry->known = NULL;
+        entry->is_resync = false;
+        return true;
+    }
+    ret_notification->type = entry->is_gone ? KI_NOTIFY_DELETE : entry->known ? KI_NOTIFY_UPDATE : KI_NOTIFY_ADD;
+    ret_notification->obj = ki_object_ref(entry->obj);
+    ret_notification->old = ret_notification->type == KI_NOTIFY_UPDATE ? ki_object_ref(entry->known) : NULL;
+    ret_notification->is_resync = ret_notification->type == KI_NOTIFY_UPDATE && entry->is_resync;
+    ret_notification->final_state_unknown = entry->is_gone && entry->final_state_unknown;
+    drop_entry(pending, entry);
+    return true;
+}
+
+/* --- both ----------------------------------------------------------------------------------------------------------------- */
+
+ki_status ki_pending_reserve(ki_pending *pending, size_t changes) {
+    return pending->delivery == KI_DELIVER_ALL ? reserve_chunks(pending, changes) : reserve_entry(pending);
+}
+
+void ki_pending_push(ki_pending *pending, const ki_notification *notification) {
+    if (pending->delivery == KI_DELIVER_ALL)
+        push_all(pending, notification);
+    else
+        push_latest(pending, notification);
+    pending->pushed++;
+}
+
+bool ki_pending_pop(ki_pending *pending, ki_notification *ret_notification) {
+    return pending->delivery == KI_DELIVER_ALL ? pop_all(pending, ret_notification)
+                                               : pop_latest(pending, ret_notification);
+}
+
+void ki_pending_set_mark(ki_pending *pending) {
+    pending->mark = pending->pushed;
+}
+
+bool ki_pending_mark_is_reached(const ki_pending *pending) {
+    if (pending->delivery == KI_DELIVER_ALL)
+        return pending->popped >= pending->mark;
+    return !pending->first || pending->first->number >= pending->mark;
+}
+
+void ki_pending_clear(ki_pending *pending) {
+    ki_notification notification;
+    while (ki_pending_pop(pending, &notification)) {
+        ki_object_unref(notification.obj);
+        ki_object_unref(notification.old);
+    }
+    free_chunks(pending, pending->head);
+    free_chunks(pending, pending->spare);
+    ki_free(pending->allocator, pending->spare_entry);
+    uint64_t seed = pending->by_key.seed;
+    ki_map_free(&pending->by_key);
+    ki_pending_init(pending, pending->allocator, pending->delivery, seed);
+}

@@ -1,0 +1,132 @@
+/* processor.c: walks the listeners; the rules of resync periods. */
+#include "src/cache/processor.h"
+
+#include "src/cache/listener.h"
+
+void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
+    *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
+}
+
+/* --- resync --------------------------------------------------------------------------------------------------------------- */
+
+/* A listener is served when the informer looks: not more often than that, and never where it does not look. */
+static void settle_period(const ki_processor *processor, ki_listener *listener, int64_t now) {
+    int64_t period = listener->desired_resync_ns;
+    if (processor->resync_ns == 0)
+        period = 0;
+    else if (period > 0 && period < processor->resync_ns)
+        period = processor->resync_ns;
+    listener->resync_ns = period;
+    listener->next_resync = now + period;
+}
+
+static void settle_periods(ki_processor *processor, int64_t now) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        settle_period(processor, listener, now);
+}
+
+bool ki_processor_resync_due(ki_processor *processor, int64_t now) {
+    bool any = false;
+    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
+        listener->resync_is_due = listener->resync_ns > 0 && now >= listener->next_resync;
+        if (!listener->resync_is_due)
+            continue;
+        any = true;
+        listener->next_resync = now + listener->resync_ns;
+    }
+    return any;
+}
+
+/* --- coming and going ------------------------------------------------------------------------------------------------------- */
+
+void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
+    ki_listener **last = &processor->first;
+    while (*last)
+        last = &(*last)->next;
+    listener->next = NULL;
+    *last = listener;
+    listener->desired_resync_ns = desired_ns;
+    bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
+    if (!lowers || processor->started) {
+        settle_period(processor, listener, now);
+        return;
+    }
+    processor->resync_ns = desired_ns;
+    settle_periods(processor, now);
+}
+
+static bool take_out(ki_listener **first, const ki_listener *listener, ki_listener **ret_taken) {
+    for (ki_listener **at = first; *at; at = &(*at)->next) {
+        if (*at != listener)
+            continue;
+        *ret_taken = *at;
+        *at = (*at)->next;
+        return true;
+    }
+    return false;
+}
+
+bool ki_processor_remove(ki_processor *processor, const ki_listener *listener) {
+    ki_listener *taken = NULL;
+    if (!take_out(&processor->first, listener, &taken))
+        return false;
+    taken->next = processor->leaving;
+    processor->leaving = taken;
+    return true;
+}
+
+void ki_processor_forget(ki_processor *processor, const ki_listener *listener) {
+    ki_listener *taken = NULL;
+    take_out(&processor->leaving, listener, &taken);
+}
+
+ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next) {
+        ki_status status = ki_listener_start(listener, threaded, err);
+        if (status)
+            return status; /* those that were started wait for something to do */
+    }
+    processor->threaded = threaded;
+    processor->started = true;
+    return KI_OK;
+}
+
+void ki_processor_stop(ki_processor *processor) {
+    processor->stopped = true;
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        ki_listener_stop(listener);
+    for (ki_listener *listener = processor->leaving; listener; listener = listener->next)
+        ki_listener_stop(listener);
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------------------ */
+
+ki_status ki_processor_reserve(ki_processor *processor, size_t changes) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        if (ki_listener_reserve(listener, changes))
+            return KI_ERR_NO_MEMORY;
+    return KI_OK;
+}
+
+static bool is_for(const ki_listener *listener, ki_audience audience) {
+    switch (audience) {
+    case KI_AUDIENCE_ALL:
+        return true;
+    case KI_AUDIENCE_RESYNCING:
+        return listener->resync_ns > 0;
+    case KI_AUDIENCE_DUE:
+        return listener->resync_is_due;
+    }
+    return false;
+}
+
+void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        if (is_for(listener, audience))
+            ki_listener_push(listener, notification);
+}
+
+void ki_processor_mark_synced(ki_processor *processor) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        ki_listener_mark_synced(listener);
+}

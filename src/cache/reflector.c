@@ -1,0 +1,196 @@
+/* reflector.c: the outer loop: what comes next, how long to wait for it, what is remembered. Lists are in reflector_list.c, watches
+ * and streaming lists in reflector_watch.c. */
+#include "src/cache/reflector.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/memory.h"
+#include "src/cache/reflector_steps.h"
+
+enum {
+    FIRST_CAPACITY = 64,          /* objects */
+    CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
+    RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000
+};
+
+/* --- what comes next ------------------------------------------------------------------------------------------------------ */
+
+static void schedule(ki_reflector *reflector, ki_reflector_step next, int64_t at) {
+    reflector->phase = KI_REFLECTOR_RESTS;
+    reflector->next = next;
+    ki_timer_set(&reflector->timer, at);
+}
+
+void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next) {
+    schedule(reflector, next, ki_engine_now(reflector->options.engine));
+}
+
+static void take_step(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_reflector *reflector = user;
+    if (reflector->phase == KI_REFLECTOR_STREAMS) {
+        ki_reflector_stream_deadline(reflector);
+        return;
+    }
+    ki_reflector_step step = reflector->next;
+    reflector->next = KI_REFLECT_NOTHING;
+    switch (step) {
+    case KI_REFLECT_NOTHING:
+        return;
+    case KI_REFLECT_BEGIN:
+        if (!reflector->no_streaming) {
+            ki_reflector_stream(reflector);
+            return;
+        }
+        ki_reflector_list(reflector, KI_REFLECT_LIST);
+        return;
+    case KI_REFLECT_LIST:
+    case KI_REFLECT_LIST_PAGE:
+    case KI_REFLECT_LIST_FULL:
+    case KI_REFLECT_LIST_LATEST:
+        ki_reflector_list(reflector, step);
+        return;
+    case KI_REFLECT_WATCH:
+        ki_reflector_watch(reflector);
+        return;
+    }
+}
+
+/* --- failures --------------------------------------------------------------------------------------------------------------- */
+
+static bool needs_a_person(const ki_error *err) {
+    return err->http_status == 401 || err->http_status == 403 || err->http_status == 404 ||
+           err->category == KI_CATEGORY_CREDENTIALS;
+}
+
+void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s",
+                 reflector->options.name, ki_error_message(err));
+    reflector->options.on_error(err, reflector->options.user);
+}
+
+void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next) {
+    ki_engine *engine = reflector->options.engine;
+    int64_t now = ki_engine_now(engine);
+    int64_t wait = ki_backoff_next(&reflector->backoff, now, ki_engine_random(engine));
+    int64_t asked_ms = cause->retry_after_ms < RETRY_AFTER_MAX_MS ? cause->retry_after_ms : RETRY_AFTER_MAX_MS;
+    if (KI_MILLISECONDS(asked_ms) > wait)
+        wait = KI_MILLISECONDS(asked_ms);
+    ki_reflector_drop_objects(reflector);
+    schedule(reflector, next, now + wait);
+    reflector->options.on_state(needs_a_person(cause) ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
+                                reflector->options.user);
+}
+
+void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
+    ki_error cause = *err; /* it may lie in what is about to go */
+    ki_reflector_wait(reflector, &cause, next);
+    ki_reflector_report(reflector, &cause);
+}
+
+void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
+    reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
+    ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+}
+
+void ki_reflector_bad_object(ki_reflector *reflector, const ki_error *err, const char *key) {
+    if (err->code == KI_ERR_NO_MEMORY) { /* nothing is wrong with the object */
+        ki_reflector_give_up(reflector, err);
+        return;
+    }
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: object %s set aside: %s",
+                 reflector->options.name, key[0] ? key : "without a name", ki_error_message(err));
+    reflector->options.on_bad_object(err, key, reflector->options.user);
+}
+
+void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
+    reflector->options.on_state(state, NULL, -1, reflector->options.user);
+}
+
+/* --- resource versions and objects ---------------------------------------------------------------------------------------- */
+
+ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err) {
+    size_t size = strlen(version);
+    if (size > KI_RESOURCE_VERSION_MAX)
+        return ki_error_set(err, KI_ERR_PROTOCOL, "a resource version of %zu bytes", size);
+    memmove(to, version, size + 1);
+    return KI_OK;
+}
+
+void ki_reflector_advance(ki_reflector *reflector, const char *version) {
+    if (version[0] == '\0' || strcmp(version, reflector->resource_version) == 0)
+        return;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_reflector_copy_version(reflector->resource_version, version, &err)) {
+        ki_reflector_report(reflector, &err); /* the one before it is still good to watch from */
+        return;
+    }
+    reflector->options.on_progress(reflector->options.user);
+}
+
+ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
+    if (reflector->object_count == reflector->object_capacity) {
+        size_t capacity = reflector->object_capacity ? reflector->object_capacity * 2 : FIRST_CAPACITY;
+        ki_object **objects = ki_realloc_array(ki_engine_allocator(reflector->options.engine), reflector->objects,
+                                               capacity, sizeof(ki_object *));
+        if (!objects)
+            return KI_ERR_NO_MEMORY;
+        reflector->objects = objects;
+        reflector->object_capacity = capacity;
+    }
+    reflector->objects[reflector->object_count++] = ki_object_ref(obj);
+    return KI_OK;
+}
+
+void ki_reflector_drop_objects(ki_reflector *reflector) {
+    for (size_t i = 0; i < reflector->object_count; i++)
+        ki_object_unref(reflector->objects[i]);
+    ki_free(ki_engine_allocator(reflector->options.engine), reflector->objects);
+    reflector->objects = NULL;
+    reflector->object_count = reflector->object_capacity = 0;
+    size_t cursor = 0;
+    void *obj;
+    while (ki_map_next(&reflector->staged, &cursor, NULL, &obj))
+        ki_object_unref(obj);
+    ki_map_free(&reflector->staged);
+    ki_buffer_reset(&reflector->continue_token, 0);
+}
+
+ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err) {
+    ki_queue *queue = reflector->options.queue;
+    ki_status status = queue->ops->replace(queue, reflector->objects, reflector->object_count, version, err);
+    if (status)
+        return status;
+    reflector->is_unavailable = false;
+    ki_reflector_drop_objects(reflector);
+    ki_reflector_advance(reflector, version);
+    reflector->options.on_progress(reflector->options.user); /* an empty list wakes nobody else */
+    return KI_OK;
+}
+
+/* --- open, start, close --------------------------------------------------------------------------------------------------- */
+
+ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(options->engine);
+    *reflector = (ki_reflector){ .options = *options, .no_streaming = options->no_streaming_list };
+    if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector))
+        return ki_error_no_memory(err, "starting an informer");
+    ki_map_init(&reflector->staged, allocator, (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX));
+    ki_buffer_init(&reflector->continue_token, allocator, CONTINUE_TOKEN_MAX);
+    reflector->is_open = true;
+    return KI_OK;
+}
+
+void ki_reflector_start(ki_reflector *reflector) {
+    ki_reflector_go(reflector, KI_REFLECT_BEGIN);
+}
+
+void ki_reflector_close(ki_reflector *reflector) {
+    if (!reflector->is_open)
+        return;
+    reflector->is_open = false;
+    reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
+    ki_timer_close(&reflector->timer);
+    ki_reflector_drop_objects(reflector);
+    ki_buffer_free(&reflector->continue_token);
+}

@@ -1,0 +1,94 @@
+/* reflector.h: lists, then watches, then keeps watching whatever happens: keeps a queue fed with one resource's changes. On the loop.
+ *
+ * A state machine: at any time either one list or watch is under way, or the timer is set for what comes next. */
+#ifndef KI_CACHE_REFLECTOR_H
+#define KI_CACHE_REFLECTOR_H
+
+#include <kinformer/informer.h>
+
+#include "src/base/buffer.h"
+#include "src/base/map.h"
+#include "src/cache/backoff.h"
+#include "src/cache/list_watch.h"
+#include "src/cache/queue.h"
+#include "src/engine/engine.h"
+
+enum {
+    KI_RESOURCE_VERSION_MAX = 127
+}; /* bytes of a list's or bookmark's resource version */
+
+typedef struct ki_reflector_options {
+    ki_engine *engine;
+    ki_list_watch *list_watch; /* borrowed */
+    ki_queue *queue;           /* borrowed */
+    const char *name;          /* of the resource, for messages; borrowed */
+    int64_t page_size;         /* 0: KI_REFLECTOR_PAGE where the server pages */
+    bool no_streaming_list;
+    /* It is in another state. `retry_at`: when it goes on by itself; -1: nothing planned. */
+    void (*on_state)(ki_state state, const ki_error *cause, int64_t retry_at, void *user);
+    void (*on_listed)(size_t listed, int64_t total, void *user); /* total -1: unknown */
+    void (*on_error)(const ki_error *err, void *user);           /* a list or a watch failed */
+    void (*on_bad_object)(const ki_error *err, const char *key, void *user);
+    void (*on_progress)(void *user); /* a list is in the queue, or the last synced resource version is another one */
+    void *user;
+} ki_reflector_options;
+
+typedef enum ki_reflector_step {
+    KI_REFLECT_NOTHING,
+    KI_REFLECT_BEGIN,       /* the streaming list, else the list */
+    KI_REFLECT_LIST,        /* the list */
+    KI_REFLECT_LIST_PAGE,   /* its next page */
+    KI_REFLECT_LIST_FULL,   /* the same list once more, in one piece */
+    KI_REFLECT_LIST_LATEST, /* the list at "" */
+    KI_REFLECT_WATCH
+} ki_reflector_step;
+
+typedef enum ki_reflector_phase {
+    KI_REFLECTOR_RESTS, /* the timer is set for `next` */
+    KI_REFLECTOR_LISTS,
+    KI_REFLECTOR_STREAMS, /* a streaming list before its end */
+    KI_REFLECTOR_WATCHES
+} ki_reflector_phase;
+
+typedef struct ki_reflector {
+    ki_reflector_options options;
+    bool is_open;
+    ki_reflector_phase phase;
+    ki_reflector_step next;
+    ki_timer timer; /* while streaming: its deadline */
+    ki_backoff backoff;
+
+    /* what it has learned */
+    char resource_version[KI_RESOURCE_VERSION_MAX + 1]; /* last synced; "" before the first list */
+    bool is_unavailable;                                /* that one was expired or too large */
+    bool is_paginated;                                  /* a list at "0" came in pages */
+    bool no_streaming;
+
+    /* the list under way */
+    char list_version[KI_RESOURCE_VERSION_MAX + 1];   /* asked for */
+    char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of its first page */
+    ki_buffer continue_token;
+    size_t pages;
+    bool is_full;   /* in one piece, since a continue token had expired */
+    bool is_latest; /* at "", since the version was expired or too large */
+    ki_object **objects;
+    size_t object_count, object_capacity;
+
+    /* the watch or streaming list under way */
+    ki_map staged; /* a streaming list's objects by key */
+    int64_t opened_at, heard_at;
+    uint64_t events;
+    bool holds_version; /* opened at "" or "0": until the first event that is not ADDED */
+    bool has_reopened;  /* at once, and it has not proved good since */
+} ki_reflector;
+
+/* Embedded; to be closed. Does nothing before start. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err);
+void ki_reflector_start(ki_reflector *reflector);
+/* Cancels what is under way. Also on one that is zeroed or closed. */
+void ki_reflector_close(ki_reflector *reflector);
+
+/* To a place of KI_RESOURCE_VERSION_MAX + 1 bytes. KI_ERR_PROTOCOL where it is too long; then `to` is as it was. */
+ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err);
+
+#endif

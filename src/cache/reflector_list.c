@@ -1,0 +1,126 @@
+/* reflector_list.c: the plain list: page by page, or in one piece; then one replace. */
+#include "src/base/error.h"
+#include "src/cache/reflector_steps.h"
+
+static void on_object(ki_object *obj, void *user) {
+    ki_reflector *reflector = user;
+    if (reflector->object_count == 0)
+        ki_reflector_set_state(reflector, KI_STATE_LISTING);
+    if (ki_reflector_append(reflector, obj)) {
+        ki_error err = KI_ERROR_INIT;
+        ki_error_no_memory(&err, "listing");
+        ki_reflector_give_up(reflector, &err);
+        return;
+    }
+    reflector->options.on_listed(reflector->object_count, -1, reflector->options.user);
+}
+
+static void on_bad_object(const ki_error *err, const char *key, void *user) {
+    ki_reflector_bad_object(user, err, key);
+}
+
+static void on_failure(ki_reflector *reflector, const ki_error *err) {
+    bool is_stale = err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV;
+    if (err->code == KI_ERR_EXPIRED && reflector->pages > 0 && !reflector->is_full) {
+        ki_reflector_report(reflector, err);
+        ki_reflector_go(reflector, KI_REFLECT_LIST_FULL);
+        return;
+    }
+    if (is_stale)
+        reflector->is_unavailable = true;
+    if (is_stale && !reflector->is_latest && reflector->list_version[0] != '\0') {
+        ki_reflector_report(reflector, err);
+        ki_reflector_go(reflector, KI_REFLECT_LIST_LATEST);
+        return;
+    }
+    ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+}
+
+static void on_page(ki_reflector *reflector, const ki_list_result *result) {
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = KI_OK;
+    if (reflector->pages++ == 0)
+        status = ki_reflector_copy_version(reflector->result_version, result->resource_version, &err);
+    bool is_last = result->continue_token[0] == '\0';
+    int64_t left = is_last ? 0 : result->remaining_item_count;
+    int64_t total = left < 0 ? -1 : (int64_t)reflector->object_count + left;
+    reflector->options.on_listed(reflector->object_count, total, reflector->options.user);
+    if (!status && !is_last) {
+        ki_buffer_reset(&reflector->continue_token, SIZE_MAX);
+        status = ki_buffer_append_string(&reflector->continue_token, result->continue_token);
+        if (status)
+            ki_error_set(&err, status, "%s while keeping a list's continue token", ki_status_name(status));
+    }
+    if (!status && !is_last) {
+        ki_reflector_go(reflector, KI_REFLECT_LIST_PAGE);
+        return;
+    }
+    if (!status)
+        status = ki_reflector_replace(reflector, reflector->result_version, &err);
+    if (status) {
+        ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
+        return;
+    }
+    if (reflector->pages > 1 && strcmp(reflector->list_version, "0") == 0)
+        reflector->is_paginated = true;
+    ki_reflector_go(reflector, KI_REFLECT_WATCH);
+}
+
+static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
+    ki_reflector *reflector = user;
+    if (err)
+        on_failure(reflector, err);
+    else
+        on_page(reflector, result);
+}
+
+/* Where the server pages: at "", and at "0" where it has no cache to answer from. */
+static int64_t page_size(const ki_reflector *reflector) {
+    const char *version = reflector->list_version;
+    if (reflector->is_full)
+        return 0;
+    if (reflector->options.page_size > 0)
+        return reflector->options.page_size;
+    bool from_cache = version[0] != '\0' && strcmp(version, "0") != 0;
+    return from_cache && !reflector->is_paginated ? 0 : KI_REFLECTOR_PAGE;
+}
+
+static const char *first_version(const ki_reflector *reflector) {
+    if (reflector->is_unavailable)
+        return "";
+    return reflector->resource_version[0] ? reflector->resource_version : "0";
+}
+
+static void begin_list(ki_reflector *reflector, const char *version) {
+    ki_reflector_drop_objects(reflector);
+    reflector->pages = 0;
+    /* Cannot be too long: it was copied by the same rule before. */
+    if (ki_reflector_copy_version(reflector->list_version, version, NULL))
+        reflector->list_version[0] = '\0';
+    reflector->options.on_listed(0, -1, reflector->options.user);
+    ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
+}
+
+void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
+    if (step == KI_REFLECT_LIST_FULL) {
+        reflector->is_full = true;
+        begin_list(reflector, reflector->list_version);
+    } else if (step != KI_REFLECT_LIST_PAGE) {
+        reflector->is_full = false;
+        reflector->is_latest = step == KI_REFLECT_LIST_LATEST;
+        begin_list(reflector, first_version(reflector));
+    }
+    ki_list_options options = { .limit = page_size(reflector), .idle_timeout_ns = KI_REFLECTOR_IDLE };
+    if (step == KI_REFLECT_LIST_PAGE)
+        options.continue_token = reflector->continue_token.data;
+    else
+        options.resource_version = reflector->list_version;
+    ki_list_handler handler = {
+        .on_object = on_object, .on_bad_object = on_bad_object, .on_end = on_end, .user = reflector
+    };
+    ki_list_watch *list_watch = reflector->options.list_watch;
+    ki_error err = KI_ERROR_INIT;
+    reflector->phase = KI_REFLECTOR_LISTS;
+    if (list_watch->ops->list(list_watch, &options, &handler, &err))
+        ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
+}

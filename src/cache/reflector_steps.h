@@ -1,0 +1,35 @@
+/* reflector_steps.h: what the reflector's files need of each other. */
+#ifndef KI_CACHE_REFLECTOR_STEPS_H
+#define KI_CACHE_REFLECTOR_STEPS_H
+
+#include "src/cache/reflector.h"
+
+enum {
+    KI_REFLECTOR_PAGE = 500
+};                                       /* objects in one page */
+#define KI_REFLECTOR_IDLE KI_SECONDS(90) /* no byte of a list or watch for this long: the connection is dead */
+
+/* reflector.c */
+void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next); /* at once, but not from inside a callback */
+/* Reports `err`, waits one step of the backoff (or as long as the server asked for), then goes on. */
+void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
+void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next); /* without the report */
+void ki_reflector_report(ki_reflector *reflector, const ki_error *err);
+void ki_reflector_set_state(ki_reflector *reflector, ki_state state);
+/* Cancels what is under way and fails with KI_ERR_NO_MEMORY or whatever `err` is; from inside its callbacks. */
+void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
+void ki_reflector_bad_object(ki_reflector *reflector, const ki_error *err, const char *key);
+void ki_reflector_advance(ki_reflector *reflector, const char *version);
+/* Hands all objects to the queue, then advances. */
+ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
+ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj); /* to `objects`; takes a reference */
+void ki_reflector_drop_objects(ki_reflector *reflector);                /* of the list or stream under way */
+
+/* reflector_list.c */
+void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
+/* reflector_watch.c */
+void ki_reflector_stream(ki_reflector *reflector);
+void ki_reflector_stream_deadline(ki_reflector *reflector);
+void ki_reflector_watch(ki_reflector *reflector);
+
+#endif

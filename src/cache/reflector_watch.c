@@ -1,0 +1,257 @@
+/* reflector_watch.c: the watch, and the streaming list, which is a watch that begins with everything there is. */
+#include "src/base/error.h"
+#include "src/cache/reflector_steps.h"
+
+#define STREAM_SILENCE \
+    KI_SECONDS(30) /* nothing of the initial events for this long: the server does not stream lists */
+#define STREAM_TOTAL KI_SECONDS(300)
+#define VERY_SHORT_WATCH KI_SECONDS(1)
+#define GOOD_WATCH KI_SECONDS(60) /* one that lasted this long may be opened again at once */
+enum {
+    WATCH_TIMEOUT_S = 300
+}; /* up to twice that */
+
+static bool is_retriable(const ki_error *err, bool opened) {
+    return err->http_status == 429 || (!opened && err->code == KI_ERR_CONNECT);
+}
+
+/* --- what comes ------------------------------------------------------------------------------------------------------------- */
+
+static void heard(ki_reflector *reflector) {
+    reflector->heard_at = ki_engine_now(reflector->options.engine);
+    reflector->events++;
+}
+
+static void on_open(void *user) {
+    ki_reflector *reflector = user;
+    reflector->heard_at = ki_engine_now(reflector->options.engine);
+    ki_reflector_set_state(reflector, reflector->phase == KI_REFLECTOR_STREAMS ? KI_STATE_LISTING : KI_STATE_WATCHING);
+}
+
+/* The initial events may come in any order, and changes among them. */
+static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj) {
+    ki_str key = ki_str_of(ki_object_key(obj));
+    if (kind == KI_EVENT_DELETED) {
+        ki_object_unref(ki_map_remove(&reflector->staged, key));
+        return KI_OK;
+    }
+    void *before = NULL;
+    ki_status status = ki_map_put(&reflector->staged, key, obj, &before);
+    if (status)
+        return status;
+    ki_object_ref(obj);
+    ki_object_unref(before);
+    return KI_OK;
+}
+
+static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj, ki_error *err) {
+    ki_queue *queue = reflector->options.queue;
+    switch (kind) {
+    case KI_EVENT_ADDED:
+        return queue->ops->add(queue, obj, err);
+    case KI_EVENT_MODIFIED:
+        return queue->ops->update(queue, obj, err);
+    case KI_EVENT_DELETED:
+        return queue->ops->remove(queue, obj, err);
+    }
+    return KI_OK;
+}
+
+static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
+    ki_reflector *reflector = user;
+    ki_error err = KI_ERROR_INIT;
+    heard(reflector);
+    if (reflector->phase == KI_REFLECTOR_STREAMS) {
+        if (stage(reflector, kind, obj)) {
+            ki_error_no_memory(&err, "listing");
+            ki_reflector_give_up(reflector, &err);
+            return;
+        }
+        reflector->options.on_listed(reflector->staged.count, -1, reflector->options.user);
+        return;
+    }
+    if (enqueue(reflector, kind, obj, &err)) {
+        ki_reflector_give_up(reflector, &err);
+        return;
+    }
+    if (reflector->holds_version && kind == KI_EVENT_ADDED)
+        return;
+    reflector->holds_version = false;
+    ki_reflector_advance(reflector, ki_object_resource_version(obj));
+}
+
+static ki_status end_of_initial_events(ki_reflector *reflector, const char *version, ki_error *err) {
+    char checked[KI_RESOURCE_VERSION_MAX + 1];
+    ki_status status = ki_reflector_copy_version(checked, version, err);
+    size_t cursor = 0;
+    void *obj;
+    while (!status && ki_map_next(&reflector->staged, &cursor, NULL, &obj))
+        status = ki_reflector_append(reflector, obj);
+    if (status == KI_ERR_NO_MEMORY)
+        return ki_error_no_memory(err, "listing");
+    if (status)
+        return status;
+    size_t count = reflector->object_count;
+    status = ki_reflector_replace(reflector, checked, err);
+    if (status)
+        return status;
+    reflector->options.on_listed(count, (int64_t)count, reflector->options.user);
+    reflector->phase = KI_REFLECTOR_WATCHES;
+    reflector->holds_version = false;
+    ki_timer_cancel(&reflector->timer);
+    ki_reflector_set_state(reflector, KI_STATE_WATCHING);
+    return KI_OK;
+}
+
+static void on_bookmark(const char *version, bool initial_events_end, void *user) {
+    ki_reflector *reflector = user;
+    heard(reflector);
+    if (reflector->phase == KI_REFLECTOR_STREAMS) {
+        ki_error err = KI_ERROR_INIT;
+        if (initial_events_end && end_of_initial_events(reflector, version, &err))
+            ki_reflector_give_up(reflector, &err);
+        return;
+    }
+    reflector->holds_version = false;
+    ki_reflector_advance(reflector, version);
+}
+
+static void on_bad_object(const ki_error *err, const char *key, void *user) {
+    heard(user);
+    ki_reflector_bad_object(user, err, key);
+}
+
+/* --- how a streaming list ends ------------------------------------------------------------------------------------------------ */
+
+static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_good) {
+    reflector->no_streaming = reflector->no_streaming || for_good;
+    ki_reflector_report(reflector, err);
+    ki_reflector_go(reflector, KI_REFLECT_LIST);
+}
+
+static void stream_ended(ki_reflector *reflector, const ki_error *err, bool opened) {
+    ki_error cut = KI_ERROR_INIT;
+    if (!err) {
+        ki_error_set(&cut, KI_ERR_CUT, "the streaming list was closed before its end");
+        err = &cut;
+    }
+    if (is_retriable(err, opened) || err->code == KI_ERR_NO_MEMORY) {
+        ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+        return;
+    }
+    if (err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV) {
+        bool may_help = !reflector->is_unavailable && reflector->resource_version[0] != '\0';
+        reflector->is_unavailable = true;
+        if (!may_help) {
+            ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+            return;
+        }
+        ki_reflector_report(reflector, err);
+        ki_reflector_go(reflector, KI_REFLECT_BEGIN);
+        return;
+    }
+    fall_back(reflector, err, err->http_status == 400 || err->http_status == 422 || err->code == KI_ERR_UNSUPPORTED);
+}
+
+static int64_t stream_deadline(const ki_reflector *reflector) {
+    int64_t silence = reflector->heard_at + STREAM_SILENCE;
+    int64_t total = reflector->opened_at + STREAM_TOTAL;
+    return silence < total ? silence : total;
+}
+
+void ki_reflector_stream_deadline(ki_reflector *reflector) {
+    int64_t now = ki_engine_now(reflector->options.engine);
+    if (now < stream_deadline(reflector)) {
+        ki_timer_set(&reflector->timer, stream_deadline(reflector));
+        return;
+    }
+    reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_TIMEOUT, "no end of the streaming list after %d s; it is listed in pages from now on",
+                 (int)((now - reflector->opened_at) / KI_SECONDS(1)));
+    fall_back(reflector, &err, true);
+}
+
+/* --- how a watch ends ------------------------------------------------------------------------------------------------------- */
+
+/* The server closed it, or the connection went: what was received holds, and the last version is where to go on. */
+static void watch_closed(ki_reflector *reflector, const ki_error *err) {
+    ki_error cause = KI_ERROR_INIT;
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->opened_at;
+    if (lasted < VERY_SHORT_WATCH && reflector->events == 0) {
+        ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, with no event");
+        ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
+        return;
+    }
+    if (err)
+        ki_reflector_report(reflector, err);
+    if (lasted >= GOOD_WATCH)
+        reflector->has_reopened = false;
+    if (!reflector->has_reopened) {
+        reflector->has_reopened = true;
+        ki_reflector_go(reflector, KI_REFLECT_WATCH);
+        return;
+    }
+    ki_error_set(&cause, KI_ERR_CUT, "the watch is closed again and again");
+    ki_reflector_wait(reflector, err ? err : &cause, KI_REFLECT_WATCH);
+}
+
+static bool is_lost_connection(const ki_error *err) {
+    return err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_CUT || err->code == KI_ERR_CONNECT;
+}
+
+static void on_end(const ki_error *err, bool opened, bool in_stream, void *user) {
+    ki_reflector *reflector = user;
+    if (reflector->phase == KI_REFLECTOR_STREAMS)
+        stream_ended(reflector, err, opened);
+    else if (!err || (opened && !in_stream && is_lost_connection(err)))
+        watch_closed(reflector, err);
+    else
+        ki_reflector_fail(reflector, err, is_retriable(err, opened) ? KI_REFLECT_WATCH : KI_REFLECT_BEGIN);
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------------------ */
+
+static ki_status open_watch(ki_reflector *reflector, const char *version, bool initial_events, ki_error *err) {
+    ki_engine *engine = reflector->options.engine;
+    ki_watch_options options = {
+        .resource_version = version,
+        .allow_bookmarks = true,
+        .send_initial_events = initial_events,
+        .timeout_s = WATCH_TIMEOUT_S + (int64_t)(ki_engine_random(engine) * WATCH_TIMEOUT_S),
+        .idle_timeout_ns = KI_REFLECTOR_IDLE,
+    };
+    ki_watch_handler handler = {
+        .on_open = on_open,
+        .on_event = on_event,
+        .on_bookmark = on_bookmark,
+        .on_bad_object = on_bad_object,
+        .on_end = on_end,
+        .user = reflector,
+    };
+    reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
+    reflector->events = 0;
+    ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
+    return reflector->options.list_watch->ops->watch(reflector->options.list_watch, &options, &handler, err);
+}
+
+void ki_reflector_stream(ki_reflector *reflector) {
+    ki_error err = KI_ERROR_INIT;
+    ki_reflector_drop_objects(reflector);
+    reflector->options.on_listed(0, -1, reflector->options.user);
+    reflector->phase = KI_REFLECTOR_STREAMS;
+    if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
+        stream_ended(reflector, &err, false);
+        return;
+    }
+    ki_timer_set(&reflector->timer, stream_deadline(reflector));
+}
+
+void ki_reflector_watch(ki_reflector *reflector) {
+    ki_error err = KI_ERROR_INIT;
+    const char *version = reflector->resource_version;
+    reflector->holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
+    reflector->phase = KI_REFLECTOR_WATCHES;
+    if (open_watch(reflector, version, false, &err))
+        on_end(&err, false, false, reflector);
+}

@@ -1,0 +1,227 @@
+/* registration.c: what a program does with an informer: adds and removes handlers, sets what must be set before the start, asks how it is
+ * and waits for it. */
+#include "src/base/error.h"
+#include "src/cache/callback.h"
+#include "src/cache/informer_parts.h"
+#include "src/cache/listener.h"
+
+#define MINIMUM_RESYNC_MS INT64_C(1000)
+#define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
+
+/* --- before the start --------------------------------------------------------------------------------------------------------- */
+
+/* Leaves the change lock held where it may be set. */
+static ki_status begin_setting(ki_informer *informer, const char *what, ki_error *err) {
+    ki_mutex_lock(&informer->change_lock);
+    if (!informer->is_frozen)
+        return KI_OK;
+    ki_mutex_unlock(&informer->change_lock);
+    return ki_error_set(err, KI_ERR_STATE, "%s of %s: only before the start", what, informer->resource.plural);
+}
+
+ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user, ki_error *err) {
+    ki_status status = begin_setting(informer, "the transform", err);
+    if (status)
+        return status;
+    informer->transform = transform;
+    informer->transform_user = user;
+    ki_mutex_unlock(&informer->change_lock);
+    return KI_OK;
+}
+
+ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_error_handler handler, void *user,
+                                              ki_error *err) {
+    ki_status status = begin_setting(informer, "the watch error handler", err);
+    if (status)
+        return status;
+    informer->error_handler = handler;
+    informer->error_user = user;
+    ki_mutex_unlock(&informer->change_lock);
+    return KI_OK;
+}
+
+ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler, void *user, ki_error *err) {
+    ki_status status = begin_setting(informer, "the state handler", err);
+    if (status)
+        return status;
+    informer->state_handler = handler;
+    informer->state_user = user;
+    ki_mutex_unlock(&informer->change_lock);
+    return KI_OK;
+}
+
+ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
+    ki_mutex_lock(&informer->change_lock);
+    ki_status status = informer->is_stopped
+                           ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural)
+                           : ki_store_add_indexers(informer->store, indexers, count, err);
+    ki_mutex_unlock(&informer->change_lock);
+    return status;
+}
+
+/* --- handlers ------------------------------------------------------------------------------------------------------------------- */
+
+static int64_t resync_period(const ki_informer *informer, int64_t asked_ms) {
+    if (asked_ms == 0)
+        return informer->resync_ns;
+    if (asked_ms < 0)
+        return 0;
+    if (asked_ms < MINIMUM_RESYNC_MS)
+        asked_ms = MINIMUM_RESYNC_MS;
+    return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
+}
+
+/* On the loop: a listener that was removed has ended. */
+static void on_listener_end(ki_listener *listener, void *user) {
+    ki_informer *informer = user;
+    ki_mutex_lock(&informer->change_lock);
+    ki_processor_forget(&informer->processor, listener);
+    ki_mutex_unlock(&informer->change_lock);
+    ki_listener_free(listener);
+}
+
+/* From a moment between two changes: what is there is replayed, what comes after is told. The change lock is held. */
+static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t resync_ns, ki_error *err) {
+    ki_processor *processor = &informer->processor;
+    if (informer->is_stopped)
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural);
+    if (processor->started) {
+        ki_listener_set_replay(listener, ki_store_snapshot(informer->store), atomic_load(&informer->synced));
+        ki_status status = ki_listener_start(listener, processor->threaded, err);
+        if (status)
+            return status;
+    }
+    ki_processor_add(processor, listener, resync_ns, ki_engine_now(informer->engine));
+    return KI_OK;
+}
+
+static ki_status check_handler(const ki_handler *handler, const ki_registration_options *options, ki_error *err) {
+    if (!handler)
+        return ki_error_set(err, KI_ERR_INVALID, "a registration without a handler");
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_registration_options without a size: use KI_REGISTRATION_OPTIONS()");
+    if (options && options->delivery != KI_DELIVER_ALL && options->delivery != KI_DELIVER_LATEST)
+        return ki_error_set(err, KI_ERR_INVALID, "no such delivery: %d", (int)options->delivery);
+    return KI_OK;
+}
+
+ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
+                               const ki_registration_options *options, ki_registration **ret_registration,
+                               ki_error *err) {
+    ki_status status = check_handler(handler, options, err);
+    if (status)
+        return status;
+    ki_registration_options given = { .size = sizeof given };
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    ki_listener_options listener_options = {
+        .engine = informer->engine,
+        .informer = informer,
+        .owner = informer->owner,
+        .handler = handler,
+        .user = user,
+        .registration = &given,
+        .seed = informer->seed,
+        .on_end = on_listener_end,
+        .end_user = informer,
+    };
+    ki_listener *listener = NULL;
+    status = ki_listener_new(&listener_options, &listener, err);
+    if (status)
+        return status;
+    ki_mutex_lock(&informer->change_lock);
+    status = join_in(informer, listener, resync_period(informer, given.resync_ms), err);
+    ki_mutex_unlock(&informer->change_lock);
+    if (status) {
+        ki_listener_discard(listener);
+        return status;
+    }
+    if (ret_registration)
+        *ret_registration = (ki_registration *)listener;
+    return KI_OK;
+}
+
+ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user, ki_error *err) {
+    return ki_informer_register(informer, handler, user, NULL, NULL, err);
+}
+
+ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration *registration, ki_error *err) {
+    ki_listener *listener = (ki_listener *)registration;
+    ki_mutex_lock(&informer->change_lock);
+    bool found = ki_processor_remove(&informer->processor, listener);
+    ki_mutex_unlock(&informer->change_lock);
+    if (!found)
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s", informer->resource.plural);
+    ki_listener_remove(listener);
+    return KI_OK;
+}
+
+bool ki_registration_has_synced(const ki_registration *registration) {
+    const ki_listener *listener = (const ki_listener *)registration;
+    return atomic_load(&listener->synced);
+}
+
+size_t ki_registration_pending(const ki_registration *registration) {
+    const ki_listener *listener = (const ki_listener *)registration;
+    return atomic_load(&listener->waiting) + atomic_load(&listener->to_replay);
+}
+
+/* --- how it is ------------------------------------------------------------------------------------------------------------------- */
+
+void ki_informer_health(const ki_informer *informer, ki_health *ret_health) {
+    ki_health_record *record;
+    const ki_health_record *constant = &informer->health;
+    memcpy(&record, &constant, sizeof record); /* reading takes its lock */
+    ki_health_read(record, ki_engine_now(informer->engine), ret_health);
+    ret_health->objects = ki_store_count(informer->store);
+}
+
+bool ki_informer_has_synced(const ki_informer *informer) {
+    return atomic_load(&informer->synced);
+}
+
+const ki_resource *ki_informer_resource(const ki_informer *informer) {
+    return &informer->resource;
+}
+
+ki_store *ki_informer_store(const ki_informer *informer) {
+    return informer->store;
+}
+
+ki_snapshot *ki_informer_snapshot(const ki_informer *informer) {
+    return informer ? ki_store_snapshot(informer->store) : NULL;
+}
+
+ki_object *ki_informer_get(const ki_informer *informer, const char *key) {
+    return informer && key ? ki_store_get(informer->store, key) : NULL;
+}
+
+int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
+    int64_t now = ki_monotonic_now();
+    if (timeout_ms < 0 || timeout_ms > (INT64_MAX - now) / KI_MILLISECONDS(1))
+        return INT64_MAX;
+    return now + KI_MILLISECONDS(timeout_ms);
+}
+
+ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err) {
+    const char *name = informer->resource.plural;
+    if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
+    ki_mutex_lock(&informer->wait_lock);
+    bool in_time = true;
+    while (!atomic_load(&informer->synced) && !informer->is_over && in_time)
+        in_time = ki_cond_wait_until(&informer->changed, &informer->wait_lock, deadline_ns);
+    bool synced = atomic_load(&informer->synced);
+    bool over = informer->is_over;
+    ki_mutex_unlock(&informer->wait_lock);
+    if (synced)
+        return KI_OK;
+    if (over)
+        return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", name);
+    return ki_error_set(err, KI_ERR_TIMEOUT, "%s not synced in time", name);
+}
+
+ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err) {
+    return ki_informer_wait_until_synced(informer, ki_deadline_of_timeout(timeout_ms), err);
+}

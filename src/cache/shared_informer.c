@@ -1,0 +1,395 @@
+/* shared_informer.c: puts source, queue, controller, store and listeners together: their making, start and end. */
+#include "src/cache/shared_informer.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/callback.h"
+#include "src/cache/delta_fifo.h"
+#include "src/cache/informer_parts.h"
+#include "src/cache/listener.h"
+
+#include <stdio.h>
+
+/* --- what the parts tell ------------------------------------------------------------------------------------------------------ */
+
+void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key) {
+    if (!informer->error_handler)
+        return;
+    ki_callback callback;
+    ki_callback_enter(&callback, informer->owner);
+    informer->error_handler(informer, err, key, informer->error_user);
+    ki_callback_leave(&callback);
+}
+
+static void tell_state(ki_informer *informer) {
+    if (!informer->state_handler)
+        return;
+    ki_health health;
+    ki_callback callback;
+    ki_informer_health(informer, &health);
+    ki_callback_enter(&callback, informer->owner);
+    informer->state_handler(informer, &health, informer->state_user);
+    ki_callback_leave(&callback);
+}
+
+static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
+    ki_informer *informer = user;
+    if (ki_health_set_state(&informer->health, state, cause, retry_at, ki_engine_now(informer->engine)))
+        tell_state(informer);
+}
+
+static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
+    ki_informer *informer = user;
+    int64_t now = ki_engine_now(informer->engine);
+    if (ki_health_set_stuck(&informer->health, err, now + retry_ns, now))
+        tell_state(informer);
+    if (err)
+        ki_informer_report(informer, err, "");
+}
+
+static void on_listed(size_t listed, int64_t total, void *user) {
+    ki_informer *informer = user;
+    ki_health_set_listed(&informer->health, listed, total);
+}
+
+static void on_error(const ki_error *err, void *user) {
+    ki_informer_report(user, err, "");
+}
+
+static void set_aside(const ki_error *err, const char *key, void *user) {
+    ki_informer *informer = user;
+    ki_health_count_set_aside(&informer->health);
+    ki_informer_report(informer, err, key);
+}
+
+static void on_progress(void *user) {
+    ki_informer *informer = user;
+    ki_controller_wake(&informer->controller);
+}
+
+/* Under the change lock, on any thread: kept for the loop. */
+static void on_index_error(const ki_error *err, const char *key, void *user) {
+    ki_informer *informer = user;
+    if (informer->index_errors++ > 0)
+        return;
+    informer->index_error = *err;
+    snprintf(informer->index_error_key, sizeof informer->index_error_key, "%s", key);
+    ki_task_post(&informer->report_task);
+}
+
+static void report_index_errors(ki_task *task, void *user) {
+    (void)task;
+    ki_informer *informer = user;
+    ki_mutex_lock(&informer->change_lock);
+    ki_error err = informer->index_error;
+    char key[KI_INFORMER_KEY_MAX + 1];
+    memcpy(key, informer->index_error_key, sizeof key);
+    size_t count = informer->index_errors;
+    informer->index_errors = 0;
+    ki_mutex_unlock(&informer->change_lock);
+    if (count > 1)
+        ki_error_prefix(&err, "the first of %zu", count);
+    if (count > 0)
+        ki_informer_report(informer, &err, key);
+}
+
+/* --- what the parts ask --------------------------------------------------------------------------------------------------------- */
+
+static ki_object *known_get(const char *key, void *user) {
+    const ki_informer *informer = user;
+    return ki_store_get(informer->store, key);
+}
+
+static ki_status known_each(ki_status (*each)(ki_object *obj, void *context), void *context, void *user) {
+    const ki_informer *informer = user;
+    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    ki_status status = KI_OK;
+    const ki_object *obj;
+    while (!status && (obj = ki_snapshot_next(snapshot, &cursor))) {
+        ki_object *held = ki_object_ref(obj);
+        status = each(held, context);
+        ki_object_unref(held);
+    }
+    ki_snapshot_free(snapshot);
+    return status;
+}
+
+static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
+    const ki_informer *informer = user;
+    if (!informer->transform) {
+        *ret_obj = ki_object_ref(obj);
+        return KI_OK;
+    }
+    ki_callback callback;
+    ki_callback_enter(&callback, informer->owner);
+    ki_status status = informer->transform(obj, ret_obj, informer->transform_user);
+    ki_callback_leave(&callback);
+    return status;
+}
+
+/* --- new ------------------------------------------------------------------------------------------------------------------------ */
+
+static void free_resource(const ki_allocator *allocator, const ki_resource *resource) {
+    const char *texts[] = { resource->group, resource->version, resource->plural, resource->kind };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *own;
+        memcpy(&own, &texts[i], sizeof own); /* the informer's own copy: const only in the public struct */
+        ki_free(allocator, own);
+    }
+}
+
+static ki_status copy_resource(const ki_allocator *allocator, const ki_resource *from, ki_resource *to, ki_error *err) {
+    to->group = ki_strdup(allocator, from->group);
+    to->version = ki_strdup(allocator, from->version);
+    to->plural = ki_strdup(allocator, from->plural);
+    to->kind = ki_strdup(allocator, from->kind);
+    to->namespaced = from->namespaced;
+    if (to->group && to->version && to->plural && to->kind)
+        return KI_OK;
+    free_resource(allocator, to);
+    return ki_error_no_memory(err, "making an informer");
+}
+
+static ki_status make_locks(ki_informer *informer, ki_error *err) {
+    ki_status status = ki_mutex_init(&informer->change_lock, err);
+    if (status)
+        return status;
+    status = ki_mutex_init(&informer->wait_lock, err);
+    if (status)
+        goto no_wait_lock;
+    status = ki_cond_init(&informer->changed, err);
+    if (status)
+        goto no_cond;
+    status = ki_health_init(&informer->health, ki_engine_now(informer->engine), err);
+    if (!status)
+        return KI_OK;
+    ki_cond_destroy(&informer->changed);
+no_cond:
+    ki_mutex_destroy(&informer->wait_lock);
+no_wait_lock:
+    ki_mutex_destroy(&informer->change_lock);
+    return status;
+}
+
+static ki_status make_store_and_queue(ki_informer *informer, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_store_options store_options = {
+        .allocator = allocator,
+        .seed = informer->seed,
+        .namespaced = informer->resource.namespaced,
+        .on_index_error = on_index_error,
+        .on_index_error_user = informer,
+    };
+    ki_status status = ki_store_new(&store_options, &informer->store, err);
+    if (status)
+        return status;
+    ki_delta_fifo_options queue_options = {
+        .allocator = allocator,
+        .known = { .get = known_get, .each = known_each, .user = informer },
+        .transform = transform,
+        .transform_user = informer,
+        .on_transform_error = set_aside,
+        .on_transform_error_user = informer,
+        .seed = informer->seed,
+    };
+    status = ki_delta_fifo_new(&queue_options, &informer->queue, err);
+    if (status)
+        ki_store_free(informer->store);
+    return status;
+}
+
+ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(options->engine);
+    ki_informer *informer = ki_alloc_zero(allocator, sizeof *informer);
+    if (!informer)
+        return ki_error_no_memory(err, "making an informer");
+    informer->engine = options->engine;
+    informer->owner = options->owner ? options->owner : informer;
+    informer->list_watch = options->list_watch;
+    informer->resync_ns = options->resync_ns;
+    informer->page_size = options->page_size;
+    informer->no_streaming_list = options->no_streaming_list;
+    informer->seed = options->seed;
+    ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
+    ki_processor_init(&informer->processor, allocator, options->resync_ns);
+    ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
+    if (status)
+        goto no_resource;
+    status = make_locks(informer, err);
+    if (status)
+        goto no_locks;
+    status = make_store_and_queue(informer, err);
+    if (status)
+        goto no_store;
+    *ret_informer = informer;
+    return KI_OK;
+no_store:
+    ki_health_destroy(&informer->health);
+    ki_cond_destroy(&informer->changed);
+    ki_mutex_destroy(&informer->wait_lock);
+    ki_mutex_destroy(&informer->change_lock);
+no_locks:
+    free_resource(allocator, &informer->resource);
+no_resource:
+    ki_free(allocator, informer);
+    return status;
+}
+
+/* --- start ---------------------------------------------------------------------------------------------------------------------- */
+
+void ki_informer_freeze(ki_informer *informer) {
+    ki_mutex_lock(&informer->change_lock);
+    informer->is_frozen = true;
+    ki_mutex_unlock(&informer->change_lock);
+}
+
+static void resync(ki_timer *timer, void *user) {
+    ki_informer *informer = user;
+    int64_t now = ki_engine_now(informer->engine);
+    ki_mutex_lock(&informer->change_lock);
+    bool due = ki_processor_resync_due(&informer->processor, now);
+    ki_timer_set(timer, now + informer->processor.resync_ns);
+    ki_mutex_unlock(&informer->change_lock);
+    ki_error err = KI_ERROR_INIT;
+    if (due && informer->queue->ops->resync(informer->queue, &err))
+        ki_informer_report(informer, &err, ""); /* the next one comes by itself */
+}
+
+static ki_status open_parts(ki_informer *informer, ki_error *err) {
+    ki_controller_options controller = {
+        .engine = informer->engine,
+        .queue = informer->queue,
+        .process = ki_informer_process,
+        .on_drained = ki_informer_drained,
+        .on_stuck = on_stuck,
+        .user = informer,
+    };
+    ki_reflector_options reflector = {
+        .engine = informer->engine,
+        .list_watch = informer->list_watch,
+        .queue = informer->queue,
+        .name = informer->resource.plural,
+        .page_size = informer->page_size,
+        .no_streaming_list = informer->no_streaming_list,
+        .on_state = on_state,
+        .on_listed = on_listed,
+        .on_error = on_error,
+        .on_bad_object = set_aside,
+        .on_progress = on_progress,
+        .user = informer,
+    };
+    ki_status status = ki_controller_open(&informer->controller, &controller, err);
+    if (!status)
+        status = ki_reflector_open(&informer->reflector, &reflector, err);
+    if (!status && ki_timer_init(&informer->resync_timer, informer->engine, resync, informer))
+        status = ki_error_no_memory(err, "starting an informer");
+    return status;
+}
+
+static void close_parts(ki_informer *informer) {
+    ki_reflector_close(&informer->reflector);
+    ki_timer_close(&informer->resync_timer);
+    ki_controller_close(&informer->controller);
+}
+
+static ki_status start_locked(ki_informer *informer, ki_error *err) {
+    if (informer->is_started || informer->is_stopped)
+        return ki_error_set(err, KI_ERR_STATE, "the informer of %s was %s before", informer->resource.plural,
+                            informer->is_stopped ? "stopped" : "started");
+    informer->is_frozen = true;
+    ki_status status = open_parts(informer, err);
+    if (!status)
+        status = ki_processor_start(&informer->processor, ki_engine_is_threaded(informer->engine), err);
+    if (status) {
+        close_parts(informer);
+        return status;
+    }
+    informer->is_started = true;
+    int64_t period = informer->processor.resync_ns;
+    if (period > 0)
+        ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
+    ki_reflector_start(&informer->reflector);
+    return KI_OK;
+}
+
+ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
+    ki_error cause = KI_ERROR_INIT;
+    ki_mutex_lock(&informer->change_lock);
+    ki_status status = start_locked(informer, &cause);
+    ki_mutex_unlock(&informer->change_lock);
+    if (status && status != KI_ERR_STATE)
+        on_state(KI_STATE_BACKING_OFF, &cause, -1, informer);
+    if (status && err)
+        *err = cause;
+    return status;
+}
+
+/* --- stop ------------------------------------------------------------------------------------------------------------------------- */
+
+void ki_informer_stop(ki_informer *informer) {
+    close_parts(informer);
+    informer->queue->ops->close(informer->queue);
+    ki_mutex_lock(&informer->change_lock);
+    bool was_stopped = informer->is_stopped;
+    informer->is_frozen = informer->is_stopped = true;
+    ki_processor_stop(&informer->processor);
+    ki_mutex_unlock(&informer->change_lock);
+    ki_task_cancel(&informer->report_task);
+    ki_mutex_lock(&informer->wait_lock);
+    informer->is_over = true;
+    ki_cond_broadcast(&informer->changed);
+    ki_mutex_unlock(&informer->wait_lock);
+    if (!was_stopped)
+        on_state(KI_STATE_STOPPED, NULL, -1, informer);
+}
+
+/* One whose thread was not joined yet; not joined under the lock, since a handler that ends may need it. */
+static ki_listener *next_to_join(ki_informer *informer) {
+    ki_listener *lists[] = { informer->processor.first, informer->processor.leaving };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (ki_listener *listener = lists[i]; listener; listener = listener->next) {
+            if (!listener->has_thread || listener->is_joined)
+                continue;
+            listener->is_joined = true;
+            return listener;
+        }
+    }
+    return NULL;
+}
+
+void ki_informer_join(ki_informer *informer) {
+    ki_listener *listener;
+    do {
+        ki_mutex_lock(&informer->change_lock);
+        listener = next_to_join(informer);
+        ki_mutex_unlock(&informer->change_lock);
+        if (listener)
+            ki_listener_join(listener);
+    } while (listener);
+}
+
+static void free_listeners(ki_listener **first) {
+    while (*first) {
+        ki_listener *listener = *first;
+        *first = listener->next;
+        ki_listener_free(listener);
+    }
+}
+
+void ki_informer_free(ki_informer *informer) {
+    if (!informer)
+        return;
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    free_listeners(&informer->processor.first);
+    free_listeners(&informer->processor.leaving);
+    informer->list_watch->ops->free(informer->list_watch);
+    informer->queue->ops->free(informer->queue);
+    ki_store_free(informer->store);
+    ki_health_destroy(&informer->health);
+    ki_cond_destroy(&informer->changed);
+    ki_mutex_destroy(&informer->wait_lock);
+    ki_mutex_destroy(&informer->change_lock);
+    free_resource(allocator, &informer->resource);
+    ki_free(allocator, informer);
+}

@@ -1,0 +1,465 @@
+/* factory.c: a factory's life. Informers start and stop on the loop; the two tasks that do it are posted by any thread.
+ *
+ * How it ends: stop only asks; shutdown stops the informers on the loop, ends the engine where it is the factory's or this factory runs
+ * it, then joins the listeners' threads on the calling thread, so that a slow handler never holds up the loop. */
+#include <kinformer/factory.h>
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/memory.h"
+#include "src/cache/callback.h"
+#include "src/cache/shared_informer.h"
+#include "src/engine/thread.h"
+#include "src/factory/informer_table.h"
+#include "src/transport/curl.h"
+
+#define START_RETRY KI_SECONDS(1)
+
+struct ki_factory {
+    /* Constant. */
+    ki_engine *engine;
+    bool owns_engine;
+    ki_transport *transport;
+    bool owns_transport;
+    char *namespace_name; /* NULL: all */
+    ki_informer_maker maker;
+    /* Under `mutex`. */
+    ki_mutex mutex;
+    ki_cond changed; /* of what follows */
+    ki_informer_table table;
+    bool is_engine_started;
+    bool is_running; /* ki_factory_run is inside the engine */
+    bool is_stopped;
+    bool is_shutting_down, is_shut_down;
+    /* Loop. */
+    ki_task start_task, stop_task;
+    ki_timer start_timer;
+};
+
+/* --- start and stop on the loop -------------------------------------------------------------------------------------------------- */
+
+/* The entry number `index`; NULL past the last. The table may grow meanwhile. */
+static ki_informer_entry *entry_at(ki_factory *factory, size_t index, bool *ret_wanted) {
+    ki_mutex_lock(&factory->mutex);
+    ki_informer_entry *entry = index < factory->table.count ? factory->table.entries[index] : NULL;
+    if (ret_wanted)
+        *ret_wanted = entry && entry->is_wanted;
+    ki_mutex_unlock(&factory->mutex);
+    return entry;
+}
+
+static bool is_stopped(ki_factory *factory) {
+    ki_mutex_lock(&factory->mutex);
+    bool stopped = factory->is_stopped;
+    ki_mutex_unlock(&factory->mutex);
+    return stopped;
+}
+
+/* One that cannot start for now does not hold up the others. */
+static void start_all(ki_factory *factory) {
+    ki_informer_entry *entry;
+    bool wanted, again = false;
+    if (is_stopped(factory))
+        return;
+    for (size_t i = 0; (entry = entry_at(factory, i, &wanted)); i++) {
+        if (!wanted || entry->is_started)
+            continue;
+        ki_error err = KI_ERROR_INIT;
+        entry->is_started = ki_informer_start(entry->informer, &err) == KI_OK;
+        if (entry->is_started)
+            continue;
+        again = true;
+        ki_log_write(ki_engine_log(factory->engine), KI_LOG_ERROR, "factory", "cannot start the informer of %s: %s",
+                     ki_informer_resource(entry->informer)->plural, ki_error_message(&err));
+    }
+    if (again)
+        ki_timer_set(&factory->start_timer, ki_engine_now(factory->engine) + START_RETRY);
+}
+
+static void start_task(ki_task *task, void *user) {
+    (void)task;
+    start_all(user);
+}
+
+static void start_timer(ki_timer *timer, void *user) {
+    (void)timer;
+    start_all(user);
+}
+
+static void stop_all(void *user) {
+    ki_factory *factory = user;
+    ki_informer_entry *entry;
+    ki_task_cancel(&factory->start_task);
+    ki_timer_cancel(&factory->start_timer);
+    for (size_t i = 0; (entry = entry_at(factory, i, NULL)); i++)
+        ki_informer_stop(entry->informer);
+}
+
+static void stop_task(ki_task *task, void *user) {
+    (void)task;
+    ki_factory *factory = user;
+    stop_all(factory);
+    ki_mutex_lock(&factory->mutex);
+    bool ends = factory->owns_engine || factory->is_running;
+    ki_mutex_unlock(&factory->mutex);
+    if (ends)
+        ki_engine_stop(factory->engine);
+}
+
+/* --- new, free --------------------------------------------------------------------------------------------------------------------- */
+
+static ki_status take_options(const ki_config *config, const ki_factory_options *options, ki_factory_options *ret_given,
+                              ki_error *err) {
+    *ret_given = (ki_factory_options){ .size = sizeof *ret_given };
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_options without a size: use KI_FACTORY_OPTIONS()");
+    if (options)
+        memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
+    if (!config && !ret_given->transport)
+        return ki_error_set(err, KI_ERR_INVALID, "a factory needs a config or a transport");
+    return KI_OK;
+}
+
+typedef struct loop_setup {
+    ki_factory *factory;
+    ki_status status;
+} loop_setup;
+
+static void set_up_on_loop(void *user) {
+    loop_setup *setup = user;
+    setup->status = ki_timer_init(&setup->factory->start_timer, setup->factory->engine, start_timer, setup->factory);
+}
+
+static void tear_down_on_loop(void *user) {
+    ki_factory *factory = user;
+    ki_timer_close(&factory->start_timer);
+    ki_task_cancel(&factory->start_task);
+    ki_task_cancel(&factory->stop_task);
+    if (factory->owns_transport)
+        ki_transport_free(factory->transport);
+}
+
+static ki_status make_engine(ki_factory *factory, const ki_factory_options *given, ki_error *err) {
+    factory->engine = given->engine;
+    if (given->engine)
+        return KI_OK;
+    factory->owns_engine = true;
+    return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = given->allocator, .log = given->log), &factory->engine, err);
+}
+
+static ki_status make_transport(ki_factory *factory, const ki_config *config, const ki_factory_options *given,
+                                ki_error *err) {
+    factory->transport = given->transport;
+    if (given->transport)
+        return KI_OK;
+    factory->owns_transport = true;
+    return ki_curl_transport_new(factory->engine, config, &factory->transport, err);
+}
+
+static ki_status make_locks(ki_factory *factory, ki_error *err) {
+    ki_status status = ki_mutex_init(&factory->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&factory->changed, err);
+    if (status)
+        ki_mutex_destroy(&factory->mutex);
+    return status;
+}
+
+/* The rest, once there are engine and locks. */
+static ki_status fill(ki_factory *factory, const ki_config *config, const ki_factory_options *given, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(factory->engine);
+    loop_setup setup = { .factory = factory };
+    ki_task_init(&factory->start_task, factory->engine, start_task, factory);
+    ki_task_init(&factory->stop_task, factory->engine, stop_task, factory);
+    /* The seed only has to differ from program to program: it keeps keys from being made to collide. */
+    uint64_t seed = (uint64_t)(uintptr_t)factory ^ (uint64_t)ki_engine_now(factory->engine);
+    ki_informer_table_init(&factory->table, allocator, seed);
+    ki_status status = make_transport(factory, config, given, err);
+    if (status)
+        return status;
+    if (given->namespace_name && given->namespace_name[0]) {
+        factory->namespace_name = ki_strdup(allocator, given->namespace_name);
+        if (!factory->namespace_name)
+            return ki_error_no_memory(err, "making a factory");
+    }
+    ki_engine_call(factory->engine, set_up_on_loop, &setup);
+    if (setup.status)
+        return ki_error_no_memory(err, "making a factory");
+    factory->maker = (ki_informer_maker){
+        .engine = factory->engine,
+        .transport = factory->transport,
+        .owner = factory,
+        .namespace_name = factory->namespace_name,
+        .resync_ms = given->resync_ms,
+        .seed = seed,
+    };
+    return KI_OK;
+}
+
+/* Nothing of it runs any more. */
+static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
+    if (has_locks) {
+        ki_informer_table_free(&factory->table);
+        ki_engine_call(factory->engine, tear_down_on_loop, factory);
+        ki_free(allocator, factory->namespace_name);
+        ki_cond_destroy(&factory->changed);
+        ki_mutex_destroy(&factory->mutex);
+    }
+    ki_engine *own_engine = factory->owns_engine ? factory->engine : NULL;
+    ki_free(allocator, factory);
+    ki_engine_free(own_engine);
+}
+
+ki_status ki_factory_new(const ki_config *config, const ki_factory_options *options, ki_factory **ret_factory,
+                         ki_error *err) {
+    ki_factory_options given;
+    ki_status status = take_options(config, options, &given, err);
+    if (status)
+        return status;
+    ki_factory made = { .engine = NULL };
+    status = make_engine(&made, &given, err);
+    if (status)
+        return status;
+    const ki_allocator *allocator = ki_engine_allocator(made.engine);
+    ki_factory *factory = ki_alloc_zero(allocator, sizeof *factory);
+    if (!factory) {
+        if (made.owns_engine)
+            ki_engine_free(made.engine);
+        return ki_error_no_memory(err, "making a factory");
+    }
+    factory->engine = made.engine;
+    factory->owns_engine = made.owns_engine;
+    status = make_locks(factory, err);
+    bool has_locks = status == KI_OK;
+    if (!status)
+        status = fill(factory, config, &given, err);
+    if (status) {
+        destroy(factory, has_locks, allocator);
+        return status;
+    }
+    *ret_factory = factory;
+    return KI_OK;
+}
+
+ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory **ret_factory, ki_error *err) {
+    if (options && options->transport)
+        return ki_factory_new(NULL, options, ret_factory, err);
+    ki_config *config = NULL;
+    const ki_allocator *allocator = NULL;
+    if (options && options->engine)
+        allocator = ki_engine_allocator(options->engine);
+    else if (options)
+        allocator = options->allocator;
+    ki_status status = ki_config_new_default(&KI_CONFIG_OPTIONS(.allocator = allocator), &config, err);
+    if (status)
+        return status;
+    status = ki_factory_new(config, options, ret_factory, err);
+    ki_config_free(config);
+    return status;
+}
+
+void ki_factory_free(ki_factory *factory) {
+    if (!factory || ki_factory_shutdown(factory, NULL))
+        return; /* freeing would pull the floor away from under the caller */
+    destroy(factory, true, ki_engine_allocator(factory->engine));
+}
+
+/* --- informers --------------------------------------------------------------------------------------------------------------------- */
+
+ki_engine *ki_factory_engine(const ki_factory *factory) {
+    return factory->engine;
+}
+
+static ki_status check_resource(const ki_resource *resource, ki_error *err) {
+    if (!resource)
+        return ki_error_set(err, KI_ERR_INVALID, "no resource: no built-in one has that name");
+    if (!resource->group || !resource->version || !resource->plural || !resource->kind || !resource->version[0] ||
+        !resource->plural[0] || !resource->kind[0])
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "a resource needs group (\"\" for the core), version, plural and kind");
+    return KI_OK;
+}
+
+ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, const ki_informer_options *options,
+                              ki_informer **ret_informer, ki_error *err) {
+    ki_informer_options given = { .size = sizeof given };
+    ki_status status = check_resource(resource, err);
+    if (status)
+        return status;
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_options without a size: use KI_INFORMER_OPTIONS()");
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (given.page_size < 0)
+        return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
+    ki_error cause = KI_ERROR_INIT;
+    ki_mutex_lock(&factory->mutex);
+    if (factory->is_stopped)
+        status = ki_error_set(&cause, KI_ERR_STATE, "the factory is stopped");
+    else
+        status = ki_informer_table_get(&factory->table, &factory->maker, resource, &given, ret_informer, &cause);
+    ki_mutex_unlock(&factory->mutex);
+    if (status && err)
+        *err = cause;
+    return status;
+}
+
+/* --- start, run ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The lock is held. */
+static ki_status want_all(ki_factory *factory, ki_error *err) {
+    if (factory->is_stopped)
+        return ki_error_set(err, KI_ERR_STATE, "the factory is stopped");
+    for (size_t i = 0; i < factory->table.count; i++) {
+        ki_informer_entry *entry = factory->table.entries[i];
+        entry->is_wanted = true;
+        ki_informer_freeze(entry->informer);
+    }
+    ki_task_post(&factory->start_task);
+    return KI_OK;
+}
+
+ki_status ki_factory_start(ki_factory *factory, ki_error *err) {
+    ki_mutex_lock(&factory->mutex);
+    ki_status status = want_all(factory, err);
+    if (!status && factory->owns_engine && !factory->is_engine_started && !factory->is_running) {
+        status = ki_engine_start(factory->engine, err);
+        factory->is_engine_started = status == KI_OK;
+    }
+    ki_mutex_unlock(&factory->mutex);
+    return status;
+}
+
+ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
+    if (ki_callback_is_inside(factory))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_run in a handler");
+    ki_mutex_lock(&factory->mutex);
+    ki_status status = KI_OK;
+    if (factory->is_running || factory->is_engine_started)
+        status = ki_error_set(err, KI_ERR_STATE, "the factory runs already");
+    if (!status)
+        status = want_all(factory, err);
+    if (!status)
+        factory->is_running = true;
+    ki_mutex_unlock(&factory->mutex);
+    if (status)
+        return status;
+    status = ki_engine_run(factory->engine, KI_RUN_UNTIL_SIGNAL, err);
+    ki_mutex_lock(&factory->mutex);
+    factory->is_running = false;
+    ki_cond_broadcast(&factory->changed);
+    ki_mutex_unlock(&factory->mutex);
+    if (status == KI_ERR_STATE)
+        return status; /* somebody else drives the engine: the factory goes on there */
+    ki_status ended = ki_factory_shutdown(factory, status ? NULL : err);
+    return status ? status : ended;
+}
+
+/* --- waiting --------------------------------------------------------------------------------------------------------------------------- */
+
+bool ki_factory_has_synced(const ki_factory *factory) {
+    ki_factory *locked;
+    memcpy(&locked, &factory, sizeof locked); /* reading takes the lock */
+    ki_informer_entry *entry;
+    bool wanted;
+    for (size_t i = 0; (entry = entry_at(locked, i, &wanted)); i++)
+        if (wanted && !ki_informer_has_synced(entry->informer))
+            return false;
+    return true;
+}
+
+/* "pods, nodes not synced in time" */
+static ki_status timed_out(ki_factory *factory, ki_error *err) {
+    char names[KI_ERROR_MESSAGE_MAX / 2];
+    size_t used = 0;
+    ki_informer_entry *entry;
+    bool wanted;
+    names[0] = '\0';
+    for (size_t i = 0; (entry = entry_at(factory, i, &wanted)); i++) {
+        if (!wanted || ki_informer_has_synced(entry->informer))
+            continue;
+        const char *name = ki_informer_resource(entry->informer)->plural;
+        size_t size = strlen(name);
+        if (used + size + 3 > sizeof names)
+            break;
+        if (used > 0) {
+            names[used++] = ',';
+            names[used++] = ' ';
+        }
+        memcpy(names + used, name, size + 1);
+        used += size;
+    }
+    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s", names);
+}
+
+ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_error *err) {
+    if (ki_callback_is_inside(factory) || ki_engine_on_loop(factory->engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for informers on a thread that they need");
+    int64_t deadline = ki_deadline_of_timeout(timeout_ms);
+    ki_informer_entry *entry;
+    bool wanted;
+    for (size_t i = 0; (entry = entry_at(factory, i, &wanted)); i++) {
+        ki_status status = wanted ? ki_informer_wait_until_synced(entry->informer, deadline, err) : KI_OK;
+        if (status == KI_ERR_TIMEOUT)
+            return timed_out(factory, err);
+        if (status)
+            return status;
+    }
+    return KI_OK;
+}
+
+/* --- the end ----------------------------------------------------------------------------------------------------------------------------- */
+
+void ki_factory_stop(ki_factory *factory) {
+    ki_mutex_lock(&factory->mutex);
+    factory->is_stopped = true;
+    ki_task_post(&factory->stop_task);
+    ki_mutex_unlock(&factory->mutex);
+}
+
+/* Waits for a shutdown that is under way, or begins one: true. */
+static bool begin_shutdown(ki_factory *factory) {
+    ki_mutex_lock(&factory->mutex);
+    factory->is_stopped = true;
+    while (factory->is_shutting_down && !factory->is_shut_down)
+        ki_cond_wait(&factory->changed, &factory->mutex);
+    bool begins = !factory->is_shut_down;
+    factory->is_shutting_down = true;
+    ki_mutex_unlock(&factory->mutex);
+    return begins;
+}
+
+/* The engine's loop ends where nobody else needs it. */
+static void end_engine(ki_factory *factory, ki_error *err) {
+    ki_mutex_lock(&factory->mutex);
+    bool running = factory->is_running;
+    ki_mutex_unlock(&factory->mutex);
+    if (!factory->owns_engine && !running)
+        return;
+    ki_engine_stop(factory->engine);
+    if (ki_engine_join(factory->engine, err))
+        return; /* only on the loop itself, which was looked at before */
+    ki_mutex_lock(&factory->mutex);
+    while (factory->is_running)
+        ki_cond_wait(&factory->changed, &factory->mutex);
+    ki_mutex_unlock(&factory->mutex);
+}
+
+ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
+    bool on_its_loop = ki_engine_on_loop(factory->engine) && ki_engine_is_threaded(factory->engine);
+    if (ki_callback_is_inside(factory) || on_its_loop)
+        return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_shutdown on a thread that it would wait for");
+    if (!begin_shutdown(factory))
+        return KI_OK;
+    ki_engine_call(factory->engine, stop_all, factory);
+    end_engine(factory, err);
+    ki_informer_entry *entry;
+    for (size_t i = 0; (entry = entry_at(factory, i, NULL)); i++)
+        ki_informer_join(entry->informer);
+    ki_mutex_lock(&factory->mutex);
+    factory->is_shut_down = true;
+    ki_cond_broadcast(&factory->changed);
+    ki_mutex_unlock(&factory->mutex);
+    return KI_OK;
+}

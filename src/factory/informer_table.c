@@ -1,0 +1,163 @@
+/* informer_table.c: an informer's key is all that the server is asked by; options that only change what is kept are not in it. */
+#include "src/factory/informer_table.h"
+
+#include "src/base/buffer.h"
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/shared_informer.h"
+#include "src/client/http_list_watch.h"
+
+enum {
+    KEY_MAX = 64 * 1024, /* bytes: selectors are the longest part */
+    FIRST_CAPACITY = 8
+};
+#define MINIMUM_RESYNC_MS INT64_C(1000)
+#define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
+
+void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed) {
+    *table = (ki_informer_table){ .allocator = allocator };
+    ki_map_init(&table->by_key, allocator, seed);
+}
+
+void ki_informer_table_free(ki_informer_table *table) {
+    for (size_t i = 0; i < table->count; i++) {
+        ki_informer_free(table->entries[i]->informer);
+        ki_free(table->allocator, table->entries[i]->key);
+        ki_free(table->allocator, table->entries[i]);
+    }
+    ki_free(table->allocator, table->entries);
+    ki_map_free(&table->by_key);
+}
+
+/* Each part with its length, so that no two selections share a key. */
+static char *make_key(const ki_allocator *allocator, const ki_resource *resource, const char *namespace_name,
+                      const ki_informer_options *options, ki_error *err) {
+    const char *parts[] = { resource->group, resource->version,       resource->plural,
+                            namespace_name,  options->label_selector, options->field_selector };
+    ki_buffer key;
+    ki_buffer_init(&key, allocator, KEY_MAX);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *part = parts[i] ? parts[i] : "";
+        ki_buffer_printf(&key, "%zu:%s", strlen(part), part);
+    }
+    ki_status status = key.failed;
+    char *text = ki_buffer_take(&key, NULL);
+    ki_buffer_free(&key);
+    if (!text && status == KI_ERR_LIMIT)
+        ki_error_set(err, KI_ERR_LIMIT, "selectors of more than %d bytes", (int)KEY_MAX);
+    else if (!text)
+        ki_error_no_memory(err, "making an informer");
+    return text;
+}
+
+static int64_t resync_ns(int64_t asked_ms, int64_t default_ms) {
+    int64_t period = asked_ms ? asked_ms : default_ms;
+    if (period <= 0)
+        return 0;
+    if (period < MINIMUM_RESYNC_MS)
+        period = MINIMUM_RESYNC_MS;
+    return KI_MILLISECONDS(period < MAXIMUM_RESYNC_MS ? period : MAXIMUM_RESYNC_MS);
+}
+
+static ki_status make_source(const ki_informer_maker *maker, const ki_resource *resource, const char *namespace_name,
+                             const ki_informer_options *options, ki_list_watch **ret_list_watch, ki_error *err) {
+    ki_object_format_options format_options = {
+        .view = options->view,
+        .keep_managed_fields = options->keep_managed_fields,
+        .namespaced = resource->namespaced,
+    };
+    ki_object_format *format = NULL;
+    ki_status status = ki_object_format_new(ki_engine_allocator(maker->engine), &format_options, &format, err);
+    if (status)
+        return status;
+    ki_http_list_watch_options source_options = {
+        .resource = *resource,
+        .namespace_name = namespace_name,
+        .label_selector = options->label_selector,
+        .field_selector = options->field_selector,
+        .object_limit = options->object_limit,
+    };
+    status = ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, ret_list_watch, err);
+    ki_object_format_unref(format);
+    return status;
+}
+
+static ki_status make_informer(const ki_informer_maker *maker, const ki_resource *resource, const char *namespace_name,
+                               const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+    ki_list_watch *source = NULL;
+    ki_status status = make_source(maker, resource, namespace_name, options, &source, err);
+    if (status)
+        return status;
+    ki_shared_informer_options informer_options = {
+        .engine = maker->engine,
+        .list_watch = source,
+        .resource = resource,
+        .resync_ns = resync_ns(options->resync_ms, maker->resync_ms),
+        .page_size = options->page_size,
+        .no_streaming_list = options->no_streaming_list,
+        .owner = maker->owner,
+        .seed = maker->seed,
+    };
+    status = ki_informer_new(&informer_options, ret_informer, err);
+    if (status)
+        source->ops->free(source);
+    return status;
+}
+
+/* Room for one more, so that it can be put in without failing. */
+static ki_status reserve(ki_informer_table *table, ki_error *err) {
+    if (ki_map_reserve(&table->by_key, table->count + 1))
+        return ki_error_no_memory(err, "making an informer");
+    if (table->count < table->capacity)
+        return KI_OK;
+    size_t capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
+    ki_informer_entry **entries =
+        ki_realloc_array(table->allocator, table->entries, capacity, sizeof(ki_informer_entry *));
+    if (!entries)
+        return ki_error_no_memory(err, "making an informer");
+    table->entries = entries;
+    table->capacity = capacity;
+    return KI_OK;
+}
+
+static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, char *key, const ki_resource *resource,
+                     const char *namespace_name, const ki_informer_options *options, ki_informer **ret_informer,
+                     ki_error *err) {
+    ki_status status = reserve(table, err);
+    if (status)
+        return status;
+    ki_informer_entry *entry = ki_alloc_zero(table->allocator, sizeof *entry);
+    if (!entry)
+        return ki_error_no_memory(err, "making an informer");
+    status = make_informer(maker, resource, namespace_name, options, &entry->informer, err);
+    if (!status)
+        status = ki_map_put(&table->by_key, ki_str_of(key), entry, NULL); /* reserved: it works */
+    if (status) {
+        ki_informer_free(entry->informer);
+        ki_free(table->allocator, entry);
+        return status;
+    }
+    entry->key = key;
+    table->entries[table->count++] = entry;
+    *ret_informer = entry->informer;
+    return KI_OK;
+}
+
+ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, const ki_resource *resource,
+                                const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+    const char *namespace_name = options->namespace_name ? options->namespace_name : maker->namespace_name;
+    if (!resource->namespaced)
+        namespace_name = NULL;
+    char *key = make_key(table->allocator, resource, namespace_name, options, err);
+    if (!key)
+        return err ? err->code : KI_ERR_NO_MEMORY;
+    const ki_informer_entry *entry = ki_map_get(&table->by_key, ki_str_of(key));
+    ki_status status = KI_OK;
+    if (entry)
+        *ret_informer = entry->informer;
+    else
+        status = add(table, maker, key, resource, namespace_name, options, ret_informer, err);
+    if (entry || status)
+        ki_free(table->allocator, key);
+    return status;
+}
