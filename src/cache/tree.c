@@ -79,8 +79,11 @@ static void node_unref(const ki_tree_kind *kind, node *n) { // NOLINT(misc-no-re
     ki_free(kind->allocator, n);
 }
 
+/* The counts are all over the memory, and an atomic instruction waits for the one before it: ask for all of them first. */
 static void ref_slots(const ki_tree_kind *kind, const node *n) {
     unsigned count = slot_count(n);
+    for (unsigned i = 0; i < count; i++)
+        __builtin_prefetch(n->slots[i].value, 1);
     for (unsigned i = 0; i < n->leaf_count; i++)
         kind->ref(n->slots[i].value);
     for (unsigned i = n->leaf_count; i < count; i++)
