@@ -41,6 +41,6 @@ void kt_load_format_time(int64_t unix_seconds, char ret_text[KT_LOAD_TIME_SIZE])
     unsigned day = day_of_year - (153 * month + 2) / 5 + 1;
     month = month < 10 ? month + 3 : month - 9;
     unsigned year = (unsigned)(year_of_era + era * 400) + (month <= 2);
-    snprintf(ret_text, KT_LOAD_TIME_SIZE, "%04u-%02u-%02uT%02u:%02u:%02uZ", year % 10000, month, day,
+    snprintf(ret_text, KT_LOAD_TIME_SIZE, "%04u-%02u-%02uT%02u:%02u:%02uZ", year % 10000, month % 100, day % 100,
              second / 3600 % 24, second / 60 % 60, second % 60);
 }
