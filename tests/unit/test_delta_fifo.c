@@ -203,6 +203,10 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
           "baz: Added 10 Tombstone 10; foo: Replaced 5; bar: Tombstone 6; " },
         { NULL, "add baz=10; replace foo=5", "baz: Added 10 Tombstone 10; foo: Replaced 5; " },
         { NULL, "add baz=10; delete baz=11; replace foo=5", "baz: Added 10 Deleted 11; foo: Replaced 5; " },
+        { "foo=5 bar=6 baz=7", "delete bar=6; add bar=100; replace foo=5",
+          "bar: Deleted 6 Added 100 Tombstone 100; foo: Replaced 5; baz: Tombstone 7; " },
+        { "foo=5 bar=6 baz=7", "replace bar=100 foo=5; replace foo=5",
+          "bar: Replaced 100 Tombstone 100; foo: Replaced 5 Replaced 5; baz: Tombstone 7; " },
         { "foo=5 bar=6", "replace", "foo: Tombstone 5; bar: Tombstone 6; " },
         { "foo=5", "replace; replace", "foo: Tombstone 5; " },
         { "foo=5", "replace; replace foo=6", "foo: Tombstone 5 Replaced 6; " },
@@ -212,6 +216,12 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
         { NULL, "add a=1; delete a=2; replace", "a: Added 1 Deleted 2; " },
         { NULL, "add a=1; replace; replace", "a: Added 1 Tombstone 1; " },
         { NULL, "add a=1; delete a=2; add a=3; replace", "a: Added 1 Deleted 2 Added 3 Tombstone 3; " },
+        { NULL, "add a=2; replace a=2; replace", "a: Added 2 Replaced 2 Tombstone 2; " },
+        { NULL, "add a=2; replace a=2; replace a=2; replace", "a: Added 2 Replaced 2 Replaced 2 Tombstone 2; " },
+        { "", "add a=1; replace", "a: Added 1 Tombstone 1; " },
+        { "", "add a=1; delete a=2; replace", "a: Added 1 Deleted 2; " },
+        { "", "add a=1; replace; replace", "a: Added 1 Tombstone 1; " },
+        { "", "add a=2; replace a=2; replace a=2; replace", "a: Added 2 Replaced 2 Replaced 2 Tombstone 2; " },
         { "a=0", "resync; replace", "a: Sync 0 Tombstone 0; " },
         /* Resyncs. */
         { NULL, "resync", "" },
@@ -488,6 +498,9 @@ static void a_transform_sees_what_comes_in_and_nothing_twice(void **state) {
     script(f.queue, "resync");
     assert_string_equal(pop_all(&f), "k: Sync 1; l: Sync 2; ");
     assert_int_equal(transforms, 4);
+    script(f.queue, "add foo=1; add bar=1; delete foo=2; replace k=1 l=2; add bar=3; replace k=1 l=2");
+    assert_string_equal(pop_all(&f), "foo: Added 10 Deleted 20; bar: Added 10 Tombstone 10 Added 30 Tombstone 30; "
+                                     "k: Replaced 10 Replaced 10; l: Replaced 20 Replaced 20; ");
     assert_string_equal(f.errors, "");
     tear_down(&f);
     set_up(&f, NULL, keep, &ki_allocator_default);

@@ -281,6 +281,38 @@ static void an_index_follows_every_change(void **state) {
     ki_store_free(store);
 }
 
+static void an_object_is_under_each_of_its_values(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *labels; /* labels NULL: taken out */
+        const char *foo, *bar, *baz;
+    } steps[] = {
+        { "k1", "a=foo", "k1=0 ", "", "" },
+        { "k2", "a=bar", "k1=0 ", "k2=1 ", "" },
+        { "k2", "a=foo,b=bar", "k1=0 k2=2 ", "k2=2 ", "" },
+        { "k1", "a=foo,b=bar", "k1=3 k2=2 ", "k1=3 k2=2 ", "" },
+        { "k3", "a=foo,b=bar,c=baz", "k1=3 k2=2 k3=4 ", "k1=3 k2=2 k3=4 ", "k3=4 " },
+        { "k1", "a=foo", "k1=5 k2=2 k3=4 ", "k2=2 k3=4 ", "k3=4 " },
+        { "k2", "a=bar", "k1=5 k3=4 ", "k2=6 k3=4 ", "k3=4 " },
+        { "k1", NULL, "k3=4 ", "k2=6 k3=4 ", "k3=4 " },
+        { "k3", NULL, "", "k2=6 ", "" },
+    };
+    ki_store *store = new_store(&ki_allocator_default, false);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char version[2] = { (char)('0' + i), '\0' };
+        if (steps[i].labels)
+            put(store, steps[i].key, version, steps[i].labels);
+        else
+            take_out(store, steps[i].key, version);
+        assert_walk(store, "labels", "foo", steps[i].foo);
+        assert_walk(store, "labels", "bar", steps[i].bar);
+        assert_walk(store, "labels", "baz", steps[i].baz);
+    }
+    assert_walk(store, "labels", NULL, "bar:1 ");
+    ki_store_free(store);
+}
+
 static void an_index_added_late_knows_what_is_there(void **state) {
     (void)state;
     ki_store *store = new_store(&ki_allocator_default, true);
@@ -690,6 +722,7 @@ int main(void) {
         cmocka_unit_test(namespaced_stores_have_a_namespace_index_and_others_none),
         cmocka_unit_test(an_index_that_does_not_exist_is_told_from_an_empty_one),
         cmocka_unit_test(an_index_follows_every_change),
+        cmocka_unit_test(an_object_is_under_each_of_its_values),
         cmocka_unit_test(an_index_added_late_knows_what_is_there),
         cmocka_unit_test(indexers_are_added_all_or_none),
         cmocka_unit_test(an_index_function_that_fails_leaves_out_that_object_only),
