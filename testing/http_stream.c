@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
+#include <sched.h>
 #include <time.h>
 
 struct kt_stream {
@@ -31,7 +32,9 @@ int64_t kt_streams_now_ms(const kt_streams *streams) {
 }
 
 void kt_streams_lock(kt_streams *streams) {
+    atomic_fetch_add(&streams->waiting, 1);
     ki_mutex_lock(&streams->mutex);
+    atomic_fetch_sub(&streams->waiting, 1);
 }
 
 static void resume(kt_stream *stream) {
@@ -49,6 +52,13 @@ void kt_streams_unlock(kt_streams *streams) {
         resume(stream);
     }
     ki_mutex_unlock(&streams->mutex);
+}
+
+void kt_streams_yield(kt_streams *streams) {
+    kt_streams_unlock(streams);
+    while (atomic_load(&streams->waiting))
+        sched_yield(); /* a mutex alone would come back to this thread nearly always */
+    kt_streams_lock(streams);
 }
 
 /* The cluster's change made it readable. Under the lock. */

@@ -11,10 +11,11 @@
 
 #include <microhttpd.h>
 #include <poll.h>
+#include <stdatomic.h>
 
 enum {
-    KT_STREAM_BLOCK = 256 * 1024, /* bytes that a connection may hold at once: headers and the chunk under way */
-    KT_STREAM_LOOK_MS = 1000      /* how often clients that have gone are looked for */
+    KT_STREAM_BLOCK = 64 * 1024, /* bytes that a connection may hold at once: headers and the chunk under way */
+    KT_STREAM_LOOK_MS = 1000     /* how often clients that have gone are looked for */
 };
 
 typedef struct kt_stream kt_stream;
@@ -25,7 +26,8 @@ typedef struct kt_streams {
     int64_t wall_start_ms; /* CLOCK_REALTIME at the start */
     int64_t start_ns;      /* CLOCK_MONOTONIC at the same time */
 
-    ki_mutex mutex; /* guards the cluster and all below */
+    _Atomic unsigned waiting; /* threads that want the mutex */
+    ki_mutex mutex;           /* guards the cluster and all below */
     ki_cond changed;
     kt_stream *first; /* all */
     kt_stream *ready; /* suspended ones that the cluster has woken */
@@ -46,6 +48,8 @@ void kt_streams_free(kt_streams *streams);
 
 void kt_streams_lock(kt_streams *streams);
 void kt_streams_unlock(kt_streams *streams);
+/* Unlocks, lets those go first who wait, and locks again: for a thread that holds the lock most of the time. */
+void kt_streams_yield(kt_streams *streams);
 /* Unix time that never goes back. Any thread. */
 int64_t kt_streams_now_ms(const kt_streams *streams);
 

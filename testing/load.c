@@ -72,6 +72,7 @@ struct kt_load {
     size_t workload_count;
     int64_t *nodes; /* when each was made, in seconds */
     size_t node_count;
+    char *templates[KT_LOAD_TEMPLATES];
     ki_ring moving; /* of uint32_t: pods on their way, each once */
     ki_buffer text;
     int64_t now_s; /* that `now_text` says */
@@ -177,12 +178,17 @@ static void write_pod_name(const kt_load *load, const pod *p, char *name, size_t
     snprintf(name, size, "%s-%s-%s", w->name, w->hash, suffix);
 }
 
-static ki_status write_pod(kt_load *load, const pod *p, int64_t stamp_ns) {
-    static const char *const ends[] = { kt_load_pod_pending,  kt_load_pod_pending, kt_load_pod_scheduled,
-                                        kt_load_pod_starting, kt_load_pod_running, kt_load_pod_running,
-                                        kt_load_pod_running };
+static void append(kt_load *load, kt_load_template which, const texts *t) {
+    kt_load_append(&load->text, load->templates[which], &t->fields);
+}
+
+static void write_pod(kt_load *load, const pod *p, int64_t stamp_ns) {
+    static const kt_load_template ends[] = {
+        [STEP_PENDING] = KT_LOAD_POD_PENDING,   [STEP_SCHEDULED] = KT_LOAD_POD_SCHEDULED,
+        [STEP_STARTING] = KT_LOAD_POD_STARTING, [STEP_RUNNING] = KT_LOAD_POD_RUNNING,
+        [STEP_READY] = KT_LOAD_POD_RUNNING,     [STEP_DELETING] = KT_LOAD_POD_RUNNING,
+    };
     texts t = { 0 };
-    ki_buffer *out = &load->text;
 
     write_pod_name(load, p, t.name, sizeof t.name);
     kt_load_set(&t.fields, 'n', t.name);
@@ -192,25 +198,24 @@ static ki_status write_pod(kt_load *load, const pod *p, int64_t stamp_ns) {
     set_times(load, &t, p->made_s);
     kt_load_set(&t.fields, 'k', p->ready ? "True" : "False");
     kt_load_set(&t.fields, 'K', p->ready ? "true" : "false");
-    kt_load_set(&t.fields, 'M', load->managed_fields ? kt_load_pod_managed : "");
-    kt_load_set(&t.fields, 'm', kt_load_pod_managed_status);
+    kt_load_set(&t.fields, 'M', load->managed_fields ? load->templates[KT_LOAD_POD_MANAGED] : "");
+    kt_load_set(&t.fields, 'm', load->templates[KT_LOAD_POD_MANAGED_STATUS]);
 
-    ki_buffer_reset(out, TEXT_MAX);
-    kt_load_append(out, kt_load_pod_head, &t.fields);
+    ki_buffer_reset(&load->text, TEXT_MAX);
+    append(load, KT_LOAD_POD_HEAD, &t);
     if (load->stamp) {
         snprintf(t.stamp, sizeof t.stamp, "%lld", (long long)stamp_ns);
         kt_load_set(&t.fields, 'S', load->stamp);
         kt_load_set(&t.fields, 'T', t.stamp);
-        kt_load_append(out, kt_load_pod_stamp, &t.fields);
+        append(load, KT_LOAD_POD_STAMP, &t);
     }
-    ki_buffer_append_string(out, "},");
+    ki_buffer_append_string(&load->text, "},");
     if (p->step == STEP_DELETING)
-        kt_load_append(out, kt_load_pod_deleting, &t.fields);
-    kt_load_append(out, kt_load_pod_middle, &t.fields);
+        append(load, KT_LOAD_POD_DELETING, &t);
+    append(load, KT_LOAD_POD_MIDDLE, &t);
     if (p->step >= STEP_SCHEDULED)
-        kt_load_append(out, kt_load_pod_node, &t.fields);
-    kt_load_append(out, ends[p->step], &t.fields);
-    return out->failed;
+        append(load, KT_LOAD_POD_NODE, &t);
+    append(load, ends[p->step], &t);
 }
 
 /* Puts the text that was written last. */
@@ -224,7 +229,7 @@ static ki_status put(kt_load *load, const ki_resource *resource, int64_t now_ms,
 /* ---- the lives of pods ---- */
 
 static ki_status put_pod(kt_load *load, const pod *p, int64_t now_ms, int64_t stamp_ns, ki_error *err) {
-    (void)write_pod(load, p, stamp_ns);
+    write_pod(load, p, stamp_ns);
     return put(load, KI_PODS, now_ms, err);
 }
 
@@ -308,7 +313,7 @@ static ki_status put_node(kt_load *load, uint32_t node, int64_t now_ms, ki_error
     set_numbers(&t, node, node % 256);
     set_times(load, &t, load->nodes[node]);
     ki_buffer_reset(&load->text, TEXT_MAX);
-    kt_load_append(&load->text, kt_load_node, &t.fields);
+    append(load, KT_LOAD_NODE, &t);
     return put(load, KI_NODES, now_ms, err);
 }
 
@@ -358,7 +363,7 @@ static ki_status make_workload(kt_load *load, size_t index, size_t replicas, int
     set_numbers(&t, 0, (uint32_t)replicas);
     set_times(load, &t, load->now_s);
     ki_buffer_reset(&load->text, TEXT_MAX);
-    kt_load_append(&load->text, kt_load_deployment, &t.fields);
+    append(load, KT_LOAD_DEPLOYMENT, &t);
     const char *ns = kinds[w->kind].namespace_name;
     ki_status status = put(load, KI_DEPLOYMENTS, now_ms, err);
     if (!status)
@@ -368,7 +373,7 @@ static ki_status make_workload(kt_load *load, size_t index, size_t replicas, int
 
     kt_load_set(&t.fields, 'u', w->uid);
     ki_buffer_reset(&load->text, TEXT_MAX);
-    kt_load_append(&load->text, kt_load_replica_set, &t.fields);
+    append(load, KT_LOAD_REPLICA_SET, &t);
     snprintf(name, sizeof name, "%s-%s", w->name, w->hash);
     status = put(load, KI_REPLICASETS, now_ms, err);
     return status ? status : read_uid(load, KI_REPLICASETS, ns, name, w->uid);
@@ -411,6 +416,11 @@ static ki_status reserve(kt_load *load, const char *stamp, ki_error *err) {
     if (load->node_count) {
         load->nodes = ki_alloc_array(&load->allocator, load->node_count, sizeof *load->nodes);
         if (!load->nodes)
+            return ki_error_no_memory(err, "making the load");
+    }
+    for (size_t i = 0; i < KT_LOAD_TEMPLATES; i++) {
+        load->templates[i] = kt_load_compile(&load->allocator, kt_load_templates[i]);
+        if (!load->templates[i])
             return ki_error_no_memory(err, "making the load");
     }
     if (stamp && !(load->stamp = ki_strdup(&load->allocator, stamp))) {
@@ -460,6 +470,8 @@ void kt_load_free(kt_load *load) {
     ki_free(&allocator, load->workloads);
     ki_free(&allocator, load->nodes);
     ki_free(&allocator, load->stamp);
+    for (size_t i = 0; i < KT_LOAD_TEMPLATES; i++)
+        ki_free(&allocator, load->templates[i]);
     ki_ring_free(&load->moving);
     ki_buffer_free(&load->text);
     ki_free(&allocator, load);

@@ -8,22 +8,26 @@
 #ifndef KT_LOAD_TEMPLATE_H
 #define KT_LOAD_TEMPLATE_H
 
-/* A pod is its head, a stamp where it has one, "},", what deletion adds, the middle, its node once it is scheduled, and the end that goes
- * with the step of its life. */
-extern const char kt_load_pod_head[]; /* until the last annotation */
-extern const char kt_load_pod_stamp[];
-extern const char kt_load_pod_deleting[];
-extern const char kt_load_pod_middle[]; /* ownerReferences, managedFields, spec */
-extern const char kt_load_pod_managed[];
-extern const char kt_load_pod_managed_status[];
-extern const char kt_load_pod_node[];
-extern const char kt_load_pod_pending[];
-extern const char kt_load_pod_scheduled[];
-extern const char kt_load_pod_starting[];
-extern const char kt_load_pod_running[];
+/* A pod is its head, a stamp where it has one, its middle (in metadata, with what deletion adds before it), its node once it is scheduled,
+ * and the end that goes with the step of its life. */
+typedef enum kt_load_template {
+    KT_LOAD_POD_HEAD, /* until the last annotation */
+    KT_LOAD_POD_STAMP,
+    KT_LOAD_POD_DELETING,
+    KT_LOAD_POD_MIDDLE, /* ownerReferences, managedFields, spec */
+    KT_LOAD_POD_MANAGED,
+    KT_LOAD_POD_MANAGED_STATUS,
+    KT_LOAD_POD_NODE,
+    KT_LOAD_POD_PENDING,
+    KT_LOAD_POD_SCHEDULED,
+    KT_LOAD_POD_STARTING,
+    KT_LOAD_POD_RUNNING,
+    KT_LOAD_NODE,
+    KT_LOAD_DEPLOYMENT,
+    KT_LOAD_REPLICA_SET,
+    KT_LOAD_TEMPLATES
+} kt_load_template;
 
-extern const char kt_load_node[];
-extern const char kt_load_deployment[];
-extern const char kt_load_replica_set[];
+extern const char *const kt_load_templates[KT_LOAD_TEMPLATES];
 
 #endif

@@ -1,7 +1,7 @@
 /* load_text.c: see load_text.h. */
 #include "testing/load_text.h"
 
-#include <stdio.h>
+#include "src/base/memory.h"
 
 static void append_value(ki_buffer *out, ki_str value, const kt_load_fields *fields) {
     if (value.size && memchr(value.data, '`', value.size))
@@ -11,21 +11,28 @@ static void append_value(ki_buffer *out, ki_str value, const kt_load_fields *fie
 }
 
 void kt_load_append(ki_buffer *out, const char *text, const kt_load_fields *fields) {
-    size_t start = out->size;
     for (;;) {
         const char *field = strchrnul(text, '`');
         ki_buffer_append(out, text, (size_t)(field - text));
-        if (out->failed)
-            return;
-        for (char *c = out->data + start, *end = out->data + out->size; (c = memchr(c, '\'', (size_t)(end - c))); c++) {
-            *c = '"';
-        }
-        if (!field[0] || !field[1])
+        if (out->failed || !field[0] || !field[1])
             return;
         append_value(out, fields->values[(unsigned char)field[1] % KT_LOAD_FIELDS], fields);
-        start = out->size;
         text = field + 2;
     }
+}
+
+char *kt_load_compile(const ki_allocator *allocator, const char *text) {
+    char *compiled = ki_strdup(allocator, text);
+    for (char *c = compiled; c && (c = strchr(c, '\'')); c++)
+        *c = '"';
+    return compiled;
+}
+
+/* Two digits. */
+static char *put_two(char *to, unsigned number) {
+    *to++ = (char)('0' + number / 10 % 10);
+    *to++ = (char)('0' + number % 10);
+    return to;
 }
 
 void kt_load_format_time(int64_t unix_seconds, char ret_text[KT_LOAD_TIME_SIZE]) {
@@ -41,6 +48,13 @@ void kt_load_format_time(int64_t unix_seconds, char ret_text[KT_LOAD_TIME_SIZE])
     unsigned day = day_of_year - (153 * month + 2) / 5 + 1;
     month = month < 10 ? month + 3 : month - 9;
     unsigned year = (unsigned)(year_of_era + era * 400) + (month <= 2);
-    snprintf(ret_text, KT_LOAD_TIME_SIZE, "%04u-%02u-%02uT%02u:%02u:%02uZ", year % 10000, month % 100, day % 100,
-             second / 3600 % 24, second / 60 % 60, second % 60);
+
+    const unsigned parts[] = { year / 100, year % 100, month, day, second / 3600, second / 60 % 60, second % 60 };
+    const char *after = "\001--T::Z"; /* nothing between the year's halves */
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++, after++) {
+        ret_text = put_two(ret_text, parts[i]);
+        if (*after != '\001')
+            *ret_text++ = *after;
+    }
+    *ret_text = '\0';
 }

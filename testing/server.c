@@ -79,13 +79,11 @@ static void run_churn(void *user) {
         }
         int64_t now_ns = ki_monotonic_now();
         if (change_some(server, now_ns)) {
-            unlock(server);
-            lock(server);
+            kt_streams_yield(server->streams);
             continue;
         }
         int64_t wake_ns = now_ns + CHURN_TICK_NS > server->churn_due_ns ? now_ns + CHURN_TICK_NS : server->churn_due_ns;
-        unlock(server); /* lets watches go on */
-        lock(server);
+        kt_streams_yield(server->streams); /* lets watches go on */
         if (!server->stopping)
             ki_cond_wait_until(&server->churn_changed, &server->streams->mutex, wake_ns);
     }
