@@ -76,7 +76,7 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
 
 /* --- the handler ------------------------------------------------------------------------------------------------------------ */
 
-static void note(fixture *self, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void note(fixture *self, const char *format, ...) {
     size_t used = strlen(self->trace);
     if (used && used + 1 < sizeof self->trace)
         self->trace[used++] = ' ';
