@@ -64,7 +64,7 @@ const ki_object *ki_snapshot_next(const ki_snapshot *snapshot, ki_cursor *cursor
 }
 
 static const ki_tree *find_index(const ki_snapshot *snapshot, const char *name) {
-    size_t at = ki_schema_find(snapshot->schema, name);
+    size_t at = name ? ki_schema_find(snapshot->schema, name) : snapshot->schema->count;
     return at < snapshot->schema->count ? &snapshot->indexes[at] : NULL;
 }
 

@@ -45,7 +45,7 @@ ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, co
         return status;
     scope s = scope_of(snapshot, namespace_name);
     size_t most = scope_most(&s);
-    const ki_object **objects = ki_alloc_array(allocator, most, sizeof *objects);
+    const ki_object **objects = ki_alloc_array(allocator, most, sizeof(const ki_object *));
     size_t count = 0;
     const ki_object *obj;
     while (objects && (obj = scope_next(&s)))
@@ -55,7 +55,7 @@ ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, co
     if (!objects)
         return ki_error_no_memory(err, "listing objects");
     if (count < most / 2) { /* what is not needed goes back, where that is to be had */
-        void *smaller = ki_realloc_array(allocator, objects, count, sizeof *objects);
+        void *smaller = ki_realloc_array(allocator, objects, count, sizeof(const ki_object *));
         objects = smaller ? smaller : objects;
     }
     *ret_list = (ki_object_list){ .objects = objects, .count = count, .snapshot = ki_snapshot_ref(snapshot) };

@@ -68,7 +68,7 @@ static node *node_new(const ki_tree_kind *kind, unsigned slots) {
 }
 
 /* As deep as the tree at most. */
-static void node_unref(const ki_tree_kind *kind, node *n) { // NOLINT(misc-no-recursion)
+static void node_unref(const ki_tree_kind *kind, node *n) {
     if (!ki_refcount_dec(&n->refs))
         return;
     unsigned count = slot_count(n);

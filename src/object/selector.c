@@ -217,13 +217,13 @@ static ki_status take_bound(parser *p, requirement *r) {
 static ki_status take_condition(parser *p, requirement *r) {
     static const struct {
         token token;
-        const char *word;
         condition op;
+        const char *word;
         ki_status (*take)(parser *p, requirement *r);
     } conditions[] = {
-        { TOKEN_EQUAL, NULL, OP_IN, take_value },        { TOKEN_NOT_EQUAL, NULL, OP_NOT_IN, take_value },
-        { TOKEN_WORD, "in", OP_IN, take_list },          { TOKEN_WORD, "notin", OP_NOT_IN, take_list },
-        { TOKEN_GREATER, NULL, OP_GREATER, take_bound }, { TOKEN_LESS, NULL, OP_LESS, take_bound },
+        { TOKEN_EQUAL, OP_IN, NULL, take_value },        { TOKEN_NOT_EQUAL, OP_NOT_IN, NULL, take_value },
+        { TOKEN_WORD, OP_IN, "in", take_list },          { TOKEN_WORD, OP_NOT_IN, "notin", take_list },
+        { TOKEN_GREATER, OP_GREATER, NULL, take_bound }, { TOKEN_LESS, OP_LESS, NULL, take_bound },
     };
     for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
         if (p->token != conditions[i].token)

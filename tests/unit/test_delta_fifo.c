@@ -545,6 +545,85 @@ static void a_transform_without_memory_loses_no_change(void **state) {
     tear_down(&f);
 }
 
+/* --- random changes --------------------------------------------------------------------------------------------------------- */
+
+static unsigned next_random(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*state >> 33);
+}
+
+/* What an informer does: what is known downstream becomes what the deltas say. A failure now and then, with a requeue. */
+static ki_status apply(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    static uint64_t random = 5;
+    fixture *f = user;
+    (void)err;
+    if (next_random(&random) % 8 == 0) {
+        *ret_requeue = true;
+        return KI_ERR_STATE;
+    }
+    for (size_t d = 0; d < deltas->count; d++) {
+        size_t i = 0;
+        while (i < f->known.count && strcmp(ki_object_key(f->known.items[i]), deltas->key) != 0)
+            i++;
+        if (i < f->known.count) {
+            ki_object_unref(f->known.items[i]);
+            f->known.items[i] = f->known.items[--f->known.count];
+        }
+        if (deltas->items[d].type != KI_DELTA_DELETED)
+            f->known.items[f->known.count++] = ki_object_ref(deltas->items[d].obj);
+    }
+    return KI_OK;
+}
+
+/* Whatever comes in and is popped in between: once the queue is empty, what is known is what the source has. */
+static void what_is_known_ends_as_what_the_source_has(void **state) {
+    (void)state;
+    enum {
+        KEYS = MANY,
+        ROUNDS = 30,
+        CHANGES = 300
+    };
+    for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+        fixture f;
+        set_up(&f, "", NULL, &ki_allocator_default);
+        unsigned source[KEYS] = { 0 }; /* versions; 0: not there */
+        uint64_t random = seed;
+        for (unsigned version = 1; version <= CHANGES; version++) {
+            unsigned what = next_random(&random) % 100, key = next_random(&random) % KEYS;
+            char text[TEXT] = "resync";
+            if (what < 50) {
+                sprintf(text, "%s k%u=%u", source[key] ? "update" : "add", key, version);
+                source[key] = version;
+            } else if (what < 70 && source[key]) {
+                sprintf(text, "delete k%u=%u", key, version);
+                source[key] = 0;
+            } else if (what < 75) { /* some changes were missed */
+                strcpy(text, "replace");
+                for (unsigned k = 0; k < KEYS; k++) {
+                    unsigned fate = next_random(&random) % 4;
+                    source[k] = fate == 0 ? 0 : fate == 1 ? version : source[k];
+                    if (source[k])
+                        sprintf(text + strlen(text), " k%u=%u", k, source[k]);
+                }
+            }
+            script(f.queue, text);
+            for (unsigned pops = next_random(&random) % 4; pops; pops--)
+                f.queue->ops->pop(f.queue, apply, &f, NULL);
+        }
+        while (f.queue->ops->length(f.queue))
+            f.queue->ops->pop(f.queue, apply, &f, NULL);
+        assert_true(f.queue->ops->has_synced(f.queue));
+        for (unsigned k = 0; k < KEYS; k++) {
+            char key[8];
+            sprintf(key, "k%u", k);
+            ki_object *obj = known_get(key, &f);
+            assert_int_equal(obj ? strtoul(ki_object_resource_version(obj), NULL, 10) : 0, source[k]);
+            ki_object_unref(obj);
+        }
+        tear_down(&f);
+    }
+}
+
 /* --- memory ----------------------------------------------------------------------------------------------------------------- */
 
 /* Each allocation fails once: the change that fails leaves nothing behind, and tried again it works. */
@@ -635,6 +714,7 @@ int main(void) {
         cmocka_unit_test(a_failed_transform_drops_that_change_only),
         cmocka_unit_test(a_list_whose_transforms_all_fail_is_synced_at_once),
         cmocka_unit_test(a_transform_without_memory_loses_no_change),
+        cmocka_unit_test(what_is_known_ends_as_what_the_source_has),
         cmocka_unit_test(lack_of_memory_leaves_the_queue_as_it_was),
         cmocka_unit_test(no_queue_is_made_without_memory),
         cmocka_unit_test(nothing_is_allocated_in_the_steady_state),
