@@ -44,7 +44,8 @@ static bool append_changed(const kt_write *write, ki_buffer *out, yyjson_val *ol
         if ((depth <= 1 && is_nobodys(key, depth == 1)) || (depth == 0 && is_elsewhere(write, key)))
             continue;
         yyjson_val *before = yyjson_obj_getn(old, yyjson_get_str(key), yyjson_get_len(key));
-        if (kt_json_equal(before, member))
+        if (kt_json_equal(before, member) ||
+            (depth == 1 && !before && yyjson_is_ctn(member) && !yyjson_get_len(member)))
             continue;
         size_t mark = out->size;
         if (any)
@@ -72,8 +73,31 @@ static bool append_changed(const kt_write *write, ki_buffer *out, yyjson_val *ol
 /* Is this the entry that the write belongs to? */
 static bool is_own(const kt_write *write, yyjson_val *entry) {
     return ki_str_equal(kt_json_get_str(entry, "manager"), write->manager) &&
-           ki_str_equals(kt_json_get_str(entry, "operation"), write->apply ? "Apply" : "Update") &&
+           ki_str_equals(kt_json_get_str(entry, "operation"), write->applied ? "Apply" : "Update") &&
            ki_str_equals(kt_json_get_str(entry, "subresource"), write->subresource);
+}
+
+static yyjson_val *find_own(const kt_write *write, yyjson_val *entries) {
+    yyjson_val *entry;
+    size_t index, count;
+    yyjson_arr_foreach(entries, index, count, entry) {
+        if (is_own(write, entry))
+            return entry;
+    }
+    return NULL;
+}
+
+/* Has the entry exactly these fields? */
+static bool is_same_set(yyjson_val *own, const ki_buffer *fields) {
+    yyjson_val *before = yyjson_obj_get(own, "fieldsV1");
+    if (!before || fields->failed)
+        return false;
+    ki_buffer text;
+    ki_buffer_init(&text, fields->allocator, 0);
+    ki_status status = kt_json_append(&text, before);
+    bool same = !status && ki_str_equal((ki_str){ text.data, text.size }, (ki_str){ fields->data, fields->size });
+    ki_buffer_free(&text);
+    return same;
 }
 
 static ki_status append_entry(const kt_write *write, yyjson_val *own, ki_str fields, ki_buffer *out) {
@@ -81,10 +105,10 @@ static ki_status append_entry(const kt_write *write, yyjson_val *own, ki_str fie
     kt_format_time(write->now_ms, now);
     ki_buffer_append_string(out, "{\"manager\":");
     ki_buffer_append_json_string(out, write->manager);
-    ki_buffer_printf(out, ",\"operation\":\"%s\",\"apiVersion\":\"", write->apply ? "Apply" : "Update");
+    ki_buffer_printf(out, ",\"operation\":\"%s\",\"apiVersion\":\"", write->applied ? "Apply" : "Update");
     kt_append_api_version(out, write->storage->info->resource);
     ki_buffer_printf(out, "\",\"time\":\"%s\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":", now);
-    yyjson_val *before = write->apply ? NULL : yyjson_obj_get(own, "fieldsV1");
+    yyjson_val *before = write->applied ? NULL : yyjson_obj_get(own, "fieldsV1");
     if (before) { /* what it set now joins what it had set: a merge patch without nulls is the union */
         yyjson_doc *doc = NULL;
         yyjson_alc alc = kt_json_alc(out->allocator);
@@ -110,28 +134,32 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
     ki_buffer fields;
     ki_buffer_init(&fields, out->allocator, 0);
     ki_buffer_append_char(&fields, '{');
-    bool any = append_changed(write, &fields, write->apply ? NULL : old_root, root, 0);
+    bool any =
+        append_changed(write, &fields, write->applied ? NULL : old_root, write->applied ? write->applied : root, 0);
     ki_buffer_append_char(&fields, '}');
     if (fields.failed)
         out->failed = fields.failed;
 
-    yyjson_val *own = NULL, *entry;
-    size_t index, count, written = 0;
+    yyjson_val *own = find_own(write, previous), *entry;
+    bool rewrite = write->applied ? !is_same_set(own, &fields) : any;
+    size_t index, count, start = out->size;
     ki_buffer_append_char(out, '[');
     yyjson_arr_foreach(previous, index, count, entry) {
-        if (is_own(write, entry)) {
-            own = entry;
-            if (any || write->apply)
-                continue; /* written anew, last */
-        }
-        if (written++)
+        if (rewrite && entry == own)
+            continue; /* written anew, last */
+        if (out->size > start + 1)
             ki_buffer_append_char(out, ',');
         kt_json_append(out, entry);
     }
-    if (any || write->apply) {
-        if (written)
+    if (rewrite) {
+        if (out->size > start + 1)
             ki_buffer_append_char(out, ',');
         append_entry(write, own, (ki_str){ fields.data, fields.size }, out);
+    }
+    if (out->size == start + 1) { /* nobody set anything: no list */
+        out->size = start;
+        ki_buffer_free(&fields);
+        return out->failed;
     }
     ki_buffer_append_char(out, ']');
     ki_buffer_free(&fields);

@@ -89,7 +89,7 @@ static ki_status apply_patch(kt_call *call, const kt_write *write, patch_kind ki
 
 /* What an apply must say, and how it creates what is not there. */
 static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) {
-    write->apply = true;
+    write->applied = patch;
     if (!kt_call_param(call, "fieldManager").size) {
         kt_causes causes;
         kt_causes_init(&causes, call->allocator);

@@ -195,19 +195,26 @@ static bool same_meta(yyjson_val *a, yyjson_val *b) {
     return true;
 }
 
+/* Is `text`, with which `space` starts, what `entries` would be written as? */
+static ki_status is_text_of(yyjson_val *entries, ki_str text, ki_buffer *space, bool *ret_is) {
+    size_t start = space->size;
+    if (yyjson_is_arr(entries) && yyjson_arr_size(entries))
+        kt_json_append(space, entries);
+    if (space->failed)
+        return space->failed;
+    *ret_is = space->size - start == text.size &&
+              (text.size == 0 || memcmp(space->data, space->data + start, text.size) == 0);
+    return KI_OK;
+}
+
 ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *body,
                           yyjson_val *root, yyjson_val *status_root, kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
     yyjson_val *old_meta = yyjson_obj_get(old_root, "metadata");
     yyjson_val *new_meta = yyjson_obj_get(body, "metadata");
     bool spec_same = same_spec(old_root, root);
-    if (spec_same && same_meta(old_meta, new_meta) && !write->apply &&
-        same_value(yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status")) &&
-        (write->manager.size ||
-         same_value(yyjson_obj_get(old_meta, "managedFields"), yyjson_obj_get(new_meta, "managedFields")))) {
-        *ret_obj = kt_object_ref(old);
-        return KI_OK;
-    }
+    bool same = spec_same && same_meta(old_meta, new_meta) &&
+                same_value(yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status"));
     kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation, .grace = -1 };
     meta_from(&meta, new_meta);
     meta.generate_name = kt_json_get_str(old_meta, "generateName");
@@ -224,7 +231,12 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
     ki_buffer_init(&fields, &cluster->allocator, 0);
     yyjson_val *previous = yyjson_obj_get(write->manager.size ? old_meta : new_meta, "managedFields");
     ki_status status = managed(write, previous, old_root, body, &fields, &meta.managed_fields);
-    if (!status)
+    if (!status && same)
+        status = is_text_of(yyjson_obj_get(old_meta, "managedFields"), meta.managed_fields, &fields, &same);
+    meta.managed_fields.data = fields.data; /* it may have moved */
+    if (!status && same)
+        *ret_obj = kt_object_ref(old);
+    else if (!status)
         status = store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);
     ki_buffer_free(&fields);
     return status;
@@ -347,15 +359,16 @@ ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret
         *ret_obj = kt_object_ref(old);
     } else {
         kt_object_ref(old); /* the commit gives it to history, which may forget it at once */
-        status = mark_deleted(write, old, root, ret_obj);
-        if (!status && is_namespace && !write->dry_run) {
-            ki_str ns = (*ret_obj)->name;
-            status = empty_namespace(write, ns);
-            if (!status)
-                status = finish_namespace(write, ns);
-            if (status)
-                kt_object_unref(*ret_obj);
-        }
+        kt_object *marked = NULL;
+        status = mark_deleted(write, old, root, &marked);
+        if (!status && is_namespace && !write->dry_run)
+            status = empty_namespace(write, marked->name);
+        if (!status && is_namespace && !write->dry_run)
+            status = finish_namespace(write, marked->name);
+        if (status)
+            kt_object_unref(marked);
+        else
+            *ret_obj = marked;
         kt_object_unref(old);
     }
     yyjson_doc_free(doc);

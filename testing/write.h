@@ -10,7 +10,7 @@ typedef struct kt_write {
     int64_t now_ms;
     bool dry_run;            /* everything but the commit */
     ki_str manager;          /* whose entry of managedFields this writes; empty: they stay as they came */
-    bool apply;              /* a server-side apply; else an update */
+    yyjson_val *applied;     /* the configuration of a server-side apply; NULL: an update */
     const char *subresource; /* "" for the object itself */
 } kt_write;
 

@@ -1,0 +1,33 @@
+/* rest_server.h: the test server's REST layer in a test: requests in one line, answers as text, time by hand. */
+#ifndef TESTS_REST_SERVER_H
+#define TESTS_REST_SERVER_H
+
+#include "testing/rest.h"
+
+#include <kinformer/allocator.h>
+
+typedef struct rest_server {
+    kt_cluster *cluster;
+    int64_t now_ms;
+    kt_response response; /* the last answer; freed by the next request */
+    bool answered;
+    ki_buffer text; /* the last answer's body, or what the last read of a watch gave */
+} rest_server;
+
+void rest_server_start(rest_server *server, const kt_cluster_options *options);
+void rest_server_stop(rest_server *server);
+
+/* Sends a request and returns the status; server->text has the body. `type` and `body` may be NULL. */
+int rest_send(rest_server *server, const char *method, const char *target, const char *type, const char *body);
+int rest_get(rest_server *server, const char *target);
+int rest_get_as(rest_server *server, const char *target, const char *accept);
+int rest_post(rest_server *server, const char *target, const char *body);
+/* Is `part` in the last text? Prints the text where it is not. */
+bool rest_has(const rest_server *server, const char *part);
+
+/* Opens a watch; the caller frees the response. */
+kt_watch *rest_watch_open(rest_server *server, const char *target, kt_response *ret_response);
+/* Reads all that is there into server->text. */
+kt_watch_state rest_watch_read(rest_server *server, kt_watch *watch);
+
+#endif

@@ -1,0 +1,228 @@
+/* The cluster without HTTP: its revision, what it keeps, what it forgets, and that lack of memory breaks nothing. */
+#include "tests/support/rest_server.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define NOW 1780000000000
+
+static void put(kt_cluster *cluster, const char *json, uint64_t expected) {
+    uint64_t revision = 0;
+    assert_int_equal(kt_cluster_put_json(cluster, KI_PODS, ki_str_of(json), NOW, &revision, NULL), KI_OK);
+    assert_int_equal(revision, expected);
+}
+
+static void every_change_has_the_next_revision(void **state) {
+    (void)state;
+    kt_cluster *cluster;
+    ki_error err = KI_ERROR_INIT;
+    kt_cluster_options options = { .first_revision = 100 };
+    assert_int_equal(kt_cluster_new(NULL, &options, &cluster, &err), KI_OK);
+    assert_int_equal(kt_cluster_revision(cluster), 104); /* the first namespaces */
+    put(cluster, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"a\"},\"status\":{\"phase\":\"Running\"}}", 105);
+    put(cluster, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"a\"},\"status\":{\"phase\":\"Failed\"}}", 106);
+    put(cluster, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"a\"},\"status\":{\"phase\":\"Failed\"}}", 106);
+    put(cluster, "{\"metadata\":{\"namespace\":\"new\",\"name\":\"a\"}}", 108); /* and its namespace before it */
+    assert_int_equal(kt_cluster_delete(cluster, KI_PODS, "default", "a", NOW, &err), KI_OK);
+    assert_int_equal(kt_cluster_revision(cluster), 109);
+    assert_int_equal(kt_cluster_delete(cluster, KI_PODS, "default", "a", NOW, &err), KI_ERR_NOT_FOUND);
+    assert_int_equal(kt_cluster_count(cluster, KI_PODS), 1);
+    kt_cluster_free(cluster);
+}
+
+static void what_is_put_is_kept_with_what_the_server_adds(void **state) {
+    (void)state;
+    kt_cluster *cluster;
+    ki_str json;
+    assert_int_equal(kt_cluster_new(NULL, NULL, &cluster, NULL), KI_OK);
+    put(cluster,
+        "{\"metadata\":{\"namespace\":\"default\",\"name\":\"a\",\"managedFields\":[{\"manager\":\"x\"}]},"
+        "\"status\":{\"phase\":\"Running\"}}",
+        6);
+    assert_int_equal(kt_cluster_get(cluster, KI_PODS, "default", "a", &json), KI_OK);
+    const char *start =
+        "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"";
+    const char *end = "\",\"resourceVersion\":\"6\",\"generation\":1,\"creationTimestamp\":\"2026-05-28T20:26:40Z\","
+                      "\"managedFields\":[{\"manager\":\"x\"}]},\"status\":{\"phase\":\"Running\"}}";
+    assert_memory_equal(json.data, start, strlen(start));
+    assert_string_equal(json.data + json.size - strlen(end), end);
+    assert_int_equal(kt_cluster_get(cluster, KI_PODS, "default", "b", &json), KI_ERR_NOT_FOUND);
+    kt_cluster_free(cluster);
+}
+
+static void bad_objects_are_refused_with_a_reason(void **state) {
+    (void)state;
+    kt_cluster *cluster;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(kt_cluster_new(NULL, NULL, &cluster, NULL), KI_OK);
+    static const struct {
+        const char *json;
+        ki_status status;
+    } cases[] = {
+        { "", KI_ERR_PARSE },
+        { "{", KI_ERR_PARSE },
+        { "[]", KI_ERR_INVALID },
+        { "{\"metadata\":{\"name\":\"a\"}}", KI_ERR_INVALID },
+        { "{\"metadata\":{\"namespace\":\"default\"}}", KI_ERR_INVALID },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(kt_cluster_put_json(cluster, KI_PODS, ki_str_of(cases[i].json), NOW, NULL, &err),
+                         cases[i].status);
+        assert_string_not_equal(err.message, "");
+    }
+    assert_int_equal(kt_cluster_revision(cluster), 5);
+    kt_cluster_free(cluster);
+}
+
+static void objects_are_walked_in_the_order_of_their_keys(void **state) {
+    (void)state;
+    static const char *const names[] = { "b/b", "a-b/x", "a/c", "a/a", "c/a", "a.b/q" };
+    static const char expected[] = "a-b/x a.b/q a/a a/c b/b c/a ";
+    kt_cluster *cluster;
+    assert_int_equal(kt_cluster_new(NULL, NULL, &cluster, NULL), KI_OK);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char json[128];
+        int ns = (int)strcspn(names[i], "/");
+        snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"%.*s\",\"name\":\"%s\"}}", ns, names[i],
+                 names[i] + ns + 1);
+        assert_int_equal(kt_cluster_put_json(cluster, KI_PODS, ki_str_of(json), NOW, NULL, NULL), KI_OK);
+    }
+    char walked[128] = "";
+    size_t cursor = 0, used = 0;
+    ki_str key, json;
+    while (kt_cluster_next(cluster, KI_PODS, &cursor, &key, &json))
+        used += (size_t)snprintf(walked + used, sizeof walked - used, "%.*s ", (int)key.size, key.data);
+    assert_string_equal(walked, expected);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char ns[8];
+        size_t size = strcspn(names[i], "/");
+        memcpy(ns, names[i], size);
+        ns[size] = '\0';
+        assert_int_equal(kt_cluster_get(cluster, KI_PODS, ns, names[i] + size + 1, &json), KI_OK);
+    }
+    kt_cluster_free(cluster);
+}
+
+/* What a list at revision 10 says, after 20 changes from revision 6 on. */
+static int list_after_changes(kt_cluster_options options, int64_t later_ms) {
+    rest_server server;
+    rest_server_start(&server, &options);
+    for (int i = 0; i < 20; i++) {
+        char json[128];
+        snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"a\"},\"spec\":{\"i\":%d}}", i);
+        assert_int_equal(kt_cluster_put_json(server.cluster, KI_PODS, ki_str_of(json), server.now_ms, NULL, NULL),
+                         KI_OK);
+    }
+    server.now_ms += later_ms;
+    int status = rest_get(&server, "/api/v1/pods?resourceVersion=10&resourceVersionMatch=Exact");
+    rest_server_stop(&server);
+    return status;
+}
+
+static void history_ends_by_count_bytes_and_age(void **state) {
+    (void)state;
+    assert_int_equal(list_after_changes((kt_cluster_options){ 0 }, 0), 200);
+    assert_int_equal(list_after_changes((kt_cluster_options){ .compact_after = 16 }, 0), 200);
+    assert_int_equal(list_after_changes((kt_cluster_options){ .compact_after = 14 }, 0), 410);
+    assert_int_equal(list_after_changes((kt_cluster_options){ .compact_bytes = 1000 }, 0), 410);
+    assert_int_equal(list_after_changes((kt_cluster_options){ .compact_age_ms = 1000 }, 1000), 200);
+    assert_int_equal(list_after_changes((kt_cluster_options){ .compact_age_ms = 1000 }, 1001), 410);
+}
+
+static void the_same_seed_gives_the_same_cluster(void **state) {
+    (void)state;
+    ki_str first, second;
+    kt_cluster *a, *b;
+    kt_cluster_options options = { .seed = 7 };
+    assert_int_equal(kt_cluster_new(NULL, &options, &a, NULL), KI_OK);
+    assert_int_equal(kt_cluster_new(NULL, &options, &b, NULL), KI_OK);
+    assert_int_equal(kt_cluster_get(a, KI_NAMESPACES, NULL, "default", &first), KI_OK);
+    assert_int_equal(kt_cluster_get(b, KI_NAMESPACES, NULL, "default", &second), KI_OK);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    kt_cluster_free(a);
+    kt_cluster_free(b);
+}
+
+/* A little of everything; each step may fail for lack of memory, and then only that. */
+static void use_everything(const ki_allocator *allocator) {
+    static const struct {
+        const char *method;
+        const char *target;
+        const char *accept;
+        const char *type;
+        const char *body;
+    } steps[] = {
+        { "POST", "/api/v1/namespaces/default/pods", NULL, NULL,
+          "{\"metadata\":{\"name\":\"a\",\"labels\":{\"x\":\"y\"}}}" },
+        { "POST", "/api/v1/namespaces/default/pods", NULL, NULL,
+          "{\"metadata\":{\"generateName\":\"b-\",\"finalizers\":[\"a/b\"]}}" },
+        { "POST", "/api/v1/namespaces", NULL, NULL, "{\"metadata\":{\"name\":\"n\"}}" },
+        { "POST", "/api/v1/namespaces/n/pods", NULL, NULL, "{\"metadata\":{\"name\":\"a\"}}" },
+        { "PUT", "/api/v1/namespaces/default/pods/a", NULL, NULL,
+          "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"x\":1}}" },
+        { "PATCH", "/api/v1/namespaces/default/pods/a", NULL, "application/strategic-merge-patch+json",
+          "{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}" },
+        { "PATCH", "/api/v1/namespaces/default/pods/a?fieldManager=m", NULL, "application/apply-patch+yaml",
+          "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"},\"spec\":{\"y\":1}}" },
+        { "GET", "/api/v1/pods?limit=1&labelSelector=!x", "application/json;as=Table;v=v1;g=meta.k8s.io", NULL, NULL },
+        { "GET", "/api/v1/pods?resourceVersion=7&resourceVersionMatch=Exact", NULL, NULL, NULL },
+        { "GET", "/apis", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", NULL, NULL },
+        { "POST", "/api/v1/namespaces/default/pods", NULL, NULL, "{\"metadata\":{\"name\":\"A\"}}" },
+        { "DELETE", "/api/v1/namespaces/n", NULL, NULL, NULL },
+        { "DELETE", "/api/v1/namespaces/default/pods", NULL, NULL, NULL },
+    };
+    kt_cluster *cluster;
+    if (kt_cluster_new(allocator, NULL, &cluster, NULL))
+        return;
+    kt_request watch = { "GET", "/api/v1/pods?watch=1&labelSelector=x", NULL, NULL, NULL, NULL, { NULL, 0 } };
+    kt_response watching, response;
+    bool watches = kt_rest_handle(cluster, &watch, NOW, &watching) == KI_OK;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        kt_request request = { steps[i].method,         steps[i].target, steps[i].accept, steps[i].type, "t", NULL,
+                               ki_str_of(steps[i].body) };
+        ki_status status = kt_rest_handle(cluster, &request, NOW, &response);
+        assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
+        if (!status)
+            kt_response_free(&response);
+    }
+    if (watches) {
+        ki_buffer out;
+        ki_buffer_init(&out, allocator, 0);
+        kt_watch_state state;
+        ki_status status = watching.watch ? kt_watch_read(watching.watch, NOW, &out, 1 << 20, &state) : KI_OK;
+        assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
+        ki_buffer_free(&out);
+        kt_response_free(&watching);
+    }
+    kt_cluster_free(cluster);
+}
+
+static void lack_of_memory_at_any_point_fails_one_call_and_leaks_nothing(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        use_everything(&memory.allocator);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_change_has_the_next_revision),
+        cmocka_unit_test(what_is_put_is_kept_with_what_the_server_adds),
+        cmocka_unit_test(bad_objects_are_refused_with_a_reason),
+        cmocka_unit_test(objects_are_walked_in_the_order_of_their_keys),
+        cmocka_unit_test(history_ends_by_count_bytes_and_age),
+        cmocka_unit_test(the_same_seed_gives_the_same_cluster),
+        cmocka_unit_test(lack_of_memory_at_any_point_fails_one_call_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

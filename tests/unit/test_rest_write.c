@@ -1,0 +1,314 @@
+/* create, update, patch, apply, delete: what the server adds, and what it refuses. */
+#include "tests/support/rest_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define MAPS "/api/v1/namespaces/default/configmaps"
+#define PODS "/api/v1/namespaces/default/pods"
+#define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
+#define JSON "application/json"
+#define MERGE "application/merge-patch+json"
+#define STRATEGIC "application/strategic-merge-patch+json"
+#define JSON_PATCH "application/json-patch+json"
+#define APPLY "application/apply-patch+yaml"
+
+static rest_server server;
+
+static int start(void **state) {
+    (void)state;
+    rest_server_start(&server, NULL);
+    assert_int_equal(rest_post(&server, MAPS, "{\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}"), 201);
+    assert_int_equal(
+        rest_post(&server, DEPLOYMENTS,
+                  "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,\"template\":{\"spec\":{\"containers\":"
+                  "[{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"s\",\"image\":\"j\"}]}}}}"),
+        201);
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    rest_server_stop(&server);
+    return 0;
+}
+
+static void bad_requests_get_the_words_of_a_real_server(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        const char *target;
+        const char *type;
+        const char *body;
+        int status;
+        const char *part;
+    } cases[] = {
+        { "POST", MAPS, JSON, "{\"metadata\":{\"name\":\"m\"}}", 409, "configmaps \\\"m\\\" already exists" },
+        { "POST", MAPS, JSON, "{\"metadata\":{}}", 422,
+          "ConfigMap \\\"\\\" is invalid: metadata.name: Required value: name or generateName is required" },
+        { "POST", MAPS, JSON, "{\"metadata\":{\"name\":\"A_b\"}}", 422,
+          "a lowercase RFC 1123 subdomain must consist of" },
+        { "POST", MAPS, JSON, "{\"metadata\":{\"name\":\"A_b\"}}", 422, "\"reason\":\"FieldValueInvalid\"" },
+        { "POST", MAPS, JSON, "{\"metadata\":{\"name\":\"x\",\"labels\":{\"a\":\"b c\"}}}", 422,
+          "metadata.labels: Invalid value" },
+        { "POST", "/api/v1/namespaces", JSON, "{\"metadata\":{\"name\":\"a.b\"}}", 422, "a lowercase RFC 1123 label" },
+        { "POST", "/api/v1/namespaces/default/services", JSON, "{\"metadata\":{\"name\":\"1a\"}}", 422,
+          "a DNS-1035 label" },
+        { "POST", "/api/v1/namespaces/no/configmaps", JSON, "{\"metadata\":{\"name\":\"x\"}}", 404,
+          "namespaces \\\"no\\\" not found" },
+        { "POST", MAPS, JSON, "{\"metadata\":{\"name\":\"x\",\"namespace\":\"other\"}}", 400,
+          "the namespace of the provided object does not match the namespace sent on the request" },
+        { "POST", MAPS, JSON, "{\"kind\":\"Secret\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\"}}", 400,
+          "Secret in version \\\"v1\\\" cannot be handled as a ConfigMap" },
+        { "POST", MAPS, JSON, "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v2\",\"metadata\":{\"name\":\"x\"}}", 400,
+          "the API version in the data (v2) does not match the expected API version (v1)" },
+        { "POST", MAPS, JSON, "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"7\"}}", 500,
+          "resourceVersion should not be set on objects to be created" },
+        { "POST", MAPS, JSON, "{\"metadata\":", 400,
+          "the object provided is unrecognized (must be of type ConfigMap)" },
+        { "POST", MAPS, JSON, "", 400, "unexpected end of JSON input" },
+        { "POST", MAPS, JSON, "[]", 400, "the object provided is unrecognized" },
+        { "POST", MAPS, "text/html", "{}", 415, "the body of the request was in an unknown format" },
+        { "POST", MAPS "?dryRun=Some", JSON, "{\"metadata\":{\"name\":\"x\"}}", 422,
+          "Unsupported value: \\\"Some\\\"" },
+        { "POST", "/api/v1/pods", JSON, "{}", 405, "the server does not allow this method on the requested resource" },
+        { "PUT", MAPS, JSON, "{}", 405, "\"reason\":\"MethodNotAllowed\"" },
+        { "PUT", MAPS "/m", JSON, "{\"metadata\":{\"name\":\"m\",\"resourceVersion\":\"1\"}}", 409,
+          "Operation cannot be fulfilled on configmaps \\\"m\\\": the object has been modified; please apply your "
+          "changes to "
+          "the latest version and try again" },
+        { "PUT", MAPS "/m", JSON, "{\"metadata\":{\"name\":\"m\",\"uid\":\"u\"}}", 409,
+          "Precondition failed: UID in precondition: u" },
+        { "PUT", MAPS "/m", JSON, "{\"metadata\":{\"name\":\"n\"}}", 400,
+          "the name of the object (n) does not match the name on the URL (m)" },
+        { "PUT", MAPS "/x", JSON, "{\"metadata\":{\"name\":\"x\"}}", 404, "configmaps \\\"x\\\" not found" },
+        { "PATCH", MAPS "/x", MERGE, "{}", 404, "configmaps \\\"x\\\" not found" },
+        { "PATCH", MAPS "/m", JSON, "{}", 415, "application/merge-patch+json" },
+        { "PATCH", MAPS "/m", MERGE, "[]", 400, "error decoding patch" },
+        { "PATCH", MAPS "/m", MERGE, "{", 400, "error decoding patch" },
+        { "PATCH", MAPS "/m", MERGE, "{\"metadata\":{\"resourceVersion\":\"1\"}}", 409,
+          "the object has been modified" },
+        { "PATCH", MAPS "/m", JSON_PATCH, "[{\"op\":\"test\",\"path\":\"/data/a\",\"value\":\"2\"}]", 422,
+          "the server rejected our request due to an error in our request" },
+        { "PATCH", MAPS "/m", APPLY, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"}", 422,
+          "PatchOptions.meta.k8s.io \\\"\\\" is invalid: fieldManager: Required value: is required for apply patch" },
+        { "DELETE", MAPS "/x", NULL, NULL, 404, "configmaps \\\"x\\\" not found" },
+        { "DELETE", MAPS "/m", JSON, "{\"preconditions\":{\"uid\":\"u\"}}", 409,
+          "the UID in the precondition (u) does not match the UID in record" },
+        { "DELETE", MAPS "/m", JSON, "{\"preconditions\":{\"resourceVersion\":\"1\"}}", 409,
+          "the ResourceVersion in the precondition (1) does not match" },
+    };
+    uint64_t before = kt_cluster_revision(server.cluster);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = rest_send(&server, cases[i].method, cases[i].target, cases[i].type, cases[i].body);
+        if (status != cases[i].status)
+            print_error("%s %s %s: %d\n%s\n", cases[i].method, cases[i].target, cases[i].body, status,
+                        server.text.data);
+        assert_int_equal(status, cases[i].status);
+        assert_true(rest_has(&server, cases[i].part));
+    }
+    assert_int_equal(kt_cluster_revision(server.cluster), before);
+}
+
+static void a_method_that_is_not_there_is_answered_with_those_that_are(void **state) {
+    (void)state;
+    assert_int_equal(rest_send(&server, "PUT", MAPS, JSON, "{}"), 405);
+    assert_string_equal(server.response.allow, "DELETE, GET, POST");
+    assert_int_equal(rest_send(&server, "POST", "/api/v1/pods", JSON, "{}"), 405);
+    assert_string_equal(server.response.allow, "GET");
+}
+
+static void deep_json_is_refused_before_it_is_walked(void **state) {
+    (void)state;
+    static char body[100000];
+    memset(body, '[', sizeof body - 1);
+    assert_int_equal(rest_post(&server, MAPS, body), 400);
+    assert_true(rest_has(&server, "exceeded max depth"));
+}
+
+static void a_new_object_gets_what_the_server_adds(void **state) {
+    (void)state;
+    assert_int_equal(rest_post(&server, PODS,
+                               "{\"metadata\":{\"generateName\":\"web-\",\"uid\":\"mine\"},\"spec\":{},"
+                               "\"status\":{\"phase\":\"Running\"}}"),
+                     201);
+    assert_true(rest_has(&server, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"web-"));
+    assert_true(rest_has(&server, "\"generateName\":\"web-\",\"namespace\":\"default\",\"uid\":\""));
+    assert_null(strstr(server.text.data, "mine"));
+    assert_true(
+        rest_has(&server, "\"resourceVersion\":\"8\",\"generation\":1,\"creationTimestamp\":\"2026-05-28T20:26:40Z\""));
+    assert_true(
+        rest_has(&server, "\"managedFields\":[{\"manager\":\"tests\",\"operation\":\"Update\",\"apiVersion\":\"v1\""));
+    assert_true(rest_has(&server, "\"phase\":\"Pending\""));
+}
+
+static void a_dry_run_changes_nothing(void **state) {
+    (void)state;
+    uint64_t before = kt_cluster_revision(server.cluster);
+    assert_int_equal(rest_post(&server, MAPS "?dryRun=All", "{\"metadata\":{\"name\":\"x\"}}"), 201);
+    assert_int_equal(rest_send(&server, "PATCH", MAPS "/m?dryRun=All", MERGE, "{\"data\":{\"a\":\"2\"}}"), 200);
+    assert_true(rest_has(&server, "\"a\":\"2\""));
+    assert_int_equal(rest_send(&server, "DELETE", MAPS "/m?dryRun=All", NULL, NULL), 200);
+    assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/default?dryRun=All", NULL, NULL), 200);
+    assert_int_equal(kt_cluster_revision(server.cluster), before);
+    assert_int_equal(rest_get(&server, MAPS "/x"), 404);
+    assert_int_equal(rest_get(&server, MAPS "/m"), 200);
+    assert_true(rest_has(&server, "\"a\":\"1\""));
+}
+
+static void an_update_that_changes_nothing_makes_no_revision(void **state) {
+    (void)state;
+    uint64_t before = kt_cluster_revision(server.cluster);
+    assert_int_equal(
+        rest_send(&server, "PUT", MAPS "/m", JSON, "{\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}"), 200);
+    assert_int_equal(rest_send(&server, "PATCH", MAPS "/m", MERGE, "{\"metadata\":{\"labels\":{}}}"), 200);
+    assert_int_equal(kt_cluster_revision(server.cluster), before);
+}
+
+static void only_the_spec_moves_the_generation_and_only_its_subresource_the_status(void **state) {
+    (void)state;
+    rest_send(&server, "PATCH", DEPLOYMENTS "/d", MERGE, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
+    assert_true(rest_has(&server, "\"generation\":1"));
+    rest_send(&server, "PATCH", DEPLOYMENTS "/d", MERGE, "{\"spec\":{\"replicas\":3},\"status\":{\"replicas\":9}}");
+    assert_true(rest_has(&server, "\"generation\":2"));
+    assert_null(strstr(server.text.data, "\"replicas\":9"));
+    rest_send(&server, "PATCH", DEPLOYMENTS "/d/status", MERGE,
+              "{\"spec\":{\"replicas\":4},\"status\":{\"replicas\":3}}");
+    assert_true(rest_has(&server, "\"generation\":2"));
+    assert_true(rest_has(&server, "\"status\":{\"replicas\":3}"));
+    assert_null(strstr(server.text.data, "\"replicas\":4"));
+    assert_true(rest_has(&server, "\"subresource\":\"status\""));
+    assert_int_equal(rest_get(&server, DEPLOYMENTS "/d/status"), 200);
+    assert_int_equal(rest_get(&server, MAPS "/m/status"), 404);
+}
+
+static void patches_of_each_kind_lead_where_they_say(void **state) {
+    (void)state;
+    static const struct {
+        const char *target;
+        const char *type;
+        const char *patch;
+        const char *part;
+    } cases[] = {
+        { MAPS "/m", MERGE, "{\"data\":{\"a\":null,\"b\":\"2\"}}", "\"data\":{\"b\":\"2\"}" },
+        { MAPS "/m", JSON_PATCH, "[{\"op\":\"replace\",\"path\":\"/data/b\",\"value\":\"3\"}]",
+          "\"data\":{\"b\":\"3\"}" },
+        { MAPS "/m", STRATEGIC, "{\"metadata\":{\"finalizers\":[\"x/y\"],\"labels\":{\"l\":\"v\"}}}",
+          "\"finalizers\":[\"x/y\"]" },
+        { MAPS "/m", STRATEGIC, "{\"metadata\":{\"finalizers\":[\"x/z\"]}}", "\"finalizers\":[\"x/y\",\"x/z\"]" },
+        { MAPS "/m", STRATEGIC, "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"x/y\"]}}",
+          "\"finalizers\":[\"x/z\"]" },
+        { DEPLOYMENTS "/d", STRATEGIC,
+          "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"c\"},{\"name\":\"s\"}],"
+          "\"containers\":[{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\"}]}}}}",
+          "\"containers\":[{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\"}]" },
+        { DEPLOYMENTS "/d", STRATEGIC,
+          "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"$patch\":\"delete\"}]}}}}",
+          "\"containers\":[{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\"}]" },
+        { DEPLOYMENTS "/d", STRATEGIC, "{\"spec\":{\"template\":{\"$patch\":\"replace\",\"x\":1}}}",
+          "\"template\":{\"x\":1}" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(rest_send(&server, "PATCH", cases[i].target, cases[i].type, cases[i].patch), 200);
+        assert_true(rest_has(&server, cases[i].part));
+    }
+}
+
+static void an_apply_creates_merges_and_takes_back_what_it_no_longer_says(void **state) {
+    (void)state;
+    const char *target = MAPS "/s?fieldManager=me";
+    assert_int_equal(
+        rest_send(&server, "PATCH", target, APPLY,
+                  "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"s\"},\"data\":{\"a\":\"1\","
+                  "\"b\":\"2\"}}"),
+        201);
+    assert_true(rest_has(&server, "\"operation\":\"Apply\""));
+    rest_send(&server, "PATCH", MAPS "/s", MERGE, "{\"data\":{\"other\":\"9\"}}");
+    assert_int_equal(
+        rest_send(
+            &server, "PATCH", target, APPLY,
+            "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"s\"},\"data\":{\"a\":\"3\"}}"),
+        200);
+    assert_true(rest_has(&server, "\"data\":{\"a\":\"3\",\"other\":\"9\"}"));
+    uint64_t before = kt_cluster_revision(server.cluster);
+    assert_int_equal(
+        rest_send(
+            &server, "PATCH", target, APPLY,
+            "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"s\"},\"data\":{\"a\":\"3\"}}"),
+        200);
+    assert_int_equal(kt_cluster_revision(server.cluster), before);
+}
+
+static void finalizers_keep_a_deleted_object_until_they_are_gone(void **state) {
+    (void)state;
+    rest_send(&server, "PATCH", MAPS "/m", MERGE, "{\"metadata\":{\"finalizers\":[\"a/b\"]}}");
+    assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", NULL, NULL), 200);
+    assert_true(rest_has(&server, "\"deletionTimestamp\":\"2026-05-28T20:26:40Z\",\"deletionGracePeriodSeconds\":0"));
+    uint64_t before = kt_cluster_revision(server.cluster);
+    assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", NULL, NULL), 200);
+    assert_int_equal(kt_cluster_revision(server.cluster), before);
+    assert_int_equal(rest_get(&server, MAPS "/m"), 200);
+    assert_int_equal(rest_send(&server, "PATCH", MAPS "/m", MERGE, "{\"metadata\":{\"finalizers\":null}}"), 200);
+    assert_int_equal(rest_get(&server, MAPS "/m"), 404);
+}
+
+static void what_is_gone_at_once_is_told_with_a_status(void **state) {
+    (void)state;
+    assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", JSON, "{\"propagationPolicy\":\"Background\"}"), 200);
+    assert_true(
+        rest_has(&server, "\"status\":\"Success\",\"details\":{\"name\":\"m\",\"kind\":\"configmaps\",\"uid\":\""));
+    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p\"}}");
+    assert_int_equal(rest_send(&server, "DELETE", PODS "/p", NULL, NULL), 200);
+    assert_true(rest_has(&server, "\"kind\":\"Pod\""));
+}
+
+static void a_namespace_takes_all_that_is_in_it_along(void **state) {
+    (void)state;
+    assert_int_equal(rest_post(&server, "/api/v1/namespaces", "{\"metadata\":{\"name\":\"n\"}}"), 201);
+    assert_true(rest_has(&server, "\"labels\":{\"kubernetes.io/metadata.name\":\"n\"}"));
+    assert_true(rest_has(&server, "\"phase\":\"Active\""));
+    rest_post(&server, "/api/v1/namespaces/n/configmaps", "{\"metadata\":{\"name\":\"a\"}}");
+    rest_post(&server, "/api/v1/namespaces/n/configmaps", "{\"metadata\":{\"name\":\"b\",\"finalizers\":[\"x/y\"]}}");
+    assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/n", NULL, NULL), 200);
+    assert_true(rest_has(&server, "\"phase\":\"Terminating\""));
+    assert_int_equal(rest_get(&server, "/api/v1/namespaces/n/configmaps/a"), 404);
+    assert_int_equal(rest_get(&server, "/api/v1/namespaces/n"), 200);
+    assert_int_equal(rest_post(&server, "/api/v1/namespaces/n/configmaps", "{\"metadata\":{\"name\":\"c\"}}"), 403);
+    assert_true(rest_has(&server, "unable to create new content in namespace n because it is being terminated"));
+    rest_send(&server, "PATCH", "/api/v1/namespaces/n/configmaps/b", MERGE, "{\"metadata\":{\"finalizers\":null}}");
+    assert_int_equal(rest_get(&server, "/api/v1/namespaces/n"), 404);
+    assert_int_equal(rest_get(&server, MAPS "/m"), 200);
+}
+
+static void a_collection_is_deleted_by_its_selector(void **state) {
+    (void)state;
+    rest_post(&server, MAPS, "{\"metadata\":{\"name\":\"x\",\"labels\":{\"k\":\"v\"}}}");
+    assert_int_equal(rest_send(&server, "DELETE", MAPS "?labelSelector=k%3Dv", NULL, NULL), 200);
+    assert_true(rest_has(&server, "\"kind\":\"ConfigMapList\""));
+    assert_int_equal(kt_cluster_count(server.cluster, KI_CONFIGMAPS), 1);
+    assert_int_equal(rest_send(&server, "DELETE", MAPS, NULL, NULL), 200);
+    assert_int_equal(kt_cluster_count(server.cluster, KI_CONFIGMAPS), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(bad_requests_get_the_words_of_a_real_server, start, stop),
+        cmocka_unit_test_setup_teardown(a_method_that_is_not_there_is_answered_with_those_that_are, start, stop),
+        cmocka_unit_test_setup_teardown(deep_json_is_refused_before_it_is_walked, start, stop),
+        cmocka_unit_test_setup_teardown(a_new_object_gets_what_the_server_adds, start, stop),
+        cmocka_unit_test_setup_teardown(a_dry_run_changes_nothing, start, stop),
+        cmocka_unit_test_setup_teardown(an_update_that_changes_nothing_makes_no_revision, start, stop),
+        cmocka_unit_test_setup_teardown(only_the_spec_moves_the_generation_and_only_its_subresource_the_status, start,
+                                        stop),
+        cmocka_unit_test_setup_teardown(patches_of_each_kind_lead_where_they_say, start, stop),
+        cmocka_unit_test_setup_teardown(an_apply_creates_merges_and_takes_back_what_it_no_longer_says, start, stop),
+        cmocka_unit_test_setup_teardown(finalizers_keep_a_deleted_object_until_they_are_gone, start, stop),
+        cmocka_unit_test_setup_teardown(what_is_gone_at_once_is_told_with_a_status, start, stop),
+        cmocka_unit_test_setup_teardown(a_namespace_takes_all_that_is_in_it_along, start, stop),
+        cmocka_unit_test_setup_teardown(a_collection_is_deleted_by_its_selector, start, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
