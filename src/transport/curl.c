@@ -63,9 +63,9 @@ struct curl_transport {
     ki_engine *engine;
     const ki_allocator *allocator;
     ki_curl_identity identity;
-    curl_pool *pools; /* the first one takes new exchanges, unless it is retired */
-    ki_exchange *exchanges;
-    size_t queued, cancelled; /* of the exchanges: how many wait for service */
+    curl_pool *pools;                       /* the first one takes new exchanges, unless it is retired */
+    ki_exchange *exchanges, *last_exchange; /* in the order of sending */
+    size_t queued, cancelled;               /* of the exchanges: how many wait for service */
     ki_task service;
     bool in_curl;
 };
@@ -229,6 +229,8 @@ static void detach(ki_exchange *exchange) {
         transport->exchanges = exchange->next;
     if (exchange->next)
         exchange->next->previous = exchange->previous;
+    else
+        transport->last_exchange = exchange->previous;
 }
 
 static void destroy(ki_exchange *exchange) {
@@ -372,6 +374,7 @@ static void give_up(curl_pool *pool) {
 static bool end_one_finished(curl_pool *pool) {
     int left = 0;
     CURLMsg *message;
+    const char *server = pool->transport->identity.server.data;
     while ((message = curl_multi_info_read(pool->multi, &left)) != NULL) {
         if (message->msg != CURLMSG_DONE)
             continue;
@@ -380,8 +383,10 @@ static bool end_one_finished(curl_pool *pool) {
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
         ki_error err = KI_ERROR_INIT;
         if (code)
-            ki_curl_error(exchange->easy, code, exchange->detail, exchange->transport->identity.server.data, &err);
-        end(exchange, code ? &err : NULL);
+            ki_curl_error(exchange->easy, code, exchange->detail, server, &err);
+        else if (!exchange->head_given) /* libcurl is content with half a head */
+            ki_error_set(&err, KI_ERR_CUT, "%s cut the connection before the answer's head was whole", server);
+        end(exchange, err.code ? &err : NULL);
         return true;
     }
     return false;
@@ -452,10 +457,12 @@ static ki_status curl_send(ki_transport *base, const ki_request *request, const 
         destroy(exchange);
         return status;
     }
-    exchange->next = transport->exchanges;
-    if (exchange->next)
-        exchange->next->previous = exchange;
-    transport->exchanges = exchange;
+    exchange->previous = transport->last_exchange;
+    if (exchange->previous)
+        exchange->previous->next = exchange;
+    else
+        transport->exchanges = exchange;
+    transport->last_exchange = exchange;
     transport->queued++;
     touch(exchange);
     exchange->idle_timeout_ns = request->idle_timeout_ns;

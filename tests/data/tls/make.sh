@@ -1,0 +1,43 @@
+#!/bin/sh
+# Makes the certificates of this folder anew: a CA, a server (127.0.0.1, localhost), an expired server, a client, another CA.
+# Each is valid from 2020 to 2120, the expired one for a day of 2001, so that no test depends on the day.
+set -eu
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+: >"$work/index"
+echo 1000 >"$work/serial"
+cat >"$work/ca.cnf" <<CNF
+[ca]
+default_ca = main
+[main]
+database = $work/index
+serial = $work/serial
+new_certs_dir = $work
+default_md = sha256
+policy = any
+copy_extensions = copy
+[any]
+commonName = supplied
+CNF
+request() { # name, common name, extension
+    openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$2" -addext "$3" \
+        -keyout "$1.key" -out "$work/$1.csr" 2>/dev/null
+}
+sign() { # name, from, to, more options
+    name=$1 from=$2 to=$3
+    shift 3
+    openssl ca -batch -notext -config "$work/ca.cnf" -in "$work/$name.csr" -out "$name.pem" \
+        -startdate "${from}000000Z" -enddate "${to}000000Z" "$@" 2>/dev/null
+}
+for name in ca other-ca; do
+    request $name "kinformer test $name" basicConstraints=critical,CA:TRUE
+    sign $name 20200101 21200101 -selfsign -keyfile $name.key
+done
+request server server subjectAltName=IP:127.0.0.1,DNS:localhost
+sign server 20200101 21200101 -cert ca.pem -keyfile ca.key
+request client client extendedKeyUsage=clientAuth
+sign client 20200101 21200101 -cert ca.pem -keyfile ca.key
+request expired expired subjectAltName=IP:127.0.0.1
+sign expired 20010101 20010102 -cert ca.pem -keyfile ca.key
+rm -f ca.key other-ca.key # nothing more is to be signed with them

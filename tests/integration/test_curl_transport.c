@@ -1,0 +1,602 @@
+/* test_curl_transport.c: the libcurl transport against servers that do well, and servers that do not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/transport/curl.h"
+#include "src/transport/transport.h"
+#include "tests/support/raw_server.h"
+#include "tests/support/scarce_memory.h"
+
+#include <curl/curl.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the client ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct client {
+    ki_engine *engine;
+    ki_config *config;
+    ki_transport *transport;
+} client;
+
+/* What came of one request; h(ead), d(ata, once for all in a row), e(nd) or x (cut). */
+typedef struct outcome {
+    client *of;
+    ki_exchange *exchange;
+    char trace[32];
+    int status;
+    int64_t retry_after_ms;
+    char content_type[64];
+    char body[4096]; /* its beginning */
+    size_t size;
+    ki_error end;
+    char cancel_in;             /* h, d: cancels itself there */
+    struct outcome *cancel_too; /* and this one, in the same callback */
+    struct outcome *send_next;  /* sent from on_end */
+} outcome;
+
+static const ki_request get_request = { .method = "GET", .target = "/api/v1/pods?limit=1" };
+
+static ki_status send_one(client *self, outcome *one, const ki_request *request);
+
+static void note(outcome *one, char what) {
+    size_t size = strlen(one->trace);
+    if (what == 'd' && size && one->trace[size - 1] == 'd')
+        return;
+    assert_true(size + 1 < sizeof one->trace);
+    one->trace[size] = what;
+}
+
+static void cancel(outcome *one) {
+    assert_non_null(one->exchange);
+    ki_transport_cancel(one->of->transport, one->exchange);
+    one->exchange = NULL;
+}
+
+static void maybe_cancel(outcome *one, char where) {
+    note(one, where);
+    if (one->cancel_in != where)
+        return;
+    cancel(one);
+    if (one->cancel_too)
+        cancel(one->cancel_too);
+}
+
+static void on_head(const ki_response_head *head, void *user) {
+    outcome *one = user;
+    one->status = head->status;
+    one->retry_after_ms = head->retry_after_ms;
+    snprintf(one->content_type, sizeof one->content_type, "%s", head->content_type);
+    maybe_cancel(one, 'h');
+}
+
+static void on_data(const char *data, size_t size, void *user) {
+    outcome *one = user;
+    if (one->size + size < sizeof one->body)
+        memcpy(one->body + one->size, data, size);
+    one->size += size;
+    maybe_cancel(one, 'd');
+}
+
+static void on_end(const ki_error *err, void *user) {
+    outcome *one = user;
+    if (err)
+        one->end = *err;
+    note(one, err ? 'x' : 'e');
+    one->exchange = NULL;
+    if (one->send_next)
+        assert_int_equal(send_one(one->of, one->send_next, &get_request), KI_OK);
+}
+
+static ki_status send_one(client *self, outcome *one, const ki_request *request) {
+    const ki_response_sink sink = { on_head, on_data, on_end, one };
+    one->of = self;
+    return ki_transport_send(self->transport, request, &sink, &one->exchange, NULL);
+}
+
+static ki_status open_client(client *self, const ki_config_options *options, const ki_allocator *allocator) {
+    memset(self, 0, sizeof *self);
+    ki_status status = ki_config_new(options, &self->config, NULL);
+    if (!status)
+        status = ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1, .allocator = allocator), &self->engine, NULL);
+    if (!status)
+        status = ki_curl_transport_new(self->engine, self->config, &self->transport, NULL);
+    return status;
+}
+
+static void open_plain(client *self, int port) {
+    char server[64];
+    snprintf(server, sizeof server, "http://127.0.0.1:%d", port);
+    assert_int_equal(open_client(self, &KI_CONFIG_OPTIONS(.server = server), NULL), KI_OK);
+}
+
+static void close_client(client *self) {
+    ki_transport_free(self->transport);
+    ki_engine_free(self->engine);
+    ki_config_free(self->config);
+}
+
+static void wait_and_step(client *self) {
+    struct pollfd descriptor = { .fd = ki_engine_fd(self->engine), .events = POLLIN };
+    poll(&descriptor, 1, ki_engine_timeout(self->engine));
+    assert_int_equal(ki_engine_step(self->engine, 0, NULL), KI_OK);
+}
+
+static void run_until_ended(client *self, const outcome *one) {
+    while (one->exchange)
+        wait_and_step(self);
+}
+
+/* One request, one answer. */
+static void exchange_once(const raw_answer *answer, const ki_request *request, outcome *one, raw_server *server) {
+    raw_server_start(server, answer, 1);
+    client self;
+    open_plain(&self, server->port);
+    assert_int_equal(send_one(&self, one, request), KI_OK);
+    assert_string_equal(one->trace, ""); /* nothing from inside send */
+    run_until_ended(&self, one);
+    close_client(&self);
+    raw_server_stop(server);
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------------------------- */
+
+#define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+#define CHUNKED OK_HEAD "Transfer-Encoding: chunked\r\n\r\n"
+
+static void an_answer_is_told_as_it_came(void **state) {
+    (void)state;
+    static const struct {
+        raw_answer answer;
+        const char *trace;
+        int status;
+        const char *body;
+        ki_status end;
+        const char *message;
+    } cases[] = {
+        { { OK_HEAD "Content-Length: 4\r\n\r\nbody", 0, RAW_KEEP }, "hde", 200, "body", KI_OK, NULL },
+        { { OK_HEAD "Content-Length: 4\r\n\r\nbody", 1, RAW_KEEP }, "hde", 200, "body", KI_OK, NULL },
+        { { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_KEEP }, "he", 200, "", KI_OK, NULL },
+        { { CHUNKED "4\r\nbody\r\n3\r\nand\r\n0\r\n\r\n", 0, RAW_KEEP }, "hde", 200, "bodyand", KI_OK, NULL },
+        { { CHUNKED "4\r\nbody\r\n3\r\nand\r\n0\r\n\r\n", 1, RAW_KEEP }, "hde", 200, "bodyand", KI_OK, NULL },
+        { { CHUNKED "4\r\nbody\r\n0\r\nTrailer: x\r\n\r\n", 3, RAW_KEEP }, "hde", 200, "body", KI_OK, NULL },
+        { { OK_HEAD "\r\nuntil the end", 0, RAW_CLOSE }, "hde", 200, "until the end", KI_OK, NULL },
+        { { "HTTP/1.1 103 Early\r\nX: y\r\n\r\n" OK_HEAD "Content-Length: 2\r\n\r\nok", 5, RAW_KEEP },
+          "hde",
+          200,
+          "ok",
+          KI_OK,
+          NULL },
+        { { "HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nwhy", 0, RAW_KEEP }, "hde", 404, "why", KI_OK, NULL },
+        { { "HTTP/1.1 302 There\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n", 0, RAW_KEEP },
+          "he",
+          302,
+          "",
+          KI_OK,
+          NULL },
+        { { CHUNKED "4\r\nbody\r\n40\r\nhalf a ch", 0, RAW_CLOSE },
+          "hdx",
+          200,
+          "bodyhalf a ch",
+          KI_ERR_CUT,
+          "cut the connection" },
+        { { CHUNKED "4\r\nbody\r\n", 0, RAW_CLOSE }, "hdx", 200, "body", KI_ERR_CUT, "cut the connection" },
+        { { CHUNKED "4\r\nbody\r\n", 0, RAW_RESET }, NULL, 200, NULL, KI_ERR_CUT, "cut the connection" },
+        { { OK_HEAD "Content-Length: 10\r\n\r\nfour", 0, RAW_CLOSE },
+          "hdx",
+          200,
+          "four",
+          KI_ERR_CUT,
+          "cut the connection" },
+        { { OK_HEAD, 0, RAW_CLOSE }, NULL, 0, NULL, KI_ERR_CUT, "cut the connection" },
+        { { "", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_CUT, "cut the connection" },
+        { { "What is it?\r\n\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not speak HTTP" },
+        { { "\x16\x03\x01\x02\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not speak HTTP" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        outcome one = { .status = 0 };
+        raw_server server;
+        exchange_once(&cases[i].answer, &get_request, &one, &server);
+        if ((cases[i].trace && strcmp(one.trace, cases[i].trace) != 0) || one.end.code != cases[i].end)
+            fail_msg("case %zu: %s, %s", i, one.trace, ki_error_message(&one.end));
+        if (cases[i].body)
+            assert_string_equal(one.body, cases[i].body);
+        if (cases[i].trace)
+            assert_int_equal(one.status, cases[i].status);
+        if (cases[i].message && !strstr(one.end.message, cases[i].message))
+            fail_msg("case %zu: %s", i, one.end.message);
+        assert_int_equal(server.requests, 1); /* no redirect was followed */
+    }
+}
+
+static void a_request_says_who_asks_for_what_and_no_more(void **state) {
+    (void)state;
+    const raw_answer answer = { OK_HEAD "Content-Length: 0\r\nRetry-After: 7\r\n\r\n", 0, RAW_KEEP };
+    outcome one = { .status = 0 };
+    raw_server server;
+    exchange_once(&answer, &get_request, &one, &server);
+    assert_int_equal(strncmp(server.last_request, "GET /api/v1/pods?limit=1 HTTP/1.1\r\n", 35), 0);
+    assert_non_null(strstr(server.last_request, "\r\nAccept: application/json\r\n"));
+    assert_non_null(strstr(server.last_request, "\r\nUser-Agent: "));
+    assert_non_null(strstr(server.last_request, "kinformer/"));
+    assert_null(strstr(server.last_request, "Authorization"));
+    assert_null(strstr(server.last_request, "Accept-Encoding"));
+    assert_null(strstr(server.last_request, "Expect"));
+    assert_int_equal(one.retry_after_ms, 7000);
+    assert_string_equal(one.content_type, "application/json");
+
+    const ki_request post = {
+        .method = "PUT", .target = "/../x", .accept = "a/b", .content_type = "c/d", .body = { "{\"a\":1}", 7 }
+    };
+    one = (outcome){ .status = 0 };
+    exchange_once(&answer, &post, &one, &server);
+    assert_int_equal(strncmp(server.last_request, "PUT /../x HTTP/1.1\r\n", 20), 0);
+    assert_non_null(strstr(server.last_request, "\r\nAccept: a/b\r\n"));
+    assert_non_null(strstr(server.last_request, "\r\nContent-Type: c/d\r\n"));
+    assert_non_null(strstr(server.last_request, "\r\nContent-Length: 7\r\n"));
+}
+
+static void a_refused_connection_says_where_and_why(void **state) {
+    (void)state;
+    client self;
+    int port = raw_server_free_port();
+    open_plain(&self, port);
+    outcome one = { .status = 0 };
+    assert_int_equal(send_one(&self, &one, &get_request), KI_OK);
+    run_until_ended(&self, &one);
+    char want[128];
+    snprintf(want, sizeof want, "connect to http://127.0.0.1:%d: Connection refused", port);
+    assert_string_equal(one.end.message, want);
+    assert_int_equal(one.end.code, KI_ERR_CONNECT);
+    assert_int_equal(one.end.category, KI_CATEGORY_RETRY);
+    close_client(&self);
+}
+
+/* --- cancelling, timeouts --------------------------------------------------------------------------------------------------- */
+
+static void an_endless_answer_can_be_cancelled_anywhere(void **state) {
+    (void)state;
+    const raw_answer answer = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
+    static const char where[] = { 'h', 'd', 0 };
+    for (size_t i = 0; i < sizeof where; i++) {
+        raw_server server;
+        raw_server_start(&server, &answer, 1);
+        client self;
+        open_plain(&self, server.port);
+        outcome one = { .cancel_in = where[i] };
+        assert_int_equal(send_one(&self, &one, &get_request), KI_OK);
+        while (one.exchange && one.size < 100000)
+            wait_and_step(&self);
+        if (!where[i])
+            cancel(&one);
+        size_t size = one.size;
+        for (int n = 0; n < 3; n++)
+            assert_int_equal(ki_engine_step(self.engine, 0, NULL), KI_OK);
+        assert_string_equal(one.trace, where[i] == 'h' ? "h" : "hd");
+        assert_int_equal(one.size, size);
+        close_client(&self);
+        raw_server_stop(&server);
+    }
+}
+
+static void cancelling_before_anything_happened_is_silent(void **state) {
+    (void)state;
+    client self;
+    open_plain(&self, raw_server_free_port());
+    outcome one = { .status = 0 };
+    assert_int_equal(send_one(&self, &one, &get_request), KI_OK);
+    cancel(&one);
+    assert_int_equal(send_one(&self, &one, &get_request), KI_OK);
+    assert_int_equal(ki_engine_step(self.engine, 1, NULL), KI_OK);
+    if (one.exchange)
+        cancel(&one);
+    for (int n = 0; n < 3; n++)
+        assert_int_equal(ki_engine_step(self.engine, 0, NULL), KI_OK);
+    close_client(&self);
+}
+
+static void silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connection(void **state) {
+    (void)state;
+    static const raw_answer answers[] = {
+        { OK_HEAD "\r\nfirst", 0, RAW_SILENT },
+        { "", 0, RAW_SILENT },
+        { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP },
+    };
+    raw_server server;
+    raw_server_start(&server, answers, 3);
+    client self;
+    open_plain(&self, server.port);
+    ki_request request = get_request;
+    request.idle_timeout_ns = KI_MILLISECONDS(20);
+    outcome one = { .status = 0 }, two = { .status = 0 }, three = { .status = 0 };
+    assert_int_equal(send_one(&self, &one, &request), KI_OK);
+    run_until_ended(&self, &one);
+    assert_int_equal(one.end.code, KI_ERR_TIMEOUT);
+    assert_int_equal(one.end.category, KI_CATEGORY_RETRY);
+    assert_int_equal(send_one(&self, &two, &request), KI_OK);
+    run_until_ended(&self, &two);
+    assert_string_equal(two.trace, "x");
+    assert_non_null(strstr(two.end.message, "does not answer: no byte for 20 ms"));
+    assert_int_equal(send_one(&self, &three, &get_request), KI_OK);
+    run_until_ended(&self, &three);
+    assert_string_equal(three.trace, "hde");
+    close_client(&self);
+    raw_server_stop(&server);
+    assert_int_equal(server.connections, 3);
+}
+
+static void the_total_timeout_ends_an_endless_answer(void **state) {
+    (void)state;
+    const raw_answer answer = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
+    ki_request request = get_request;
+    request.total_timeout_ns = KI_MILLISECONDS(30);
+    request.idle_timeout_ns = KI_SECONDS(60);
+    outcome one = { .status = 0 };
+    raw_server server;
+    exchange_once(&answer, &request, &one, &server);
+    assert_int_equal(one.end.code, KI_ERR_TIMEOUT);
+    assert_non_null(strstr(one.end.message, "no whole answer in time"));
+}
+
+static void a_connection_is_used_again_and_callbacks_may_send(void **state) {
+    (void)state;
+    const raw_answer answer = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP };
+    raw_server server;
+    raw_server_start(&server, &answer, 1);
+    client self;
+    open_plain(&self, server.port);
+    outcome third = { .status = 0 }, second = { .send_next = &third }, first = { .send_next = &second };
+    assert_int_equal(send_one(&self, &first, &get_request), KI_OK);
+    while (!third.trace[0] || third.exchange)
+        wait_and_step(&self);
+    assert_string_equal(first.trace, "hde");
+    assert_string_equal(second.trace, "hde");
+    assert_string_equal(third.trace, "hde");
+    close_client(&self);
+    raw_server_stop(&server);
+    assert_int_equal(server.requests, 3);
+    assert_int_equal(server.connections, 1);
+}
+
+static void a_callback_may_cancel_another_exchange_too(void **state) {
+    (void)state;
+    const raw_answer endless = { OK_HEAD "\r\n", 0, RAW_ENDLESS };
+    raw_server servers[2];
+    raw_server_start(&servers[0], &endless, 1);
+    client self;
+    open_plain(&self, servers[0].port);
+    outcome other = { .status = 0 }, queued = { .status = 0 }, one = { .cancel_in = 'd', .cancel_too = &other };
+    assert_int_equal(send_one(&self, &one, &get_request), KI_OK);
+    assert_int_equal(send_one(&self, &other, &get_request), KI_OK); /* its connection waits to be accepted */
+    assert_int_equal(send_one(&self, &queued, &get_request), KI_OK);
+    while (one.exchange)
+        wait_and_step(&self);
+    assert_null(other.exchange);
+    assert_string_equal(one.trace, "hd");
+    assert_int_equal(strchr(other.trace, 'e') != NULL || strchr(other.trace, 'x') != NULL, 0);
+    close_client(&self); /* one is still under way: it ends without a callback */
+    assert_null(strchr(queued.trace, 'x'));
+    raw_server_stop(&servers[0]);
+}
+
+/* --- TLS -------------------------------------------------------------------------------------------------------------------- */
+
+#define TLS_FILE(name) KI_TEST_DATA_DIR "/tls/" name
+
+static char *read_text(const char *path) {
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char *text = calloc(1, 16384);
+    assert_non_null(text);
+    assert_true(fread(text, 1, 16383, file) > 0);
+    fclose(file);
+    return text;
+}
+
+/* Answers with what the Authorization header says. */
+static enum MHD_Result say_authorization(void *user, struct MHD_Connection *connection, const char *url,
+                                         const char *method, const char *version, const char *upload,
+                                         size_t *upload_size, void **request) {
+    (void)user, (void)url, (void)method, (void)version, (void)upload, (void)upload_size, (void)request;
+    const char *said = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    char text[128];
+    int size = snprintf(text, sizeof text, "%s", said ? said : "nothing");
+    struct MHD_Response *response = MHD_create_response_from_buffer((size_t)size, text, MHD_RESPMEM_MUST_COPY);
+    enum MHD_Result result = MHD_queue_response(connection, 200, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+typedef struct tls_case {
+    const char *certificate, *key; /* the server's */
+    const char *host;
+    const char *ca; /* the client's; NULL: the system's */
+    bool insecure;
+    const char *client_certificate, *client_key;
+    ki_status want;
+    ki_category category;
+    const char *message; /* of the error, or the body */
+} tls_case;
+
+static void check_tls(const tls_case *one) {
+    char *certificate = read_text(one->certificate), *key = read_text(one->key);
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL, say_authorization, NULL,
+                         MHD_OPTION_HTTPS_MEM_CERT, certificate, MHD_OPTION_HTTPS_MEM_KEY, key, MHD_OPTION_END);
+    assert_non_null(daemon);
+    char server[64];
+    snprintf(server, sizeof server, "https://%s:%d", one->host,
+             MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT)->port);
+    ki_config_options options = KI_CONFIG_OPTIONS(.server = server);
+    options.token = one->client_certificate ? NULL : "secret-token";
+    options.certificate_authority = one->ca;
+    options.insecure_skip_tls_verify = one->insecure;
+    options.client_certificate = one->client_certificate;
+    options.client_key = one->client_key;
+    client self;
+    assert_int_equal(open_client(&self, &options, NULL), KI_OK);
+    outcome out = { .status = 0 };
+    assert_int_equal(send_one(&self, &out, &get_request), KI_OK);
+    run_until_ended(&self, &out);
+    if (out.end.code != one->want || out.end.category != one->category ||
+        !strstr(one->want ? out.end.message : out.body, one->message))
+        fail_msg("%s, %s: code %d, category %d, %s %s", one->certificate, one->ca ? one->ca : "-", (int)out.end.code,
+                 (int)out.end.category, out.end.message, out.body);
+    assert_null(strstr(out.end.message, "secret-token"));
+    close_client(&self);
+    MHD_stop_daemon(daemon);
+    free(certificate);
+    free(key);
+}
+
+static void a_servers_certificate_must_be_good(void **state) {
+    (void)state;
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        skip();
+    static const tls_case cases[] = {
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("ca.pem"), false, NULL, NULL, KI_OK,
+          KI_CATEGORY_NONE, "Bearer secret-token" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "localhost", TLS_FILE("ca.pem"), false, NULL, NULL, KI_OK,
+          KI_CATEGORY_NONE, "Bearer secret-token" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", NULL, true, NULL, NULL, KI_OK, KI_CATEGORY_NONE,
+          "Bearer secret-token" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("ca.pem"), false,
+          TLS_FILE("client.pem"), TLS_FILE("client.key"), KI_OK, KI_CATEGORY_NONE, "nothing" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("other-ca.pem"), false, NULL, NULL,
+          KI_ERR_TLS, KI_CATEGORY_REQUEST, "is not accepted" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", NULL, false, NULL, NULL, KI_ERR_TLS,
+          KI_CATEGORY_REQUEST, "is not accepted" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.2", TLS_FILE("ca.pem"), false, NULL, NULL,
+          KI_ERR_TLS, KI_CATEGORY_REQUEST, "is not accepted" },
+        { TLS_FILE("expired.pem"), TLS_FILE("expired.key"), "127.0.0.1", TLS_FILE("ca.pem"), false, NULL, NULL,
+          KI_ERR_TLS, KI_CATEGORY_SERVER, "expired" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("make.sh"), false, NULL, NULL,
+          KI_ERR_TLS, KI_CATEGORY_REQUEST, "certificate-authority is not usable" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("ca.pem"), false, TLS_FILE("make.sh"),
+          TLS_FILE("client.key"), KI_ERR_TLS, KI_CATEGORY_CREDENTIALS,
+          "client-certificate or client-key is not usable" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("ca.pem"), false,
+          TLS_FILE("client.pem"), TLS_FILE("server.key"), KI_ERR_TLS, KI_CATEGORY_CREDENTIALS,
+          "client-certificate or client-key is not usable" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_tls(&cases[i]);
+}
+
+static void a_server_without_tls_is_no_https_server(void **state) {
+    (void)state;
+    const raw_answer answer = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_CLOSE };
+    raw_server server;
+    raw_server_start(&server, &answer, 1);
+    char url[64];
+    snprintf(url, sizeof url, "https://127.0.0.1:%d", server.port);
+    client self;
+    assert_int_equal(open_client(&self, &KI_CONFIG_OPTIONS(.server = url, .token = "secret-token"), NULL), KI_OK);
+    ki_request request = get_request;
+    request.idle_timeout_ns = KI_MILLISECONDS(50); /* the raw server waits for a head that never comes */
+    outcome one = { .status = 0 };
+    assert_int_equal(send_one(&self, &one, &request), KI_OK);
+    run_until_ended(&self, &one);
+    assert_string_equal(one.trace, "x");
+    assert_int_equal(one.end.category, KI_CATEGORY_RETRY);
+    close_client(&self);
+    raw_server_stop(&server);
+    assert_null(strstr(server.last_request, "secret-token"));
+}
+
+/* --- memory, threads -------------------------------------------------------------------------------------------------------- */
+
+static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
+    (void)state;
+    const raw_answer answer = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_CLOSE };
+    for (size_t n = 0;; n++) {
+        raw_server server;
+        raw_server_start(&server, &answer, 1);
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        char url[64];
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+        client self;
+        outcome one = { .status = 0 };
+        ki_status status = open_client(&self, &KI_CONFIG_OPTIONS(.server = url), &memory.allocator);
+        if (!status)
+            status = send_one(&self, &one, &get_request);
+        if (!status) {
+            run_until_ended(&self, &one);
+            status = one.end.code;
+        }
+        if (status != (scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK))
+            fail_msg("allocation %zu: %s", n, ki_status_name(status));
+        close_client(&self);
+        raw_server_stop(&server);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+static void send_on_loop(void *user) {
+    outcome *one = user;
+    assert_int_equal(send_one(one->of, one, &get_request), KI_OK);
+}
+
+static void stop_at_end(const ki_error *err, void *user) {
+    on_end(err, user);
+    ki_engine_stop(((outcome *)user)->of->engine);
+}
+
+static void send_and_stop_on_loop(void *user) {
+    outcome *one = user;
+    const ki_response_sink sink = { on_head, on_data, stop_at_end, one };
+    assert_int_equal(ki_transport_send(one->of->transport, &get_request, &sink, &one->exchange, NULL), KI_OK);
+}
+
+static void a_started_engine_serves_the_transport_on_its_own_thread(void **state) {
+    (void)state;
+    const raw_answer answer = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP };
+    raw_server server;
+    raw_server_start(&server, &answer, 1);
+    client self;
+    open_plain(&self, server.port);
+    assert_int_equal(ki_engine_start(self.engine, NULL), KI_OK);
+    outcome one = { .of = &self }, two = { .of = &self };
+    ki_engine_call(self.engine, send_on_loop, &one);
+    ki_engine_call(self.engine, send_and_stop_on_loop, &two);
+    assert_int_equal(ki_engine_join(self.engine, NULL), KI_OK);
+    assert_string_equal(two.trace, "hde");
+    close_client(&self);
+    raw_server_stop(&server);
+}
+
+static int no_surroundings(void **state) {
+    (void)state;
+    setenv("HOME", "/nonexistent", 1);
+    unsetenv("KUBECONFIG");
+    setenv("no_proxy", "*", 1); /* the machine's own proxies are not for 127.0.0.1 */
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_is_told_as_it_came),
+        cmocka_unit_test(a_request_says_who_asks_for_what_and_no_more),
+        cmocka_unit_test(a_refused_connection_says_where_and_why),
+        cmocka_unit_test(an_endless_answer_can_be_cancelled_anywhere),
+        cmocka_unit_test(cancelling_before_anything_happened_is_silent),
+        cmocka_unit_test(silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connection),
+        cmocka_unit_test(the_total_timeout_ends_an_endless_answer),
+        cmocka_unit_test(a_connection_is_used_again_and_callbacks_may_send),
+        cmocka_unit_test(a_callback_may_cancel_another_exchange_too),
+        cmocka_unit_test(a_servers_certificate_must_be_good),
+        cmocka_unit_test(a_server_without_tls_is_no_https_server),
+        cmocka_unit_test(every_lack_of_memory_is_an_error_without_a_leak),
+        cmocka_unit_test(a_started_engine_serves_the_transport_on_its_own_thread),
+    };
+    return cmocka_run_group_tests(tests, no_surroundings, NULL);
+}
