@@ -688,6 +688,23 @@ static void nothing_is_allocated_in_the_steady_state(void **state) {
     tear_down(&f);
 }
 
+static void a_key_may_have_any_number_of_changes(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL, NULL, &ki_allocator_default);
+    for (int round = 0; round < 2; round++) {
+        char text[32], expected[TEXT] = "a:";
+        for (int i = 1; i <= 100; i++) {
+            sprintf(text, "update a=%d", i);
+            script(f.queue, text);
+            sprintf(expected + strlen(expected), " Updated %d", i);
+        }
+        strcat(expected, "; ");
+        assert_string_equal(pop_all(&f), expected);
+    }
+    tear_down(&f);
+}
+
 static void what_is_queued_is_freed_with_the_queue(void **state) {
     (void)state;
     fixture f;
@@ -718,6 +735,7 @@ int main(void) {
         cmocka_unit_test(lack_of_memory_leaves_the_queue_as_it_was),
         cmocka_unit_test(no_queue_is_made_without_memory),
         cmocka_unit_test(nothing_is_allocated_in_the_steady_state),
+        cmocka_unit_test(a_key_may_have_any_number_of_changes),
         cmocka_unit_test(what_is_queued_is_freed_with_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

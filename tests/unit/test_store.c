@@ -407,6 +407,52 @@ static void values_have_limits(void **state) {
     ki_store_free(store);
 }
 
+/* Not what the interface asks for: what it says of an object changes. */
+static ki_status index_by_whim(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)obj;
+    return ki_index_values_add(values, user);
+}
+
+static void an_index_function_that_changes_its_mind_does_no_harm(void **state) {
+    (void)state;
+    static char whim[70000] = "first";
+    ki_store *store = new_store(&ki_allocator_default, false);
+    assert_int_equal(
+        ki_store_add_indexers(store, &(ki_indexer){ .name = "whim", .index = index_by_whim, .user = whim }, 1, NULL),
+        KI_OK);
+    put(store, "x", "1", NULL);
+    put(store, "y", "1", NULL);
+    strncpy(whim, "second", sizeof whim - 1);
+    take_out(store, "x", NULL);
+    assert_walk(store, "whim", NULL, "first:2 "); /* out of date, and alive */
+    assert_walk(store, "whim", "first", "x=1 y=1 ");
+    put(store, "y", "2", NULL);
+    put(store, "z", "2", NULL);
+    strncpy(whim, "first", sizeof whim - 1);
+    take_out(store, "z", NULL);
+    assert_walk(store, "whim", "second", "y=2 z=2 ");
+    memset(whim, 'v', sizeof whim - 1); /* longer than a value may be */
+    put(store, "long", "3", NULL);
+    assert_int_equal(ki_store_index_errors(store), 1);
+    assert_walk(store, "whim", NULL, "first:2 second:2 ");
+    ki_store_free(store);
+}
+
+static void a_list_with_a_key_twice_is_indexed_as_the_last_of_them(void **state) {
+    (void)state;
+    ki_store *store = new_store(&ki_allocator_default, false);
+    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    ki_object *list[] = { make_object("y", "1", "l=red"), make_object("x", "1", "l=red"),
+                          make_object("x", "2", "l=blue"), make_object("x", "3", "l=green") };
+    assert_int_equal(ki_store_replace(store, list, 4, NULL, NULL), KI_OK);
+    assert_walk(store, "labels", NULL, "green:1 red:1 ");
+    assert_walk(store, "labels", "red", "y=1 ");
+    assert_walk(store, "labels", "green", "x=3 ");
+    for (size_t i = 0; i < 4; i++)
+        ki_object_unref(list[i]);
+    ki_store_free(store);
+}
+
 /* --- random changes --------------------------------------------------------------------------------------------------------- */
 
 static unsigned next_random(uint64_t *state) {
@@ -727,6 +773,8 @@ int main(void) {
         cmocka_unit_test(indexers_are_added_all_or_none),
         cmocka_unit_test(an_index_function_that_fails_leaves_out_that_object_only),
         cmocka_unit_test(values_have_limits),
+        cmocka_unit_test(an_index_function_that_changes_its_mind_does_no_harm),
+        cmocka_unit_test(a_list_with_a_key_twice_is_indexed_as_the_last_of_them),
         cmocka_unit_test(objects_and_indexes_agree_with_a_model_under_random_changes),
         cmocka_unit_test(readers_never_see_half_of_a_change),
         cmocka_unit_test(lack_of_memory_leaves_the_store_as_it_was),

@@ -252,45 +252,51 @@ static void only_what_no_other_version_reaches_is_unshared(void **state) {
     ki_tree_unref(kind, &other);
 }
 
+/* A tree of `size`, another version of which is held, is changed at `number`; allocation number `fail_at` of that fails. True where it did. */
+static bool change_without_memory(const ki_tree_kind *like, unsigned size, unsigned number, bool removal,
+                                  size_t fail_at) {
+    enum {
+        MOST = 65
+    };
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_tree_kind kind = *like;
+    kind.allocator = &memory.allocator;
+    ki_tree tree = { NULL, 0 };
+    unsigned model[MOST] = { 0 };
+    for (unsigned i = 0; i < size; i++) {
+        put_new(&kind, &tree, i, 1);
+        model[i] = 1;
+    }
+    ki_tree before = ki_tree_ref(&tree);
+    memory.fail_at = memory.calls + fail_at;
+    item *it = item_new(number, 2);
+    ki_status status = removal ? take_out(&kind, &tree, number) : ki_tree_put(&kind, &tree, it, NULL);
+    bool failed = scarce_memory_failed(&memory);
+    assert_like(&kind, &before, model, MOST);
+    if (!status)
+        model[number] = removal ? 0 : 2;
+    else
+        assert_int_equal(status, KI_ERR_NO_MEMORY);
+    assert_like(&kind, &tree, model, MOST);
+    item_unref(it, NULL);
+    ki_tree_unref(&kind, &tree);
+    ki_tree_unref(&kind, &before);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+    assert_int_equal(items_alive, 0);
+    return failed;
+}
+
 /* Each allocation of a put and of a removal fails once: the content stays, nothing leaks. */
 static void lack_of_memory_leaves_the_content_as_it_was(void **state) {
     (void)state;
-    enum {
-        SIZE = 60
-    };
+    static const unsigned sizes[] = { 1, 2, 60 };
     for (int k = 0; k < KINDS; k++)
-        for (unsigned number = 0; number < SIZE + 5; number++)
-            for (int removal = 0; removal < 2; removal++)
-                for (size_t fail_at = 0;; fail_at++) {
-                    scarce_memory memory;
-                    scarce_memory_init(&memory, SIZE_MAX);
-                    ki_tree_kind kind = kinds[k];
-                    kind.allocator = &memory.allocator;
-                    ki_tree tree = { NULL, 0 };
-                    unsigned model[SIZE + 5] = { 0 };
-                    for (unsigned i = 0; i < SIZE; i++) {
-                        put_new(&kind, &tree, i, 1);
-                        model[i] = 1;
-                    }
-                    ki_tree before = ki_tree_ref(&tree);
-                    memory.fail_at = memory.calls + fail_at;
-                    item *it = item_new(number, 2);
-                    ki_status status = removal ? take_out(&kind, &tree, number) : ki_tree_put(&kind, &tree, it, NULL);
-                    bool failed = scarce_memory_failed(&memory);
-                    assert_like(&kind, &before, model, SIZE + 5);
-                    if (!status)
-                        model[number] = removal ? 0 : 2;
-                    else
-                        assert_int_equal(status, KI_ERR_NO_MEMORY);
-                    assert_like(&kind, &tree, model, SIZE + 5);
-                    item_unref(it, NULL);
-                    ki_tree_unref(&kind, &tree);
-                    ki_tree_unref(&kind, &before);
-                    assert_int_equal(scarce_memory_in_use(&memory), 0);
-                    assert_int_equal(items_alive, 0);
-                    if (!failed)
-                        break;
-                }
+        for (size_t s = 0; s < 3; s++)
+            for (unsigned number = 0; number < sizes[s] + 5; number++)
+                for (int removal = 0; removal < 2; removal++)
+                    for (size_t fail_at = 0; change_without_memory(&kinds[k], sizes[s], number, removal, fail_at);)
+                        fail_at++;
 }
 
 static void an_empty_tree_whose_first_put_fails_stays_empty(void **state) {
