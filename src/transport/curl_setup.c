@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 /* --- identity --------------------------------------------------------------------------------------------------------------- */
@@ -94,7 +95,6 @@ static CURLcode set_basics(CURL *easy) {
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_FOLLOWLOCATION, 0L); /* API servers do not redirect; credentials go to the server that was named only */
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    SET(CURLOPT_PIPEWAIT, 1L); /* another stream rather than another connection */
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
     SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
@@ -114,6 +114,10 @@ static struct curl_blob blob_of(const ki_secret *pem) {
 
 static CURLcode set_tls(CURL *easy, const ki_curl_identity *identity) {
     CURLcode failed = CURLE_OK;
+    /* Another stream rather than another connection. Without TLS there is no HTTP/2, and libcurl 7.88 would let the second
+     * request wait until the first, perhaps a watch, has ended. */
+    const bool is_https = identity->server.size >= 6 && strncasecmp(identity->server.data, "https:", 6) == 0;
+    SET(CURLOPT_PIPEWAIT, is_https ? 1L : 0L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or later */
     SET(CURLOPT_SSL_VERIFYPEER, identity->insecure_skip_tls_verify ? 0L : 1L);
     SET(CURLOPT_SSL_VERIFYHOST, identity->insecure_skip_tls_verify ? 0L : 2L);
