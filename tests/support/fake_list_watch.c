@@ -1,0 +1,207 @@
+/* fake_list_watch.c: see fake_list_watch.h. */
+#include "tests/support/fake_list_watch.h"
+
+#include "src/base/error.h"
+#include "tests/support/make_object.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WORD_MAX = 128,
+    LINE_MAX_SIZE = 512
+};
+
+void fake_note(fake_list_watch *fake, const char *text) {
+    size_t used = strlen(fake->trace);
+    snprintf(fake->trace + used, sizeof fake->trace - used, "%s%s", used ? "; " : "", text);
+}
+
+static void parameter(char *line, const char *name, const char *value) {
+    size_t used = strlen(line);
+    if (value && value[0])
+        snprintf(line + used, LINE_MAX_SIZE - used, " %s=%s", name, value);
+}
+
+static ki_status refuse(fake_list_watch *fake, ki_error *err) {
+    ki_status status = fake->refuse;
+    fake->refuse = KI_OK;
+    if (status)
+        ki_error_set(err, status, "refused");
+    return status;
+}
+
+static ki_status fake_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
+                           ki_error *err) {
+    fake_list_watch *fake = (fake_list_watch *)base;
+    char line[LINE_MAX_SIZE] = "list", limit[WORD_MAX] = "";
+    if (options->limit)
+        snprintf(limit, sizeof limit, "%" PRId64, options->limit);
+    parameter(line, "rv", options->resource_version);
+    parameter(line, "match", options->resource_version_match);
+    parameter(line, "continue", options->continue_token);
+    parameter(line, "limit", limit);
+    fake_note(fake, fake->lists || fake->watches ? "TWO AT ONCE" : line);
+    ki_status status = refuse(fake, err);
+    if (status)
+        return status;
+    fake->lists = true;
+    fake->opened = false;
+    fake->idle_timeout_ns = options->idle_timeout_ns;
+    fake->list = *handler;
+    return KI_OK;
+}
+
+static ki_status fake_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
+                            ki_error *err) {
+    fake_list_watch *fake = (fake_list_watch *)base;
+    char line[LINE_MAX_SIZE];
+    snprintf(line, sizeof line, "%s", options->send_initial_events ? "stream" : "watch");
+    parameter(line, "rv", options->resource_version);
+    if (!options->allow_bookmarks)
+        parameter(line, "bookmarks", "no");
+    fake_note(fake, fake->lists || fake->watches ? "TWO AT ONCE" : line);
+    ki_status status = refuse(fake, err);
+    if (status)
+        return status;
+    fake->watches = true;
+    fake->opened = false;
+    fake->idle_timeout_ns = options->idle_timeout_ns;
+    fake->timeout_s = options->timeout_s;
+    fake->watch = *handler;
+    return KI_OK;
+}
+
+static void fake_cancel(ki_list_watch *base) {
+    fake_list_watch *fake = (fake_list_watch *)base;
+    if (fake->lists || fake->watches)
+        fake_note(fake, "cancel");
+    fake->lists = fake->watches = false;
+}
+
+static void fake_free(ki_list_watch *base) {
+    fake_list_watch *fake = (fake_list_watch *)base;
+    fake_cancel(base);
+    fake->freed = true;
+}
+
+static const ki_list_watch_ops fake_ops = { fake_list, fake_watch, fake_cancel, fake_free };
+
+void fake_init(fake_list_watch *fake) {
+    memset(fake, 0, sizeof *fake);
+    fake->base.ops = &fake_ops;
+}
+
+ki_object *fake_object(const char *key, const char *resource_version, const char *uid) {
+    char json[1024];
+    const char *slash = strchr(key, '/');
+    int namespace_size = slash ? (int)(slash - key) : 0;
+    snprintf(json, sizeof json,
+             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%.*s\",\"resourceVersion\":\"%s\",\"uid\":\"%s%s\"}}",
+             slash ? slash + 1 : key, namespace_size, key, resource_version, uid ? uid : key, uid ? "" : "-uid");
+    return make_object_from_json(json);
+}
+
+static ki_error error_of(const char *what) {
+    static const struct {
+        const char *name;
+        ki_status code;
+    } names[] = { { "connect", KI_ERR_CONNECT },    { "cut", KI_ERR_CUT },
+                  { "timeout", KI_ERR_TIMEOUT },    { "toolarge", KI_ERR_TOO_LARGE_RV },
+                  { "nomemory", KI_ERR_NO_MEMORY }, { "expired", KI_ERR_EXPIRED },
+                  { "protocol", KI_ERR_PROTOCOL } };
+    ki_error err = KI_ERROR_INIT;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, what) == 0)
+            ki_error_set(&err, names[i].code, "%s", what);
+    if (err.code)
+        return err;
+    int status = atoi(what);
+    ki_error_set(&err, status == 410 ? KI_ERR_EXPIRED : KI_ERR_HTTP, "HTTP %s", what);
+    err.http_status = status;
+    const char *plus = strchr(what, '+');
+    if (plus)
+        err.retry_after_ms = atoi(plus + 1);
+    return err;
+}
+
+static bool end(fake_list_watch *fake, const ki_error *err, bool in_stream) {
+    bool lists = fake->lists, opened = fake->opened;
+    if (!lists && !fake->watches)
+        return false;
+    fake->lists = fake->watches = false;
+    if (lists)
+        fake->list.on_end(NULL, err, fake->list.user);
+    else
+        fake->watch.on_end(err, opened, in_stream, fake->watch.user);
+    return true;
+}
+
+static bool page(fake_list_watch *fake, const char *version, const char *token, const char *remaining) {
+    ki_list_result result = { version, strcmp(token, "-") == 0 ? "" : token, remaining[0] ? atoi(remaining) : -1 };
+    if (!fake->lists)
+        return false;
+    fake->lists = false;
+    fake->list.on_end(&result, NULL, fake->list.user);
+    return true;
+}
+
+static bool bad(fake_list_watch *fake, const char *key) {
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_PARSE, "bad object");
+    if (fake->lists)
+        fake->list.on_bad_object(&err, key, fake->list.user);
+    else if (fake->watches)
+        fake->watch.on_bad_object(&err, key, fake->watch.user);
+    else
+        return false;
+    return true;
+}
+
+static bool object(fake_list_watch *fake, const char *what, const char *key, const char *version, const char *uid) {
+    ki_object *obj = fake_object(key, version, uid[0] ? uid : NULL);
+    bool known = true;
+    if (strcmp(what, "item") == 0 && fake->lists)
+        fake->list.on_object(obj, fake->list.user);
+    else if (strcmp(what, "add") == 0 && fake->watches)
+        fake->watch.on_event(KI_EVENT_ADDED, obj, fake->watch.user);
+    else if (strcmp(what, "mod") == 0 && fake->watches)
+        fake->watch.on_event(KI_EVENT_MODIFIED, obj, fake->watch.user);
+    else if (strcmp(what, "del") == 0 && fake->watches)
+        fake->watch.on_event(KI_EVENT_DELETED, obj, fake->watch.user);
+    else
+        known = false;
+    ki_object_unref(obj);
+    return known;
+}
+
+bool fake_play(fake_list_watch *fake, const char *line) {
+    char words[4][WORD_MAX] = { "", "", "", "" };
+    int count = sscanf(line, "%127s %127s %127s %127s", words[0], words[1], words[2], words[3]);
+    const char *what = words[0];
+    if (strcmp(what, "open") == 0) {
+        fake->opened = true;
+        if (fake->watches)
+            fake->watch.on_open(fake->watch.user);
+        return fake->watches;
+    }
+    if (strcmp(what, "close") == 0)
+        return end(fake, NULL, false);
+    if (count >= 2 && (strcmp(what, "fail") == 0 || strcmp(what, "error") == 0)) {
+        ki_error err = error_of(words[1]);
+        return end(fake, &err, strcmp(what, "error") == 0);
+    }
+    if (strcmp(what, "page") == 0 && count >= 3)
+        return page(fake, strcmp(words[1], "-") == 0 ? "" : words[1], words[2], words[3]);
+    if (strcmp(what, "bad") == 0 && count >= 2)
+        return bad(fake, words[1]);
+    if (strcmp(what, "bookmark") == 0 || strcmp(what, "initial-end") == 0) {
+        bool watches = fake->watches;
+        if (watches)
+            fake->watch.on_bookmark(words[1], what[0] == 'i', fake->watch.user);
+        return watches;
+    }
+    return count >= 3 && object(fake, what, words[1], words[2], words[3]);
+}

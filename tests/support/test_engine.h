@@ -1,0 +1,20 @@
+/* test_engine.h: an engine that a test steps, with a clock that only the test moves. One thread. */
+#ifndef TESTS_SUPPORT_TEST_ENGINE_H
+#define TESTS_SUPPORT_TEST_ENGINE_H
+
+#include "src/engine/engine.h"
+
+typedef struct test_engine {
+    ki_engine *engine;
+    int64_t now; /* nanoseconds */
+} test_engine;
+
+/* False where there is no memory. `allocator` NULL: malloc. */
+bool test_engine_open(test_engine *self, const ki_allocator *allocator, uint64_t seed);
+void test_engine_close(test_engine *self);
+/* Steps until nothing is due; false where that does not come. */
+bool test_engine_settle(test_engine *self);
+/* Moves the clock, firing what becomes due on the way at its own time, and settles. */
+bool test_engine_advance(test_engine *self, int64_t ms);
+
+#endif
