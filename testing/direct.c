@@ -46,21 +46,81 @@ static ki_status put_namespace(const kt_write *write, ki_str name, kt_object **r
     return status;
 }
 
+/* Are both the same but for their revisions? */
+static bool is_same(const kt_object *a, const kt_object *b) {
+    size_t a_tail = a->revision_offset, b_tail = b->revision_offset;
+    if (a_tail != b_tail || memcmp(a->json.data, b->json.data, a_tail) != 0)
+        return false;
+    a_tail += strcspn(a->json.data + a_tail, "\"");
+    b_tail += strcspn(b->json.data + b_tail, "\"");
+    return ki_str_equal((ki_str){ a->json.data + a_tail, a->json.size - a_tail },
+                        (ki_str){ b->json.data + b_tail, b->json.size - b_tail });
+}
+
+static bool is_same_spec(const kt_object *a, const kt_object *b) {
+    return ki_str_equal((ki_str){ a->json.data + a->meta_end, a->status_start - a->meta_end },
+                        (ki_str){ b->json.data + b->meta_end, b->status_start - b->meta_end });
+}
+
+/* The new state of `old` (NULL: there is none). Its JSON is compared with the old one's as text, which spares parsing that. */
+static ki_status make(kt_storage *storage, const kt_object *old, kt_meta *meta, yyjson_val *root, kt_object **ret_obj) {
+    kt_cluster *cluster = storage->cluster;
+    uint64_t revision = cluster->revision + 1;
+    ki_status status =
+        kt_object_new(&cluster->allocator, storage->info, meta, root, root, revision, &cluster->scratch, ret_obj);
+    if (status || !old || !meta->generation || is_same_spec(old, *ret_obj))
+        return status;
+    kt_object_unref(*ret_obj);
+    meta->generation++;
+    return kt_object_new(&cluster->allocator, storage->info, meta, root, root, revision, &cluster->scratch, ret_obj);
+}
+
 static ki_status put(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, kt_object **ret_obj) {
-    kt_object *old = kt_storage_get(write->storage, ns, name);
-    if (!old && strcmp(write->storage->info->resource->kind, "Namespace") == 0 && !yyjson_obj_get(root, "status"))
+    kt_storage *storage = write->storage;
+    kt_cluster *cluster = storage->cluster;
+    kt_object *old = kt_storage_get(storage, ns, name);
+    if (!old && strcmp(storage->info->resource->kind, "Namespace") == 0 && !yyjson_obj_get(root, "status"))
         return put_namespace(write, name, ret_obj);
-    if (!old)
-        return kt_write_create(write, ns, name, root, root, ret_obj);
-    yyjson_doc *doc = NULL;
-    ki_status status = kt_json_read(&write->storage->cluster->allocator, old->json, &doc, NULL);
+    yyjson_val *given = yyjson_obj_get(root, "metadata"), *managed = yyjson_obj_get(given, "managedFields");
+    yyjson_val *grace = yyjson_obj_get(given, "deletionGracePeriodSeconds");
+    char uid[KT_UID_SIZE], created[KT_TIME_SIZE];
+    kt_meta meta = { .name = name, .ns = ns, .deleted = kt_json_get_str(given, "deletionTimestamp") };
+    kt_write_meta_from(&meta, given);
+    meta.grace = grace ? yyjson_get_sint(grace) : -1;
+    if (old) {
+        meta.uid = old->uid;
+        meta.created = old->created;
+        meta.generation = old->generation;
+    } else {
+        kt_write_make_uid(cluster, uid);
+        kt_format_time(write->now_ms, created);
+        meta.uid = ki_str_of(uid);
+        meta.created = ki_str_of(created);
+        meta.generation = kt_write_has_generation(storage->info->resource) ? 1 : 0;
+    }
+    ki_buffer fields;
+    ki_buffer_init(&fields, &cluster->allocator, 0);
+    ki_status status = yyjson_arr_size(managed) ? kt_json_append(&fields, managed) : KI_OK;
+    meta.managed_fields = (ki_str){ fields.data, fields.size };
+    kt_object *obj = NULL;
+    if (!status)
+        status = make(storage, old, &meta, root, &obj);
+    ki_buffer_free(&fields);
     if (status)
         return status;
-    kt_object_ref(old);
-    status = kt_write_update(write, old, yyjson_doc_get_root(doc), root, root, root, ret_obj);
-    kt_object_unref(old);
-    yyjson_doc_free(doc);
-    return status;
+    if (old && is_same(old, obj)) {
+        kt_object_unref(obj);
+        *ret_obj = kt_object_ref(old);
+        return KI_OK;
+    }
+    status = kt_storage_commit(storage, old ? KT_MODIFIED : KT_ADDED, kt_object_ref(obj), write->now_ms);
+    if (status) {
+        kt_object_unref(obj);
+        kt_object_unref(obj);
+        return status;
+    }
+    *ret_obj = obj;
+    return KI_OK;
 }
 
 ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, ki_str json, int64_t now_ms,

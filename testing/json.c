@@ -28,22 +28,25 @@ yyjson_alc kt_json_alc(const ki_allocator *allocator) {
 
 /* yyjson parses any depth, but what works on the tree afterwards is recursive. */
 static bool is_too_deep(ki_str text) {
+    const char *at = text.data, *end = text.data + text.size;
     size_t depth = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        if (in_string) {
-            if (c == '\\')
-                i++;
-            else if (c == '"')
-                in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '{' || c == '[') {
+    for (; at < end; at++) {
+        if (*at == '{' || *at == '[') {
             if (++depth > KT_JSON_MAX_DEPTH)
                 return true;
-        } else if ((c == '}' || c == ']') && depth) {
-            depth--;
+        } else if (*at == '}' || *at == ']') {
+            depth -= depth > 0;
+        } else if (*at == '"') { /* most bytes are in strings: jump to their ends */
+            const char *quote = at;
+            size_t escapes;
+            do {
+                quote = memchr(quote + 1, '"', (size_t)(end - quote - 1));
+                if (!quote)
+                    return false; /* not JSON */
+                for (escapes = 0; quote[-1 - (ptrdiff_t)escapes] == '\\'; escapes++)
+                    ;
+            } while (escapes % 2);
+            at = quote;
         }
     }
     return false;

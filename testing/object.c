@@ -115,7 +115,7 @@ static void append_meta(ki_buffer *out, const kt_meta *meta, uint64_t revision, 
     ki_buffer_append_char(out, '}');
 }
 
-static void append_rest(ki_buffer *out, yyjson_val *root, yyjson_val *status_root) {
+static void append_rest(ki_buffer *out, yyjson_val *root, yyjson_val *status_root, size_t *ret_status_start) {
     size_t index, count;
     yyjson_val *key, *val;
     yyjson_obj_foreach(root, index, count, key, val) {
@@ -127,6 +127,7 @@ static void append_rest(ki_buffer *out, yyjson_val *root, yyjson_val *status_roo
         ki_buffer_append_char(out, ':');
         kt_json_append(out, val);
     }
+    *ret_status_start = out->size;
     yyjson_val *status = yyjson_obj_get(status_root, "status");
     if (status && !yyjson_is_null(status)) {
         ki_buffer_append_string(out, ",\"status\":");
@@ -183,8 +184,8 @@ static void copy_pairs(char **at, kt_pair *to, const kt_pair *from, size_t count
 /* Copies everything that `like` borrows into one block. */
 static ki_status pack(const kt_object *like, kt_object **ret_obj) {
     size_t size = sizeof *like + (like->label_count + like->field_count) * sizeof(kt_pair) + like->key.size + 1 +
-                  like->uid.size + 1 + like->json.size + 1 + pairs_size(like->labels, like->label_count) +
-                  pairs_size(like->fields, like->field_count);
+                  like->uid.size + 1 + like->created.size + 1 + like->json.size + 1 +
+                  pairs_size(like->labels, like->label_count) + pairs_size(like->fields, like->field_count);
     kt_object *obj = ki_alloc(like->allocator, size);
     if (!obj)
         return KI_ERR_NO_MEMORY;
@@ -197,6 +198,7 @@ static ki_status pack(const kt_object *like, kt_object **ret_obj) {
     obj->ns = (ki_str){ obj->key.data, like->ns.size };
     obj->name = (ki_str){ obj->key.data + obj->key.size - like->name.size, like->name.size };
     obj->uid = copy_text(&at, like->uid);
+    obj->created = copy_text(&at, like->created);
     obj->json = copy_text(&at, like->json);
     copy_pairs(&at, obj->labels, like->labels, like->label_count);
     copy_pairs(&at, obj->fields, like->fields, like->field_count);
@@ -252,7 +254,8 @@ ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *i
                        .generation = meta->generation,
                        .ns = meta->ns,
                        .name = meta->name,
-                       .uid = meta->uid };
+                       .uid = meta->uid,
+                       .created = meta->created };
     ki_buffer_reset(scratch, SIZE_MAX);
     ki_buffer_printf(scratch, "{\"kind\":\"%s\",\"apiVersion\":\"", info->resource->kind);
     kt_append_api_version(scratch, info->resource);
@@ -260,7 +263,7 @@ ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *i
     like.bare = scratch->size;
     append_meta(scratch, meta, revision, &like.revision_offset);
     like.meta_end = scratch->size;
-    append_rest(scratch, root, status_root);
+    append_rest(scratch, root, status_root, &like.status_start);
     ki_buffer_append_char(scratch, '}');
     if (scratch->failed)
         return scratch->failed;
@@ -281,6 +284,7 @@ ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_bu
     like.revision = revision;
     like.json = (ki_str){ scratch->data, scratch->size };
     like.meta_end = obj->meta_end + scratch->size - obj->json.size;
+    like.status_start = obj->status_start + scratch->size - obj->json.size;
     return pack(&like, ret_obj);
 }
 

@@ -30,9 +30,11 @@ typedef struct kt_object {
     ki_str ns;
     ki_str name;
     ki_str uid;
+    ki_str created;         /* creationTimestamp */
     ki_str json;            /* compact: kind, apiVersion, metadata, the rest */
     size_t bare;            /* where metadata starts in `json`: a list's item is "{" and what follows here */
     size_t meta_end;        /* just behind metadata's closing brace in `json` */
+    size_t status_start;    /* where `,"status":` or, without one, the closing brace is in `json` */
     size_t revision_offset; /* where the digits of metadata.resourceVersion start in `json` */
     kt_pair *labels;
     size_t label_count;

@@ -90,13 +90,13 @@ void kt_write_generate_name(kt_cluster *cluster, ki_str prefix, char *ret_name, 
     snprintf(ret_name, size, "%.*s%s", kept, prefix.data, suffix);
 }
 
-static void make_uid(kt_cluster *cluster, char uid[UID_SIZE]) { /* version 4 of RFC 9562 */
+void kt_write_make_uid(kt_cluster *cluster, char uid[KT_UID_SIZE]) { /* version 4 of RFC 9562 */
     uint64_t a = kt_cluster_random(cluster), b = kt_cluster_random(cluster);
-    snprintf(uid, UID_SIZE, "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64, a >> 32,
+    snprintf(uid, KT_UID_SIZE, "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64, a >> 32,
              (a >> 16) & 0xffff, a & 0xfff, ((b >> 48) & 0x3fff) | 0x8000, b & 0xffffffffffff);
 }
 
-static void meta_from(kt_meta *meta, yyjson_val *from) {
+void kt_write_meta_from(kt_meta *meta, yyjson_val *from) {
     meta->generate_name = kt_json_get_str(from, "generateName");
     meta->labels = yyjson_obj_get(from, "labels");
     meta->annotations = yyjson_obj_get(from, "annotations");
@@ -140,12 +140,12 @@ static ki_status store(const kt_write *write, kt_event_type type, const kt_meta 
 ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_val *root, yyjson_val *status_root,
                           kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
-    char uid[UID_SIZE], created[KT_TIME_SIZE];
-    make_uid(cluster, uid);
+    char uid[KT_UID_SIZE], created[KT_TIME_SIZE];
+    kt_write_make_uid(cluster, uid);
     kt_format_time(write->now_ms, created);
     yyjson_val *given = yyjson_obj_get(root, "metadata");
     kt_meta meta = { .name = name, .ns = ns, .uid = ki_str_of(uid), .created = ki_str_of(created), .grace = -1 };
-    meta_from(&meta, given);
+    kt_write_meta_from(&meta, given);
     meta.generation = kt_write_has_generation(write->storage->info->resource) ? 1 : 0;
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
@@ -216,7 +216,7 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
     bool same = spec_same && same_meta(old_meta, new_meta) &&
                 same_value(yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status"));
     kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation, .grace = -1 };
-    meta_from(&meta, new_meta);
+    kt_write_meta_from(&meta, new_meta);
     meta.generate_name = kt_json_get_str(old_meta, "generateName");
     meta.created = kt_json_get_str(old_meta, "creationTimestamp");
     meta.deleted = kt_json_get_str(old_meta, "deletionTimestamp");
@@ -294,7 +294,7 @@ static ki_status mark_deleted(const kt_write *write, const kt_object *old, yyjso
     char deleted[KT_TIME_SIZE];
     kt_format_time(write->now_ms, deleted);
     kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation };
-    meta_from(&meta, old_meta);
+    kt_write_meta_from(&meta, old_meta);
     meta.created = kt_json_get_str(old_meta, "creationTimestamp");
     meta.deleted = ki_str_of(deleted);
     if (meta.generation)

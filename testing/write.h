@@ -30,6 +30,12 @@ ki_status kt_write_remove(const kt_write *write, kt_object *old, kt_object **ret
 
 /* `prefix` and five characters, as the server answers generateName. */
 void kt_write_generate_name(kt_cluster *cluster, ki_str prefix, char *ret_name, size_t size);
+enum {
+    KT_UID_SIZE = 37
+};
+void kt_write_make_uid(kt_cluster *cluster, char ret_uid[KT_UID_SIZE]);
+/* Takes over what a client may set of metadata: generateName, labels, annotations, ownerReferences, finalizers. */
+void kt_write_meta_from(kt_meta *meta, yyjson_val *given);
 /* What the server fills in where a new object of this resource leaves it out, as a JSON object; NULL: nothing. */
 const char *kt_write_defaults(const ki_resource *resource);
 /* Does this resource count metadata.generation? Has it a status subresource? */
