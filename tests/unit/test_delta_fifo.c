@@ -661,6 +661,46 @@ static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
     }
 }
 
+typedef struct crowd {
+    fixture *f;
+    scarce_memory *memory;
+    int count;
+} crowd;
+
+/* Queues so many others, from when on there is no memory any more, and wants its own key back in the queue. */
+static ki_status crowd_out(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    const crowd *c = user;
+    (void)deltas;
+    (void)err;
+    for (int i = 0; i < c->count; i++) {
+        char text[16];
+        sprintf(text, "add k%d=1", i);
+        script(c->f->queue, text);
+    }
+    c->memory->fail_at = c->memory->calls;
+    c->memory->forever = true;
+    *ret_requeue = true;
+    return KI_ERR_STATE;
+}
+
+static void a_requeue_needs_no_memory(void **state) {
+    (void)state;
+    for (int count = 0; count < 40; count++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        fixture f;
+        set_up(&f, NULL, NULL, &memory.allocator);
+        script(f.queue, "add x=1");
+        crowd c = { &f, &memory, count };
+        assert_int_equal(f.queue->ops->pop(f.queue, crowd_out, &c, NULL), KI_ERR_STATE);
+        script(f.queue, "update x=2"); /* found again: there is an entry with room */
+        assert_int_equal(f.queue->ops->length(f.queue), count + 1);
+        assert_non_null(strstr(pop_all(&f), "x: Added 1 Updated 2; "));
+        tear_down(&f);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
 static void no_queue_is_made_without_memory(void **state) {
     (void)state;
     scarce_memory memory;
@@ -733,6 +773,7 @@ int main(void) {
         cmocka_unit_test(a_transform_without_memory_loses_no_change),
         cmocka_unit_test(what_is_known_ends_as_what_the_source_has),
         cmocka_unit_test(lack_of_memory_leaves_the_queue_as_it_was),
+        cmocka_unit_test(a_requeue_needs_no_memory),
         cmocka_unit_test(no_queue_is_made_without_memory),
         cmocka_unit_test(nothing_is_allocated_in_the_steady_state),
         cmocka_unit_test(a_key_may_have_any_number_of_changes),

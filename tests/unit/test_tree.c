@@ -233,6 +233,25 @@ static void a_tree_of_many_is_filled_and_emptied(void **state) {
     assert_int_equal(items_alive, 0);
 }
 
+static void a_tree_that_has_shrunk_gives_its_memory_back(void **state) {
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        ki_tree_kind kind = kinds[k];
+        kind.allocator = &memory.allocator;
+        ki_tree tree = { NULL, 0 };
+        for (unsigned i = 0; i < 500; i++)
+            put_new(&kind, &tree, i, 1);
+        for (unsigned i = 1; i < 500; i++)
+            assert_int_equal(take_out(&kind, &tree, i), KI_OK);
+        assert_int_equal(scarce_memory_in_use(&memory), 1); /* the root, with the one that is left */
+        assert_non_null(get(&kind, &tree, 0));
+        ki_tree_unref(&kind, &tree);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
 static void only_what_no_other_version_reaches_is_unshared(void **state) {
     (void)state;
     const ki_tree_kind *kind = &kinds[0];
@@ -322,6 +341,7 @@ int main(void) {
         cmocka_unit_test(versions_behave_like_arrays_under_random_changes),
         cmocka_unit_test(keys_with_alike_hashes_are_told_apart),
         cmocka_unit_test(a_tree_of_many_is_filled_and_emptied),
+        cmocka_unit_test(a_tree_that_has_shrunk_gives_its_memory_back),
         cmocka_unit_test(only_what_no_other_version_reaches_is_unshared),
         cmocka_unit_test(lack_of_memory_leaves_the_content_as_it_was),
         cmocka_unit_test(an_empty_tree_whose_first_put_fails_stays_empty),
