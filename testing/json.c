@@ -52,31 +52,30 @@ static bool is_too_deep(ki_str text) {
     return false;
 }
 
-ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why) {
-    const char *why = "unexpected end of JSON input";
-    yyjson_doc *doc = NULL;
+ki_status kt_json_read_trusted(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why) {
+    union {
+        const char *in;
+        char *out; /* read only without YYJSON_READ_INSITU */
+    } data = { text.data };
+    yyjson_read_err err = { .msg = "unexpected end of JSON input" };
     yyjson_alc alc = kt_json_alc(allocator);
-    if (text.size && is_too_deep(text)) {
-        why = "exceeded max depth";
-    } else if (text.size) {
-        union {
-            const char *in;
-            char *out; /* read only without YYJSON_READ_INSITU */
-        } data = { text.data };
-        yyjson_read_err err = { 0 };
-        doc = yyjson_read_opts(data.out, text.size, 0, &alc, &err);
-        if (!doc && err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
-            return KI_ERR_NO_MEMORY;
-        if (!doc && err.msg)
-            why = err.msg;
-    }
-    if (!doc) {
-        if (ret_why)
-            *ret_why = why;
+    yyjson_doc *doc = text.size ? yyjson_read_opts(data.out, text.size, 0, &alc, &err) : NULL;
+    if (!doc && err.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+        return KI_ERR_NO_MEMORY;
+    if (!doc && ret_why)
+        *ret_why = err.msg;
+    if (!doc)
         return KI_ERR_PARSE;
-    }
     *ret_doc = doc;
     return KI_OK;
+}
+
+ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why) {
+    if (!is_too_deep(text))
+        return kt_json_read_trusted(allocator, text, ret_doc, ret_why);
+    if (ret_why)
+        *ret_why = "exceeded max depth";
+    return KI_ERR_PARSE;
 }
 
 static ki_status append_text(ki_buffer *out, char *text, size_t size) {

@@ -18,6 +18,8 @@ enum {
 yyjson_alc kt_json_alc(const ki_allocator *allocator);
 /* Parses `text`. On KI_ERR_PARSE `*ret_why` (may be NULL) is a static text. Ownership: the caller frees the document. */
 ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why);
+/* The same for text that a program made: its depth is not looked at. */
+ki_status kt_json_read_trusted(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why);
 ki_status kt_json_append(ki_buffer *out, yyjson_val *val);
 ki_status kt_json_append_mut(ki_buffer *out, yyjson_mut_val *val);
 
