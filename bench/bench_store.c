@@ -1,5 +1,5 @@
-/* bench_store.c: what the store and the queue cost: nanoseconds for each put, get, delete and object walked, bytes for each object in trees
- * and indexes, at 1,000 and 100,000 objects. */
+/* bench_store.c: what the store and the queue cost: nanoseconds for each put, get, delete and object
+ * walked, bytes for each object in trees and indexes, at 1,000 and 100,000 objects. */
 #include "src/base/memory.h"
 #include "src/cache/delta_fifo.h"
 #include "src/cache/store.h"

@@ -1,8 +1,9 @@
 /* delta_fifo.c: see delta_fifo.h.
  *
- * One entry for each key that has something queued, found through a map, on a list in the order of first arrival. A change is
- * staged first: everything that it needs is allocated and its deltas are written behind those that count. Then it is
- * committed, which cannot fail, or taken back, which leaves the queue as it was. */
+ * One entry for each key that has something queued, found through a map, on a list in the order of first
+ * arrival. A change is staged first: everything that it needs is allocated and its deltas are written
+ * behind those that count. Then it is committed, which cannot fail, or taken back, which leaves the
+ * queue as it was. */
 #include "src/cache/delta_fifo.h"
 
 #include "src/base/error.h"
@@ -63,7 +64,8 @@ static void free_entry(delta_fifo *fifo, entry *e) {
     ki_free(&fifo->allocator, e);
 }
 
-/* Ends an entry that is in no list and not in the map: releases what it holds and keeps it for its next use. */
+/* Ends an entry that is in no list and not in the map: releases what it holds and keeps it for its next
+ * use. */
 static void release_entry(delta_fifo *fifo, entry *e) {
     for (uint32_t i = 0; i < e->count; i++)
         ki_object_unref(e->deltas[i].obj);
@@ -225,7 +227,8 @@ static void commit_entry(delta_fifo *fifo, entry *e, bool is_initial) {
     }
     if (was_empty)
         enqueue(fifo, e);
-    /* What is still staged lies behind what counts: merging two that count leaves a gap that has to be closed. */
+    /* What is still staged lies behind what counts: merging two that count leaves a gap that has to be
+     * closed. */
     for (uint32_t at = e->count, end = at + e->staged; at < end; at++) {
         ki_delta delta = e->deltas[at];
         delta.is_in_initial_list = is_initial;
@@ -261,8 +264,8 @@ static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
 
 /* ---- what comes in ---- */
 
-/* What is queued for `obj`, as a reference; NULL where the transform failed and the change is dropped. Lack of memory is told apart: it must
- * not lose a change. */
+/* What is queued for `obj`, as a reference; NULL where the transform failed and the change is dropped.
+ * Lack of memory is told apart: it must not lose a change. */
 static ki_status transformed(const delta_fifo *fifo, ki_object *obj, ki_object **ret_obj) {
     *ret_obj = NULL;
     if (!fifo->options.transform) {
@@ -291,7 +294,8 @@ static ki_status transformed(const delta_fifo *fifo, ki_object *obj, ki_object *
     return KI_OK;
 }
 
-/* Stages one object that comes from the source. `listed`: the number of the Replace that it is part of, or 0. */
+/* Stages one object that comes from the source. `listed`: the number of the Replace that it is part of,
+ * or 0. */
 static ki_status stage_object(delta_fifo *fifo, ki_delta_type type, ki_object *obj, uint64_t listed) {
     ki_object *queued;
     ki_status status = transformed(fifo, obj, &queued);
@@ -421,7 +425,8 @@ static void processed(delta_fifo *fifo, entry *e) {
     release_entry(fifo, e);
 }
 
-/* Puts an entry back whose processing failed. Where something newer is queued that stands for it, in the initial population too. */
+/* Puts an entry back whose processing failed. Where something newer is queued that stands for it, in the
+ * initial population too. */
 static void put_back(delta_fifo *fifo, entry *e) {
     entry *newer = ki_map_get(&fifo->entries, key_of(e));
     if (newer) {

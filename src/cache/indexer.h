@@ -1,8 +1,10 @@
-/* indexer.h: what a store's indexes are: their functions, the values they give for an object, and the sets of objects under each value.
+/* indexer.h: what a store's indexes are: their functions, the values they give for an object, and the
+ * sets of objects under each value.
  *
- * An index is a tree of sets by value, a set a tree of objects by key; a set that gets empty is taken out. The schema is the list of
- * indexes with all that versions of them share; it is immutable and goes with the last version that needs it.
- * Guards: one writer at a time; readers see only published versions. */
+ * An index is a tree of sets by value, a set a tree of objects by key; a set that gets empty is taken
+ * out. The schema is the list of indexes with all that versions of them share; it is immutable and goes
+ * with the last version that needs it. Guards: one writer at a time; readers see only published
+ * versions. */
 #ifndef KI_CACHE_INDEXER_H
 #define KI_CACHE_INDEXER_H
 
@@ -36,8 +38,8 @@ void ki_index_values_init(ki_index_values *values, const ki_allocator *allocator
 void ki_index_values_free(ki_index_values *values);
 ki_str ki_index_values_at(const ki_index_values *values, size_t index);
 bool ki_index_values_has(const ki_index_values *values, ki_str value);
-/* What `indexer` says of `obj`. On failure there are none. Memory is told apart from what the function itself does not like:
- * the first must not leave an object out of an index for good. */
+/* What `indexer` says of `obj`. On failure there are none. Memory is told apart from what the function
+ * itself does not like: the first must not leave an object out of an index for good. */
 ki_status ki_index_values_of(ki_index_values *values, const ki_indexer *indexer, const ki_object *obj);
 
 /* ---- schema ---- */
@@ -71,7 +73,8 @@ typedef struct ki_index_set {
 
 /* The set of one value, borrowed; NULL where no object has it. */
 const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
-/* Takes the object in (in place of one with its key), or out. On failure `index` holds what it held, or half of it: throw that version away. */
+/* Takes the object in (in place of one with its key), or out. On failure `index` holds what it held, or
+ * half of it: throw that version away. */
 ki_status ki_index_add(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj);
 ki_status ki_index_remove(const ki_schema *schema, ki_tree *index, ki_str value, ki_str key);
 

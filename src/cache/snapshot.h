@@ -1,5 +1,6 @@
-/* snapshot.h: one immutable moment of a store: all objects, all indexes, the resource version. Made by store.c, read through lister.h.
- * Shared by the store and every reader; whoever is last frees it. Any thread. */
+/* snapshot.h: one immutable moment of a store: all objects, all indexes, the resource version. Made by
+ * store.c, read through lister.h. Shared by the store and every reader; whoever is last frees it. Any
+ * thread. */
 #ifndef KI_CACHE_SNAPSHOT_H
 #define KI_CACHE_SNAPSHOT_H
 

@@ -1,11 +1,13 @@
-/* snapshot_list.c: what is in one moment, by namespace, name and labels: the listers of lister.h without their informer. */
+/* snapshot_list.c: what is in one moment, by namespace, name and labels: the listers of lister.h without
+ * their informer. */
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/snapshot.h"
 #include "src/object/selector.h"
 
-/* Walks one namespace; where there is no index to do so, or no namespace is asked for, everything, and leaves out the others. */
+/* Walks one namespace; where there is no index to do so, or no namespace is asked for, everything, and
+ * leaves out the others. */
 typedef struct scope {
     const ki_snapshot *snapshot;
     const char *namespace_name; /* NULL: all */

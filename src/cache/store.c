@@ -1,5 +1,5 @@
-/* store.c: see store.h: the step from one moment to the next. A change is made on a version of its own and published when it is whole;
- * whatever fails before that throws the version away. */
+/* store.c: see store.h: the step from one moment to the next. A change is made on a version of its own
+ * and published when it is whole; whatever fails before that throws the version away. */
 #include "src/cache/store.h"
 
 #include "src/base/error.h"
@@ -21,7 +21,8 @@ struct ki_store {
     void (*on_index_error)(const ki_error *err, const char *key, void *user);
     void *on_index_error_user;
     published *published;
-    /* The writer's: what index functions say of the old and of the new object; kept for the memory in them. */
+    /* The writer's: what index functions say of the old and of the new object; kept for the memory in
+     * them. */
     ki_index_values old_values, new_values;
 };
 
@@ -107,7 +108,8 @@ static void report_index_error(ki_store *store, const ki_indexer *indexer, const
     store->on_index_error(&err, ki_object_key(obj), store->on_index_error_user);
 }
 
-/* The new object's values; a failure of the function leaves it without any. Only lack of memory is a failure here. */
+/* The new object's values; a failure of the function leaves it without any. Only lack of memory is a
+ * failure here. */
 static ki_status values_of_new(ki_store *store, const ki_indexer *indexer, const ki_object *obj) {
     ki_status status = ki_index_values_of(&store->new_values, indexer, obj);
     if (status && status != KI_ERR_NO_MEMORY)
@@ -115,7 +117,8 @@ static ki_status values_of_new(ki_store *store, const ki_indexer *indexer, const
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;
 }
 
-/* The old object's, made again: the function says the same of the same object, so where it failed before it was left out. */
+/* The old object's, made again: the function says the same of the same object, so where it failed before
+ * it was left out. */
 static ki_status values_of_old(ki_store *store, const ki_indexer *indexer, const ki_object *obj) {
     ki_status status = ki_index_values_of(&store->old_values, indexer, obj);
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;

@@ -1,8 +1,10 @@
-/* tree.c: see tree.h. A node holds its values first and its child nodes after them, both in the order of the hash's bits at its level;
- * one bitmap each says which are there. A child node never holds a single value and nothing else: that value is in the parent.
+/* tree.c: see tree.h. A node holds its values first and its child nodes after them, both in the order of
+ * the hash's bits at its level; one bitmap each says which are there. A child node never holds a single
+ * value and nothing else: that value is in the parent.
  *
- * Whether a node may be changed in place is told by the reference counts alone: all from the root down to it are one. That
- * cannot change under the writer: only whoever reaches a node can share it, and whoever could reach it would be counted on the way. */
+ * Whether a node may be changed in place is told by the reference counts alone: all from the root down
+ * to it are one. That cannot change under the writer: only whoever reaches a node can share it, and
+ * whoever could reach it would be counted on the way. */
 #include "src/cache/tree.h"
 
 #include "src/base/memory.h"
@@ -79,7 +81,8 @@ static void node_unref(const ki_tree_kind *kind, node *n) {
     ki_free(kind->allocator, n);
 }
 
-/* The counts are all over the memory, and an atomic instruction waits for the one before it: ask for all of them first. */
+/* The counts are all over the memory, and an atomic instruction waits for the one before it: ask for all
+ * of them first. */
 static void ref_slots(const ki_tree_kind *kind, const node *n) {
     unsigned count = slot_count(n);
     for (unsigned i = 0; i < count; i++)
@@ -280,7 +283,8 @@ static void shrink(const ki_tree_kind *kind, node **slot) {
         *slot = smaller;
 }
 
-/* A child node that holds a single value and nothing else gives it to its parent. The path is this tree's alone. */
+/* A child node that holds a single value and nothing else gives it to its parent. The path is this
+ * tree's alone. */
 static void pull_up(const ki_tree_kind *kind, node *parent, uint32_t bit) {
     unsigned from = node_index(parent, bit);
     node *child = parent->slots[from].node;

@@ -1,11 +1,14 @@
-/* tree.h: a persistent map from keys to values: a hash array mapped trie (Bagwell, 2001) whose nodes are shared between versions.
+/* tree.h: a persistent map from keys to values: a hash array mapped trie (Bagwell, 2001) whose nodes are
+ * shared between versions.
  *
- * A version is a ki_tree: a root and a count. Copying the struct with ki_tree_ref makes another version in no time; a change to one of them
- * copies the nodes on its path that another version also has, and never touches what that one sees. A node that only this version
- * can reach is changed in place, so a new tree of n values is filled with few copies.
- * A value knows its own key, so a leaf costs one pointer.
+ * A version is a ki_tree: a root and a count. Copying the struct with ki_tree_ref makes another version
+ * in no time; a change to one of them copies the nodes on its path that another version also has, and
+ * never touches what that one sees. A node that only this version can reach is changed in place, so a
+ * new tree of n values is filled with few copies. A value knows its own key, so a leaf costs one
+ * pointer.
  *
- * Guards: a version is changed by one thread; any number may read one that nobody changes. Releasing is for any thread. */
+ * Guards: a version is changed by one thread; any number may read one that nobody changes. Releasing is
+ * for any thread. */
 #ifndef KI_CACHE_TREE_H
 #define KI_CACHE_TREE_H
 
@@ -47,10 +50,11 @@ void ki_tree_unref(const ki_tree_kind *kind, ki_tree *tree);
 
 /* The value, borrowed; NULL where there is none. */
 void *ki_tree_get(const ki_tree_kind *kind, const ki_tree *tree, ki_str key);
-/* The same, but only where no other version can reach it: then what is in the value may be changed too, if nobody else has it. */
+/* The same, but only where no other version can reach it: then what is in the value may be changed too,
+ * if nobody else has it. */
 void *ki_tree_get_unshared(const ki_tree_kind *kind, const ki_tree *tree, ki_str key);
-/* Takes a reference to `value`. What it replaces goes to `*ret_old` with its reference, or NULL; without `ret_old` it is released.
- * KI_ERR_NO_MEMORY and KI_ERR_LIMIT leave the content as it was. */
+/* Takes a reference to `value`. What it replaces goes to `*ret_old` with its reference, or NULL; without
+ * `ret_old` it is released. KI_ERR_NO_MEMORY and KI_ERR_LIMIT leave the content as it was. */
 ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree *tree, void *value, void **ret_old);
 /* The same for taking out; a key that is not in is no failure. */
 ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, void **ret_old);

@@ -1,4 +1,5 @@
-/* selector.c: see selector.h. The parser reads one token ahead and copies the words that it keeps behind the selector's arrays. */
+/* selector.c: see selector.h. The parser reads one token ahead and copies the words that it keeps behind
+ * the selector's arrays. */
 #include "src/object/selector.h"
 
 #include "src/base/error.h"

@@ -1,4 +1,5 @@
-/* make_object.h: objects for tests, from a line of text. On one thread; memory is malloc's; anything that fails ends the test program. */
+/* make_object.h: objects for tests, from a line of text. On one thread; memory is malloc's; anything
+ * that fails ends the test program. */
 #ifndef TESTS_SUPPORT_MAKE_OBJECT_H
 #define TESTS_SUPPORT_MAKE_OBJECT_H
 

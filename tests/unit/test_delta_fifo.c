@@ -1,4 +1,5 @@
-/* test_delta_fifo.c: what the queue makes of adds, updates, deletions, lists and resyncs, told as scripts; then its edges. */
+/* test_delta_fifo.c: what the queue makes of adds, updates, deletions, lists and resyncs, told as
+ * scripts; then its edges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -463,7 +464,8 @@ static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
 
 static int transforms;
 
-/* "bad…" fails, "odd…" changes its key, "none…" gives nothing, others get a label; no two objects come back the same. */
+/* "bad…" fails, "odd…" changes its key, "none…" gives nothing, others get a label; no two objects come
+ * back the same. */
 static ki_status relabel(ki_object *obj, ki_object **ret_obj, void *user) {
     (void)user;
     transforms++;
@@ -552,7 +554,8 @@ static unsigned next_random(uint64_t *state) {
     return (unsigned)(*state >> 33);
 }
 
-/* What an informer does: what is known downstream becomes what the deltas say. A failure now and then, with a requeue. */
+/* What an informer does: what is known downstream becomes what the deltas say. A failure now and then,
+ * with a requeue. */
 static ki_status apply(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     static uint64_t random = 5;
     fixture *f = user;
@@ -575,7 +578,8 @@ static ki_status apply(const ki_deltas *deltas, void *user, bool *ret_requeue, k
     return KI_OK;
 }
 
-/* Whatever comes in and is popped in between: once the queue is empty, what is known is what the source has. */
+/* Whatever comes in and is popped in between: once the queue is empty, what is known is what the source
+ * has. */
 static void what_is_known_ends_as_what_the_source_has(void **state) {
     (void)state;
     enum {
@@ -667,13 +671,14 @@ typedef struct crowd {
     int count;
 } crowd;
 
-/* Queues so many others, from when on there is no memory any more, and wants its own key back in the queue. */
+/* Queues so many others, from when on there is no memory any more, and wants its own key back in the
+ * queue. */
 static ki_status crowd_out(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     const crowd *c = user;
     (void)deltas;
     (void)err;
     for (int i = 0; i < c->count; i++) {
-        char text[16];
+        char text[32];
         sprintf(text, "add k%d=1", i);
         script(c->f->queue, text);
     }

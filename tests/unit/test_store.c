@@ -1,4 +1,5 @@
-/* test_store.c: objects, indexes, moments: one at a time, against a plain model under random changes, under readers, without memory. */
+/* test_store.c: objects, indexes, moments: one at a time, against a plain model under random changes,
+ * under readers, without memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

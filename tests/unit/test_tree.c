@@ -1,4 +1,5 @@
-/* test_tree.c: the persistent trie against a plain array, its versions, its balance of references, lack of memory. */
+/* test_tree.c: the persistent trie against a plain array, its versions, its balance of references, lack
+ * of memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,7 +160,8 @@ static void what_was_replaced_or_taken_out_is_handed_back(void **state) {
     }
 }
 
-/* Random changes on a few versions at once; some versions are held and must not change while the others go on. */
+/* Random changes on a few versions at once; some versions are held and must not change while the others
+ * go on. */
 static void random_changes(const ki_tree_kind *kind, unsigned size, unsigned operations) {
     enum {
         VERSIONS = 6
@@ -271,7 +273,8 @@ static void only_what_no_other_version_reaches_is_unshared(void **state) {
     ki_tree_unref(kind, &other);
 }
 
-/* A tree of `size`, another version of which is held, is changed at `number`; allocation number `fail_at` of that fails. True where it did. */
+/* A tree of `size`, another version of which is held, is changed at `number`; allocation number
+ * `fail_at` of that fails. True where it did. */
 static bool change_without_memory(const ki_tree_kind *like, unsigned size, unsigned number, bool removal,
                                   size_t fail_at) {
     enum {
