@@ -3,6 +3,8 @@
 
 #include "output.h"
 
+#include <kinformer-testing/server.h>
+
 #include <stdarg.h>
 #include <string.h>
 #include <yyjson.h>
@@ -36,7 +38,8 @@ typedef struct changes {
 /* Every write changes these; they say nothing. */
 static bool is_noise(const char *path) {
     static const char *const noise[] = { "metadata.resourceVersion", "metadata.generation", "metadata.managedFields",
-                                         "status.observedGeneration" };
+                                         "status.observedGeneration",
+                                         "metadata.annotations['" KI_TESTING_CHANGED_AT "']" };
     for (size_t i = 0; i < sizeof noise / sizeof noise[0]; i++) {
         if (strcmp(path, noise[i]) == 0)
             return true;
@@ -69,6 +72,15 @@ static size_t go_to_member(changes *c, const char *name) {
     return go_down(c, "%s%s", c->path[0] ? "." : "", name);
 }
 
+/* A condition is what it says; of other objects there is too much to show. */
+static void write_object(yyjson_val *object, char text[VALUE_MAX]) {
+    const char *status = yyjson_get_str(yyjson_obj_get(object, "status"));
+    if (status && strlen(status) < VALUE_MAX)
+        snprintf(text, VALUE_MAX, "%s", status);
+    else
+        snprintf(text, VALUE_MAX, yyjson_obj_size(object) ? "{…}" : "{}");
+}
+
 static void write_value(yyjson_val *value, char text[VALUE_MAX]) {
     if (!value)
         snprintf(text, VALUE_MAX, "(none)");
@@ -90,7 +102,7 @@ static void write_value(yyjson_val *value, char text[VALUE_MAX]) {
                 *at = ' ';
         }
     } else if (yyjson_is_obj(value))
-        snprintf(text, VALUE_MAX, yyjson_obj_size(value) ? "{…}" : "{}");
+        write_object(value, text);
     else if (yyjson_is_arr(value))
         snprintf(text, VALUE_MAX, "[%zu]", yyjson_arr_size(value));
     else if (yyjson_is_bool(value))

@@ -118,7 +118,6 @@ int session_set_resources(session *s, const char *names) {
 static void say_health(target *t, const ki_health *health) {
     const session *s = t->session;
     const char *resource = t->resource.plural;
-    char text[32];
     if (s->options->quiet)
         return;
     switch (health->state) {
@@ -133,8 +132,7 @@ static void say_health(target *t, const ki_health *health) {
     case KI_STATE_WATCHING:
         if ((t->shown == KI_STATE_WATCHING || s->is_once) && !s->options->verbose)
             return;
-        say(s->command, "%s: connected to %s, watching, %s objects", resource, ki_config_server(s->config),
-            with_commas(health->objects, text));
+        say(s->command, "%s: connected to %s, watching", resource, ki_config_server(s->config));
         break;
     case KI_STATE_BACKING_OFF:
     case KI_STATE_BLOCKED:
@@ -267,15 +265,25 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
     return status;
 }
 
+static sigset_t ends(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    return set;
+}
+
+void session_block_signals(void) {
+    const sigset_t set = ends();
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 int session_start(session *s) {
     ki_error err = KI_ERROR_INIT;
-    sigset_t ends;
+    const sigset_t set = ends();
 
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigprocmask(SIG_BLOCK, &ends, NULL);
-    s->signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+    session_block_signals();
+    s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     s->started_ms = session_now_ms();
 
     ki_status status = connect_to(s, &err);

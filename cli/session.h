@@ -58,6 +58,8 @@ int session_start(session *s);
 int session_run(session *s);
 void session_close(session *s);
 
+/* From now on SIGINT and SIGTERM come to session_run alone. To be called before threads are made. */
+void session_block_signals(void);
 void session_end(session *s, int status);
 bool session_has_synced(const session *s);
 /* Milliseconds of CLOCK_MONOTONIC. */

@@ -1,11 +1,9 @@
 /* watch.c: kinformer watch: what is there, then every change, as lines or JSON. */
-#include "diff.h"
 #include "flags.h"
+#include "line.h"
 #include "output.h"
-#include "session.h"
 
 #include <string.h>
-#include <time.h>
 
 typedef enum format {
     FORMAT_LINE,
@@ -25,58 +23,22 @@ static watch *watch_of(const target *t) {
 
 /* ---- printing ---- */
 
-static void print_line(const ki_event *event, char sign, colour which) {
-    char clock[16] = "";
-    struct tm parts;
-    time_t now = time(NULL);
-    if (localtime_r(&now, &parts))
-        strftime(clock, sizeof clock, "%H:%M:%S", &parts);
-    printf("%s%c%s %s%s%s %s %s", colour_text(stdout, which), sign, colour_text(stdout, COLOUR_NONE),
-           colour_text(stdout, COLOUR_DIM), clock, colour_text(stdout, COLOUR_NONE), ki_object_kind(event->obj),
-           ki_object_key(event->obj));
-    if (event->final_state_unknown)
-        printf(" (went while nobody watched)");
-    if (event->is_resync)
-        printf(" (resync)");
-}
-
-/* Fails the session where the object cannot be unpacked: there is no memory. */
-static bool get_json(session *s, const ki_object *obj, ki_value *ret_json) {
-    ki_error err = KI_ERROR_INIT;
-    if (ki_object_json(obj, ret_json, &err) == KI_OK)
-        return true;
-    say(s->command, "%s: %s", ki_object_key(obj), ki_error_message(&err));
-    session_end(s, EXIT_FAILED);
-    return false;
-}
-
-static void print_differences(session *s, const ki_event *event) {
-    ki_value before = KI_VALUE_INIT;
-    ki_value after = KI_VALUE_INIT;
-    if (get_json(s, event->old, &before) && get_json(s, event->obj, &after)) {
-        printf("  ");
-        diff_print(before.text, before.text_size, after.text, after.text_size, stdout);
-    }
-    ki_value_clear(&before);
-    ki_value_clear(&after);
-}
-
-static void print_json(session *s, const ki_event *event, const char *type) {
+static void print_json(session *s, const ki_event *event, change_type type) {
+    static const char *const names[] = { "ADDED", "MODIFIED", "DELETED" };
     ki_value object = KI_VALUE_INIT;
     ki_value old = KI_VALUE_INIT;
-    bool is_update = event->old != NULL;
-    if (!get_json(s, event->obj, &object) || (is_update && !get_json(s, event->old, &old))) {
+    if (!get_json(s, event->obj, &object) || (type == CHANGE_MODIFIED && !get_json(s, event->old, &old))) {
         ki_value_clear(&object);
         return;
     }
-    printf("{\"type\":\"%s\",", type);
-    if (is_update) {
+    printf("{\"type\":\"%s\",", names[type]);
+    if (type == CHANGE_MODIFIED) {
         if (event->is_resync)
             printf("\"resync\":true,");
         printf("\"old\":");
         fwrite(old.text, 1, old.text_size, stdout);
         putchar(',');
-    } else if (*type == 'D') {
+    } else if (type == CHANGE_DELETED) {
         printf("\"finalStateUnknown\":%s,", event->final_state_unknown ? "true" : "false");
     } else {
         printf("\"initial\":%s,", event->is_in_initial_list ? "true" : "false");
@@ -94,7 +56,7 @@ static void flush(session *s) {
         session_end(s, output_status());
 }
 
-static void print_event(target *t, const ki_event *event, const char *type) {
+static void print_event(target *t, const ki_event *event, change_type type) {
     session *s = t->session;
     watch *w = watch_of(t);
     if (s->done)
@@ -109,15 +71,7 @@ static void print_event(target *t, const ki_event *event, const char *type) {
         putchar('\n');
         break;
     default:
-        if (*type == 'A')
-            print_line(event, '+', COLOUR_GREEN);
-        else if (*type == 'D')
-            print_line(event, '-', COLOUR_RED);
-        else
-            print_line(event, '~', COLOUR_YELLOW);
-        if (event->old && !event->is_resync)
-            print_differences(s, event);
-        putchar('\n');
+        print_line(s, event, type);
     }
     flush(s);
     if (event->is_in_initial_list || event->is_resync)
@@ -133,15 +87,15 @@ static void on_add(const ki_event *event, void *user) {
     target *t = user;
     if (event->is_in_initial_list)
         t->initial++;
-    print_event(t, event, "ADDED");
+    print_event(t, event, CHANGE_ADDED);
 }
 
 static void on_update(const ki_event *event, void *user) {
-    print_event(user, event, "MODIFIED");
+    print_event(user, event, CHANGE_MODIFIED);
 }
 
 static void on_delete(const ki_event *event, void *user) {
-    print_event(user, event, "DELETED");
+    print_event(user, event, CHANGE_DELETED);
 }
 
 static void on_synced(ki_informer *informer, void *user) {
@@ -157,6 +111,9 @@ static void on_synced(ki_informer *informer, void *user) {
         ki_snapshot_free(snapshot);
         flush(s);
     }
+    char count[32];
+    if (!s->options->quiet)
+        say(s->command, "%s: synced, %s objects", t->resource.plural, with_commas(t->initial, count));
     if (s->options->until_synced && session_has_synced(s))
         session_end(s, EXIT_FINE);
 }

@@ -48,6 +48,7 @@ typedef struct pod {
     uint32_t number; /* of this life: suffix, address and digits come from it */
     uint32_t restarts;
     int64_t made_s;
+    int64_t ready_s; /* when it became ready, or ceased to be */
     uint8_t step;
     bool ready;
 } pod;
@@ -75,8 +76,7 @@ struct kt_load {
     char *templates[KT_LOAD_TEMPLATES];
     ki_ring moving; /* of uint32_t: pods on their way, each once */
     ki_buffer text;
-    int64_t now_s; /* that `now_text` says */
-    char now_text[KT_LOAD_TIME_SIZE];
+    int64_t now_s; /* Unix time of the change at hand */
 };
 
 /* What programs a company runs; workloads take them in turn. */
@@ -112,19 +112,12 @@ static size_t draw_below(kt_load *load, size_t bound) {
     return (size_t)(draw(load) % bound);
 }
 
-static void set_now(kt_load *load, int64_t now_ms) {
-    if (now_ms / 1000 == load->now_s)
-        return;
-    load->now_s = now_ms / 1000;
-    kt_load_format_time(load->now_s, load->now_text);
-}
-
 /* ---- texts ---- */
 
 typedef struct texts { /* storage for the values of one object's fields */
     kt_load_fields fields;
-    char name[64], digits[9], pod_address[16], node_address[16], node[16], made[KT_LOAD_TIME_SIZE], count[12],
-        stamp[24];
+    char name[64], digits[9], pod_address[16], node_address[16], node[16], made[KT_LOAD_TIME_SIZE],
+        changed[KT_LOAD_TIME_SIZE], count[12], stamp[24];
 } texts;
 
 static void write_suffix(uint32_t number, char text[SUFFIX_SIZE + 1]) {
@@ -165,10 +158,11 @@ static void set_numbers(texts *t, uint32_t number, uint32_t count) {
     kt_load_set(&t->fields, 'c', t->count);
 }
 
-static void set_times(kt_load *load, texts *t, int64_t made_s) {
+static void set_times(texts *t, int64_t made_s, int64_t changed_s) {
     kt_load_format_time(made_s, t->made);
+    kt_load_format_time(changed_s, t->changed);
     kt_load_set(&t->fields, 't', t->made);
-    kt_load_set(&t->fields, 'r', load->now_text);
+    kt_load_set(&t->fields, 'r', t->changed);
 }
 
 static void write_pod_name(const kt_load *load, const pod *p, char *name, size_t size) {
@@ -195,7 +189,7 @@ static void write_pod(kt_load *load, const pod *p, int64_t stamp_ns) {
     set_workload(&t, &load->workloads[p->workload]);
     set_node(&t, p->node);
     set_numbers(&t, p->number, p->restarts);
-    set_times(load, &t, p->made_s);
+    set_times(&t, p->made_s, p->ready_s);
     kt_load_set(&t.fields, 'k', p->ready ? "True" : "False");
     kt_load_set(&t.fields, 'K', p->ready ? "true" : "false");
     kt_load_set(&t.fields, 'M', load->managed_fields ? load->templates[KT_LOAD_POD_MANAGED] : "");
@@ -239,6 +233,7 @@ static void begin_life(kt_load *load, pod *p) {
     p->restarts = 0;
     p->ready = false;
     p->made_s = load->now_s;
+    p->ready_s = load->now_s;
     p->step = STEP_PENDING;
 }
 
@@ -280,6 +275,7 @@ static ki_status advance(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_err
         else
             p->step++;
         p->ready = p->step == STEP_READY;
+        p->ready_s = load->now_s;
         status = put_pod(load, p, now_ms, stamp_ns, err);
     }
     if (p->step != STEP_READY && ki_ring_push(&load->moving, &index))
@@ -297,8 +293,10 @@ static ki_status disturb(kt_load *load, uint32_t index, int64_t now_ms, int64_t 
     } else if (chance < 2 * CHANCE_DELETE) {
         p->step = STEP_DELETING;
         p->ready = false;
+        p->ready_s = load->now_s;
     } else if (!p->ready || chance < CHANCE_DELETE + CHANCE_UNREADY) {
         p->ready = !p->ready;
+        p->ready_s = load->now_s;
     } else {
         p->restarts++;
     }
@@ -311,7 +309,7 @@ static ki_status put_node(kt_load *load, uint32_t node, int64_t now_ms, ki_error
     texts t = { 0 };
     set_node(&t, node);
     set_numbers(&t, node, node % 256);
-    set_times(load, &t, load->nodes[node]);
+    set_times(&t, load->nodes[node], load->now_s);
     ki_buffer_reset(&load->text, TEXT_MAX);
     append(load, KT_LOAD_NODE, &t);
     return put(load, KI_NODES, now_ms, err);
@@ -319,7 +317,7 @@ static ki_status put_node(kt_load *load, uint32_t node, int64_t now_ms, ki_error
 
 ki_status kt_load_change(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_error *err) {
     size_t chance = draw_below(load, CHANCES);
-    set_now(load, now_ms);
+    load->now_s = now_ms / 1000;
     if (load->node_count && (!load->pod_count || chance >= CHANCES - CHANCE_NODE)) {
         return put_node(load, (uint32_t)draw_below(load, load->node_count), now_ms, err);
     }
@@ -361,7 +359,7 @@ static ki_status make_workload(kt_load *load, size_t index, size_t replicas, int
 
     set_workload(&t, w);
     set_numbers(&t, 0, (uint32_t)replicas);
-    set_times(load, &t, load->now_s);
+    set_times(&t, load->now_s, load->now_s);
     ki_buffer_reset(&load->text, TEXT_MAX);
     append(load, KT_LOAD_DEPLOYMENT, &t);
     const char *ns = kinds[w->kind].namespace_name;
@@ -381,7 +379,7 @@ static ki_status make_workload(kt_load *load, size_t index, size_t replicas, int
 
 static ki_status make_objects(kt_load *load, int64_t now_ms, ki_error *err) {
     ki_status status = KI_OK;
-    set_now(load, now_ms);
+    load->now_s = now_ms / 1000;
     for (size_t i = 0; i < load->node_count && !status; i++) {
         load->nodes[i] = load->now_s;
         status = put_node(load, (uint32_t)i, now_ms, err);
@@ -441,7 +439,6 @@ ki_status kt_load_new(const ki_allocator *allocator, kt_cluster *cluster, const 
     load->cluster = cluster;
     load->managed_fields = options->managed_fields;
     load->random = options->seed;
-    load->now_s = -1;
     load->pod_count = options->pods;
     load->node_count = options->nodes;
     if (!load->node_count && options->pods)

@@ -1,0 +1,264 @@
+/* demo.c: kinformer demo: the embedded server with a load, and an informer that follows it over HTTP. */
+#include "compare.h"
+#include "flags.h"
+#include "line.h"
+#include "meter.h"
+#include "output.h"
+
+#include <string.h>
+#include <time.h>
+
+enum {
+    LINES_A_SECOND = 8, /* of changes, to be read by a person */
+    CATCH_UP_MS = 10000 /* what the informer has at most for the last changes */
+};
+
+static const char last_key[] = "default/the-last-change";
+static const char last_json[] = "{\"metadata\":{\"name\":\"the-last-change\",\"namespace\":\"default\"},\"spec\":"
+                                "{\"containers\":[{\"name\":\"none\",\"image\":\"registry.example.com/none:1\"}]}}";
+
+struct view {
+    const char *changed_at;
+};
+static const ki_field fields[] = {
+    KI_FIELD(struct view, changed_at, "metadata.annotations['" KI_TESTING_CHANGED_AT "']"), KI_FIELD_END
+};
+
+typedef struct demo {
+    session session;
+    ki_testing_server *server;
+    uint64_t added;
+    uint64_t modified;
+    uint64_t deleted;
+    int64_t synced_ms;    /* how long it took */
+    int64_t live_ms;      /* when the changes began to count */
+    int64_t ended_ms;     /* when the load was stopped; 0: not yet */
+    int64_t next_line_ms; /* none is shown before */
+    bool caught_up;       /* the last change has been seen */
+    meter latency;        /* nanoseconds */
+} demo;
+
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- while it runs ---- */
+
+static void note_latency(demo *d, const ki_object *obj) {
+    const struct view *view = ki_object_view(obj);
+    long long changed_at = 0;
+    if (!d->live_ms) /* it changed while the list came */
+        return;
+    if (view && view->changed_at && sscanf(view->changed_at, "%lld", &changed_at) == 1 && changed_at > 0)
+        meter_add(&d->latency, now_ns() - changed_at);
+}
+
+static void show(demo *d, const ki_event *event, change_type type) {
+    int64_t now_ms = session_now_ms();
+    if (!d->live_ms || now_ms < d->next_line_ms)
+        return;
+    d->next_line_ms = now_ms + 1000 / LINES_A_SECOND;
+    print_line(&d->session, event, type);
+    if (!output_flush())
+        session_end(&d->session, output_status());
+}
+
+static demo *demo_of(void *target_user) {
+    const target *t = target_user;
+    return t->session->user;
+}
+
+static void on_add(const ki_event *event, void *user) {
+    demo *d = demo_of(user);
+    if (event->is_in_initial_list) {
+        ((target *)user)->initial++;
+        return;
+    }
+    if (strcmp(ki_object_key(event->obj), last_key) == 0) {
+        d->caught_up = true;
+        session_end(&d->session, EXIT_FINE);
+        return;
+    }
+    d->added++;
+    note_latency(d, event->obj);
+    show(d, event, CHANGE_ADDED);
+}
+
+static void on_update(const ki_event *event, void *user) {
+    demo *d = demo_of(user);
+    d->modified++;
+    note_latency(d, event->obj);
+    show(d, event, CHANGE_MODIFIED);
+}
+
+static void on_delete(const ki_event *event, void *user) {
+    demo *d = demo_of(user);
+    d->deleted++;
+    show(d, event, CHANGE_DELETED);
+}
+
+static void on_synced(ki_informer *informer, void *user) {
+    target *t = user;
+    demo *d = demo_of(user);
+    char count[32];
+    (void)informer;
+    t->synced = true;
+    d->live_ms = session_now_ms();
+    d->synced_ms = d->live_ms - d->session.started_ms;
+    printf("%ssynced %s pods in %lld ms%s; now what changes, %d lines a second of it:\n\n",
+           colour_text(stdout, COLOUR_BOLD), with_commas(t->initial, count), (long long)d->synced_ms,
+           colour_text(stdout, COLOUR_NONE), LINES_A_SECOND);
+    if (!output_flush())
+        session_end(&d->session, output_status());
+}
+
+static void on_tick(session *s, int64_t now_ms) {
+    demo *d = s->user;
+    ki_error err = KI_ERROR_INIT;
+    if (!d->live_ms)
+        return;
+    if (d->ended_ms) {
+        if (now_ms - d->ended_ms > CATCH_UP_MS)
+            session_end(s, EXIT_FAILED);
+        return;
+    }
+    if (now_ms - d->live_ms < s->options->seconds * 1000)
+        return;
+    d->ended_ms = now_ms;
+    if (ki_testing_server_set_churn(d->server, 0, &err) ||
+        ki_testing_server_put(d->server, KI_PODS, last_json, 0, &err)) {
+        say("demo", "%s", ki_error_message(&err));
+        session_end(s, EXIT_FAILED);
+    }
+}
+
+/* ---- at the end ---- */
+
+static double milliseconds(demo *d, double percent) {
+    return (double)meter_percentile(&d->latency, percent) / 1e6;
+}
+
+static int summarise(demo *d) {
+    const target *t = &d->session.targets[0];
+    comparison c;
+    char a[32], b[32], e[32], f[32];
+    size_t memory = meter_bytes();
+    double seconds = (double)(d->ended_ms - d->live_ms) / 1000;
+    const char *bold = colour_text(stdout, COLOUR_BOLD);
+    const char *plain = colour_text(stdout, COLOUR_NONE);
+
+    compare_cache(t->informer, d->server, &c);
+    size_t objects = c.same + c.different + c.left;
+    size_t server_objects = c.same + c.different + c.missing;
+    bool is_equal = d->caught_up && !c.different && !c.missing && !c.left;
+
+    printf("\n%safter %.1f s, over HTTP:%s\n", bold, seconds, plain);
+    printf("  objects  %s pods, %s bytes of memory each, of %s as the server's JSON\n", with_commas(objects, a),
+           with_commas(objects ? memory / objects : 0, b),
+           with_commas(server_objects ? c.server_bytes / server_objects : 0, e));
+    printf("  sync     %lld ms for the first list of %s\n", (long long)d->synced_ms, with_commas(t->initial, a));
+    printf("  events   %s added, %s updated, %s deleted: %s a second\n", with_commas(d->added, a),
+           with_commas(d->modified, b), with_commas(d->deleted, e),
+           with_commas((unsigned long long)((double)(d->added + d->modified + d->deleted) / seconds), f));
+    printf("  latency  p50 %.2f ms, p90 %.2f ms, p99 %.2f ms from the change to the handler\n", milliseconds(d, 50),
+           milliseconds(d, 90), milliseconds(d, 99));
+    if (is_equal) {
+        printf("  result   %scache equals server%s: all %s objects, field by field\n",
+               colour_text(stdout, COLOUR_GREEN), plain, with_commas(c.same, a));
+    } else {
+        printf(
+            "  result   %scache differs from server%s: %zu the same, %zu different, %zu missing, %zu too many%s%s%s\n",
+            colour_text(stdout, COLOUR_RED), plain, c.same, c.different, c.missing, c.left,
+            c.first[0] ? "; first " : "", c.first, d->caught_up ? "" : "; the last change did not come in time");
+    }
+    if (!output_flush())
+        return output_status();
+    return is_equal ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int serve_and_watch(demo *d, const options *o) {
+    const ki_testing_server_options server = { .size = sizeof server,
+                                               .pods = (size_t)o->pods,
+                                               .churn = o->churn,
+                                               .seed = 1,
+                                               .managed_fields = true,
+                                               .stamp_changes = true };
+    session *s = &d->session;
+    options own = *o;
+    ki_error err = KI_ERROR_INIT;
+    char pods[32], churn[32];
+
+    session_block_signals();
+    if (ki_testing_server_new(&server, &d->server, &err)) {
+        say("demo", "%s", ki_error_message(&err));
+        return EXIT_FAILED;
+    }
+    own.server = ki_testing_server_url(d->server);
+    own.all_namespaces = true;
+    own.timeout_ms = 60000;
+    s->options = &own;
+    printf("an API server in this process at %s: %s pods of some 8.5 KB, %s changes a second\n", own.server,
+           with_commas((unsigned long long)o->pods, pods), with_commas((unsigned long long)o->churn, churn));
+    int status = output_flush() ? session_set_resources(s, "pods") : output_status();
+    if (status == EXIT_FINE && output_flush())
+        status = session_start(s);
+    if (status == EXIT_FINE)
+        status = session_run(s);
+    if (d->ended_ms)
+        status = summarise(d); /* else a signal or a failure ended it */
+    session_close(s);
+    return status;
+}
+
+static int run(const options *o) {
+    static demo d;
+    if (o->pods < 1 || o->churn < 1 || o->seconds < 1) {
+        say("demo", "--pods, --churn and --seconds are at least 1");
+        return EXIT_USAGE;
+    }
+    d.session = (session){
+        .command = "demo",
+        .user = &d,
+        .is_once = true,
+        .view = fields,
+        .handler = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced },
+        .on_tick = on_tick,
+        .tick_ms = 50,
+        .allocator = &meter_allocator,
+    };
+    int status = serve_and_watch(&d, o);
+    ki_testing_server_free(d.server);
+    meter_free(&d.latency);
+    return status;
+}
+
+static void set_defaults(options *o) {
+    o->pods = 2000;
+    o->churn = 500;
+    o->seconds = 5;
+}
+
+static const flag flags[] = {
+    FLAG("pods", 0, FLAG_NUMBER, pods, "N", "about so many pods (default 2000)"),
+    FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "changes a second (default 500)"),
+    FLAG("seconds", 0, FLAG_NUMBER, seconds, "N", "for so long (default 5)"),
+    FLAG_NOT_YET("faults", "the server cannot misbehave on purpose"),
+    FLAGS_END,
+};
+static const flag *const tables[] = { flags, NULL };
+
+const cli_command command_demo = {
+    .name = "demo",
+    .usage = "[flags]",
+    .purpose = "show an informer at work in five seconds, no cluster needed",
+    .text = "  kinformer demo\n"
+            "  kinformer demo --pods 20000 --churn 5000 --seconds 10\n"
+            "\n"
+            "Starts the embedded API server with pods that change all the time, follows it with an informer over\n"
+            "HTTP on loopback, and at the end compares the informer's cache with the server.\n",
+    .flags = tables,
+    .set_defaults = set_defaults,
+    .run = run,
+};
