@@ -559,7 +559,7 @@ static void send_and_stop_on_loop(void *user) {
 
 static void a_started_engine_serves_the_transport_on_its_own_thread(void **state) {
     (void)state;
-    const raw_answer answer = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP };
+    const raw_answer answer = { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_CLOSE };
     raw_server server;
     raw_server_start(&server, &answer, 1);
     client self;
