@@ -202,7 +202,7 @@ static const char *const drive_names[] = { "", "ki_engine_step", "ki_engine_run"
 
 /* Decides how the engine is driven. The caller holds the mutex. */
 static ki_status claim(ki_engine *engine, ki_drive drive, ki_error *err) {
-    while (engine->in_inline_call)
+    while (atomic_load(&engine->inline_caller))
         ki_cond_wait(&engine->changed, &engine->mutex);
     ki_drive before = (ki_drive)atomic_load(&engine->drive);
     if (before != KI_DRIVE_NONE && (before != drive || drive != KI_DRIVE_STEP))
@@ -253,7 +253,7 @@ static ki_status turn(ki_engine *engine, int max_work, int timeout_ms, ki_error 
 }
 
 ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
-    if (ki_engine_on_loop(engine) && (engine->dispatching || engine->in_inline_call))
+    if (ki_engine_on_loop(engine) && (engine->dispatching || atomic_load(&engine->inline_caller) == ki_thread_self()))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_engine_step from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
     ki_status status = claim(engine, KI_DRIVE_STEP, err);
@@ -369,14 +369,14 @@ static void run_waiting_call(ki_task *task, void *user) {
 
 /* The engine is idle: this thread does the loop's work. The caller holds the mutex, which is free during the call. */
 static void call_inline(ki_engine *engine, void (*call)(void *user), void *user) {
-    engine->in_inline_call = true;
+    atomic_store(&engine->inline_caller, ki_thread_self());
     atomic_store(&engine->loop, ki_thread_self());
     ki_mutex_unlock(&engine->mutex);
     engine->work_left = KI_ENGINE_DEFAULT_WORK;
     call(user);
     ki_mutex_lock(&engine->mutex);
     atomic_store(&engine->loop, 0);
-    engine->in_inline_call = false;
+    atomic_store(&engine->inline_caller, 0);
     ki_cond_broadcast(&engine->changed);
 }
 
@@ -390,7 +390,7 @@ void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user) {
     bool posted = false;
     ki_mutex_lock(&engine->mutex);
     while (!waiting.done) {
-        if (ki_engine_is_idle(engine) && !engine->in_inline_call) {
+        if (ki_engine_is_idle(engine) && !atomic_load(&engine->inline_caller)) {
             ki_task_cancel(&waiting.task);
             call_inline(engine, call, user);
             break;

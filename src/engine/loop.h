@@ -9,7 +9,9 @@
 #include <sys/epoll.h>
 
 /* Descriptors that one epoll_wait reports at most. */
-enum { KI_ENGINE_BATCH = 64 };
+enum {
+    KI_ENGINE_BATCH = 64
+};
 
 /* How the engine is driven; set once. */
 typedef enum ki_drive {
@@ -33,13 +35,13 @@ struct ki_engine {
     _Atomic int drive;  /* ki_drive */
     _Atomic bool ended; /* the loop will do nothing more */
     _Atomic bool in_step;
-    _Atomic(uintptr_t) loop; /* ki_thread_self of the loop or of an inline caller, 0: none */
+    _Atomic(uintptr_t) loop;          /* ki_thread_self of the loop or of an inline caller, 0: none */
+    _Atomic(uintptr_t) inline_caller; /* of the thread that does loop work while the engine is idle, 0: none */
 
     /* under `mutex` */
     ki_mutex mutex;
-    ki_cond changed;     /* of all that this mutex guards, and of calls that are done */
-    bool in_inline_call; /* a thread does loop work while the engine is idle */
-    ki_thread thread;    /* of ki_engine_start */
+    ki_cond changed;  /* of all that this mutex guards, and of calls that are done */
+    ki_thread thread; /* of ki_engine_start */
 
     /* under `task_mutex` */
     ki_mutex task_mutex;
