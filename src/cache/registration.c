@@ -130,16 +130,19 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
     status = ki_listener_new(&listener_options, &listener, err);
     if (status)
         return status;
+    /* Its first call may come before this function returns, and may want to remove it. */
+    ki_registration *before = ret_registration ? *ret_registration : NULL;
+    if (ret_registration)
+        *ret_registration = (ki_registration *)listener;
     ki_mutex_lock(&informer->change_lock);
     status = join_in(informer, listener, resync_period(informer, given.resync_ms), err);
     ki_mutex_unlock(&informer->change_lock);
-    if (status) {
-        ki_listener_discard(listener);
-        return status;
-    }
+    if (!status)
+        return KI_OK;
     if (ret_registration)
-        *ret_registration = (ki_registration *)listener;
-    return KI_OK;
+        *ret_registration = before;
+    ki_listener_discard(listener);
+    return status;
 }
 
 ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user, ki_error *err) {

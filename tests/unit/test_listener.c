@@ -1,0 +1,451 @@
+/* test_listener.c: listeners with threads of their own, on an engine that was started: who calls whom, who waits for whom. Nothing here
+ * waits for time: semaphores tell when something has happened. Worth running under the thread sanitizer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/cache/shared_informer.h"
+#include "src/engine/thread.h"
+#include "tests/support/fake_list_watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    PATIENCE_S = 60, /* a hang is a failure */
+    KEYS = 32,
+    CHANGES = 400
+};
+
+typedef struct stage {
+    ki_engine *engine;
+    fake_list_watch source;
+    ki_informer *informer;
+    pthread_t loop;
+    int version;              /* of the last change */
+    _Atomic int last_version; /* that of the last change there will be; 0: not known */
+} stage;
+
+static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+
+static void await(sem_t *semaphore) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    while (sem_timedwait(semaphore, &until))
+        if (errno != EINTR)
+            abort();
+}
+
+/* --- the source, played on the loop ------------------------------------------------------------------------------------------------------- */
+
+typedef struct played {
+    stage *stage;
+    const char *line;
+    bool understood;
+} played;
+
+static void play_on_loop(void *user) {
+    played *p = user;
+    p->understood = fake_play(&p->stage->source, p->line);
+}
+
+static void play(stage *s, const char *line) {
+    played p = { s, line, false };
+    ki_engine_call(s->engine, play_on_loop, &p);
+    assert_true(p.understood);
+}
+
+static void is_watching(void *user) {
+    played *p = user;
+    p->understood = p->stage->source.watches;
+}
+
+/* After the list's last page the reflector goes on by a timer that is due: one turn of the loop later. */
+static void play_when_watching(stage *s, const char *line) {
+    played p = { s, line, false };
+    while (!p.understood)
+        ki_engine_call(s->engine, is_watching, &p);
+    play(s, line);
+}
+
+static void change(stage *s, const char *what, int key) {
+    char line[64];
+    snprintf(line, sizeof line, "%s default/k%d %d", what, key, ++s->version);
+    play(s, line);
+}
+
+static void start_on_loop(void *user) {
+    stage *s = user;
+    s->loop = pthread_self();
+    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
+}
+
+static void stop_on_loop(void *user) {
+    stage *s = user;
+    ki_informer_stop(s->informer);
+}
+
+static void open_stage(stage *s) {
+    memset(s, 0, sizeof *s);
+    s->version = 100;
+    assert_int_equal(ki_engine_new(NULL, &s->engine, NULL), KI_OK);
+    fake_init(&s->source);
+    ki_shared_informer_options options = {
+        .engine = s->engine, .list_watch = &s->source.base, .resource = &configmaps, .no_streaming_list = true
+    };
+    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    assert_int_equal(ki_engine_start(s->engine, NULL), KI_OK);
+}
+
+static void is_asked(void *user) {
+    played *p = user;
+    p->understood = p->stage->source.lists;
+}
+
+static void start(stage *s) {
+    ki_engine_call(s->engine, start_on_loop, s);
+    played p = { s, NULL, false };
+    while (!p.understood)
+        ki_engine_call(s->engine, is_asked, &p);
+}
+
+static void start_synced(stage *s) {
+    start(s);
+    play(s, "item default/k0 1");
+    play(s, "page 100 -");
+    play_when_watching(s, "open");
+    assert_int_equal(ki_informer_wait_for_sync(s->informer, PATIENCE_S * 1000, NULL), KI_OK);
+}
+
+static void close_stage(stage *s) {
+    ki_engine_call(s->engine, stop_on_loop, s);
+    ki_informer_join(s->informer);
+    ki_informer_free(s->informer);
+    ki_engine_free(s->engine);
+}
+
+/* --- handlers -------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct hearer {
+    stage *stage;
+    ki_registration *registration;
+    pthread_t thread; /* of the first call */
+    bool was_called;
+    int calls;
+    sem_t called; /* each add, update and delete */
+    sem_t synced;
+    sem_t removed;
+    sem_t finished;   /* the last change */
+    sem_t *waits_for; /* once in each call; NULL: does not wait */
+    bool removes_itself;
+    ki_status waited;  /* what waiting calls answered */
+    int version[KEYS]; /* that it knows of each key; 0: none */
+} hearer;
+
+static void hear(hearer *self, const ki_event *e, bool there) {
+    int key = atoi(ki_object_name(e->obj) + 1);
+    assert_true(key >= 0 && key < KEYS);
+    if (e->old)
+        assert_int_equal(self->version[key], atoi(ki_object_resource_version(e->old)));
+    else
+        assert_int_equal(self->version[key] != 0, !there);
+    self->version[key] = there ? atoi(ki_object_resource_version(e->obj)) : 0;
+    if (!self->was_called)
+        self->thread = pthread_self();
+    self->was_called = true;
+    assert_true(pthread_equal(self->thread, pthread_self()));
+    self->calls++;
+    if (self->waits_for)
+        await(self->waits_for);
+    if (self->removes_itself) {
+        self->removes_itself = false;
+        assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->registration, NULL), KI_OK);
+    }
+    if (there && atomic_load(&self->stage->last_version) == self->version[key])
+        sem_post(&self->finished);
+    sem_post(&self->called);
+}
+
+static void on_change(const ki_event *e, void *user) {
+    hear(user, e, true);
+}
+
+static void on_delete(const ki_event *e, void *user) {
+    hear(user, e, false);
+}
+
+static void on_synced(ki_informer *informer, void *user) {
+    hearer *self = user;
+    self->waited = ki_informer_wait_for_sync(informer, 0, NULL);
+    sem_post(&self->synced);
+}
+
+static void on_removed(void *user) {
+    hearer *self = user;
+    sem_post(&self->removed);
+}
+
+static const ki_handler hearing = { .on_add = on_change,
+                                    .on_update = on_change,
+                                    .on_delete = on_delete,
+                                    .on_synced = on_synced,
+                                    .on_removed = on_removed };
+
+static void hearer_init(hearer *h, stage *s) {
+    memset(h, 0, sizeof *h);
+    h->stage = s;
+    sem_init(&h->called, 0, 0);
+    sem_init(&h->synced, 0, 0);
+    sem_init(&h->removed, 0, 0);
+    sem_init(&h->finished, 0, 0);
+}
+
+static void hearer_destroy(hearer *h) {
+    sem_destroy(&h->called);
+    sem_destroy(&h->synced);
+    sem_destroy(&h->removed);
+    sem_destroy(&h->finished);
+}
+
+static void listen(hearer *h, stage *s, const ki_registration_options *options) {
+    assert_int_equal(ki_informer_register(s->informer, &hearing, h, options, &h->registration, NULL), KI_OK);
+}
+
+static void await_times(sem_t *semaphore, int times) {
+    for (int i = 0; i < times; i++)
+        await(semaphore);
+}
+
+/* --- tests -------------------------------------------------------------------------------------------------------------------------------------- */
+
+static void each_handler_has_its_thread_or_the_loop_s(void **state) {
+    (void)state;
+    stage s;
+    hearer own, other, on_loop;
+    open_stage(&s);
+    hearer_init(&own, &s);
+    hearer_init(&other, &s);
+    hearer_init(&on_loop, &s);
+    listen(&own, &s, NULL);
+    listen(&on_loop, &s, &KI_REGISTRATION_OPTIONS(.on_loop = true, .name = "a name longer than threads have"));
+    start_synced(&s);
+    listen(&other, &s, NULL);
+    await(&own.synced);
+    await(&other.synced);
+    await(&on_loop.synced);
+    assert_true(pthread_equal(on_loop.thread, s.loop));
+    assert_false(pthread_equal(own.thread, s.loop));
+    assert_false(pthread_equal(other.thread, s.loop));
+    assert_false(pthread_equal(own.thread, other.thread));
+    assert_int_equal(own.waited, KI_ERR_DEADLOCK);
+    assert_int_equal(on_loop.waited, KI_ERR_DEADLOCK);
+    close_stage(&s);
+    await(&own.removed);
+    await(&other.removed);
+    await(&on_loop.removed);
+    hearer_destroy(&own);
+    hearer_destroy(&other);
+    hearer_destroy(&on_loop);
+}
+
+static void a_stuck_handler_delays_nobody(void **state) {
+    (void)state;
+    stage s;
+    hearer stuck, stuck_latest, quick;
+    sem_t release;
+    sem_init(&release, 0, 0);
+    open_stage(&s);
+    hearer_init(&stuck, &s);
+    hearer_init(&stuck_latest, &s);
+    hearer_init(&quick, &s);
+    stuck.waits_for = &release;
+    stuck_latest.waits_for = &release;
+    listen(&stuck, &s, NULL);
+    listen(&stuck_latest, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
+    listen(&quick, &s, NULL);
+    start_synced(&s);
+    for (int i = 0; i < CHANGES; i++)
+        change(&s, i < KEYS - 1 ? "add" : "mod", 1 + i % (KEYS - 1));
+    await_times(&quick.called, 1 + CHANGES);
+    assert_in_range(ki_registration_pending(stuck.registration), CHANGES, CHANGES + 1);
+    assert_in_range(ki_registration_pending(stuck_latest.registration), KEYS - 1, KEYS);
+    for (int i = 0; i < 2 * (CHANGES + KEYS); i++)
+        sem_post(&release);
+    await_times(&stuck.called, 1 + CHANGES);
+    await_times(&stuck_latest.called, KEYS);
+    for (int key = 0; key < KEYS; key++) {
+        assert_int_equal(stuck.version[key], quick.version[key]);
+        assert_int_equal(stuck_latest.version[key], quick.version[key]);
+    }
+    close_stage(&s);
+    sem_destroy(&release);
+    hearer_destroy(&stuck);
+    hearer_destroy(&stuck_latest);
+    hearer_destroy(&quick);
+}
+
+static void stopping_waits_for_a_handler_that_runs(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    sem_t release;
+    sem_init(&release, 0, 0);
+    open_stage(&s);
+    hearer_init(&h, &s);
+    h.waits_for = &release;
+    listen(&h, &s, NULL);
+    start_synced(&s);
+    change(&s, "mod", 0);
+    ki_engine_call(s.engine, stop_on_loop, &s);
+    assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &h, NULL), KI_ERR_STATE);
+    sem_post(&release);
+    ki_informer_join(s.informer);
+    assert_in_range(h.calls, 0, 1); /* what waited is dropped; perhaps the thread had not begun yet */
+    close_stage(&s);
+    await(&h.removed);
+    assert_int_equal(sem_trywait(&h.removed), -1);
+    sem_destroy(&release);
+    hearer_destroy(&h);
+}
+
+static void handlers_come_and_go_while_changes_arrive(void **state) {
+    (void)state;
+    enum {
+        HANDLERS = 24
+    };
+    stage s;
+    static hearer h[HANDLERS];
+    open_stage(&s);
+    start_synced(&s);
+    for (int i = 0; i < HANDLERS; i++) {
+        hearer_init(&h[i], &s);
+        h[i].removes_itself = i % 4 == 3;
+        listen(&h[i], &s,
+               &KI_REGISTRATION_OPTIONS(.delivery = i % 2 ? KI_DELIVER_LATEST : KI_DELIVER_ALL, .on_loop = i % 3 == 2));
+        for (int key = 1; key < KEYS; key++)
+            change(&s, i == 0 ? "add" : i % 5 == 4 && key % 3 == 0 ? "del" : "mod", key);
+        if (i % 4 == 1)
+            assert_int_equal(ki_informer_remove_handler(s.informer, h[i - 1].registration, NULL), KI_OK);
+    }
+    for (int i = 0; i < HANDLERS; i++) {
+        if (i % 4 == 3 || i % 4 == 0) {
+            await(&h[i].removed);
+            continue;
+        }
+        await(&h[i].synced);
+    }
+    atomic_store(&s.last_version, s.version + 1);
+    change(&s, "mod", 0);
+    for (int i = 0; i < HANDLERS; i++) {
+        if (i % 4 == 3 || i % 4 == 0)
+            continue;
+        await(&h[i].finished);
+    }
+    ki_engine_call(s.engine, stop_on_loop, &s);
+    ki_informer_join(s.informer);
+    for (int i = 0; i < HANDLERS; i++) {
+        for (int key = 0; key < KEYS && i % 4 != 3 && i % 4 != 0; key++) {
+            char name[32];
+            snprintf(name, sizeof name, "default/k%d", key);
+            ki_object *obj = ki_informer_get(s.informer, name);
+            assert_int_equal(h[i].version[key], obj ? atoi(ki_object_resource_version(obj)) : 0);
+            ki_object_unref(obj);
+        }
+    }
+    close_stage(&s);
+    for (int i = 0; i < HANDLERS; i++)
+        hearer_destroy(&h[i]);
+}
+
+static void *wait_for_ever(void *user) {
+    static ki_status status;
+    stage *s = user;
+    status = ki_informer_wait_for_sync(s->informer, -1, NULL);
+    return &status;
+}
+
+static void waiting_ends_with_sync_with_stop_and_in_time(void **state) {
+    (void)state;
+    for (int stopped = 0; stopped < 2; stopped++) {
+        stage s;
+        pthread_t waiter;
+        void *status = NULL;
+        open_stage(&s);
+        start(&s);
+        assert_int_equal(ki_informer_wait_for_sync(s.informer, 0, NULL), KI_ERR_TIMEOUT);
+        assert_int_equal(ki_informer_wait_for_sync(s.informer, 1, NULL), KI_ERR_TIMEOUT);
+        pthread_create(&waiter, NULL, wait_for_ever, &s);
+        if (stopped)
+            ki_engine_call(s.engine, stop_on_loop, &s);
+        else
+            play(&s, "page 100 -");
+        pthread_join(waiter, &status);
+        assert_int_equal(*(ki_status *)status, stopped ? KI_ERR_CANCELLED : KI_OK);
+        close_stage(&s);
+    }
+}
+
+typedef struct adder {
+    stage *stage;
+    hearer *hearers;
+    int count;
+} adder;
+
+static void *add_and_remove(void *user) {
+    const adder *self = user;
+    for (int i = 0; i < self->count; i++) {
+        listen(&self->hearers[i], self->stage, NULL);
+        assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->hearers[i].registration, NULL), KI_OK);
+    }
+    return NULL;
+}
+
+static void several_threads_may_add_and_remove_at_once(void **state) {
+    (void)state;
+    enum {
+        THREADS = 4,
+        EACH = 8
+    };
+    stage s;
+    static hearer h[THREADS * EACH];
+    adder adders[THREADS];
+    pthread_t threads[THREADS];
+    open_stage(&s);
+    start_synced(&s);
+    for (int i = 0; i < THREADS * EACH; i++)
+        hearer_init(&h[i], &s);
+    for (int i = 0; i < THREADS; i++) {
+        adders[i] = (adder){ &s, &h[i * EACH], EACH };
+        pthread_create(&threads[i], NULL, add_and_remove, &adders[i]);
+    }
+    for (int i = 0; i < CHANGES; i++)
+        change(&s, "mod", 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS * EACH; i++) {
+        await(&h[i].removed);
+        hearer_destroy(&h[i]);
+    }
+    close_stage(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_handler_has_its_thread_or_the_loop_s),
+        cmocka_unit_test(a_stuck_handler_delays_nobody),
+        cmocka_unit_test(stopping_waits_for_a_handler_that_runs),
+        cmocka_unit_test(handlers_come_and_go_while_changes_arrive),
+        cmocka_unit_test(waiting_ends_with_sync_with_stop_and_in_time),
+        cmocka_unit_test(several_threads_may_add_and_remove_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
