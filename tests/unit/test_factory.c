@@ -1,0 +1,532 @@
+/* test_factory.c: a factory's informers and its life: stepped by a host, run, started; over a server within the process, and over libcurl
+ * to where nobody listens. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <kinformer/kinformer.h>
+
+#include "src/transport/memory.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    CALLS = 8,
+    PATIENCE_S = 60,
+    ADVANCES_MAX = 200
+};
+
+/* --- the server: every list has two objects, every watch stays open ------------------------------------------------------------------------- */
+
+typedef struct server {
+    ki_memory_call *watches[CALLS];
+    int requests;
+    char targets[4096];
+    bool is_silent; /* answers nothing */
+} server;
+
+static const ki_response_head ok = { 200, -1, "application/json" };
+
+static const char *list_of(const char *target) {
+    if (strstr(target, "/nodes"))
+        return "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":["
+               "{\"metadata\":{\"name\":\"n\",\"uid\":\"u1\",\"resourceVersion\":\"5\"}}]}";
+    return "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":["
+           "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u1\",\"resourceVersion\":\"5\"}},"
+           "{\"metadata\":{\"name\":\"b\",\"namespace\":\"default\",\"uid\":\"u2\",\"resourceVersion\":\"6\"}}]}";
+}
+
+static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+    server *self = user;
+    self->requests++;
+    size_t used = strlen(self->targets);
+    snprintf(self->targets + used, sizeof self->targets - used, "%s\n", request->target);
+    if (self->is_silent || strstr(request->target, "watch=true")) {
+        size_t at = 0;
+        while (self->watches[at])
+            at++;
+        self->watches[at] = call;
+        if (!self->is_silent && !ki_memory_call_head(call, &ok))
+            self->watches[at] = NULL;
+        return;
+    }
+    const char *body = list_of(request->target);
+    if (ki_memory_call_head(call, &ok) && ki_memory_call_data(call, body, strlen(body)))
+        ki_memory_call_end(call, NULL);
+}
+
+static void abandoned(ki_memory_call *call, void *user) {
+    server *self = user;
+    for (int i = 0; i < CALLS; i++)
+        if (self->watches[i] == call)
+            self->watches[i] = NULL;
+}
+
+/* --- a host --------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct host {
+    test_engine engine; /* stepped; or `threaded` */
+    ki_engine *threaded;
+    server server;
+    ki_transport *transport;
+    ki_factory *factory;
+    sem_t called, removed;
+    int adds;
+    bool stops;          /* the handler asks the factory to stop */
+    ki_status shut_down; /* what the handler got for a shutdown */
+    ki_status waited;
+} host;
+
+static ki_engine *engine_of(host *h) {
+    return h->threaded ? h->threaded : h->engine.engine;
+}
+
+static ki_status connect_host(host *h, const char *namespace_name) {
+    const ki_memory_server memory_server = { serve, abandoned, &h->server };
+    ki_status status = ki_memory_transport_new(engine_of(h), &memory_server, &h->transport, NULL);
+    if (status)
+        return status;
+    return ki_factory_new(
+        NULL, &KI_FACTORY_OPTIONS(.engine = engine_of(h), .transport = h->transport, .namespace_name = namespace_name),
+        &h->factory, NULL);
+}
+
+static void host_init(host *h) {
+    memset(h, 0, sizeof *h);
+    sem_init(&h->called, 0, 0);
+    sem_init(&h->removed, 0, 0);
+}
+
+static void open_stepped(host *h, const char *namespace_name) {
+    host_init(h);
+    assert_true(test_engine_open(&h->engine, NULL, 1));
+    assert_int_equal(connect_host(h, namespace_name), KI_OK);
+}
+
+static void open_threaded(host *h) {
+    host_init(h);
+    assert_int_equal(ki_engine_new(NULL, &h->threaded, NULL), KI_OK);
+    assert_int_equal(connect_host(h, NULL), KI_OK);
+}
+
+static void free_transport(void *user) {
+    host *h = user;
+    ki_transport_free(h->transport);
+}
+
+static void close_host(host *h) {
+    ki_factory_free(h->factory);
+    ki_engine_call(engine_of(h), free_transport, h);
+    ki_engine_free(engine_of(h));
+    sem_destroy(&h->called);
+    sem_destroy(&h->removed);
+}
+
+static void await(sem_t *semaphore) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
+    while (sem_timedwait(semaphore, &until))
+        if (errno != EINTR)
+            abort();
+}
+
+static void on_add(const ki_event *e, void *user) {
+    host *h = user;
+    (void)e;
+    h->adds++;
+    h->shut_down = ki_factory_shutdown(h->factory, NULL);
+    h->waited = ki_factory_wait_for_sync(h->factory, 0, NULL);
+    if (h->stops)
+        ki_factory_stop(h->factory);
+    sem_post(&h->called);
+}
+
+static void on_removed(void *user) {
+    host *h = user;
+    sem_post(&h->removed);
+}
+
+static const ki_handler handler = { .on_add = on_add, .on_removed = on_removed };
+
+static ki_informer *configmaps_of(host *h, bool on_loop) {
+    ki_informer *informer = NULL;
+    ki_registration *registration = NULL;
+    assert_int_equal(ki_factory_informer(h->factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.no_streaming_list = true),
+                                         &informer, NULL),
+                     KI_OK);
+    assert_int_equal(
+        ki_informer_register(informer, &handler, h, &KI_REGISTRATION_OPTIONS(.on_loop = on_loop), &registration, NULL),
+        KI_OK);
+    return informer;
+}
+
+/* --- the table of informers ----------------------------------------------------------------------------------------------------------------- */
+
+static void who_asks_for_the_same_gets_the_same(void **state) {
+    (void)state;
+    host h;
+    open_stepped(&h, NULL);
+    static const ki_field view[] = { { "metadata.name", 0, sizeof(char *), KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const char *const selectors[] = { NULL, "", "app=web", "app=webs" };
+    const ki_informer_options variants[] = {
+        KI_INFORMER_OPTIONS(.namespace_name = NULL),
+        KI_INFORMER_OPTIONS(.namespace_name = "default"),
+        KI_INFORMER_OPTIONS(.label_selector = selectors[2]),
+        KI_INFORMER_OPTIONS(.label_selector = selectors[3]),
+        KI_INFORMER_OPTIONS(.field_selector = selectors[2]),
+        KI_INFORMER_OPTIONS(.namespace_name = "default", .label_selector = selectors[2]),
+    };
+    enum {
+        VARIANTS = sizeof variants / sizeof *variants
+    };
+    ki_informer *informers[VARIANTS];
+    for (size_t i = 0; i < VARIANTS; i++) {
+        assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS, &variants[i], &informers[i], NULL), KI_OK);
+        for (size_t k = 0; k < i; k++)
+            assert_ptr_not_equal(informers[i], informers[k]);
+    }
+    ki_informer *again = NULL;
+    for (size_t i = 0; i < VARIANTS; i++) {
+        ki_informer_options other = variants[i];
+        other.view = view;
+        other.resync_ms = 5000;
+        assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS, &other, &again, NULL), KI_OK);
+        assert_ptr_equal(again, informers[i]);
+    }
+    char group[] = "", version[] = "v1", plural[] = "configmaps", kind[] = "ConfigMap";
+    const ki_resource own = { group, version, plural, kind, true };
+    assert_int_equal(ki_factory_informer(h.factory, &own, NULL, &again, NULL), KI_OK);
+    assert_ptr_equal(again, informers[0]);
+    assert_string_equal(ki_informer_resource(again)->plural, "configmaps");
+    close_host(&h);
+}
+
+static void a_factory_s_namespace_is_that_of_who_names_none(void **state) {
+    (void)state;
+    host h;
+    ki_informer *informer = NULL, *other = NULL;
+    const ki_informer_options plain = KI_INFORMER_OPTIONS(.no_streaming_list = true);
+    open_stepped(&h, "team");
+    assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS, &plain, &informer, NULL), KI_OK);
+    assert_int_equal(
+        ki_factory_informer(h.factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.namespace_name = "team"), &other, NULL),
+        KI_OK);
+    assert_ptr_equal(informer, other);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, &plain, &other, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&h.engine));
+    assert_non_null(strstr(h.server.targets, "/api/v1/namespaces/team/configmaps?"));
+    assert_non_null(strstr(h.server.targets, "/api/v1/nodes?"));
+    close_host(&h);
+}
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    host h;
+    ki_informer *informer = NULL;
+    ki_factory *factory = NULL;
+    static const ki_field bad_view[] = { { "metadata[", 0, sizeof(char *), KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const ki_resource incomplete = { "", "v1", NULL, "Foo", true };
+    const ki_factory_options no_size = { .size = 0 };
+    const ki_informer_options no_informer_size = { .size = 0 };
+    open_stepped(&h, NULL);
+    assert_int_equal(ki_factory_new(NULL, NULL, &factory, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_new(NULL, &no_size, &factory, NULL), KI_ERR_INVALID);
+    assert_null(factory);
+    assert_int_equal(ki_factory_informer(h.factory, NULL, NULL, &informer, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_informer(h.factory, &incomplete, NULL, &informer, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, &no_informer_size, &informer, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = bad_view), &informer, NULL),
+                     KI_ERR_PARSE);
+    assert_null(informer);
+    ki_factory_stop(h.factory);
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &informer, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_factory_run(h.factory, NULL), KI_ERR_STATE);
+    assert_null(informer);
+    close_host(&h);
+    ki_factory_free(NULL);
+}
+
+/* --- stepped ------------------------------------------------------------------------------------------------------------------------------------ */
+
+static void a_host_steps_everything(void **state) {
+    (void)state;
+    host h;
+    open_stepped(&h, NULL);
+    ki_informer *informer = configmaps_of(&h, false);
+    assert_true(ki_factory_has_synced(h.factory)); /* nothing is wanted yet */
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_int_equal(ki_informer_set_transform(informer, NULL, NULL, NULL), KI_ERR_STATE);
+    assert_false(ki_factory_has_synced(h.factory));
+    assert_int_equal(h.server.requests, 0);
+    assert_true(test_engine_settle(&h.engine));
+    assert_true(ki_factory_has_synced(h.factory));
+    assert_int_equal(h.adds, 2);
+    assert_int_equal(h.shut_down, KI_ERR_DEADLOCK);
+    assert_int_equal(h.waited, KI_ERR_DEADLOCK);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, 0, NULL), KI_ERR_DEADLOCK); /* nobody else steps */
+    ki_object *a = ki_informer_get(informer, "default/a");
+    assert_string_equal(ki_object_resource_version(a), "5");
+    ki_object_unref(a);
+    assert_int_equal(ki_factory_shutdown(h.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_shutdown(h.factory, NULL), KI_OK);
+    assert_null(h.server.watches[0]); /* cancelled */
+    assert_int_equal(sem_trywait(&h.removed), -1);
+    close_host(&h);
+}
+
+static void start_is_repeatable(void **state) {
+    (void)state;
+    host h;
+    ki_informer *nodes = NULL;
+    open_stepped(&h, NULL);
+    configmaps_of(&h, false);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&h.engine));
+    int before = h.server.requests;
+    assert_int_equal(
+        ki_factory_informer(h.factory, KI_NODES, &KI_INFORMER_OPTIONS(.no_streaming_list = true), &nodes, NULL), KI_OK);
+    assert_true(test_engine_settle(&h.engine));
+    assert_int_equal(h.server.requests, before);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&h.engine));
+    assert_int_equal(h.server.requests, before + 2);
+    assert_true(ki_informer_has_synced(nodes));
+    close_host(&h);
+}
+
+static void a_handler_may_stop_a_stepped_factory(void **state) {
+    (void)state;
+    host h;
+    open_stepped(&h, NULL);
+    ki_informer *informer = configmaps_of(&h, false);
+    h.stops = true;
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&h.engine));
+    ki_health health;
+    ki_informer_health(informer, &health);
+    assert_int_equal(health.state, KI_STATE_STOPPED);
+    assert_int_equal(ki_informer_add_handler(informer, &handler, &h, NULL), KI_ERR_STATE);
+    close_host(&h);
+}
+
+/* --- with threads --------------------------------------------------------------------------------------------------------------------------------- */
+
+static void a_host_s_loop_on_its_own_thread_serves_it(void **state) {
+    (void)state;
+    host h;
+    open_threaded(&h);
+    configmaps_of(&h, false);
+    configmaps_of(&h, true);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, PATIENCE_S * 1000, NULL), KI_OK);
+    for (int i = 0; i < 4; i++)
+        await(&h.called);
+    assert_int_equal(ki_factory_shutdown(h.factory, NULL), KI_OK);
+    assert_int_equal(h.shut_down, KI_ERR_DEADLOCK);
+    assert_int_equal(h.waited, KI_ERR_DEADLOCK);
+    close_host(&h); /* the host's engine still runs */
+}
+
+static void *run(void *user) {
+    static ki_status status;
+    host *h = user;
+    status = ki_factory_run(h->factory, NULL);
+    return &status;
+}
+
+static void run_returns_when_a_handler_asks(void **state) {
+    (void)state;
+    for (int on_loop = 0; on_loop < 2; on_loop++) {
+        host h;
+        pthread_t runner;
+        void *status = NULL;
+        open_threaded(&h);
+        configmaps_of(&h, on_loop);
+        h.stops = true;
+        pthread_create(&runner, NULL, run, &h);
+        pthread_join(runner, &status);
+        assert_int_equal(*(ki_status *)status, KI_OK);
+        assert_in_range(h.adds, 1, 2);
+        assert_int_equal(ki_factory_run(h.factory, NULL), KI_ERR_STATE);
+        close_host(&h);
+    }
+}
+
+static void shutdown_on_another_thread_ends_a_run(void **state) {
+    (void)state;
+    host h;
+    pthread_t runner;
+    void *status = NULL;
+    open_threaded(&h);
+    configmaps_of(&h, false);
+    pthread_create(&runner, NULL, run, &h);
+    await(&h.called);
+    assert_int_equal(ki_factory_shutdown(h.factory, NULL), KI_OK);
+    pthread_join(runner, &status);
+    assert_int_equal(*(ki_status *)status, KI_OK);
+    close_host(&h);
+}
+
+static void a_timeout_names_who_has_not_synced(void **state) {
+    (void)state;
+    host h;
+    ki_error err = KI_ERROR_INIT;
+    ki_informer *nodes = NULL;
+    open_threaded(&h);
+    h.server.is_silent = true;
+    configmaps_of(&h, false);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, 1, &err), KI_ERR_TIMEOUT);
+    assert_non_null(strstr(err.message, "configmaps, nodes"));
+    ki_factory_stop(h.factory);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, &err), KI_ERR_CANCELLED);
+    close_host(&h);
+}
+
+/* --- an engine of its own, libcurl, and nobody there ------------------------------------------------------------------------------------------------ */
+
+static ki_factory *factory_to_nowhere(void) {
+    ki_config *config = NULL;
+    ki_factory *factory = NULL;
+    setenv("KUBECONFIG", "/nowhere/kubeconfig", 1); /* a file that is missing is as good as none */
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:9"), &config, NULL), KI_OK);
+    assert_int_equal(ki_factory_new(config, NULL, &factory, NULL), KI_OK);
+    ki_config_free(config);
+    return factory;
+}
+
+static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    (void)informer;
+    (void)key;
+    assert_int_equal(cause->code, KI_ERR_CONNECT);
+    sem_post(user);
+}
+
+static void it_has_an_engine_of_its_own(void **state) {
+    (void)state;
+    for (int starts = 0; starts < 3; starts++) { /* never, once, twice */
+        ki_informer *pods = NULL;
+        sem_t failed;
+        sem_init(&failed, 0, 0);
+        ki_factory *factory = factory_to_nowhere();
+        assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+        assert_int_equal(ki_informer_set_watch_error_handler(pods, on_error, &failed, NULL), KI_OK);
+        for (int i = 0; i < starts; i++)
+            assert_int_equal(ki_factory_start(factory, NULL), KI_OK);
+        if (starts) {
+            await(&failed);
+            assert_int_equal(ki_factory_wait_for_sync(factory, 0, NULL), KI_ERR_TIMEOUT);
+            assert_int_equal(ki_factory_run(factory, NULL), KI_ERR_STATE);
+        }
+        if (starts == 2)
+            ki_factory_stop(factory);
+        ki_factory_free(factory);
+        sem_destroy(&failed);
+    }
+}
+
+static void on_error_kill(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    (void)informer;
+    (void)key;
+    (void)user;
+    assert_int_equal(cause->code, KI_ERR_CONNECT);
+    raise(SIGTERM);
+}
+
+static void a_signal_ends_a_run(void **state) {
+    (void)state;
+    ki_informer *pods = NULL;
+    ki_factory *factory = factory_to_nowhere();
+    assert_int_equal(ki_factory_informer(factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+    assert_int_equal(ki_informer_set_watch_error_handler(pods, on_error_kill, NULL, NULL), KI_OK);
+    assert_int_equal(ki_factory_run(factory, NULL), KI_OK);
+    ki_factory_free(factory);
+}
+
+/* --- memory --------------------------------------------------------------------------------------------------------------------------------------- */
+
+static void count_add(const ki_event *e, void *user) {
+    int *adds = user;
+    (void)e;
+    ++*adds;
+}
+
+static bool memory_scenario(size_t fail_at) {
+    host h;
+    scarce_memory memory;
+    int adds = 0;
+    ki_informer *informer = NULL;
+    const ki_handler counts = { .on_add = count_add };
+    host_init(&h);
+    scarce_memory_init(&memory, fail_at);
+    ki_status status = test_engine_open(&h.engine, &memory.allocator, 1) ? KI_OK : KI_ERR_NO_MEMORY;
+    if (status)
+        goto out;
+    assert_true(test_engine_settle(&h.engine));
+    status = connect_host(&h, "default");
+    if (!status)
+        status = ki_factory_informer(h.factory, KI_CONFIGMAPS, NULL, &informer, NULL);
+    if (!status)
+        status = ki_informer_add_handler(informer, &counts, &adds, NULL);
+    if (!status)
+        status = ki_factory_start(h.factory, NULL);
+    if (!status) {
+        /* No stream of the initial list ends here: it is given up after 30 s, then all goes on. */
+        for (int i = 0; i < ADVANCES_MAX && !(adds == 2 && h.server.watches[0]); i++)
+            assert_true(test_engine_advance(&h.engine, 1000));
+        assert_int_equal(adds, 2);
+        assert_true(ki_factory_has_synced(h.factory));
+        ki_snapshot *snapshot = ki_informer_snapshot(informer);
+        assert_int_equal(ki_snapshot_count(snapshot), 2);
+        ki_snapshot_free(snapshot);
+    }
+    assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
+    ki_factory_free(h.factory);
+    ki_transport_free(h.transport);
+    test_engine_close(&h.engine);
+out:
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+    return scarce_memory_failed(&memory);
+}
+
+static void it_gets_there_whatever_allocation_fails(void **state) {
+    (void)state;
+    for (size_t n = 0; memory_scenario(n); n++) {}
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_asks_for_the_same_gets_the_same),
+        cmocka_unit_test(a_factory_s_namespace_is_that_of_who_names_none),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(a_host_steps_everything),
+        cmocka_unit_test(start_is_repeatable),
+        cmocka_unit_test(a_handler_may_stop_a_stepped_factory),
+        cmocka_unit_test(a_host_s_loop_on_its_own_thread_serves_it),
+        cmocka_unit_test(run_returns_when_a_handler_asks),
+        cmocka_unit_test(shutdown_on_another_thread_ends_a_run),
+        cmocka_unit_test(a_timeout_names_who_has_not_synced),
+        cmocka_unit_test(it_has_an_engine_of_its_own),
+        cmocka_unit_test(a_signal_ends_a_run),
+        cmocka_unit_test(it_gets_there_whatever_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
