@@ -58,7 +58,7 @@ func startProcess(dir, name string, onLine func([]byte), argv ...string) (*proce
 
 // childEnvironment is the judge's own without what would lead a client to another cluster or through a proxy.
 func childEnvironment() []string {
-	kept := []string{"KUBECONFIG=/dev/null"}
+	kept := []string{"KUBECONFIG=/nonexistent/kubeconfig"} // nor the one at home
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		switch strings.ToUpper(name) {
