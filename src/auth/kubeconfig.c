@@ -39,6 +39,8 @@ typedef struct entry {
 
 static ki_status add_file(kubeconfig *self, ki_str path_text, bool must_exist, ki_error *err) {
     const ki_allocator *allocator = &self->config->allocator;
+    if (ki_str_equals(path_text, "/dev/null"))
+        return KI_OK; /* how scripts say that there is none */
     if (self->count == MAX_FILES)
         return ki_error_set(err, KI_ERR_LIMIT, "KUBECONFIG lists more than %d files", MAX_FILES);
     char *path = ki_strndup(allocator, path_text.data, path_text.size);
