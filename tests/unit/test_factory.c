@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,10 +83,10 @@ typedef struct host {
     ki_transport *transport;
     ki_factory *factory;
     sem_t called, removed;
-    int adds;
-    bool stops;          /* the handler asks the factory to stop */
-    ki_status shut_down; /* what the handler got for a shutdown */
-    ki_status waited;
+    _Atomic int adds;      /* two handlers may be at it */
+    bool stops;            /* the handler asks the factory to stop */
+    _Atomic int shut_down; /* what the handler got for a shutdown */
+    _Atomic int waited;
 } host;
 
 static ki_engine *engine_of(host *h) {
@@ -146,8 +147,8 @@ static void on_add(const ki_event *e, void *user) {
     host *h = user;
     (void)e;
     h->adds++;
-    h->shut_down = ki_factory_shutdown(h->factory, NULL);
-    h->waited = ki_factory_wait_for_sync(h->factory, 0, NULL);
+    h->shut_down = (int)ki_factory_shutdown(h->factory, NULL);
+    h->waited = (int)ki_factory_wait_for_sync(h->factory, 0, NULL);
     if (h->stops)
         ki_factory_stop(h->factory);
     sem_post(&h->called);
