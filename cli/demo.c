@@ -196,6 +196,7 @@ static int serve_and_watch(demo *d, const options *o) {
         return EXIT_FAILED;
     }
     own.server = ki_testing_server_url(d->server);
+    own.kubeconfig = "/dev/null"; /* whatever the person has is left alone */
     own.all_namespaces = true;
     own.timeout_ms = 60000;
     s->options = &own;

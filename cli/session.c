@@ -40,22 +40,31 @@ bool session_has_synced(const session *s) {
 
 /* ---- resources ---- */
 
-/* "foos.v1.example.com": a resource that only the cluster knows. */
+/* "foos.v1.example.com": a resource that only the cluster knows. Its kind is guessed ("Foo"): it would be filled in where the server
+ * left it out, which it does for built-in resources only. */
 static bool set_custom(target *t, const char *name) {
     const char *version = strchr(name, '.');
     const char *group = version ? strchr(version + 1, '.') : NULL;
-    if (!group || version[1] != 'v' || version[2] < '0' || version[2] > '9' || !group[1])
+    if (!group || version == name || version[1] != 'v' || version[2] < '0' || version[2] > '9' || !group[1])
         return false;
-    t->text = strdup(name);
+    size_t plural_size = (size_t)(version - name);
+    t->text = malloc(strlen(name) + plural_size + 2);
     if (!t->text)
         return false;
-    char *plural_end = strchr(t->text, '.');
-    char *version_end = strchr(plural_end + 1, '.');
-    *plural_end = '\0';
-    *version_end = '\0';
-    t->resource = (ki_resource){
-        .group = version_end + 1, .version = plural_end + 1, .plural = t->text, .kind = "", .namespaced = true
-    };
+    char *kind = t->text + strlen(name) + 1;
+    strcpy(t->text, name);
+    t->text[plural_size] = '\0';
+    t->text[group - name] = '\0';
+    strcpy(kind, t->text);
+    if (*kind >= 'a' && *kind <= 'z')
+        *kind = (char)(*kind - 'a' + 'A');
+    if (plural_size > 1 && kind[plural_size - 1] == 's')
+        kind[plural_size - 1] = '\0';
+    t->resource = (ki_resource){ .group = t->text + (group - name) + 1,
+                                 .version = t->text + plural_size + 1,
+                                 .plural = t->text,
+                                 .kind = kind,
+                                 .namespaced = true };
     return true;
 }
 

@@ -1,0 +1,464 @@
+/* test_cli.c: the kinformer program as scripts use it: its output, its exit status, its messages. */
+#include "tests/support/process.h"
+
+#include <kinformer-testing/server.h>
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <yyjson.h>
+
+enum {
+    ARGUMENTS_MAX = 24,
+    OBJECTS_MAX = 4096
+};
+
+static ki_testing_server *server;
+static ki_process program;
+
+/* An object of the replay, or of the server's list. */
+typedef struct entry {
+    char *key;
+    char *json;
+    size_t size;
+} entry;
+static entry entries[OBJECTS_MAX];
+static size_t entry_count;
+
+static int set_up(void **state) {
+    (void)state;
+    return ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 50, .nodes = 3, .seed = 5), &server, NULL) ? -1 : 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    ki_process_free(&program);
+    ki_testing_server_free(server);
+    server = NULL;
+    while (entry_count) {
+        entry *e = &entries[--entry_count];
+        free(e->key);
+        free(e->json);
+    }
+    return 0;
+}
+
+/* Words separated by single blanks; "URL" is the server's. */
+static void run(const char *command_line) {
+    static char text[1024];
+    const char *argv[ARGUMENTS_MAX + 1] = { KI_TEST_PROGRAM };
+    const char *const environment[] = { "KUBECONFIG=/dev/null", NULL };
+    size_t count = 1;
+    ki_process_free(&program);
+    snprintf(text, sizeof text, "%s", command_line);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+        assert_true(count < ARGUMENTS_MAX);
+        argv[count++] = server && strcmp(word, "URL") == 0 ? ki_testing_server_url(server) : word;
+    }
+    assert_true(ki_process_start(&program, argv, environment, true));
+}
+
+static void assert_ends(int status) {
+    int got = ki_process_wait(&program);
+    if (got == status)
+        return;
+    const char *line;
+    while ((line = ki_process_err_line(&program)))
+        print_error("stderr: %s\n", line);
+    assert_int_equal(got, status);
+}
+
+static void assert_says(const char *text) {
+    const char *line;
+    char last[256] = "";
+    while ((line = ki_process_err_line(&program))) {
+        if (strstr(line, text))
+            return;
+        snprintf(last, sizeof last, "%s", line);
+    }
+    fail_msg("stderr has no '%s'; its last line: %s", text, last);
+}
+
+/* ---- the command line ---- */
+
+static void what_is_wrong_with_the_command_line_is_said(void **state) {
+    (void)state;
+    static const struct {
+        const char *words, *says;
+    } rows[] = {
+        { "wtach pods", "did you mean watch?" },
+        { "watch pods --namspace x", "did you mean --namespace?" },
+        { "watch pods --quite", "did you mean --quiet?" },
+        { "watch pdos", "did you mean pods?" },
+        { "watch deploymnets", "did you mean deployments?" },
+        { "watch", "which resource?" },
+        { "watch pods, -A", "ends with a comma" },
+        { "watch pods -o yaml", "line, json and name" },
+        { "watch pods -n", "needs a value" },
+        { "watch pods --count many", "a number expected" },
+        { "watch pods --timeout soon", "a duration" },
+        { "watch pods --resync 10ms", "at least 1s" },
+        { "watch pods --exec true", "is not offered by this version" },
+        { "watch pods x", "is too much" },
+        { "watch pods -Z", "there is no flag -Z" },
+        { "get pods web -A", "cannot be retrieved by name across all namespaces" },
+        { "get pods,nodes web", "a NAME goes with one resource" },
+        { "get pods/web", "write the name apart" },
+        { "serve --listen nowhere", "ADDRESS:PORT" },
+        { "serve --churn 5", "no load to change" },
+        { "doctor", "not offered by this version" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run(rows[i].words);
+        assert_says(rows[i].says);
+        assert_ends(2);
+    }
+}
+
+static void every_command_has_help_with_an_example(void **state) {
+    (void)state;
+    static const char *const commands[] = { "watch", "get", "serve", "demo", "version" };
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        char words[64], example[64];
+        snprintf(words, sizeof words, "%s --help", commands[i]);
+        snprintf(example, sizeof example, "  kinformer %s", commands[i]);
+        run(words);
+        assert_non_null(ki_process_expect(&program, "usage: kinformer "));
+        assert_non_null(ki_process_expect(&program, example));
+        assert_ends(0);
+    }
+    run("version");
+    assert_non_null(ki_process_expect(&program, "kinformer 0."));
+    assert_ends(0);
+}
+
+/* ---- watch -o json, replayed ---- */
+
+static entry *find_entry(const char *key) {
+    for (size_t i = 0; i < entry_count; i++)
+        if (strcmp(entries[i].key, key) == 0)
+            return &entries[i];
+    return NULL;
+}
+
+static void key_of(yyjson_val *object, char key[512]) {
+    const char *ns = yyjson_get_str(yyjson_ptr_get(object, "/metadata/namespace"));
+    snprintf(key, 512, "%s%s%s", ns ? ns : "", ns ? "/" : "", yyjson_get_str(yyjson_ptr_get(object, "/metadata/name")));
+}
+
+static void replay_line(const char *line, bool *ret_synced) {
+    char key[512];
+    yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
+    if (!doc)
+        fail_msg("not JSON: %.200s", line);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    yyjson_val *object = yyjson_obj_get(root, "object");
+    const char *type = yyjson_get_str(yyjson_obj_get(root, "type"));
+    assert_non_null(type);
+    if (strcmp(type, "SYNCED") == 0) {
+        assert_false(*ret_synced);
+        *ret_synced = true;
+        assert_string_equal(yyjson_get_str(yyjson_obj_get(root, "resource")), "pods");
+        assert_true(yyjson_get_str(yyjson_obj_get(root, "resourceVersion"))[0] != '\0');
+        yyjson_doc_free(doc);
+        return;
+    }
+    key_of(object, key);
+    entry *e = find_entry(key);
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(object, "kind")), "Pod");
+    assert_null(yyjson_ptr_get(object, "/metadata/managedFields"));
+    if (strcmp(type, "ADDED") == 0) {
+        assert_null(e);
+        if (*ret_synced)
+            assert_false(yyjson_get_bool(yyjson_obj_get(root, "initial")));
+        assert_true(entry_count < OBJECTS_MAX);
+        e = &entries[entry_count++];
+        e->key = strdup(key);
+        e->json = yyjson_val_write(object, 0, &e->size);
+    } else if (strcmp(type, "MODIFIED") == 0) {
+        size_t size = 0;
+        char *old = yyjson_val_write(yyjson_obj_get(root, "old"), 0, &size);
+        assert_non_null(e);
+        assert_string_equal(old, e->json); /* what was said before */
+        free(old);
+        free(e->json);
+        e->json = yyjson_val_write(object, 0, &e->size);
+    } else {
+        assert_string_equal(type, "DELETED");
+        assert_non_null(e);
+        free(e->key);
+        free(e->json);
+        *e = entries[--entry_count];
+    }
+    yyjson_doc_free(doc);
+}
+
+static bool compare_with_replay(const char *key, size_t key_size, const char *json, size_t size, void *user) {
+    char text[512];
+    snprintf(text, sizeof text, "%.*s", (int)key_size, key);
+    const entry *e = find_entry(text);
+    if (!e)
+        fail_msg("the replay has no %s", text);
+    yyjson_doc *own = yyjson_read(e->json, e->size, 0);
+    yyjson_doc *served = yyjson_read(json, size, 0);
+    if (!yyjson_equals(yyjson_doc_get_root(own), yyjson_doc_get_root(served)))
+        fail_msg("%s: replayed %.300s, served %.300s", text, e->json, json);
+    yyjson_doc_free(own);
+    yyjson_doc_free(served);
+    ++*(size_t *)user;
+    return true;
+}
+
+static void a_replay_of_the_json_lines_is_the_servers_list(void **state) {
+    (void)state;
+    static const char last[] = "{\"metadata\":{\"name\":\"last\",\"namespace\":\"default\"},\"spec\":{}}";
+    bool synced = false;
+    bool is_last = false;
+    size_t lines = 0;
+    size_t served = 0;
+    assert_int_equal(ki_testing_server_set_churn(server, 500, NULL), KI_OK);
+    run("watch pods -A -o json --server URL");
+    while (!is_last) {
+        const char *line = ki_process_line(&program);
+        assert_non_null(line);
+        replay_line(line, &synced);
+        is_last = find_entry("default/last") != NULL;
+        lines++;
+        if (lines == 300)
+            ki_testing_server_close_watches(server); /* it goes on where it was */
+        if (lines == 600) {                          /* and lists again where it must */
+            ki_testing_server_compact(server);
+            ki_testing_server_close_watches(server);
+        }
+        if (lines == 900) {
+            assert_int_equal(ki_testing_server_set_churn(server, 0, NULL), KI_OK);
+            assert_int_equal(ki_testing_server_put(server, KI_PODS, last, 0, NULL), KI_OK);
+        }
+    }
+    assert_true(synced);
+    ki_testing_server_each(server, KI_PODS, compare_with_replay, &served);
+    assert_int_equal(served, entry_count);
+    ki_process_signal(&program, SIGINT);
+    assert_ends(0);
+}
+
+static void several_resources_sync_each_once_with_their_counts(void **state) {
+    (void)state;
+    int synced = 0;
+    run("watch pods,nodes,po,deployments.apps -A -o json --until-synced --server URL");
+    for (const char *line; (line = ki_process_line(&program));) {
+        yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
+        yyjson_val *root = yyjson_doc_get_root(doc);
+        assert_non_null(root);
+        if (yyjson_equals_str(yyjson_obj_get(root, "type"), "SYNCED")) {
+            const char *resource = yyjson_get_str(yyjson_obj_get(root, "resource"));
+            uint64_t count = yyjson_get_uint(yyjson_obj_get(root, "count"));
+            assert_int_equal(count,
+                             strcmp(resource, "pods") == 0 ? 50 : 3); /* 3 nodes; a Deployment for each 20 pods */
+            synced++;
+        } else {
+            assert_true(yyjson_get_bool(yyjson_obj_get(root, "initial")));
+        }
+        yyjson_doc_free(doc);
+    }
+    assert_ends(0);
+    assert_int_equal(synced, 3);
+}
+
+/* ---- how it ends ---- */
+
+static void signals_and_a_closed_stdout_end_it_quietly(void **state) {
+    (void)state;
+    static const int signals[] = { SIGINT, SIGTERM };
+    for (size_t i = 0; i < 2; i++) {
+        run("watch nodes -o json -q --server URL");
+        assert_non_null(ki_process_expect(&program, "SYNCED"));
+        ki_process_signal(&program, signals[i]);
+        assert_ends(0);
+        assert_null(ki_process_err_line(&program));
+    }
+    run("watch nodes -o json -q --server URL"); /* nothing is being written when the reader goes */
+    assert_non_null(ki_process_expect(&program, "SYNCED"));
+    ki_process_close_out(&program);
+    assert_ends(0);
+    assert_null(ki_process_err_line(&program));
+
+    assert_int_equal(ki_testing_server_set_churn(server, 1000, NULL), KI_OK);
+    run("watch pods -A -o json -q --server URL"); /* much is */
+    assert_non_null(ki_process_expect(&program, "SYNCED"));
+    ki_process_close_out(&program);
+    assert_ends(0);
+    assert_null(ki_process_err_line(&program));
+}
+
+static void count_ends_it_after_so_many_changes(void **state) {
+    (void)state;
+    assert_int_equal(ki_testing_server_set_churn(server, 100, NULL), KI_OK);
+    run("watch pods -A -o line -q --count 3 --server URL");
+    assert_ends(0);
+}
+
+static void a_cluster_that_is_not_there_is_status_3(void **state) {
+    (void)state;
+    static const char *const rows[] = { "watch pods --server http://127.0.0.1:1 --timeout 300ms",
+                                        "get pods --server http://127.0.0.1:1 --timeout 0.3s",
+                                        "get foos.v1.example.com --server URL --timeout 300ms" };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run(rows[i]);
+        assert_says("have not synced within 0.3 s");
+        assert_ends(3);
+    }
+}
+
+/* ---- lines ---- */
+
+static void a_line_says_what_changed(void **state) {
+    (void)state;
+    static const char before[] =
+        "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"default\"},\"status\":{\"phase\":\"Pending\"}}";
+    static const char after[] =
+        "{\"metadata\":{\"name\":\"web-1\",\"namespace\":\"default\",\"labels\":{\"a.b/c\":\"d\"}},"
+        "\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}";
+    static const char rows[][2] = { "+", "~", "-" };
+    static const char *const says[] = { " Pod default/web-1", "status.phase: Pending → Running, ",
+                                        " Pod default/web-1" };
+    run("watch pods --server URL");
+    assert_says("synced, 0 objects");
+    assert_int_equal(ki_testing_server_put(server, KI_PODS, before, 0, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_put(server, KI_PODS, after, 0, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_delete(server, KI_PODS, "default", "web-1", NULL), KI_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const char *line = ki_process_line(&program);
+        assert_non_null(line);
+        assert_true(line[0] == rows[i][0]);
+        assert_non_null(strstr(line, says[i]));
+        assert_null(strchr(line, '\033')); /* no terminal, no colour */
+        assert_null(strstr(line, "resourceVersion"));
+        if (i == 1) {
+            assert_non_null(strstr(line, "status.conditions"));
+            assert_non_null(strstr(line, "metadata.labels"));
+        }
+    }
+    ki_process_signal(&program, SIGTERM);
+    assert_ends(0);
+}
+
+/* ---- get ---- */
+
+static void get_shows_what_is_there_in_order(void **state) {
+    (void)state;
+    char last[1024] = "";
+    size_t count = 0;
+    run("get pods -A --server URL");
+    const char *line = ki_process_line(&program);
+    assert_non_null(line);
+    assert_true(strncmp(line, "NAMESPACE", 9) == 0);
+    while ((line = ki_process_line(&program))) {
+        assert_true(strcmp(last, line) < 0);
+        snprintf(last, sizeof last, "%s", line);
+        count++;
+    }
+    assert_int_equal(count, 50);
+    assert_ends(0);
+
+    run("get no -o name --server URL");
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "node/node-%05d", i);
+        assert_string_equal(ki_process_line(&program), name);
+    }
+    assert_null(ki_process_line(&program));
+    assert_ends(0);
+
+    run("get pods --server URL");
+    assert_says("No resources found in default namespace.");
+    assert_ends(0);
+}
+
+static void get_of_a_name_is_that_object_or_not_found(void **state) {
+    (void)state;
+    run("get node node-00001 -o json --server URL");
+    const char *line = ki_process_line(&program);
+    assert_non_null(line);
+    yyjson_doc *doc = yyjson_read(line, strlen(line), 0);
+    assert_string_equal(yyjson_get_str(yyjson_ptr_get(yyjson_doc_get_root(doc), "/metadata/name")), "node-00001");
+    yyjson_doc_free(doc);
+    assert_ends(0);
+
+    run("get deployment no-such -n shop --server URL");
+    assert_says("Error from server (NotFound): deployments.apps \"no-such\" not found");
+    assert_ends(1);
+}
+
+/* ---- serve and demo ---- */
+
+static void serve_loads_a_file_and_writes_a_kubeconfig(void **state) {
+    (void)state;
+    static const char objects[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"one\"}}\n"
+        "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
+        "\"metadata\":{\"name\":\"two\",\"namespace\":\"x\"},\"spec\":{}}]}";
+    char file[64], kubeconfig[64], words[256];
+    snprintf(file, sizeof file, "/tmp/ki-cli-%d.json", (int)getpid());
+    snprintf(kubeconfig, sizeof kubeconfig, "/tmp/ki-cli-%d.kubeconfig", (int)getpid());
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    fputs(objects, out);
+    assert_int_equal(fclose(out), 0);
+
+    snprintf(words, sizeof words, "serve --load %s --write-kubeconfig %s", file, kubeconfig);
+    run(words);
+    assert_non_null(ki_process_expect(&program, "serving http://127.0.0.1:"));
+    ki_process serving = program;
+    memset(&program, 0, sizeof program);
+    program.pid = program.in = program.out = program.err = -1;
+
+    snprintf(words, sizeof words, "get configmaps,deployments -A -o name --kubeconfig %s", kubeconfig);
+    run(words);
+    assert_non_null(ki_process_expect(&program, "configmap/one"));
+    assert_non_null(ki_process_expect(&program, "deployment.apps/two"));
+    assert_ends(0);
+    ki_process_signal(&serving, SIGTERM);
+    assert_int_equal(ki_process_wait(&serving), 0);
+    ki_process_free(&serving);
+    unlink(file);
+    unlink(kubeconfig);
+
+    run("serve --load /tmp/ki-no-such-file.json");
+    assert_says("cannot read");
+    assert_ends(1);
+}
+
+static void the_demo_ends_with_a_cache_that_equals_the_server(void **state) {
+    (void)state;
+    run("demo --pods 200 --churn 200 --seconds 1");
+    assert_non_null(ki_process_expect(&program, "cache equals server"));
+    assert_ends(0);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_wrong_with_the_command_line_is_said),
+        TEST(every_command_has_help_with_an_example),
+        TEST(a_replay_of_the_json_lines_is_the_servers_list),
+        TEST(several_resources_sync_each_once_with_their_counts),
+        TEST(signals_and_a_closed_stdout_end_it_quietly),
+        TEST(count_ends_it_after_so_many_changes),
+        TEST(a_cluster_that_is_not_there_is_status_3),
+        TEST(a_line_says_what_changed),
+        TEST(get_shows_what_is_there_in_order),
+        TEST(get_of_a_name_is_that_object_or_not_found),
+        TEST(serve_loads_a_file_and_writes_a_kubeconfig),
+        TEST(the_demo_ends_with_a_cache_that_equals_the_server),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,423 @@
+/* test_server_front.c: the embedded server over real sockets on loopback, and its own functions. */
+#include <kinformer-testing/server.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    PATIENCE_MS = 60000, /* only a broken server reaches it */
+    WATCHERS = 200,
+    ANSWER_MAX = 8 * 1024 * 1024
+};
+
+static ki_testing_server *server;
+
+static void start(const ki_testing_server_options *options) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_new(options, &server, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    ki_testing_server_free(server);
+    server = NULL;
+    return 0;
+}
+
+static void put_config_map(const char *name, size_t bytes) {
+    size_t room = bytes + 256;
+    char *json = malloc(room);
+    char *value = malloc(bytes + 1);
+    assert_non_null(json);
+    assert_non_null(value);
+    memset(value, 'v', bytes);
+    value[bytes] = '\0';
+    snprintf(json, room, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"data\":{\"key\":\"%s\"}}", name,
+             value);
+    assert_int_equal(ki_testing_server_put(server, KI_CONFIGMAPS, json, 0, NULL), KI_OK);
+    free(value);
+    free(json);
+}
+
+/* ---- a client of bytes ---- */
+
+static int connect_to_server(void) {
+    struct sockaddr_in to = { .sin_family = AF_INET };
+    const char *port = strrchr(ki_testing_server_url(server), ':');
+    assert_non_null(port);
+    to.sin_port = htons((uint16_t)atoi(port + 1));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void send_all(int fd, const char *data, size_t size) {
+    while (size) {
+        ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
+        assert_true(sent > 0);
+        data += sent;
+        size -= (size_t)sent;
+    }
+}
+
+static void ask(int fd, const char *head) {
+    send_all(fd, head, strlen(head));
+}
+
+/* Reads until `text` has come, or to the end where `text` is NULL. Gives what came; freed with free. */
+static char *read_until(int fd, const char *text) {
+    char *all = malloc(ANSWER_MAX);
+    size_t size = 0;
+    assert_non_null(all);
+    for (;;) {
+        all[size] = '\0';
+        if (text && strstr(all, text))
+            return all;
+        struct pollfd ready = { .fd = fd, .events = POLLIN };
+        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+        ssize_t got = recv(fd, all + size, ANSWER_MAX - 1 - size, 0);
+        if (got <= 0 && !text)
+            return all;
+        if (got <= 0)
+            fail_msg("the connection ended before '%s'", text);
+        size += (size_t)got;
+    }
+}
+
+/* One request on a connection of its own; head and body in one text. */
+static char *exchange(const char *head) {
+    int fd = connect_to_server();
+    ask(fd, head);
+    char *answer = read_until(fd, NULL);
+    close(fd);
+    return answer;
+}
+
+static void assert_has(const char *text, const char *part) {
+    if (!strstr(text, part))
+        fail_msg("no '%s' in: %.300s", part, text);
+}
+
+/* ---- HTTP ---- */
+
+static void a_list_has_the_objects_and_its_content_type(void **state) {
+    (void)state;
+    start(NULL);
+    put_config_map("a", 10);
+    char *answer = exchange("GET /api/v1/configmaps HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_has(answer, "HTTP/1.1 200 OK\r\n");
+    assert_has(answer, "Content-Type: application/json\r\n");
+    assert_has(answer, "\"kind\":\"ConfigMapList\"");
+    assert_has(answer, "\"name\":\"a\"");
+    free(answer);
+}
+
+static void a_connection_serves_one_request_after_the_other(void **state) {
+    (void)state;
+    start(NULL);
+    int fd = connect_to_server();
+    for (int i = 0; i < 3; i++) {
+        ask(fd, "GET /version HTTP/1.1\r\nHost: x\r\n\r\n");
+        free(read_until(fd, "\"platform\""));
+    }
+    close(fd);
+}
+
+static void head_is_get_without_the_body(void **state) {
+    (void)state;
+    start(NULL);
+    char *answer = exchange("HEAD /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_has(answer, "HTTP/1.1 200 OK\r\n");
+    assert_has(answer, "Content-Length: ");
+    assert_null(strstr(answer, "platform"));
+    free(answer);
+}
+
+static void a_wrong_method_is_told_which_ones_are_right(void **state) {
+    (void)state;
+    start(NULL);
+    char *answer = exchange("PATCH /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_has(answer, "HTTP/1.1 405 ");
+    assert_has(answer, "Allow: ");
+    assert_has(answer, "\"reason\":\"MethodNotAllowed\"");
+    free(answer);
+}
+
+static void a_body_of_more_than_3_mib_is_413_with_a_status(void **state) {
+    (void)state;
+    static char block[65536];
+    const size_t size = 3 * 1024 * 1024 + 1;
+    char head[160];
+    start(NULL);
+    memset(block, ' ', sizeof block);
+    int fd = connect_to_server();
+    snprintf(head, sizeof head,
+             "POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+             "Content-Length: %zu\r\n\r\n",
+             size);
+    ask(fd, head);
+    for (size_t sent = 0; sent < size; sent += sizeof block)
+        send_all(fd, block, size - sent < sizeof block ? size - sent : sizeof block);
+    char *answer = read_until(fd, NULL);
+    assert_has(answer, "HTTP/1.1 413 ");
+    assert_has(answer, "\"reason\":\"RequestEntityTooLarge\"");
+    free(answer);
+    close(fd);
+}
+
+static void a_large_answer_is_packed_only_where_that_is_asked_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *target, *header;
+        bool packed;
+    } rows[] = {
+        { "/api/v1/configmaps", "Accept-Encoding: deflate, gzip, br\r\n", true },
+        { "/api/v1/configmaps", "Accept-Encoding: gzip;q=0\r\n", false },
+        { "/api/v1/configmaps", "", false },
+        { "/version", "Accept-Encoding: gzip\r\n", false },
+    };
+    start(NULL);
+    put_config_map("large", 200000);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char head[256];
+        snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", rows[i].target,
+                 rows[i].header);
+        char *answer = exchange(head);
+        assert_has(answer, "HTTP/1.1 200 OK\r\n");
+        assert_int_equal(strstr(answer, "Content-Encoding: gzip\r\n") != NULL, rows[i].packed);
+        free(answer);
+    }
+}
+
+/* ---- watches ---- */
+
+static void open_watch(int fd) {
+    char head[256];
+    snprintf(head, sizeof head, "GET /api/v1/configmaps?watch=true&resourceVersion=%llu HTTP/1.1\r\nHost: x\r\n\r\n",
+             (unsigned long long)ki_testing_server_revision(server));
+    ask(fd, head);
+    free(read_until(fd, "\r\n\r\n"));
+}
+
+static void a_watch_gets_each_change(void **state) {
+    (void)state;
+    start(NULL);
+    int fd = connect_to_server();
+    open_watch(fd);
+    put_config_map("a", 10);
+    char *frame = read_until(fd, "}\n");
+    assert_has(frame, "{\"type\":\"ADDED\",\"object\":{");
+    free(frame);
+    assert_int_equal(
+        ki_testing_server_patch(server, KI_CONFIGMAPS, "default", "a", "{\"data\":{\"key\":\"new\"}}", 0, NULL), KI_OK);
+    frame = read_until(fd, "}\n");
+    assert_has(frame, "\"MODIFIED\"");
+    assert_has(frame, "\"key\":\"new\"");
+    free(frame);
+    assert_int_equal(ki_testing_server_delete(server, KI_CONFIGMAPS, "default", "a", NULL), KI_OK);
+    frame = read_until(fd, "}\n");
+    assert_has(frame, "\"DELETED\"");
+    free(frame);
+    close(fd);
+}
+
+static void an_object_larger_than_a_block_comes_whole(void **state) {
+    (void)state;
+    start(NULL);
+    int fd = connect_to_server();
+    open_watch(fd);
+    put_config_map("large", 1000000);
+    char *frame = read_until(fd, "}\n");
+    size_t count = 0;
+    for (const char *c = frame; *c; c++)
+        count += *c == 'v';
+    assert_true(count >= 1000000);
+    free(frame);
+    close(fd);
+}
+
+static void every_watcher_gets_the_change(void **state) {
+    (void)state;
+    static int fds[WATCHERS];
+    start(NULL);
+    for (int i = 0; i < WATCHERS; i++) {
+        fds[i] = connect_to_server();
+        open_watch(fds[i]);
+    }
+    put_config_map("a", 10);
+    for (int i = 0; i < WATCHERS; i++) {
+        free(read_until(fds[i], "\"name\":\"a\""));
+        if (i % 2)
+            close(fds[i]); /* the others are open when the server ends */
+    }
+    tear_down(NULL);
+    for (int i = 0; i < WATCHERS; i += 2) {
+        free(read_until(fds[i], NULL));
+        close(fds[i]);
+    }
+}
+
+static void a_watch_ends_when_its_time_is_over_or_the_server_closes_it(void **state) {
+    (void)state;
+    start(NULL);
+    char *answer =
+        exchange("GET /api/v1/pods?watch=true&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_has(answer, "\r\n0\r\n"); /* the last chunk: a clean end */
+    free(answer);
+
+    int fd = connect_to_server();
+    ask(fd, "GET /api/v1/pods?watch=true HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    free(read_until(fd, "\r\n\r\n"));
+    ki_testing_server_close_watches(server);
+    answer = read_until(fd, NULL);
+    assert_has(answer, "0\r\n");
+    free(answer);
+    close(fd);
+}
+
+static void a_watch_from_before_the_compaction_is_expired(void **state) {
+    (void)state;
+    start(NULL);
+    put_config_map("a", 10);
+    put_config_map("b", 10);
+    ki_testing_server_compact(server);
+    char *answer = exchange(
+        "GET /api/v1/configmaps?watch=true&resourceVersion=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_has(answer, "\"reason\":\"Expired\"");
+    free(answer);
+}
+
+/* ---- where it listens ---- */
+
+static void it_listens_where_it_is_told_and_says_where(void **state) {
+    (void)state;
+    start(&KI_TESTING_SERVER_OPTIONS(.listen = "127.0.0.1:0"));
+    assert_int_equal(strncmp(ki_testing_server_url(server), "http://127.0.0.1:", 17), 0);
+    ki_testing_server *second = NULL;
+    ki_error err = KI_ERROR_INIT;
+    const char *taken = ki_testing_server_url(server) + strlen("http://");
+    assert_int_equal(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.listen = taken), &second, &err), KI_ERR_SYSTEM);
+    assert_has(err.message, taken);
+    tear_down(NULL);
+
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.listen = "[::1]:0"), &server, &err) ==
+        KI_OK) /* else: no IPv6 */
+        assert_int_equal(strncmp(ki_testing_server_url(server), "http://[::1]:", 13), 0);
+}
+
+static void what_is_no_address_is_refused(void **state) {
+    (void)state;
+    static const char *const rows[] = { "nowhere:1", "127.0.0.1:70000", "127.0.0.1:x", "[::1",
+                                        "[::1]x",    "1.2.3",           "::1:1:" };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ki_error err = KI_ERROR_INIT;
+        if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.listen = rows[i]), &server, &err) != KI_ERR_INVALID)
+            fail_msg("%s: %s", rows[i], ki_error_message(&err));
+        assert_has(err.message, rows[i]);
+    }
+}
+
+/* ---- its own functions ---- */
+
+static void objects_are_made_changed_and_removed_as_by_a_client(void **state) {
+    (void)state;
+    static const char json[] = "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"1\"}}";
+    static const char stale[] = "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"1\"},\"data\":{\"k\":\"2\"}}";
+    ki_error err = KI_ERROR_INIT;
+    ki_testing_text text = KI_TESTING_TEXT_INIT;
+    start(NULL);
+    assert_int_equal(ki_testing_server_create(server, KI_CONFIGMAPS, "default", json, 0, &err), KI_OK);
+    assert_int_equal(ki_testing_server_create(server, KI_CONFIGMAPS, "default", json, sizeof json - 1, &err),
+                     KI_ERR_HTTP);
+    assert_int_equal(err.http_status, 409);
+    assert_string_equal(err.reason, "AlreadyExists");
+    assert_int_equal(ki_testing_server_replace(server, KI_CONFIGMAPS, "default", "a", stale, 0, &err), KI_ERR_HTTP);
+    assert_string_equal(err.reason, "Conflict");
+    assert_int_equal(
+        ki_testing_server_patch(server, KI_CONFIGMAPS, "default", "a", "{\"data\":{\"k\":\"3\"}}", 0, &err), KI_OK);
+    assert_int_equal(ki_testing_server_count(server, KI_CONFIGMAPS), 1);
+    assert_int_equal(ki_testing_server_get(server, KI_CONFIGMAPS, "default", "a", &text, &err), KI_OK);
+    assert_has(text.data, "\"k\":\"3\"");
+    ki_testing_text_clear(&text);
+    assert_int_equal(ki_testing_server_delete(server, KI_CONFIGMAPS, "default", "a", &err), KI_OK);
+    assert_int_equal(ki_testing_server_get(server, KI_CONFIGMAPS, "default", "a", &text, &err), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_testing_server_delete(server, KI_CONFIGMAPS, "default", "a", &err), KI_ERR_HTTP);
+    assert_int_equal(err.http_status, 404);
+}
+
+static void any_request_can_be_made_without_a_network(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    ki_testing_text text = KI_TESTING_TEXT_INIT;
+    start(NULL);
+    assert_int_equal(ki_testing_server_request(server, "GET", "/version", NULL, NULL, 0, &text, &err), KI_OK);
+    assert_has(text.data, "gitVersion");
+    ki_testing_text_clear(&text);
+    assert_int_equal(ki_testing_server_request(server, "GET", "/nothing", NULL, NULL, 0, &text, &err), KI_ERR_HTTP);
+    assert_int_equal(err.http_status, 404);
+    ki_testing_text_clear(&text);
+    assert_int_equal(ki_testing_server_request(server, "GET", "/api/v1/pods?watch=true", NULL, NULL, 0, &text, &err),
+                     KI_ERR_INVALID);
+}
+
+static bool count_pods(const char *key, size_t key_size, const char *json, size_t size, void *user) {
+    (void)key, (void)key_size, (void)json, (void)size;
+    ++*(size_t *)user;
+    return true;
+}
+
+static void the_load_changes_objects_until_it_is_stopped(void **state) {
+    (void)state;
+    size_t pods = 0;
+    ki_testing_load load = { 0 };
+    start(&KI_TESTING_SERVER_OPTIONS(.pods = 100, .churn = 5000, .seed = 7));
+    while (load.changes < 1000)
+        ki_testing_server_load(server, &load);
+    assert_int_equal(ki_testing_server_set_churn(server, 0, NULL), KI_OK);
+    uint64_t revision = ki_testing_server_revision(server);
+    ki_testing_server_each(server, KI_PODS, count_pods, &pods);
+    assert_int_equal(pods, ki_testing_server_count(server, KI_PODS));
+    assert_in_range(pods, 70, 100);
+    assert_true(ki_testing_server_revision(server) == revision);
+    tear_down(NULL);
+
+    start(NULL);
+    assert_int_equal(ki_testing_server_set_churn(server, 10, NULL), KI_ERR_STATE);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_list_has_the_objects_and_its_content_type),
+        TEST(a_connection_serves_one_request_after_the_other),
+        TEST(head_is_get_without_the_body),
+        TEST(a_wrong_method_is_told_which_ones_are_right),
+        TEST(a_body_of_more_than_3_mib_is_413_with_a_status),
+        TEST(a_large_answer_is_packed_only_where_that_is_asked_for),
+        TEST(a_watch_gets_each_change),
+        TEST(an_object_larger_than_a_block_comes_whole),
+        TEST(every_watcher_gets_the_change),
+        TEST(a_watch_ends_when_its_time_is_over_or_the_server_closes_it),
+        TEST(a_watch_from_before_the_compaction_is_expired),
+        TEST(it_listens_where_it_is_told_and_says_where),
+        TEST(what_is_no_address_is_refused),
+        TEST(objects_are_made_changed_and_removed_as_by_a_client),
+        TEST(any_request_can_be_made_without_a_network),
+        TEST(the_load_changes_objects_until_it_is_stopped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
