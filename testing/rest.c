@@ -107,9 +107,9 @@ static ki_status other_call(kt_call *call) {
     }
     if (call->segment_count == 1 && ki_str_equals(first, "version"))
         return version(call);
-    if (kt_discovery_is(call)) {
+    if (kt_discovery_is(call) || kt_openapi_is(call)) {
         if (is_get)
-            return kt_discovery(call);
+            return kt_openapi_is(call) ? kt_openapi(call) : kt_discovery(call);
         snprintf(call->response->allow, sizeof call->response->allow, "GET");
         return kt_fail_generic(call, 405);
     }

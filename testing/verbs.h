@@ -15,5 +15,7 @@ ki_status kt_verb_delete_collection(kt_call *call);
 /* /api, /apis, a group's or version's resources; false where the path is none of these. */
 bool kt_discovery_is(const kt_call *call);
 ki_status kt_discovery(kt_call *call);
+bool kt_openapi_is(const kt_call *call);
+ki_status kt_openapi(kt_call *call);
 
 #endif
