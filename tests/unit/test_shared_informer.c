@@ -602,7 +602,7 @@ static void latest_keeps_one_change_for_each_key(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
-        hearer h, slow;
+        hearer h;
         open_stage(&s, 0);
         listen(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
         start(&s);
@@ -611,7 +611,6 @@ static void latest_keeps_one_change_for_each_key(void **state) {
         play(&s, cases[i].play);
         settle(&s); /* one item in the queue: the deltas reach the listener together */
         expect(&h, cases[i].heard);
-        (void)slow;
         close_stage(&s);
     }
 }
@@ -679,6 +678,38 @@ static void a_transform_changes_what_is_stored(void **state) {
     ki_health health;
     ki_informer_health(s.informer, &health);
     assert_int_equal(health.set_aside, 1);
+    close_stage(&s);
+}
+
+static ki_status index_but_b(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)user;
+    if (strcmp(ki_object_name(obj), "b") == 0 || strcmp(ki_object_name(obj), "c") == 0)
+        return KI_ERR_INVALID;
+    return ki_index_values_add(values, "value");
+}
+
+static void an_index_function_that_fails_is_reported(void **state) {
+    (void)state;
+    stage s;
+    const ki_indexer early = { .name = "early", .index = index_but_b }, late = { .name = "late", .index = index_but_b };
+    open_stage(&s, 0);
+    assert_int_equal(ki_informer_add_indexers(s.informer, &early, 1, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_indexers(s.informer, &early, 1, NULL), KI_ERR_EXISTS);
+    start(&s);
+    play_each(&s, LISTED);
+    assert_string_equal(s.errors, "invalid argument:default/b");
+    play_each(&s, "add default/c 11");
+    s.errors[0] = '\0';
+    assert_int_equal(ki_informer_add_indexers(s.informer, &late, 1, NULL), KI_OK);
+    assert_string_equal(s.errors, "");
+    settle(&s); /* on the loop, once for all objects */
+    assert_non_null(strstr(s.errors, "invalid argument:default/"));
+    assert_null(strchr(strchr(s.errors, ':'), ' '));
+    ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
+    assert_int_equal(ki_snapshot_count_by_index(snapshot, "late", "value"), 1);
+    ki_snapshot_free(snapshot);
+    ki_informer_stop(s.informer);
+    assert_int_equal(ki_informer_add_indexers(s.informer, &late, 1, NULL), KI_ERR_STATE);
     close_stage(&s);
 }
 
@@ -764,85 +795,110 @@ static void an_informer_can_be_stopped_at_every_point(void **state) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------------------------------ */
 
-/* The engine's memory fails at one allocation. The objects are malloc's. */
-static bool memory_scenario(size_t fail_at) {
+/* The engine's memory fails at one allocation, or from there on until a minute is over. The objects are malloc's. */
+typedef struct memory_case {
+    size_t fail_at;
+    bool for_a_minute;
+} memory_case;
+
+/* What the source has now: as the list of the one who asks. */
+static void answer_list(stage *s, bool changed) {
+    play(s, changed ? "item default/a 11" : "item default/a 5");
+    if (s->source.lists)
+        play(s, changed ? "item default/c 13" : "item default/b 6");
+    if (s->source.lists)
+        play(s, changed ? "page 13 -" : "page 10 -");
+}
+
+static void memory_play(stage *s, scarce_memory *memory) {
+    static const char *const lines[] = { "open", "mod default/a 11", "del default/b 12", "add default/c 13" };
+    size_t done = 0;
+    for (int minute = 0; minute < 20; minute++) {
+        for (bool more = true; more;) {
+            more = s->source.lists || (s->source.watches && done < sizeof lines / sizeof *lines);
+            if (s->source.lists)
+                answer_list(s, done > 1);
+            else if (more)
+                play(s, lines[done++]);
+            /* Where the watch was lost with this event the list has it, and those after it. */
+            if (done > 1 && !s->source.watches)
+                done = sizeof lines / sizeof *lines;
+            settle(s);
+        }
+        assert_true(test_engine_advance(&s->engine, 60000));
+        if (memory->forever && scarce_memory_failed(memory))
+            memory->fail_at = SIZE_MAX;
+    }
+}
+
+static void check_memory_story(const hearer *h) {
+    assert_non_null(strstr(h->heard, "synced"));
+    assert_true(strstr(h->heard, "a=11") || strstr(h->heard, ">11"));
+    assert_non_null(strstr(h->heard, "+c=13"));
+    assert_int_equal(strstr(h->heard, "+b=6") != NULL, strstr(h->heard, "-b=") != NULL);
+}
+
+static bool memory_scenario(memory_case c) {
     stage s;
     hearer h = { .stage = &s }, latest = { .stage = &s };
     scarce_memory memory;
-    bool made = false;
     memset(&s, 0, sizeof s);
-    scarce_memory_init(&memory, fail_at);
+    scarce_memory_init(&memory, c.fail_at);
+    memory.forever = c.for_a_minute;
     fake_init(&s.source);
-    if (!test_engine_open(&s.engine, &memory.allocator, 1))
-        return scarce_memory_failed(&memory);
+    ki_shared_informer_options options = { .list_watch = &s.source.base,
+                                           .resource = &configmaps,
+                                           .no_streaming_list = true };
+    ki_status status = test_engine_open(&s.engine, &memory.allocator, 1) ? KI_OK : KI_ERR_NO_MEMORY;
+    if (status)
+        goto no_engine;
     settle(&s);
-    ki_shared_informer_options options = {
-        .engine = s.engine.engine, .list_watch = &s.source.base, .resource = &configmaps, .no_streaming_list = true
-    };
-    ki_status status = ki_informer_new(&options, &s.informer, NULL);
+    options.engine = s.engine.engine;
+    status = ki_informer_new(&options, &s.informer, NULL);
+    if (status)
+        goto no_informer;
+    status = ki_informer_register(s.informer, &hearing, &h, NULL, &h.registration, NULL);
+    if (!status)
+        status =
+            ki_informer_register(s.informer, &hearing, &latest, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST),
+                                 &latest.registration, NULL);
+    if (!status)
+        status = ki_informer_start(s.informer, NULL);
     if (!status) {
-        made = true;
-        while (ki_informer_register(s.informer, &hearing, &h, NULL, &h.registration, NULL)) {}
-        while (ki_informer_register(s.informer, &hearing, &latest,
-                                    &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST), &latest.registration,
-                                    NULL)) {}
-        while (ki_informer_start(s.informer, NULL)) {}
-        settle(&s);
-        /* The source gives the same list until it is taken, and then the changes; where the watch is lost, the list has them. */
-        static const char *const lines[] = { "open", "mod default/a 11", "del default/b 12", "add default/c 13" };
-        for (size_t done = 0; done < sizeof lines / sizeof *lines;) {
-            if (s.source.lists) {
-                bool all = done > 1;
-                for (size_t i = 0; i < (all ? 2U : 2U) && s.source.lists; i++)
-                    fake_play(&s.source, !all ? i ? "item default/b 6" : "item default/a 5"
-                                         : i  ? "item default/c 13"
-                                              : "item default/a 11");
-                if (s.source.lists)
-                    fake_play(&s.source, all ? "page 13 -" : "page 10 -");
-                if (all)
-                    done = sizeof lines / sizeof *lines;
-            } else if (s.source.watches) {
-                fake_play(&s.source, lines[done]);
-                done += done > 0 || s.source.watches;
-            }
-            settle(&s);
-            if (!s.source.lists && !s.source.watches)
-                assert_true(test_engine_advance(&s.engine, 60000));
-        }
-        for (int i = 0; i < 3; i++) {
-            if (s.source.lists) {
-                fake_play(&s.source, "item default/a 11");
-                fake_play(&s.source, "item default/c 13");
-                fake_play(&s.source, "page 13 -");
-            }
-            assert_true(test_engine_advance(&s.engine, 60000));
-        }
+        memory_play(&s, &memory);
         ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
         assert_int_equal(ki_snapshot_count(snapshot), 2);
         assert_string_equal(ki_object_resource_version(ki_snapshot_get(snapshot, "default/a")), "11");
         assert_string_equal(ki_object_resource_version(ki_snapshot_get(snapshot, "default/c")), "13");
         assert_string_equal(ki_snapshot_resource_version(snapshot), "13");
         ki_snapshot_free(snapshot);
-        assert_true(ki_informer_has_synced(s.informer));
-        assert_non_null(strstr(h.heard, "a=5i"));
-        assert_non_null(strstr(h.heard, "~a=5>11"));
-        assert_non_null(strstr(h.heard, "-b="));
-        assert_non_null(strstr(h.heard, "+c=13"));
-        assert_non_null(strstr(latest.heard, "synced"));
-        ki_informer_stop(s.informer);
-        ki_informer_join(s.informer);
-        ki_informer_free(s.informer);
-        assert_int_equal(h.removed, 1);
+        check_memory_story(&h);
+        check_memory_story(&latest);
+        ki_health health;
+        ki_informer_health(s.informer, &health);
+        assert_int_equal(health.cause.code, KI_OK);
     }
-    assert_int_equal(made, status == KI_OK);
+    ki_informer_stop(s.informer);
+    ki_informer_join(s.informer);
+    ki_informer_free(s.informer);
+    assert_int_equal(h.removed, h.registration != NULL);
+    assert_int_equal(latest.removed, latest.registration != NULL);
+no_informer:
     test_engine_close(&s.engine);
+no_engine:
+    assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
     assert_int_equal(scarce_memory_in_use(&memory), 0);
-    return scarce_memory_failed(&memory);
+    return memory.forever ? memory.fail_at == SIZE_MAX || status != KI_OK : scarce_memory_failed(&memory);
 }
 
 static void no_change_is_lost_whatever_allocation_fails(void **state) {
     (void)state;
-    for (size_t n = 0; memory_scenario(n); n++) {}
+    for (size_t n = 0; memory_scenario((memory_case){ n, false }); n++) {}
+}
+
+static void no_change_is_lost_when_memory_is_short_for_a_while(void **state) {
+    (void)state;
+    for (size_t n = 0; memory_scenario((memory_case){ n, true }); n++) {}
 }
 
 int main(void) {
@@ -868,10 +924,12 @@ int main(void) {
         cmocka_unit_test(latest_keeps_one_change_for_each_key),
         cmocka_unit_test(a_filter_turns_updates_into_adds_and_deletes),
         cmocka_unit_test(a_transform_changes_what_is_stored),
+        cmocka_unit_test(an_index_function_that_fails_is_reported),
         cmocka_unit_test(what_must_be_set_before_the_start_is_refused_afterwards),
         cmocka_unit_test(health_tells_what_and_why),
         cmocka_unit_test(an_informer_can_be_stopped_at_every_point),
         cmocka_unit_test(no_change_is_lost_whatever_allocation_fails),
+        cmocka_unit_test(no_change_is_lost_when_memory_is_short_for_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

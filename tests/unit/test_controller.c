@@ -1,0 +1,204 @@
+/* test_controller.c: the process loop over a real queue: pops while a step allows it, and what cannot be processed comes again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/controller.h"
+#include "src/cache/delta_fifo.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct stage {
+    test_engine engine;
+    ki_queue *queue;
+    ki_controller controller;
+    char processed[256];
+    int fails;       /* so many process calls, from now on */
+    int drain_fails; /* likewise */
+    int drained;
+    int stuck, unstuck;
+    int64_t retry_ns;
+} stage;
+
+static ki_status process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    stage *s = user;
+    if (s->fails > 0) {
+        s->fails--;
+        *ret_requeue = true;
+        return ki_error_no_memory(err, "testing");
+    }
+    size_t used = strlen(s->processed);
+    snprintf(s->processed + used, sizeof s->processed - used, "%s%zu ", deltas->key, deltas->count);
+    return KI_OK;
+}
+
+static ki_status on_drained(void *user, ki_error *err) {
+    stage *s = user;
+    if (s->drain_fails > 0) {
+        s->drain_fails--;
+        return ki_error_no_memory(err, "testing");
+    }
+    s->drained++;
+    return KI_OK;
+}
+
+static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
+    stage *s = user;
+    if (!err) {
+        s->unstuck++;
+        return;
+    }
+    assert_int_equal(err->code, KI_ERR_NO_MEMORY);
+    s->stuck++;
+    s->retry_ns = retry_ns;
+}
+
+static void open_stage(stage *s) {
+    memset(s, 0, sizeof *s);
+    assert_true(test_engine_open(&s->engine, NULL, 1));
+    assert_int_equal(ki_delta_fifo_new(&(ki_delta_fifo_options){ .allocator = &ki_allocator_default }, &s->queue, NULL),
+                     KI_OK);
+    ki_controller_options options = { .engine = s->engine.engine,
+                                      .queue = s->queue,
+                                      .process = process,
+                                      .on_drained = on_drained,
+                                      .on_stuck = on_stuck,
+                                      .user = s };
+    assert_int_equal(ki_controller_open(&s->controller, &options, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void close_stage(stage *s) {
+    ki_controller_close(&s->controller);
+    ki_controller_close(&s->controller);
+    s->queue->ops->free(s->queue);
+    test_engine_close(&s->engine);
+}
+
+static void queue(stage *s, const char *key, const char *version) {
+    ki_object *obj = fake_object(key, version, NULL);
+    assert_int_equal(s->queue->ops->add(s->queue, obj, NULL), KI_OK);
+    ki_object_unref(obj);
+}
+
+static void expect(stage *s, const char *processed) {
+    assert_string_equal(s->processed, processed);
+    s->processed[0] = '\0';
+}
+
+static void what_is_queued_is_processed_by_key(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    queue(&s, "a", "1");
+    queue(&s, "b", "2");
+    queue(&s, "a", "3");
+    expect(&s, ""); /* not inside the call that queues */
+    assert_true(test_engine_settle(&s.engine));
+    expect(&s, "a2 b1 ");
+    assert_int_equal(s.drained, 1);
+    queue(&s, "c", "4");
+    assert_true(test_engine_settle(&s.engine));
+    expect(&s, "c1 ");
+    assert_int_equal(s.drained, 2);
+    assert_int_equal(s.stuck + s.unstuck, 0);
+    close_stage(&s);
+}
+
+static void a_step_does_no_more_than_it_may(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    for (char key[] = "a"; key[0] <= 'j'; key[0]++)
+        queue(&s, key, "1");
+    assert_int_equal(ki_engine_step(s.engine.engine, 3, NULL), KI_OK);
+    size_t done = strlen(s.processed) / 3;
+    assert_in_range(done, 1, 4);
+    assert_int_equal(ki_engine_timeout(s.engine.engine), 0); /* there is more */
+    assert_true(test_engine_settle(&s.engine));
+    expect(&s, "a1 b1 c1 d1 e1 f1 g1 h1 i1 j1 ");
+    close_stage(&s);
+}
+
+static void what_fails_comes_again_after_a_while(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    queue(&s, "a", "1");
+    s.fails = 2;
+    assert_true(test_engine_settle(&s.engine));
+    assert_int_equal(s.stuck, 1);
+    assert_true(s.retry_ns >= KI_MILLISECONDS(800) && s.retry_ns < KI_MILLISECONDS(1600));
+    queue(&s, "b", "2"); /* does not hurry it */
+    assert_true(test_engine_advance(&s.engine, 799));
+    assert_int_equal(s.stuck, 1);
+    expect(&s, "");
+    assert_true(test_engine_advance(&s.engine, 801));
+    assert_int_equal(s.stuck, 2);
+    assert_int_equal(s.unstuck, 0);
+    assert_true(test_engine_advance(&s.engine, 3200));
+    assert_int_equal(s.unstuck, 1);
+    assert_int_equal(strlen(s.processed), strlen("a1 b1 "));
+    assert_non_null(strstr(s.processed, "a1"));
+    assert_non_null(strstr(s.processed, "b1"));
+    close_stage(&s);
+}
+
+static void draining_that_fails_comes_again(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    s.drain_fails = 1;
+    ki_controller_wake(&s.controller);
+    assert_true(test_engine_settle(&s.engine));
+    assert_int_equal(s.stuck, 1);
+    assert_int_equal(s.drained, 0);
+    assert_true(test_engine_advance(&s.engine, 1600));
+    assert_int_equal(s.drained, 1);
+    assert_int_equal(s.unstuck, 1);
+    close_stage(&s);
+}
+
+static void a_closed_queue_ends_it(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    queue(&s, "a", "1");
+    s.queue->ops->close(s.queue);
+    assert_true(test_engine_settle(&s.engine));
+    expect(&s, "a1 ");
+    assert_int_equal(ki_engine_timeout(s.engine.engine), -1);
+    close_stage(&s);
+}
+
+static void closing_it_leaves_the_queue_alone(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    queue(&s, "a", "1");
+    ki_controller_close(&s.controller);
+    queue(&s, "b", "1");
+    assert_true(test_engine_settle(&s.engine));
+    expect(&s, "");
+    assert_int_equal(s.queue->ops->length(s.queue), 2);
+    close_stage(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_queued_is_processed_by_key),
+        cmocka_unit_test(a_step_does_no_more_than_it_may),
+        cmocka_unit_test(what_fails_comes_again_after_a_while),
+        cmocka_unit_test(draining_that_fails_comes_again),
+        cmocka_unit_test(a_closed_queue_ends_it),
+        cmocka_unit_test(closing_it_leaves_the_queue_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* test_pending.c: the notifications that wait for one listener, against a model: order, latest by key, the mark, memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/cache/pending.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/scarce_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void push(ki_pending *pending, ki_notification_type type, const char *version, const char *old_version,
+                 const char *uid) {
+    ki_object *obj = fake_object("default/a", version, uid);
+    ki_object *old = old_version ? fake_object("default/a", old_version, NULL) : NULL;
+    assert_int_equal(ki_pending_reserve(pending, 1), KI_OK);
+    ki_pending_push(pending, &(ki_notification){ .type = type, .obj = obj, .old = old });
+    ki_object_unref(obj);
+    ki_object_unref(old);
+}
+
+/* "+5 ~5>6 -6" */
+static void expect(ki_pending *pending, const char *all) {
+    char text[1024] = "";
+    ki_notification n;
+    while (ki_pending_pop(pending, &n)) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%c%s%s%s%s", used ? " " : "", "+~-"[n.type],
+                 n.old ? ki_object_resource_version(n.old) : "", n.old ? ">" : "", ki_object_resource_version(n.obj),
+                 n.final_state_unknown ? "?" : "");
+        ki_object_unref(n.obj);
+        ki_object_unref(n.old);
+    }
+    assert_string_equal(text, all);
+    assert_int_equal(pending->count, 0);
+}
+
+static void all_of_them_come_in_order(void **state) {
+    (void)state;
+    enum {
+        MANY = 1000
+    };
+    ki_pending pending;
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_pending_init(&pending, &memory.allocator, KI_DELIVER_ALL, 1);
+    /* In and out in waves, so that blocks begin and end everywhere. */
+    int in = 0, out = 0;
+    for (int wave = 1; out < MANY; wave++) {
+        char version[16];
+        for (int i = 0; i < wave * 3 && in < MANY; i++) {
+            snprintf(version, sizeof version, "%d", in++);
+            push(&pending, KI_NOTIFY_ADD, version, NULL, NULL);
+        }
+        ki_notification n;
+        for (int i = 0; i < wave * 2 && ki_pending_pop(&pending, &n); i++) {
+            assert_int_equal(atoi(ki_object_resource_version(n.obj)), out++);
+            ki_object_unref(n.obj);
+        }
+        assert_int_equal(pending.count, in - out);
+    }
+    assert_true(scarce_memory_in_use(&memory) <= 2); /* a drained queue keeps little */
+    ki_pending_clear(&pending);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
+static void room_once_reserved_needs_no_memory(void **state) {
+    (void)state;
+    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
+        ki_pending pending;
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        ki_pending_init(&pending, &memory.allocator, (ki_delivery)delivery, 1);
+        for (int taken = 0; taken < 130; taken++) {
+            for (int i = 0; i < taken; i++)
+                push(&pending, KI_NOTIFY_UPDATE, "7", "5", NULL);
+            ki_object *obj = fake_object("default/a", "6", NULL), *old = fake_object("default/a", "5", NULL);
+            assert_int_equal(ki_pending_reserve(&pending, 4), KI_OK);
+            memory.fail_at = 0;
+            memory.forever = true;
+            /* Somebody takes out in between: the room stays. */
+            for (int i = 0; i < 4; i++) {
+                ki_pending_push(
+                    &pending,
+                    &(ki_notification){ .type = i % 2 ? KI_NOTIFY_DELETE : KI_NOTIFY_UPDATE, .obj = obj, .old = old });
+                ki_notification n;
+                if (i % 2 && ki_pending_pop(&pending, &n)) {
+                    ki_object_unref(n.obj);
+                    ki_object_unref(n.old);
+                }
+            }
+            memory.fail_at = SIZE_MAX;
+            memory.forever = false;
+            ki_object_unref(obj);
+            ki_object_unref(old);
+            ki_notification n;
+            while (ki_pending_pop(&pending, &n)) {
+                ki_object_unref(n.obj);
+                ki_object_unref(n.old);
+            }
+        }
+        ki_pending_clear(&pending);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+static void latest_is_the_shortest_true_story(void **state) {
+    (void)state;
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    ki_pending pending;
+    ki_pending_init(&pending, &memory.allocator, KI_DELIVER_LATEST, 1);
+    push(&pending, KI_NOTIFY_ADD, "1", NULL, NULL);
+    push(&pending, KI_NOTIFY_UPDATE, "2", "1", NULL);
+    expect(&pending, "+2");
+    push(&pending, KI_NOTIFY_UPDATE, "3", "2", NULL);
+    push(&pending, KI_NOTIFY_UPDATE, "4", "3", NULL);
+    expect(&pending, "~2>4");
+    push(&pending, KI_NOTIFY_UPDATE, "5", "4", NULL);
+    push(&pending, KI_NOTIFY_DELETE, "6", "5", NULL);
+    expect(&pending, "-6");
+    push(&pending, KI_NOTIFY_ADD, "7", NULL, NULL);
+    push(&pending, KI_NOTIFY_DELETE, "8", "7", NULL);
+    expect(&pending, "");
+    push(&pending, KI_NOTIFY_DELETE, "9", "7", NULL);
+    push(&pending, KI_NOTIFY_ADD, "10", NULL, NULL);
+    expect(&pending, "~7>10");
+    push(&pending, KI_NOTIFY_DELETE, "11", "10", NULL);
+    push(&pending, KI_NOTIFY_ADD, "12", NULL, "other");
+    expect(&pending, "-10? +12");
+    push(&pending, KI_NOTIFY_DELETE, "11", "10", NULL);
+    push(&pending, KI_NOTIFY_ADD, "12", NULL, "other");
+    ki_notification n;
+    assert_true(ki_pending_pop(&pending, &n)); /* the half of it */
+    ki_object_unref(n.obj);
+    push(&pending, KI_NOTIFY_DELETE, "13", "12", "other");
+    expect(&pending, "");
+    ki_pending_clear(&pending);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
+static void the_mark_is_reached_when_what_was_before_it_is_out(void **state) {
+    (void)state;
+    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
+        ki_pending pending;
+        ki_notification n;
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        ki_pending_init(&pending, &memory.allocator, (ki_delivery)delivery, 1);
+        assert_true(ki_pending_mark_is_reached(&pending));
+        push(&pending, KI_NOTIFY_ADD, "1", NULL, NULL);
+        ki_pending_set_mark(&pending);
+        assert_false(ki_pending_mark_is_reached(&pending));
+        ki_object *other = fake_object("default/b", "2", NULL);
+        assert_int_equal(ki_pending_reserve(&pending, 1), KI_OK);
+        ki_pending_push(&pending, &(ki_notification){ .type = KI_NOTIFY_ADD, .obj = other });
+        ki_object_unref(other);
+        assert_false(ki_pending_mark_is_reached(&pending));
+        assert_true(ki_pending_pop(&pending, &n));
+        ki_object_unref(n.obj);
+        assert_true(ki_pending_mark_is_reached(&pending));
+        ki_pending_clear(&pending);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_of_them_come_in_order),
+        cmocka_unit_test(room_once_reserved_needs_no_memory),
+        cmocka_unit_test(latest_is_the_shortest_true_story),
+        cmocka_unit_test(the_mark_is_reached_when_what_was_before_it_is_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
