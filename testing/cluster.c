@@ -59,7 +59,8 @@ static ki_status add_namespaces(kt_cluster *cluster, ki_error *err) {
     for (size_t i = 0; i < sizeof first_namespaces / sizeof first_namespaces[0]; i++) {
         char json[128];
         int size = snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\"}}", first_namespaces[i]);
-        ki_status status = kt_cluster_put_json(cluster, KI_NAMESPACES, (ki_str){ json, (size_t)size }, 0, NULL, err);
+        ki_status status = kt_cluster_put_json(cluster, KI_NAMESPACES, (ki_str){ json, (size_t)size },
+                                               cluster->options.start_ms, NULL, err);
         if (status)
             return status;
     }
