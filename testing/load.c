@@ -60,6 +60,11 @@ typedef struct workload {
     uint32_t kind;
 } workload;
 
+typedef struct load_node {
+    int64_t made_s;
+    uint32_t beats; /* changes so far: two within a second differ as well */
+} load_node;
+
 struct kt_load {
     ki_allocator allocator;
     kt_cluster *cluster;
@@ -71,7 +76,7 @@ struct kt_load {
     size_t pod_count;
     workload *workloads;
     size_t workload_count;
-    int64_t *nodes; /* when each was made, in seconds */
+    load_node *nodes;
     size_t node_count;
     char *templates[KT_LOAD_TEMPLATES];
     ki_ring moving; /* of uint32_t: pods on their way, each once */
@@ -305,11 +310,14 @@ static ki_status disturb(kt_load *load, uint32_t index, int64_t now_ms, int64_t 
     return p->step == STEP_GONE ? advance(load, now_ms, stamp_ns, err) : put_pod(load, p, now_ms, stamp_ns, err);
 }
 
-static ki_status put_node(kt_load *load, uint32_t node, int64_t now_ms, ki_error *err) {
+static ki_status put_node(kt_load *load, uint32_t index, int64_t now_ms, ki_error *err) {
+    load_node *n = &load->nodes[index];
     texts t = { 0 };
-    set_node(&t, node);
-    set_numbers(&t, node, node % 256);
-    set_times(&t, load->nodes[node], load->now_s);
+    set_node(&t, index);
+    set_numbers(&t, index, index % 256);
+    set_times(&t, n->made_s, load->now_s);
+    snprintf(t.stamp, sizeof t.stamp, "%u", n->beats++);
+    kt_load_set(&t.fields, 'T', t.stamp);
     ki_buffer_reset(&load->text, TEXT_MAX);
     append(load, KT_LOAD_NODE, &t);
     return put(load, KI_NODES, now_ms, err);
@@ -381,7 +389,7 @@ static ki_status make_objects(kt_load *load, int64_t now_ms, ki_error *err) {
     ki_status status = KI_OK;
     load->now_s = now_ms / 1000;
     for (size_t i = 0; i < load->node_count && !status; i++) {
-        load->nodes[i] = load->now_s;
+        load->nodes[i] = (load_node){ .made_s = load->now_s };
         status = put_node(load, (uint32_t)i, now_ms, err);
     }
     for (size_t i = 0; i < load->workload_count && !status; i++) {

@@ -135,7 +135,7 @@ static const char node[] =
 "{'metadata':{'name':'`o','labels':{'beta.kubernetes.io/arch':'amd64','beta.kubernetes.io/os':'linux',"
 "'kubernetes.io/arch':'amd64','kubernetes.io/hostname':'`o','kubernetes.io/os':'linux','node.kubernetes.io/instance-type':'m6i.4xlarge',"
 "'topology.kubernetes.io/region':'eu-central-1','topology.kubernetes.io/zone':'eu-central-1a'},"
-"'annotations':{'node.alpha.kubernetes.io/ttl':'0','projectcalico.org/IPv4Address':'`H/16',"
+"'annotations':{'load.kinformer/heartbeats':'`T','node.alpha.kubernetes.io/ttl':'0','projectcalico.org/IPv4Address':'`H/16',"
 "'volumes.kubernetes.io/controller-managed-attach-detach':'true'}},"
 "'spec':{'podCIDR':'10.`c.0.0/24','podCIDRs':['10.`c.0.0/24'],'providerID':'aws:///eu-central-1a/i-`x`x'},"
 "'status':{'capacity':{'cpu':'16','ephemeral-storage':'103824365Ki','hugepages-1Gi':'0','hugepages-2Mi':'0','memory':'64780720Ki',"

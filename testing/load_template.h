@@ -4,7 +4,7 @@
  *     n name       s namespace  w workload       a application     h pod-template-hash  u uid of the owner  v version
  *     i image      p port       o node           H node's address  I pod's address      x digits of its own
  *     t made at    r changed at k True or False  K true or false   c restarts or a count
- *     S, T the stamp's name and value            M managedFields with a comma before it, or nothing; m those of the status */
+ *     S, T the stamp's name and value (T of a node: its heartbeats)            M managedFields with a comma before it, or nothing; m those of the status */
 #ifndef KT_LOAD_TEMPLATE_H
 #define KT_LOAD_TEMPLATE_H
 
