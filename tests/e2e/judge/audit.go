@@ -12,7 +12,6 @@ type request struct {
 	verb, resource string
 	query          url.Values
 	code           int
-	agent          string
 }
 
 // requests reads the answered list and watch requests of the audited user that came after a mark in the log, and gives
@@ -29,7 +28,6 @@ func (s *server) requests(mark int64) ([]request, int64, error) {
 			Stage      string
 			RequestURI string
 			Verb       string
-			UserAgent  string
 			ObjectRef  struct{ Resource string }
 			// The answer's status; a watch that is refused has only a ResponseComplete.
 			ResponseStatus struct{ Code int }
@@ -48,7 +46,7 @@ func (s *server) requests(mark int64) ([]request, int64, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		found = append(found, request{entry.Verb, entry.ObjectRef.Resource, query, entry.ResponseStatus.Code, entry.UserAgent})
+		found = append(found, request{entry.Verb, entry.ObjectRef.Resource, query, entry.ResponseStatus.Code})
 	}
 	return found, end, nil
 }
