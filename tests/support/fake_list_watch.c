@@ -67,6 +67,7 @@ static ki_status fake_watch(ki_list_watch *base, const ki_watch_options *options
     if (status)
         return status;
     fake->watches = true;
+    fake->streams = options->send_initial_events;
     fake->opened = false;
     fake->idle_timeout_ns = options->idle_timeout_ns;
     fake->timeout_s = options->timeout_s;

@@ -17,6 +17,7 @@ typedef struct fake_list_watch {
     ki_watch_handler watch;
     bool lists, watches; /* one of them is under way */
     bool opened;
+    bool streams; /* the watch under way began as a streaming list */
     int64_t idle_timeout_ns, timeout_s; /* of the last request */
     ki_status refuse;                   /* the next list or watch fails at once with this */
     bool freed;

@@ -799,30 +799,44 @@ static void an_informer_can_be_stopped_at_every_point(void **state) {
 typedef struct memory_case {
     size_t fail_at;
     bool for_a_minute;
+    bool streaming;
 } memory_case;
 
-/* What the source has now: as the list of the one who asks. */
+/* What the source has now: as the list of the one who asks, or at the beginning of the stream. */
 static void answer_list(stage *s, bool changed) {
-    play(s, changed ? "item default/a 11" : "item default/a 5");
-    if (s->source.lists)
-        play(s, changed ? "item default/c 13" : "item default/b 6");
+    const char *verb = s->source.lists ? "item" : "add";
+    const char *objects[] = { changed ? "default/a 11" : "default/a 5", changed ? "default/c 13" : "default/b 6" };
+    char line[TEXT];
+    if (s->source.watches)
+        play(s, "open");
+    for (size_t i = 0; i < 2 && (s->source.lists || s->source.watches); i++) {
+        snprintf(line, sizeof line, "%s %s", verb, objects[i]);
+        play(s, line);
+    }
     if (s->source.lists)
         play(s, changed ? "page 13 -" : "page 10 -");
+    else if (s->source.watches)
+        play(s, changed ? "initial-end 13" : "initial-end 10");
+    s->source.streams = false;
 }
 
 static void memory_play(stage *s, scarce_memory *memory) {
     static const char *const lines[] = { "open", "mod default/a 11", "del default/b 12", "add default/c 13" };
+    enum {
+        LINES = sizeof lines / sizeof *lines
+    };
     size_t done = 0;
     for (int minute = 0; minute < 20; minute++) {
         for (bool more = true; more;) {
-            more = s->source.lists || (s->source.watches && done < sizeof lines / sizeof *lines);
-            if (s->source.lists)
+            bool list = s->source.lists || (s->source.watches && s->source.streams);
+            more = list || (s->source.watches && done < LINES);
+            if (list)
                 answer_list(s, done > 1);
             else if (more)
                 play(s, lines[done++]);
             /* Where the watch was lost with this event the list has it, and those after it. */
             if (done > 1 && !s->source.watches)
-                done = sizeof lines / sizeof *lines;
+                done = LINES;
             settle(s);
         }
         assert_true(test_engine_advance(&s->engine, 60000));
@@ -848,7 +862,7 @@ static bool memory_scenario(memory_case c) {
     fake_init(&s.source);
     ki_shared_informer_options options = { .list_watch = &s.source.base,
                                            .resource = &configmaps,
-                                           .no_streaming_list = true };
+                                           .no_streaming_list = !c.streaming };
     ki_status status = test_engine_open(&s.engine, &memory.allocator, 1) ? KI_OK : KI_ERR_NO_MEMORY;
     if (status)
         goto no_engine;
@@ -893,12 +907,14 @@ no_engine:
 
 static void no_change_is_lost_whatever_allocation_fails(void **state) {
     (void)state;
-    for (size_t n = 0; memory_scenario((memory_case){ n, false }); n++) {}
+    for (size_t n = 0; memory_scenario((memory_case){ n, false, false }); n++) {}
+    for (size_t n = 0; memory_scenario((memory_case){ n, false, true }); n++) {}
 }
 
 static void no_change_is_lost_when_memory_is_short_for_a_while(void **state) {
     (void)state;
-    for (size_t n = 0; memory_scenario((memory_case){ n, true }); n++) {}
+    for (size_t n = 0; memory_scenario((memory_case){ n, true, false }); n++) {}
+    for (size_t n = 0; memory_scenario((memory_case){ n, true, true }); n++) {}
 }
 
 int main(void) {
