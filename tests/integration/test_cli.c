@@ -151,7 +151,11 @@ static entry *find_entry(const char *key) {
 
 static void key_of(yyjson_val *object, char key[512]) {
     const char *ns = yyjson_get_str(yyjson_ptr_get(object, "/metadata/namespace"));
-    snprintf(key, 512, "%s%s%s", ns ? ns : "", ns ? "/" : "", yyjson_get_str(yyjson_ptr_get(object, "/metadata/name")));
+    const char *name = yyjson_get_str(yyjson_ptr_get(object, "/metadata/name"));
+    if (!name)
+        fail_msg("an object without a name");
+    else
+        snprintf(key, 512, "%s%s%s", ns ? ns : "", ns ? "/" : "", name);
 }
 
 static void replay_line(const char *line, bool *ret_synced) {
