@@ -196,11 +196,16 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
     if (!entry)
         return false;
     *ret_notification = (ki_notification){ .is_in_initial_list = entry->is_in_initial_list };
-    if (entry->known && !entry->is_gone && strcmp(ki_object_uid(entry->known), ki_object_uid(entry->obj)) != 0) {
-        /* Another object under the same name: the one that the listener knows goes first, the new one is next. */
+    if (entry->known && strcmp(ki_object_uid(entry->known), ki_object_uid(entry->obj)) != 0) {
+        /* Another object under the same name. The one that the listener knows goes first; the new one is next, unless it is gone too. */
         ret_notification->type = KI_NOTIFY_DELETE;
-        ret_notification->obj = entry->known;
+        ret_notification->obj = ki_object_ref(entry->known);
         ret_notification->final_state_unknown = true;
+        if (entry->is_gone) {
+            drop_entry(pending, entry);
+            return true;
+        }
+        ki_object_unref(entry->known);
         entry->known = NULL;
         entry->is_resync = false;
         return true;
