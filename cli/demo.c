@@ -142,7 +142,7 @@ static double milliseconds(demo *d, double percent) {
 
 static int summarise(demo *d) {
     const target *t = &d->session.targets[0];
-    comparison c;
+    comparison c = { 0 };
     char a[32], b[32], e[32], f[32];
     size_t memory = meter_bytes();
     double seconds = (double)(d->ended_ms - d->live_ms) / 1000;

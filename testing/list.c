@@ -124,9 +124,9 @@ static ki_status list(kt_call *call, const kt_list_options *options, const kt_se
     /* A list at "0" comes from the server's cache, which does not page. */
     bool pages = !ki_str_equals(options->resource_version, "0") || options->continue_token.size;
     page shown = { 0 };
-    if (!status)
+    if (!status && snapshot)
         status = pick(call, snapshot, selector, after, pages ? options->limit : 0, &shown);
-    if (!status)
+    if (!status && snapshot)
         status = append_page(call, snapshot, &shown);
     ki_free(call->allocator, shown.objects);
     kt_snapshot_unref(snapshot);

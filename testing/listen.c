@@ -82,8 +82,8 @@ static void write_url(const address *bound, char url[KT_URL_MAX]) {
 }
 
 ki_status kt_listen(const char *listen_on, int *ret_socket, char url[KT_URL_MAX], ki_error *err) {
-    address wanted;
-    address bound;
+    address wanted = { 0 };
+    address bound = { 0 };
     socklen_t size = 0;
     const int on = 1;
 

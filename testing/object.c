@@ -230,19 +230,22 @@ static ki_status finish(kt_object *like, const kt_meta *meta, const ki_resource 
     }
     like->fields = fields;
 
+    ki_status status = KI_ERR_NO_MEMORY;
     size_t count = yyjson_obj_size(meta->labels);
     kt_pair *labels = count ? ki_alloc_array(like->allocator, count, sizeof *labels) : NULL;
-    if (count && !labels)
-        return KI_ERR_NO_MEMORY;
-    size_t index, max;
-    yyjson_val *key, *val;
-    yyjson_obj_foreach(meta->labels, index, max, key, val) {
-        labels[index] = (kt_pair){ kt_json_str(key), kt_json_str(val) };
+    if (labels || !count) {
+        size_t index, max;
+        yyjson_val *key, *val;
+        yyjson_obj_foreach(meta->labels, index, max, key, val) {
+            labels[index] = (kt_pair){ kt_json_str(key), kt_json_str(val) };
+        }
+        like->labels = labels;
+        like->label_count = count;
+        status = pack(like, ret_obj);
+        ki_free(like->allocator, labels);
     }
-    like->labels = labels;
-    like->label_count = count;
-    ki_status status = pack(like, ret_obj);
-    ki_free(like->allocator, labels);
+    like->fields = NULL; /* both were here only */
+    like->labels = NULL;
     return status;
 }
 

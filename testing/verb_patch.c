@@ -123,7 +123,7 @@ ki_status kt_verb_patch(kt_call *call) {
         status = kind == PATCH_APPLY && !call->subresource.size
                      ? kt_change_create(call, &write, yyjson_doc_get_root(patch))
                      : kt_fail_not_found(call, call->resource, call->name);
-    if (!status)
+    if (!status && old)
         status = kt_json_read(call->allocator, old->json, &old_doc, NULL);
     if (!status)
         status = apply_patch(call, &write, kind, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(patch), &new_doc);

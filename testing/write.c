@@ -96,12 +96,12 @@ void kt_write_make_uid(kt_cluster *cluster, char uid[KT_UID_SIZE]) { /* version 
              (a >> 16) & 0xffff, a & 0xfff, ((b >> 48) & 0x3fff) | 0x8000, b & 0xffffffffffff);
 }
 
-void kt_write_meta_from(kt_meta *meta, yyjson_val *from) {
-    meta->generate_name = kt_json_get_str(from, "generateName");
-    meta->labels = yyjson_obj_get(from, "labels");
-    meta->annotations = yyjson_obj_get(from, "annotations");
-    meta->owner_references = yyjson_obj_get(from, "ownerReferences");
-    meta->finalizers = yyjson_obj_get(from, "finalizers");
+void kt_write_meta_from(kt_meta *meta, yyjson_val *given) {
+    meta->generate_name = kt_json_get_str(given, "generateName");
+    meta->labels = yyjson_obj_get(given, "labels");
+    meta->annotations = yyjson_obj_get(given, "annotations");
+    meta->owner_references = yyjson_obj_get(given, "ownerReferences");
+    meta->finalizers = yyjson_obj_get(given, "finalizers");
 }
 
 /* The array of managedFields: written anew for a manager, else as it came. */
