@@ -1,6 +1,8 @@
 /* test_server_front.c: the embedded server over real sockets on loopback, and its own functions. */
 #include <kinformer-testing/server.h>
 
+#include "tests/support/scarce_memory.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -399,6 +401,29 @@ static void the_load_changes_objects_until_it_is_stopped(void **state) {
     assert_int_equal(ki_testing_server_set_churn(server, 10, NULL), KI_ERR_STATE);
 }
 
+static void a_server_that_lacks_memory_does_not_start_or_says_so(void **state) {
+    (void)state;
+    for (size_t n = 0;; n += n / 16 + 1) {
+        scarce_memory memory;
+        ki_error err = KI_ERROR_INIT;
+        scarce_memory_init(&memory, n);
+        ki_status status = ki_testing_server_new(
+            &KI_TESTING_SERVER_OPTIONS(.allocator = &memory.allocator, .pods = 1, .nodes = 1), &server, &err);
+        if (scarce_memory_failed(&memory))
+            assert_int_equal(status, KI_ERR_NO_MEMORY);
+        if (!status) { /* enough to start: a request may fail now */
+            char *answer = exchange("GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            bool is_fine = strstr(answer, "HTTP/1.1 200 ") && strstr(answer, "}]}");
+            assert_true(is_fine || strstr(answer, "HTTP/1.1 500 ") || !*answer);
+            free(answer);
+        }
+        tear_down(NULL);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
     const struct CMUnitTest tests[] = {
@@ -418,6 +443,7 @@ int main(void) {
         TEST(objects_are_made_changed_and_removed_as_by_a_client),
         TEST(any_request_can_be_made_without_a_network),
         TEST(the_load_changes_objects_until_it_is_stopped),
+        TEST(a_server_that_lacks_memory_does_not_start_or_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

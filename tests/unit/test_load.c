@@ -3,6 +3,7 @@
 #include "testing/gzip.h"
 #include "testing/load.h"
 #include "testing/load_text.h"
+#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,6 +133,33 @@ static void nodes_alone_and_too_many_pods(void **state) {
     end(&w);
 }
 
+static void lack_of_memory_is_a_failure_and_nothing_more(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        kt_cluster *cluster = NULL;
+        kt_load *load = NULL;
+        const kt_cluster_options options = { .seed = 1 };
+        scarce_memory_init(&memory, n);
+        ki_status status = kt_cluster_new(&memory.allocator, &options, &cluster, NULL);
+        if (!status)
+            status = kt_load_new(&memory.allocator, cluster, &(kt_load_options){ .pods = 2, .stamp = "s" }, start_ms,
+                                 &load, NULL);
+        bool failed_before = scarce_memory_failed(&memory);
+        if (failed_before)
+            assert_true(status);
+        for (int i = 0; i < 10 && load; i++) { /* whatever fails is left out, and it goes on */
+            ki_status changed = kt_load_change(load, start_ms + i * 1000, 0, NULL);
+            assert_true(!changed || changed == KI_ERR_NO_MEMORY);
+        }
+        kt_load_free(load);
+        kt_cluster_free(cluster);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
 static void times_are_rfc_3339(void **state) {
     (void)state;
     static const struct {
@@ -182,6 +210,7 @@ int main(void) {
         cmocka_unit_test(a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists),
         cmocka_unit_test(pods_that_a_client_deletes_are_made_anew),
         cmocka_unit_test(nodes_alone_and_too_many_pods),
+        cmocka_unit_test(lack_of_memory_is_a_failure_and_nothing_more),
         cmocka_unit_test(times_are_rfc_3339),
         cmocka_unit_test(gzip_is_chosen_by_the_header_and_unpacks_to_the_same),
     };
