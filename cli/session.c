@@ -124,6 +124,19 @@ int session_set_resources(session *s, const char *names) {
 
 /* ---- how it is ---- */
 
+/* What a person can do about it. */
+static const char *remedy(const ki_error *cause) {
+    if (cause->category == KI_CATEGORY_CREDENTIALS)
+        return "; fix the credentials or permissions";
+    if (cause->http_status == 404)
+        return "; is the resource installed there?";
+    if (cause->code == KI_ERR_CONNECT)
+        return "; check the address, and that the server is running";
+    if (cause->code == KI_ERR_TLS)
+        return "; check --certificate-authority";
+    return "";
+}
+
 static void say_health(target *t, const ki_health *health) {
     const session *s = t->session;
     const char *resource = t->resource.plural;
@@ -146,8 +159,7 @@ static void say_health(target *t, const ki_health *health) {
     case KI_STATE_BACKING_OFF:
     case KI_STATE_BLOCKED:
         say(s->command, "%s: %s: %s%s", resource, health->state == KI_STATE_BLOCKED ? "blocked" : "backing off",
-            ki_error_message(&health->cause),
-            health->cause.category == KI_CATEGORY_CREDENTIALS ? "; fix the credentials or permissions" : "");
+            ki_error_message(&health->cause), remedy(&health->cause));
         if (s->options->verbose && health->retry_in_ms >= 0) {
             say(s->command, "%s: trying again in %.1f s", resource, (double)health->retry_in_ms / 1000);
         }
@@ -301,7 +313,9 @@ int session_start(session *s) {
     if (!status)
         status = ki_factory_start(s->factory, &err);
     if (status) {
-        say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
+        bool is_nowhere = status == KI_ERR_NOT_FOUND && !s->options->kubeconfig && !s->options->context;
+        say(s->command, "%s%s", err.code ? ki_error_message(&err) : ki_status_name(status),
+            is_nowhere ? "; name one with --kubeconfig or --server, or see kinformer demo" : "");
         return status == KI_ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
     return EXIT_FINE;
@@ -315,9 +329,9 @@ static void give_up(session *s) {
         if (s->targets[i].synced)
             continue;
         ki_informer_health(s->targets[i].informer, &health);
-        say(s->command, "%s have not synced within %.1f s (%s)%s%s", s->targets[i].resource.plural,
+        say(s->command, "%s have not synced within %.1f s (%s)%s%s%s", s->targets[i].resource.plural,
             (double)s->options->timeout_ms / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
-            health.cause.code ? ki_error_message(&health.cause) : "");
+            health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause));
     }
     session_end(s, EXIT_UNREACHED);
 }
