@@ -10,7 +10,11 @@
 
 typedef struct ki_list_watch ki_list_watch;
 
-typedef enum ki_watch_kind { KI_EVENT_ADDED, KI_EVENT_MODIFIED, KI_EVENT_DELETED } ki_watch_kind;
+typedef enum ki_watch_kind {
+    KI_EVENT_ADDED,
+    KI_EVENT_MODIFIED,
+    KI_EVENT_DELETED
+} ki_watch_kind;
 
 typedef struct ki_list_options {
     const char *resource_version;       /* NULL or "": not sent */
@@ -23,15 +27,15 @@ typedef struct ki_list_options {
 typedef struct ki_watch_options {
     const char *resource_version; /* NULL or "": not sent */
     bool allow_bookmarks;
-    bool send_initial_events;     /* with resourceVersionMatch=NotOlderThan */
-    int64_t timeout_s;            /* timeoutSeconds; 0: not sent */
-    int64_t idle_timeout_ns;      /* no byte for this long ends it with KI_ERR_TIMEOUT; 0: none */
+    bool send_initial_events; /* with resourceVersionMatch=NotOlderThan */
+    int64_t timeout_s;        /* timeoutSeconds; 0: not sent */
+    int64_t idle_timeout_ns;  /* no byte for this long ends it with KI_ERR_TIMEOUT; 0: none */
 } ki_watch_options;
 
 /* What a list says beside its items; the strings are valid during the call. */
 typedef struct ki_list_result {
     const char *resource_version;
-    const char *continue_token; /* "" where this was the last page */
+    const char *continue_token;   /* "" where this was the last page */
     int64_t remaining_item_count; /* -1: not told */
 } ki_list_result;
 
@@ -49,6 +53,8 @@ typedef struct ki_list_handler {
 typedef struct ki_watch_handler {
     /* The server accepted the watch (HTTP 200). */
     void (*on_open)(void *user);
+    /* Bytes have arrived, before what they complete is handed over. May be NULL. */
+    void (*on_bytes)(void *user);
     void (*on_event)(ki_watch_kind kind, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);
     void (*on_bad_object)(const ki_error *err, const char *key, void *user);

@@ -69,6 +69,7 @@ typedef struct ki_reflector {
     char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of its first page */
     ki_buffer continue_token;
     size_t pages;
+    bool has_pages; /* more than one; also where it was then listed in one piece */
     bool is_full;   /* in one piece, since a continue token had expired */
     bool is_latest; /* at "", since the version was expired or too large */
     ki_object **objects;
@@ -78,8 +79,10 @@ typedef struct ki_reflector {
     ki_map staged; /* a streaming list's objects by key */
     int64_t opened_at, heard_at;
     uint64_t events;
-    bool holds_version; /* opened at "" or "0": until the first event that is not ADDED */
-    bool has_reopened;  /* at once, and it has not proved good since */
+    bool is_open_at_server;                          /* it has accepted it */
+    char watch_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the watch goes on from: what is older has been told */
+    bool holds_version;                              /* opened at "" or "0": until the first event that is not ADDED */
+    bool has_reopened;                               /* at once, and it has not proved good since */
 } ki_reflector;
 
 /* Embedded; to be closed. Does nothing before start. Errors: KI_ERR_NO_MEMORY. */

@@ -36,6 +36,12 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
 }
 
+/* Is it the one that the page itself was asked for with? */
+static bool is_same_token(const ki_reflector *reflector, const char *token) {
+    const ki_buffer *sent = &reflector->continue_token;
+    return reflector->pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token);
+}
+
 static void on_page(ki_reflector *reflector, const ki_list_result *result) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = KI_OK;
@@ -45,6 +51,9 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
     int64_t left = is_last ? 0 : result->remaining_item_count;
     int64_t total = left < 0 ? -1 : (int64_t)reflector->object_count + left;
     reflector->options.on_listed(reflector->object_count, total, reflector->options.user);
+    reflector->has_pages = reflector->has_pages || !is_last;
+    if (!status && !is_last && is_same_token(reflector, result->continue_token))
+        status = ki_error_set(&err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
     if (!status && !is_last) {
         ki_buffer_reset(&reflector->continue_token, SIZE_MAX);
         status = ki_buffer_append_string(&reflector->continue_token, result->continue_token);
@@ -61,7 +70,7 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
         return;
     }
-    if (reflector->pages > 1 && strcmp(reflector->list_version, "0") == 0)
+    if (reflector->has_pages && strcmp(reflector->list_version, "0") == 0)
         reflector->is_paginated = true;
     ki_reflector_go(reflector, KI_REFLECT_WATCH);
 }
@@ -106,7 +115,7 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
         reflector->is_full = true;
         begin_list(reflector, reflector->list_version);
     } else if (step != KI_REFLECT_LIST_PAGE) {
-        reflector->is_full = false;
+        reflector->is_full = reflector->has_pages = false;
         reflector->is_latest = step == KI_REFLECT_LIST_LATEST;
         begin_list(reflector, first_version(reflector));
     }

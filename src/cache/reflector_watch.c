@@ -6,7 +6,7 @@
     KI_SECONDS(30) /* nothing of the initial events for this long: the server does not stream lists */
 #define STREAM_TOTAL KI_SECONDS(300)
 #define VERY_SHORT_WATCH KI_SECONDS(1)
-#define GOOD_WATCH KI_SECONDS(60) /* one that lasted this long may be opened again at once */
+#define GOOD_WATCH KI_SECONDS(30) /* one that lasted as long as the longest step may be opened again at once */
 enum {
     WATCH_TIMEOUT_S = 300
 }; /* up to twice that */
@@ -22,15 +22,28 @@ static void heard(ki_reflector *reflector) {
     reflector->events++;
 }
 
-static void on_open(void *user) {
+static void on_bytes(void *user) {
     ki_reflector *reflector = user;
     reflector->heard_at = ki_engine_now(reflector->options.engine);
+}
+
+static void on_open(void *user) {
+    ki_reflector *reflector = user;
+    reflector->is_open_at_server = true;
+    reflector->heard_at = ki_engine_now(reflector->options.engine);
     ki_reflector_set_state(reflector, reflector->phase == KI_REFLECTOR_STREAMS ? KI_STATE_LISTING : KI_STATE_WATCHING);
+}
+
+static bool is_older(const char *version, const char *than) {
+    return ki_resource_version_compare(version, than) == KI_ORDER_OLDER;
 }
 
 /* The initial events may come in any order, and changes among them. */
 static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj) {
     ki_str key = ki_str_of(ki_object_key(obj));
+    const ki_object *known = ki_map_get(&reflector->staged, key);
+    if (known && is_older(ki_object_resource_version(obj), ki_object_resource_version(known)))
+        return KI_OK;
     if (kind == KI_EVENT_DELETED) {
         ki_object_unref(ki_map_remove(&reflector->staged, key));
         return KI_OK;
@@ -57,6 +70,19 @@ static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object 
     return KI_OK;
 }
 
+/* A server that repeats itself after a resume: what it tells is over, and the object may be gone by now. Deletions are not looked at here,
+ * since some servers give them the version of the last state. */
+static bool is_over(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
+    return kind != KI_EVENT_DELETED && is_older(ki_object_resource_version(obj), reflector->watch_version);
+}
+
+/* Never backwards within a watch: one from there would bring back what has been deleted since. */
+static void go_on_from(ki_reflector *reflector, const char *version) {
+    reflector->holds_version = false;
+    if (!is_older(version, reflector->resource_version))
+        ki_reflector_advance(reflector, version);
+}
+
 static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     ki_error err = KI_ERROR_INIT;
@@ -70,14 +96,14 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
         reflector->options.on_listed(reflector->staged.count, -1, reflector->options.user);
         return;
     }
+    if (is_over(reflector, kind, obj))
+        return;
     if (enqueue(reflector, kind, obj, &err)) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    if (reflector->holds_version && kind == KI_EVENT_ADDED)
-        return;
-    reflector->holds_version = false;
-    ki_reflector_advance(reflector, ki_object_resource_version(obj));
+    if (!reflector->holds_version || kind != KI_EVENT_ADDED)
+        go_on_from(reflector, ki_object_resource_version(obj));
 }
 
 static ki_status end_of_initial_events(ki_reflector *reflector, const char *version, ki_error *err) {
@@ -98,6 +124,7 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
     reflector->options.on_listed(count, (int64_t)count, reflector->options.user);
     reflector->phase = KI_REFLECTOR_WATCHES;
     reflector->holds_version = false;
+    memcpy(reflector->watch_version, checked, sizeof checked);
     ki_timer_cancel(&reflector->timer);
     ki_reflector_set_state(reflector, KI_STATE_WATCHING);
     return KI_OK;
@@ -112,8 +139,7 @@ static void on_bookmark(const char *version, bool initial_events_end, void *user
             ki_reflector_give_up(reflector, &err);
         return;
     }
-    reflector->holds_version = false;
-    ki_reflector_advance(reflector, version);
+    go_on_from(reflector, version);
 }
 
 static void on_bad_object(const ki_error *err, const char *key, void *user) {
@@ -125,6 +151,10 @@ static void on_bad_object(const ki_error *err, const char *key, void *user) {
 
 static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_good) {
     reflector->no_streaming = reflector->no_streaming || for_good;
+    if (err->retry_after_ms > 0) {
+        ki_reflector_fail(reflector, err, KI_REFLECT_LIST);
+        return;
+    }
     ki_reflector_report(reflector, err);
     ki_reflector_go(reflector, KI_REFLECT_LIST);
 }
@@ -167,9 +197,10 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
     }
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "no end of the streaming list after %d s; it is listed in pages from now on",
+    ki_error_set(&err, KI_ERR_TIMEOUT, "no end of the streaming list after %d s; it is listed in pages",
                  (int)((now - reflector->opened_at) / KI_SECONDS(1)));
-    fall_back(reflector, &err, true);
+    fall_back(reflector, &err,
+              reflector->is_open_at_server); /* else it was out of reach: that says nothing of streaming */
 }
 
 /* --- how a watch ends ------------------------------------------------------------------------------------------------------- */
@@ -223,6 +254,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     };
     ki_watch_handler handler = {
         .on_open = on_open,
+        .on_bytes = on_bytes,
         .on_event = on_event,
         .on_bookmark = on_bookmark,
         .on_bad_object = on_bad_object,
@@ -231,6 +263,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     };
     reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
     reflector->events = 0;
+    reflector->is_open_at_server = false;
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
     return reflector->options.list_watch->ops->watch(reflector->options.list_watch, &options, &handler, err);
 }
@@ -251,6 +284,7 @@ void ki_reflector_watch(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     const char *version = reflector->resource_version;
     reflector->holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
+    memcpy(reflector->watch_version, version, sizeof reflector->watch_version);
     reflector->phase = KI_REFLECTOR_WATCHES;
     if (open_watch(reflector, version, false, &err))
         on_end(&err, false, false, reflector);

@@ -245,6 +245,12 @@ static void on_data(const char *data, size_t size, void *user) {
         leave(call);
         return;
     }
+    if (call->watch && call->watch_handler.on_bytes)
+        call->watch_handler.on_bytes(call->watch_handler.user);
+    if (call->over) {
+        leave(call);
+        return;
+    }
     ki_error err = KI_ERROR_INIT;
     ki_status status = call->list ? ki_list_decoder_feed(call->list, data, size, &err)
                                   : ki_watch_decoder_feed(call->watch, data, size, &err);

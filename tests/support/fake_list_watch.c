@@ -188,6 +188,12 @@ bool fake_play(fake_list_watch *fake, const char *line) {
             fake->watch.on_open(fake->watch.user);
         return fake->watches;
     }
+    if (strcmp(what, "byte") == 0) {
+        bool watches = fake->watches;
+        if (watches)
+            fake->watch.on_bytes(fake->watch.user);
+        return watches;
+    }
     if (strcmp(what, "close") == 0)
         return end(fake, NULL, false);
     if (count >= 2 && (strcmp(what, "fail") == 0 || strcmp(what, "error") == 0)) {

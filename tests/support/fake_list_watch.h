@@ -17,7 +17,7 @@ typedef struct fake_list_watch {
     ki_watch_handler watch;
     bool lists, watches; /* one of them is under way */
     bool opened;
-    bool streams; /* the watch under way began as a streaming list */
+    bool streams;                       /* the watch under way began as a streaming list */
     int64_t idle_timeout_ns, timeout_s; /* of the last request */
     ki_status refuse;                   /* the next list or watch fails at once with this */
     bool freed;
@@ -31,6 +31,7 @@ void fake_note(fake_list_watch *fake, const char *text); /* into the trace */
  *   item KEY RV [UID]               an object of the list under way
  *   page RV TOKEN|- [REMAINING]     the page's end
  *   open                            the watch is accepted
+ *   byte                            something of an event arrives
  *   add|mod|del KEY RV [UID]        an event
  *   bad KEY                         an object that cannot be used, of list or watch
  *   bookmark RV, initial-end RV     bookmarks

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
-#include "src/client/guess_key.h"
 #include "src/client/http_list_watch.h"
 #include "src/transport/memory.h"
 #include "tests/support/scarce_memory.h"
@@ -34,6 +33,7 @@ typedef struct fixture {
     char target[1024];
     char trace[2048]; /* what the handler got, space-separated */
     int callbacks;
+    int arrivals;  /* of bytes */
     int cancel_at; /* the callback, counted from 1, that cancels */
     bool free_at_cancel;
     bool again; /* on_end begins another list */
@@ -124,6 +124,10 @@ static void on_open(void *user) {
     note(user, "open");
 }
 
+static void on_bytes(void *user) {
+    ((fixture *)user)->arrivals++;
+}
+
 static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     note(user, "%c%s@%s",
          kind == KI_EVENT_ADDED      ? '+'
@@ -178,7 +182,7 @@ static ki_status start_list(fixture *self) {
 }
 
 static ki_status start_watch(fixture *self) {
-    const ki_watch_handler handler = { on_open, on_event, on_bookmark, on_bad_object, on_watch_end, self };
+    const ki_watch_handler handler = { on_open, on_bytes, on_event, on_bookmark, on_bad_object, on_watch_end, self };
     const ki_watch_options options = { .resource_version = "1" };
     return self->list_watch->ops->watch(self->list_watch, &options, &handler, NULL);
 }
@@ -274,7 +278,9 @@ static void a_watchs_options_are_its_query(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture self;
         assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-        const ki_watch_handler handler = { on_open, on_event, on_bookmark, on_bad_object, on_watch_end, &self };
+        const ki_watch_handler handler = {
+            on_open, on_bytes, on_event, on_bookmark, on_bad_object, on_watch_end, &self
+        };
         assert_int_equal(self.list_watch->ops->watch(self.list_watch, &cases[i].options, &handler, NULL), KI_OK);
         step(&self);
         assert_string_equal(self.target, cases[i].want);
@@ -579,9 +585,11 @@ static void a_stream_cut_at_any_byte_delivers_what_was_whole(void **state) {
         assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
         self.answer.body = body;
         self.answer.size = size;
+        self.answer.chunk = 1;
         self.answer.ended = KI_ERR_CUT;
         assert_int_equal(start_watch(&self), KI_OK);
         step(&self);
+        assert_int_equal(self.arrivals, size); /* each byte is a sign of life, whether or not it ends an event */
         const char *want = size < first ? "open end(cut off,opened)"
                            : size < all ? "open +n/a@2 end(cut off,opened)"
                                         : "open +n/a@2 *n/\xc3\xa4@3 end(cut off,opened)";
@@ -715,33 +723,6 @@ static void messages_say_what_was_tried(void **state) {
     close_fixture(&self);
 }
 
-static void a_key_is_guessed_from_what_there_is(void **state) {
-    (void)state;
-    static const struct {
-        const char *text, *want;
-    } cases[] = {
-        { "", "" },
-        { "{\"metadata\":{\"name\":\"a\"}}", "a" },
-        { "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"", "n/a" },
-        { "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n", "a" },
-        { "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"namespace\":\"n\",\"name\":\"a\"},oops", "n/a" },
-        { "{\"spec\":{\"name\":\"x\"},\"metadata\":{\"labels\":{\"name\":\"y\"},\"name\":\"a\"}}", "a" },
-        { "{\"spec\":[{\"metadata\":{\"name\":\"x\"}}]}", "" },
-        { "{\"metadata\":{\"name\":\"a\\u0000\"}}", "" },
-        { "{\"metadata\":{\"name\":\"a\",\"namespace\":\"\xc2\xa0\\n\"}}", "" },
-        { "{\"metadata\":{\"name\":{\"name\":\"x\"}}}", "" },
-        { "}}}}{\"metadata\":{\"name\":\"a\"}", "a" },
-        { "[[[[[[[[\"name\"", "" },
-        { "\"metadata", "" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char key[KI_GUESSED_KEY_MAX];
-        ki_guess_key(ki_str_of(cases[i].text), key);
-        if (strcmp(key, cases[i].want) != 0)
-            fail_msg("%s: %s", cases[i].text, key);
-    }
-}
-
 /* The n-th allocation fails: an error somewhere, never a lost object that nobody hears of, and no leak. */
 static void every_lack_of_memory_is_told(void **state) {
     (void)state;
@@ -790,7 +771,6 @@ int main(void) {
         cmocka_unit_test(the_end_may_begin_the_next_one),
         cmocka_unit_test(an_endless_error_body_is_cut_short),
         cmocka_unit_test(messages_say_what_was_tried),
-        cmocka_unit_test(a_key_is_guessed_from_what_there_is),
         cmocka_unit_test(every_lack_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,6 +263,21 @@ static void a_server_that_paged_at_0_is_asked_by_pages_ever_after(void **state) 
          by_pages);
 }
 
+static void that_it_paged_at_0_is_remembered_though_the_token_expired(void **state) {
+    (void)state;
+    play("? list rv=0 limit=500\npage 10 t\n? list continue=t limit=500\nfail 410\n? list rv=0\npage 12 -\n"
+         "? replace 12:; watch rv=12\nopen\nadd default/a 13\n? add default/a=13\nerror 500\nwait 3200\n"
+         "? list rv=13 limit=500",
+         by_pages);
+}
+
+static void a_page_that_leads_to_itself_is_an_error(void **state) {
+    (void)state;
+    play("? list rv=0 limit=500\npage 10 t\n? list continue=t limit=500\npage 10 t\n? -\n"
+         "reports protocol violation\nquiet 799\nwait 801\n? list rv=0 limit=500",
+         by_pages);
+}
+
 static void a_token_that_expires_makes_one_full_list(void **state) {
     (void)state;
     play("? list rv=0 limit=500\nitem default/a 5\npage 10 t\n? list continue=t limit=500\nfail 410\n"
@@ -349,6 +364,21 @@ static void a_watch_that_lasted_may_be_opened_at_once_again(void **state) {
          by_pages);
 }
 
+static void a_proxy_that_closes_each_minute_does_not_make_it_wait(void **state) {
+    (void)state;
+    play(WATCHING "bookmark 11\nwait 30000\nclose\n? watch rv=11\nopen\nbookmark 12\nwait 30000\nclose\n"
+                  "? watch rv=12\nreports -",
+         by_pages);
+}
+
+static void an_older_event_does_not_move_the_version_back(void **state) {
+    (void)state;
+    play(WATCHING "mod default/a 15\nmod default/b 12\nrv 15\nbookmark 14\nrv 15\nbookmark other\nrv other\n"
+                  "bookmark 16\nrv 16\ndel default/b 17\nrv 17",
+         by_pages);
+    play(WATCHING "mod default/a 15\nerror 410\nwait 1600\npage 12 -\nrv 12", by_pages); /* a list is believed */
+}
+
 static void a_very_short_watch_is_an_error_and_lists(void **state) {
     (void)state;
     play(WATCHING "close\n? -\nreports protocol violation\nstate backing off\nquiet 799\nwait 801\n? list rv=10",
@@ -433,6 +463,14 @@ static void a_watch_from_no_version_keeps_it_until_a_change(void **state) {
          by_pages);
 }
 
+static void what_is_older_than_the_watch_is_not_told_again(void **state) {
+    (void)state;
+    play(WATCHING "mod default/a 9\nadd default/b 8\n? -\nrv 10\nbookmark 12\nmod default/a 12\n? update default/a=12\n"
+                  "del default/a 9\n? remove default/a=9\nrv 12\nmod default/a opaque\n? update default/a=opaque",
+         by_pages);
+    play(STREAMED "mod default/a 9\n? -\nrv 10\nmod default/a 11\n? update default/a=11", streaming);
+}
+
 static void a_full_queue_lists_again(void **state) {
     (void)state;
     play(WATCHING "queue fails\nadd default/b 11\n? cancel\nreports out of memory\nstate backing off\nquiet 799\nwait "
@@ -489,6 +527,19 @@ static void a_streaming_list_at_the_latest_that_is_expired_too_waits(void **stat
          streaming);
 }
 
+static void initial_events_may_come_in_any_order(void **state) {
+    (void)state;
+    play("? stream\nopen\nadd default/a 9\nadd default/a 7\nadd default/b 5\nmod default/b 8\ndel default/b 6\n"
+         "initial-end 10\n? replace 10: default/a=9 default/b=8",
+         streaming);
+}
+
+static void the_list_in_place_of_a_stream_comes_when_the_server_wants_it(void **state) {
+    (void)state;
+    play("? stream\nfail 503+5000\nreports 503\nstate backing off\nquiet 4999\nwait 1\n? list rv=0 limit=500",
+         streaming);
+}
+
 static void a_busy_server_is_asked_for_a_stream_again(void **state) {
     (void)state;
     play("? stream\nfail 429\nquiet 799\nwait 801\n? stream\nfail connect\nquiet 1599\nwait 1601\n? stream", streaming);
@@ -518,11 +569,23 @@ static void any_other_failure_of_a_stream_lists_by_pages_this_time(void **state)
 
 static void a_stream_that_goes_silent_is_given_up(void **state) {
     (void)state;
-    play("? stream\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500\nreports timeout\npage 10 -\n? replace 10:; "
-         "watch rv=10\nopen\n"
-         "error 500\nwait 1600\n? list rv=10",
+    play("? stream\nopen\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500\nreports timeout\npage 10 -\n"
+         "? replace 10:; watch rv=10\nopen\nerror 500\nwait 1600\n? list rv=10",
          streaming);
     play("? stream\nopen\nquiet 20000\nadd default/a 5\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500", streaming);
+}
+
+static void a_server_that_was_out_of_reach_is_asked_for_a_stream_again(void **state) {
+    (void)state;
+    play("? stream\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500\nreports timeout\npage 10 -\n"
+         "? replace 10:; watch rv=10\nopen\nerror 500\nwait 1600\n? stream rv=10",
+         streaming);
+}
+
+static void a_stream_that_brings_one_long_object_is_not_silent(void **state) {
+    (void)state;
+    play("? stream\nopen\nquiet 20000\nbyte\nquiet 29999\nbyte\nquiet 29999\nwait 1\n? cancel; list rv=0 limit=500",
+         streaming);
 }
 
 static void a_stream_without_an_end_is_given_up_after_five_minutes(void **state) {
@@ -590,6 +653,8 @@ int main(void) {
         cmocka_unit_test(the_user_s_page_size_wins),
         cmocka_unit_test(a_relist_at_a_known_version_is_in_one_piece),
         cmocka_unit_test(a_server_that_paged_at_0_is_asked_by_pages_ever_after),
+        cmocka_unit_test(that_it_paged_at_0_is_remembered_though_the_token_expired),
+        cmocka_unit_test(a_page_that_leads_to_itself_is_an_error),
         cmocka_unit_test(a_token_that_expires_makes_one_full_list),
         cmocka_unit_test(a_full_list_that_expires_too_lists_the_latest),
         cmocka_unit_test(an_unavailable_version_lists_the_latest_at_once),
@@ -599,6 +664,7 @@ int main(void) {
         cmocka_unit_test(a_list_tells_how_far_it_is),
         cmocka_unit_test(a_clean_close_is_watched_again_at_once_but_once),
         cmocka_unit_test(a_watch_that_lasted_may_be_opened_at_once_again),
+        cmocka_unit_test(a_proxy_that_closes_each_minute_does_not_make_it_wait),
         cmocka_unit_test(a_very_short_watch_is_an_error_and_lists),
         cmocka_unit_test(watches_closed_at_once_never_make_a_tight_loop),
         cmocka_unit_test(too_many_requests_and_refused_connections_do_not_list),
@@ -609,16 +675,22 @@ int main(void) {
         cmocka_unit_test(any_other_end_lists_after_a_while),
         cmocka_unit_test(what_needs_a_person_blocks_and_is_tried_all_the_same),
         cmocka_unit_test(a_watch_from_no_version_keeps_it_until_a_change),
+        cmocka_unit_test(an_older_event_does_not_move_the_version_back),
+        cmocka_unit_test(what_is_older_than_the_watch_is_not_told_again),
         cmocka_unit_test(a_full_queue_lists_again),
         cmocka_unit_test(a_request_that_cannot_be_made_is_tried_later),
         cmocka_unit_test(requests_have_a_deadline),
         cmocka_unit_test(a_streaming_list_goes_on_as_the_watch),
+        cmocka_unit_test(initial_events_may_come_in_any_order),
         cmocka_unit_test(a_streaming_list_again_is_at_the_last_version),
         cmocka_unit_test(a_streaming_list_at_the_latest_that_is_expired_too_waits),
         cmocka_unit_test(a_busy_server_is_asked_for_a_stream_again),
         cmocka_unit_test(an_old_server_is_listed_by_pages_from_then_on),
         cmocka_unit_test(any_other_failure_of_a_stream_lists_by_pages_this_time),
+        cmocka_unit_test(the_list_in_place_of_a_stream_comes_when_the_server_wants_it),
         cmocka_unit_test(a_stream_that_goes_silent_is_given_up),
+        cmocka_unit_test(a_server_that_was_out_of_reach_is_asked_for_a_stream_again),
+        cmocka_unit_test(a_stream_that_brings_one_long_object_is_not_silent),
         cmocka_unit_test(a_stream_without_an_end_is_given_up_after_five_minutes),
         cmocka_unit_test(a_stream_that_runs_out_of_memory_waits),
         cmocka_unit_test(waits_grow_to_thirty_seconds),
