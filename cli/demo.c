@@ -38,6 +38,10 @@ typedef struct demo {
     meter latency;        /* nanoseconds */
 } demo;
 
+static size_t average(size_t sum, size_t count) {
+    return count ? sum / count : 0;
+}
+
 static int64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -142,7 +146,7 @@ static double milliseconds(demo *d, double percent) {
 
 static int summarise(demo *d) {
     const target *t = &d->session.targets[0];
-    comparison c = { 0 };
+    comparison c;
     char a[32], b[32], e[32], f[32];
     size_t memory = meter_bytes();
     double seconds = (double)(d->ended_ms - d->live_ms) / 1000;
@@ -156,8 +160,7 @@ static int summarise(demo *d) {
 
     printf("\n%safter %.1f s, over HTTP:%s\n", bold, seconds, plain);
     printf("  objects  %s pods, %s bytes of memory each, of %s as the server's JSON\n", with_commas(objects, a),
-           with_commas(objects ? memory / objects : 0, b),
-           with_commas(server_objects ? c.server_bytes / server_objects : 0, e));
+           with_commas(average(memory, objects), b), with_commas(average(c.server_bytes, server_objects), e));
     printf("  sync     %lld ms for the first list of %s\n", (long long)d->synced_ms, with_commas(t->initial, a));
     printf("  events   %s added, %s updated, %s deleted: %s a second\n", with_commas(d->added, a),
            with_commas(d->modified, b), with_commas(d->deleted, e),

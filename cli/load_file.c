@@ -1,6 +1,8 @@
 /* load_file.c: see load_file.h. */
 #include "load_file.h"
 
+#include "yaml.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -121,14 +123,32 @@ static char *read_file(const char *path, size_t *ret_size, ki_error *err) {
     return text;
 }
 
+/* Replaces YAML by JSON. */
+static ki_status to_json(const char *path, char **text, size_t *size, ki_error *err) {
+    char why[256];
+    size_t start = 0;
+    while (start < *size && strchr(" \t\r\n", (*text)[start]))
+        start++;
+    if (start == *size || (*text)[start] == '{')
+        return KI_OK;
+    size_t json_size = 0;
+    char *json = yaml_to_json(*text, *size, &json_size, why);
+    if (!json)
+        return fail(err, KI_ERR_PARSE, "%s: %s", path, why);
+    free(*text);
+    *text = json;
+    *size = json_size;
+    return KI_OK;
+}
+
 ki_status load_file(ki_testing_server *server, const char *path, size_t *ret_objects, ki_error *err) {
     size_t size = 0;
     size_t at = 0;
-    ki_status status = KI_OK;
     char *text = read_file(path, &size, err);
     if (!text)
         return err->code;
 
+    ki_status status = to_json(path, &text, &size, err);
     *ret_objects = 0;
     while (!status) {
         while (at < size && strchr(" \t\r\n", text[at]))
@@ -138,10 +158,7 @@ ki_status load_file(ki_testing_server *server, const char *path, size_t *ret_obj
         yyjson_read_err cause;
         yyjson_doc *doc = yyjson_read_opts(text + at, size - at, YYJSON_READ_STOP_WHEN_DONE, NULL, &cause);
         if (!doc) {
-            status = fail(err, KI_ERR_PARSE,
-                          "%s: no JSON at byte %zu: %s (YAML cannot be read: kubectl create -o json --dry-run=client "
-                          "-f FILE makes JSON of it)",
-                          path, at + cause.pos, cause.msg);
+            status = fail(err, KI_ERR_PARSE, "%s: no JSON at byte %zu: %s", path, at + cause.pos, cause.msg);
             break;
         }
         status = put_object(server, path, yyjson_doc_get_root(doc), ret_objects, err);

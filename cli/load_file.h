@@ -4,7 +4,7 @@
 
 #include <kinformer-testing/server.h>
 
-/* JSON: one object, a List, or several of either one after the other. Errors: KI_ERR_SYSTEM, KI_ERR_PARSE, KI_ERR_INVALID (a kind that
+/* JSON or YAML: one object, a List, or several documents of either. Errors: KI_ERR_SYSTEM, KI_ERR_PARSE, KI_ERR_INVALID (a kind that
  * the server does not know; the message says which object of the file), those of ki_testing_server_put. */
 ki_status load_file(ki_testing_server *server, const char *path, size_t *ret_objects, ki_error *err);
 

@@ -79,7 +79,7 @@ static const flag flags[] = {
     FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "load: changes a second"),
     FLAG("seed", 0, FLAG_NUMBER, seed, "N", "of the load, and of uids and generated names"),
     FLAG("managed-fields", 0, FLAG_BOOL, managed_fields, NULL, "load: objects with metadata.managedFields"),
-    FLAG("load", 0, FLAG_TEXT, load, "FILE", "put the objects of a JSON file in first (-: standard input)"),
+    FLAG("load", 0, FLAG_TEXT, load, "FILE", "put the objects of a YAML or JSON file in first (-: standard input)"),
     FLAG("write-kubeconfig", 0, FLAG_TEXT, write_kubeconfig, "FILE", "write a kubeconfig for this server"),
     FLAG("compact-after", 0, FLAG_NUMBER, compact_after, "N", "keep so many events of history (default 100000)"),
     FLAG_NOT_YET("tls", "it serves plain HTTP"),
@@ -93,7 +93,7 @@ const cli_command command_serve = {
     .usage = "[flags]",
     .purpose = "serve the Kubernetes API from memory, for tests of any client",
     .text = "  kinformer serve --pods 2000 --churn 500\n"
-            "  kinformer serve --listen 127.0.0.1:8080 --load objects.json --write-kubeconfig ./kubeconfig\n"
+            "  kinformer serve --listen 127.0.0.1:8080 --load objects.yaml --write-kubeconfig ./kubeconfig\n"
             "\n"
             "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM. Everything is in memory.\n"
             "kubectl --server URL, kinformer watch --server URL and every other client work with it.\n",

@@ -404,6 +404,70 @@ static void get_of_a_name_is_that_object_or_not_found(void **state) {
 
 /* ---- serve and demo ---- */
 
+/* Runs `serve --load` with such a file in the foreground until it has ended or serves; then it is `program`. */
+static void load(const char *text) {
+    char file[64], words[96];
+    snprintf(file, sizeof file, "/tmp/ki-cli-%d.load", (int)getpid());
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+    snprintf(words, sizeof words, "serve --load %s", file);
+    run(words);
+    (void)ki_process_line(&program); /* "serving", or the end */
+    unlink(file);
+}
+
+static void what_cannot_be_loaded_is_said(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        { "{", "no JSON at byte" },
+        { "a: [1", "line " },
+        { "a: 1\n", "object 1 has no kind" },
+        { "apiVersion: v1\nkind: ConfigMap\n", "object 1 has no metadata.name" },
+        { "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: x/v1\nkind: Y\nmetadata: {name: a}\n",
+          "object 2: x/v1 Y is no built-in resource" },
+        { "? [a]\n: b\n", "a key that is no text" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        load(rows[i].text);
+        assert_says(rows[i].says);
+        assert_ends(1);
+    }
+}
+
+static void yaml_means_what_it_means_to_kubectl(void **state) {
+    (void)state;
+    static const char yaml[] =
+        "# all kinds of values\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\n"
+        "  labels: &labels {a: \"1\", b: 'true'}\n  annotations: *labels\n---\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: two, namespace: x}\nspec:\n  mode: 0644\n"
+        "  on: true\n  none: ~\n  ratio: 1.5\n  negative: -7\n  version: 1.2.3\n  text: |\n    a\n    b\n";
+    load(yaml);
+    ki_process serving = program;
+    assert_non_null(strstr(serving.line, "serving http"));
+    char url[128], words[192];
+    snprintf(url, sizeof url, "%s", serving.line + strlen("serving "));
+    memset(&program, 0, sizeof program);
+    program.pid = program.in = program.out = program.err = -1;
+
+    snprintf(words, sizeof words, "get pod two -n x -o json --server %s", url);
+    run(words);
+    assert_non_null(ki_process_expect(&program,
+                                      "\"spec\":{\"mode\":420,\"on\":true,\"none\":null,\"ratio\":1.5,\"negative\":-7,"
+                                      "\"version\":\"1.2.3\",\"text\":\"a\\nb\\n\"}"));
+    assert_ends(0);
+    snprintf(words, sizeof words, "get configmap one -o json --server %s", url);
+    run(words);
+    assert_non_null(ki_process_expect(&program, "\"annotations\":{\"a\":\"1\",\"b\":\"true\"}"));
+    assert_ends(0);
+    ki_process_signal(&serving, SIGTERM);
+    assert_int_equal(ki_process_wait(&serving), 0);
+    ki_process_free(&serving);
+}
+
 static void serve_loads_a_file_and_writes_a_kubeconfig(void **state) {
     (void)state;
     static const char objects[] =
@@ -461,6 +525,8 @@ int main(void) {
         TEST(a_line_says_what_changed),
         TEST(get_shows_what_is_there_in_order),
         TEST(get_of_a_name_is_that_object_or_not_found),
+        TEST(what_cannot_be_loaded_is_said),
+        TEST(yaml_means_what_it_means_to_kubectl),
         TEST(serve_loads_a_file_and_writes_a_kubeconfig),
         TEST(the_demo_ends_with_a_cache_that_equals_the_server),
     };

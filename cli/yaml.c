@@ -1,0 +1,153 @@
+/* yaml.c: see yaml.h; libyaml reads, yyjson writes. Plain scalars mean what they mean to kubectl: null, true, false, numbers (0644 is
+ * octal), else text. */
+#include "yaml.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+#include <yyjson.h>
+
+enum {
+    DEPTH_MAX = 128,
+    VALUES_MAX = 5000000 /* aliases may say much in few words */
+};
+
+typedef struct conversion {
+    yaml_document_t *yaml;
+    yyjson_mut_doc *json;
+    size_t values;
+} conversion;
+
+static bool is_one_of(const char *text, const char *const *words) {
+    for (; *words; words++) {
+        if (strcmp(text, *words) == 0)
+            return true;
+    }
+    return false;
+}
+
+static yyjson_mut_val *convert_plain(yyjson_mut_doc *json, const char *text, size_t size) {
+    static const char *const nulls[] = { "", "~", "null", "Null", "NULL", NULL };
+    static const char *const trues[] = { "true", "True", "TRUE", NULL };
+    static const char *const falses[] = { "false", "False", "FALSE", NULL };
+    const char *digits = text + (*text == '-' || *text == '+');
+    char *end = NULL;
+
+    if (is_one_of(text, nulls))
+        return yyjson_mut_null(json);
+    if (is_one_of(text, trues) || is_one_of(text, falses))
+        return yyjson_mut_bool(json, is_one_of(text, trues));
+    if (*digits >= '0' && *digits <= '9') {
+        errno = 0;
+        bool is_hex = strncmp(digits, "0x", 2) == 0;
+        bool is_octal = digits[0] == '0' && digits[1] && strspn(digits, "01234567") == strlen(digits);
+        long long integer = strtoll(text, &end, is_hex ? 16 : is_octal ? 8 : 10);
+        if (!*end && !errno)
+            return yyjson_mut_sint(json, integer);
+    }
+    if (*digits && strspn(digits, "0123456789.eE+-") == strlen(digits) && strpbrk(digits, "0123456789")) {
+        double number = strtod(text, &end);
+        if (!*end && number - number == 0) /* finite */
+            return yyjson_mut_real(json, number);
+    }
+    return yyjson_mut_strncpy(json, text, size);
+}
+
+/* NULL where it is too deep, too much, or has a key that is no scalar. */
+static yyjson_mut_val *convert(conversion *c, int index, int depth) {
+    yaml_node_t *node = yaml_document_get_node(c->yaml, index);
+    if (!node || depth > DEPTH_MAX || ++c->values > VALUES_MAX)
+        return NULL;
+    if (node->type == YAML_SCALAR_NODE) {
+        const char *text = (const char *)node->data.scalar.value;
+        size_t size = node->data.scalar.length;
+        bool is_text = node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE || memchr(text, 0, size);
+        return is_text ? yyjson_mut_strncpy(c->json, text, size) : convert_plain(c->json, text, size);
+    }
+    if (node->type == YAML_SEQUENCE_NODE) {
+        yyjson_mut_val *array = yyjson_mut_arr(c->json);
+        for (yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++) {
+            yyjson_mut_val *value = convert(c, *item, depth + 1);
+            if (!value || !yyjson_mut_arr_append(array, value))
+                return NULL;
+        }
+        return array;
+    }
+    yyjson_mut_val *object = yyjson_mut_obj(c->json);
+    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+        yaml_node_t *key = yaml_document_get_node(c->yaml, pair->key);
+        if (!key || key->type != YAML_SCALAR_NODE)
+            return NULL;
+        yyjson_mut_val *name =
+            yyjson_mut_strncpy(c->json, (const char *)key->data.scalar.value, key->data.scalar.length);
+        yyjson_mut_val *value = convert(c, pair->value, depth + 1);
+        if (!name || !value || !yyjson_mut_obj_put(object, name, value))
+            return NULL;
+    }
+    return object;
+}
+
+/* One document as a line. */
+static bool write_document(yaml_document_t *yaml, FILE *out) {
+    conversion c = { .yaml = yaml, .json = yyjson_mut_doc_new(NULL) };
+    yyjson_mut_val *root = c.json ? convert(&c, 1, 0) : NULL;
+    bool is_written = false;
+    if (root && yyjson_mut_is_null(root)) {
+        is_written = true;
+    } else if (root) {
+        size_t size = 0;
+        yyjson_mut_doc_set_root(c.json, root);
+        char *line = yyjson_mut_write(c.json, 0, &size);
+        is_written = line && fwrite(line, 1, size, out) == size && fputc('\n', out) == '\n';
+        free(line);
+    }
+    yyjson_mut_doc_free(c.json);
+    return is_written;
+}
+
+char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256]) {
+    yaml_parser_t parser;
+    char *json = NULL;
+    bool is_fine = true;
+    bool is_over = false;
+    FILE *out = open_memstream(&json, ret_size);
+
+    snprintf(why, 256, "out of memory");
+    if (!out)
+        return NULL;
+    if (!yaml_parser_initialize(&parser)) {
+        fclose(out);
+        free(json);
+        return NULL;
+    }
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+    while (is_fine && !is_over) {
+        yaml_document_t document;
+        size_t line = parser.mark.line + 1;
+        is_fine = yaml_parser_load(&parser, &document);
+        if (!is_fine) {
+            snprintf(why, 256, "line %zu: %s", parser.problem_mark.line + 1,
+                     parser.problem ? parser.problem : "no YAML");
+            break;
+        }
+        is_over = !yaml_document_get_root_node(&document);
+        if (!is_over) {
+            is_fine = write_document(&document, out);
+            if (!is_fine)
+                snprintf(why, 256, "the document at line %zu is too deep or too large, or has a key that is no text",
+                         line);
+        }
+        yaml_document_delete(&document);
+    }
+    yaml_parser_delete(&parser);
+    if (fclose(out))
+        is_fine = false;
+    if (!is_fine) {
+        free(json);
+        json = NULL;
+    }
+    return json;
+}
