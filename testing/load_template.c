@@ -184,18 +184,11 @@ static const char replica_set[] =
 /* clang-format on */
 
 const char *const kt_load_templates[KT_LOAD_TEMPLATES] = {
-    [KT_LOAD_POD_HEAD] = pod_head,
-    [KT_LOAD_POD_STAMP] = pod_stamp,
-    [KT_LOAD_POD_DELETING] = pod_deleting,
-    [KT_LOAD_POD_MIDDLE] = pod_middle,
-    [KT_LOAD_POD_MANAGED] = pod_managed,
-    [KT_LOAD_POD_MANAGED_STATUS] = pod_managed_status,
-    [KT_LOAD_POD_NODE] = pod_node,
-    [KT_LOAD_POD_PENDING] = pod_pending,
-    [KT_LOAD_POD_SCHEDULED] = pod_scheduled,
-    [KT_LOAD_POD_STARTING] = pod_starting,
-    [KT_LOAD_POD_RUNNING] = pod_running,
-    [KT_LOAD_NODE] = node,
-    [KT_LOAD_DEPLOYMENT] = deployment,
-    [KT_LOAD_REPLICA_SET] = replica_set,
+    [KT_LOAD_POD_HEAD] = pod_head,           [KT_LOAD_POD_STAMP] = pod_stamp,
+    [KT_LOAD_POD_DELETING] = pod_deleting,   [KT_LOAD_POD_MIDDLE] = pod_middle,
+    [KT_LOAD_POD_MANAGED] = pod_managed,     [KT_LOAD_POD_MANAGED_STATUS] = pod_managed_status,
+    [KT_LOAD_POD_NODE] = pod_node,           [KT_LOAD_POD_PENDING] = pod_pending,
+    [KT_LOAD_POD_SCHEDULED] = pod_scheduled, [KT_LOAD_POD_STARTING] = pod_starting,
+    [KT_LOAD_POD_RUNNING] = pod_running,     [KT_LOAD_NODE] = node,
+    [KT_LOAD_DEPLOYMENT] = deployment,       [KT_LOAD_REPLICA_SET] = replica_set,
 };

@@ -9,8 +9,8 @@
 
 typedef struct ki_delta_fifo_options {
     const ki_allocator *allocator;
-    ki_known_objects known;  /* get NULL: nothing is known downstream (the queue then looks at itself only) */
-    ki_transform transform;  /* or NULL */
+    ki_known_objects known; /* get NULL: nothing is known downstream (the queue then looks at itself only) */
+    ki_transform transform; /* or NULL */
     void *transform_user;
     /* A transform failed: this change is dropped. May be NULL. */
     void (*on_transform_error)(const ki_error *err, const char *key, void *user);

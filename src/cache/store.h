@@ -16,8 +16,8 @@ typedef struct ki_store ki_store;
 
 typedef struct ki_store_options {
     const ki_allocator *allocator;
-    uint64_t seed;         /* of the key hashes */
-    bool namespaced;       /* then KI_NAMESPACE_INDEX is there from the start */
+    uint64_t seed;   /* of the key hashes */
+    bool namespaced; /* then KI_NAMESPACE_INDEX is there from the start */
     /* An index function failed for an object, which is left out of that index. May be NULL. */
     void (*on_index_error)(const ki_error *err, const char *key, void *user);
     void *on_index_error_user;
@@ -28,8 +28,10 @@ void ki_store_free(ki_store *store); /* snapshots live on */
 
 /* Writing: one thread at a time (the informer's lock). Each is all or nothing: on KI_ERR_NO_MEMORY the store is as it was.
  * `ret_old` (may be NULL) gets a reference to what was there, or NULL. `resource_version` NULL keeps the store's. */
-ki_status ki_store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old, ki_error *err); /* add and update */
-ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_object **ret_old, ki_error *err);
+ki_status ki_store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old,
+                       ki_error *err); /* add and update */
+ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_object **ret_old,
+                          ki_error *err);
 ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
                            ki_error *err);
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);

@@ -8,7 +8,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { KI_PROCESS_PATIENCE_MS = 90000, KI_PROCESS_LINE_MAX = 256 * 1024 };
+enum {
+    KI_PROCESS_PATIENCE_MS = 90000,
+    KI_PROCESS_LINE_MAX = 256 * 1024
+};
 
 typedef struct ki_process {
     pid_t pid;

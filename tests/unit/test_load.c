@@ -95,7 +95,9 @@ static void a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists(void **sta
             assert_int_equal(kt_cluster_get(w.cluster, KI_REPLICASETS, ns,
                                             yyjson_get_str(yyjson_obj_get(reference, "name")), &owner),
                              KI_OK);
-            assert_non_null(memmem(owner.data, owner.size, yyjson_get_str(yyjson_obj_get(reference, "uid")), 36));
+            ki_str uid = ki_str_of(yyjson_get_str(yyjson_obj_get(reference, "uid")));
+            assert_int_equal(uid.size, 36);
+            assert_non_null(memmem(owner.data, owner.size, uid.data, uid.size));
             yyjson_doc_free(doc);
         }
         end(&w);
