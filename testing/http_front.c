@@ -6,6 +6,7 @@
 #include "testing/gzip.h"
 #include "testing/listen.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -199,6 +200,21 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     return answer_request(front, connection, x, method);
 }
 
+/* The daemon's thread blocks all signals, as the project's own threads do: the host's handlers run on the host's threads. */
+static struct MHD_Daemon *start_daemon(kt_front *front, int listener) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request, front,
+        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTION_LIMIT,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK, MHD_OPTION_URI_LOG_CALLBACK, on_uri, front,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return daemon;
+}
+
 ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen_on, kt_front **ret_front,
                        ki_error *err) {
     int listener = -1;
@@ -212,11 +228,7 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
     if (!status)
         status = kt_streams_init(&front->streams, &front->allocator, err);
     if (!status) {
-        front->daemon = MHD_start_daemon(
-            MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request, front,
-            MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTION_LIMIT,
-            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK, MHD_OPTION_URI_LOG_CALLBACK, on_uri, front,
-            MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_END);
+        front->daemon = start_daemon(front, listener);
         if (!front->daemon) {
             kt_streams_stop(&front->streams);
             status = ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
