@@ -79,8 +79,8 @@ KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const 
  * Ownership, threads, errors as ki_object_field; `ret_value->type` is KI_VALUE_OBJECT. */
 KI_API KI_MUST_CHECK ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *err);
 
-/* A copy of `obj` whose content is `json` in place of its own, for transforms. Key, namespace, name, uid, kind and resource version stay those of
- * `obj`, whatever `json` says or lacks; labels and view are taken from `json`.
+/* A copy of `obj` whose content is `json` (an object of `size` bytes) in place of its own, for transforms. What the getters above
+ * give, key to kind, stays that of `obj`, whatever `json` says or lacks; labels, view, fields and ki_object_json are those of `json`.
  * Ownership: `*ret_obj` is a reference, the caller's. Threads: any. Blocks: no. Errors: KI_ERR_PARSE, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size,
                                                    ki_object **ret_obj, ki_error *err);

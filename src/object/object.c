@@ -10,6 +10,12 @@
 #include "src/base/memory.h"
 #include "src/object/json.h"
 
+/* What the text need not say itself. */
+typedef struct given {
+    const char *api_version, *kind; /* filled in where the text has none; NULL: nothing to fill in */
+    const ki_object *identity;      /* who the object is, whatever the text says; NULL: the text tells */
+} given;
+
 /* What was found in the text; all borrowed from it, from the parsed copy, or from the caller. */
 typedef struct parts {
     ki_str json; /* compact */
@@ -110,22 +116,24 @@ static void find_managed_fields(yyjson_val *metadata, const char *parsed, parts 
     }
 }
 
-static ki_status make_front(yyjson_val *root, const char *api_version, const char *kind, parts *p) {
-    bool fill_api_version = api_version && !yyjson_obj_get(root, "apiVersion");
-    bool fill_kind = kind && !yyjson_obj_get(root, "kind");
+static ki_status make_front(yyjson_val *root, const given *g, parts *p) {
+    bool fill_api_version = g->api_version && !yyjson_obj_get(root, "apiVersion");
+    bool fill_kind = g->kind && !yyjson_obj_get(root, "kind");
     if (!fill_api_version && !fill_kind)
         return KI_OK;
     ki_buffer_append_char(&p->front, '{');
     if (fill_api_version) {
         ki_buffer_append_string(&p->front, "\"apiVersion\":");
-        ki_buffer_append_json_string(&p->front, ki_str_of(api_version));
+        ki_buffer_append_json_string(&p->front, ki_str_of(g->api_version));
         ki_buffer_append_char(&p->front, ',');
     }
     if (fill_kind) {
         ki_buffer_append_string(&p->front, "\"kind\":");
-        ki_buffer_append_json_string(&p->front, ki_str_of(kind));
+        ki_buffer_append_json_string(&p->front, ki_str_of(g->kind));
         ki_buffer_append_char(&p->front, ',');
     }
+    if (!p->front.failed && yyjson_obj_size(root) == 0)
+        p->front.size--; /* nothing comes after the comma */
     return p->front.failed;
 }
 
@@ -268,13 +276,8 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     return KI_OK;
 }
 
-/* `parsed` is the text's copy that `root` was parsed in. */
-static ki_status from_tree(ki_object_format *format, yyjson_val *root, const char *parsed, const char *api_version,
-                           const char *kind, parts *p, ki_object **ret_obj, ki_error *err) {
-    if (!yyjson_is_obj(root))
-        return ki_error_set(err, KI_ERR_PARSE, "expected a JSON object, got %s %s", yyjson_is_arr(root) ? "an" : "a",
-                            yyjson_get_type_desc(root));
-    yyjson_val *metadata = yyjson_obj_get(root, "metadata");
+/* Who the object is, from the text. */
+static ki_status read_identity(yyjson_val *root, yyjson_val *metadata, const given *g, parts *p, ki_error *err) {
     if (!yyjson_is_obj(metadata))
         return ki_error_set(err, KI_ERR_PARSE, "the object has no metadata");
     ki_status status = read_metadata(metadata, p, err);
@@ -288,15 +291,41 @@ static ki_status from_tree(ki_object_format *format, yyjson_val *root, const cha
                             p->namespace.size ? "/" : "", (int)p->name.size, p->name.data);
         return status;
     }
-    if (p->api_version.size == 0 && api_version)
-        p->api_version = ki_str_of(api_version);
-    if (p->kind.size == 0 && kind)
-        p->kind = ki_str_of(kind);
+    if (p->api_version.size == 0 && g->api_version)
+        p->api_version = ki_str_of(g->api_version);
+    if (p->kind.size == 0 && g->kind)
+        p->kind = ki_str_of(g->kind);
+    return KI_OK;
+}
+
+static void take_identity(const ki_object *obj, parts *p) {
+    p->name = ki_str_of(ki_object_name(obj));
+    p->namespace = ki_str_of(ki_object_namespace(obj));
+    p->uid = ki_str_of(ki_object_uid(obj));
+    p->resource_version = ki_str_of(ki_object_resource_version(obj));
+    p->api_version = ki_str_of(ki_object_api_version(obj));
+    p->kind = ki_str_of(ki_object_kind(obj));
+}
+
+/* `parsed` is the text's copy that `root` was parsed in. */
+static ki_status from_tree(ki_object_format *format, yyjson_val *root, const char *parsed, const given *g, parts *p,
+                           ki_object **ret_obj, ki_error *err) {
+    if (!yyjson_is_obj(root))
+        return ki_error_set(err, KI_ERR_PARSE, "expected a JSON object, got %s %s", yyjson_is_arr(root) ? "an" : "a",
+                            yyjson_get_type_desc(root));
+    yyjson_val *metadata = yyjson_obj_get(root, "metadata");
+    ki_status status = KI_OK;
+    if (g->identity)
+        take_identity(g->identity, p);
+    else
+        status = read_identity(root, metadata, g, p, err);
+    if (status)
+        return status;
     count_labels(metadata, p);
     find_fields(format, root, p);
     if (!format->keep_managed_fields)
         find_managed_fields(metadata, parsed, p);
-    if (make_front(root, api_version, kind, p))
+    if (make_front(root, g, p))
         return ki_error_no_memory(err, "storing an object");
     return build(format, p, ret_obj, err);
 }
@@ -311,8 +340,7 @@ static ki_str trim(ki_str text) {
     return text;
 }
 
-ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
-                              ki_object **ret_obj, ki_error *err) {
+static ki_status from_json(ki_object_format *format, ki_str json, const given *g, ki_object **ret_obj, ki_error *err) {
     const ki_allocator *allocator = &format->allocator;
     json = trim(json);
     if (json.size > KI_OBJECT_TEXT_MAX)
@@ -334,17 +362,31 @@ ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char 
          * compact JSON, so that this second round is for files and other sources. */
         yyjson_doc_free(doc);
         size_t size = ki_json_compact(copy, json);
-        status = ki_object_from_json(format, (ki_str){ copy, size }, api_version, kind, ret_obj, err);
+        status = from_json(format, (ki_str){ copy, size }, g, ret_obj, err);
         ki_free(allocator, copy);
         return status;
     }
     parts p = { .json = json };
     ki_buffer_init(&p.front, allocator, 0);
-    status = from_tree(format, yyjson_doc_get_root(doc), copy, api_version, kind, &p, ret_obj, err);
+    status = from_tree(format, yyjson_doc_get_root(doc), copy, g, &p, ret_obj, err);
     ki_buffer_free(&p.front);
     yyjson_doc_free(doc);
     ki_free(allocator, copy);
     return status;
+}
+
+ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
+                              ki_object **ret_obj, ki_error *err) {
+    return from_json(format, json, &(given){ api_version, kind, NULL }, ret_obj, err);
+}
+
+static const char *unless_empty(const char *text) {
+    return *text ? text : NULL;
+}
+
+ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size, ki_object **ret_obj, ki_error *err) {
+    const given g = { unless_empty(ki_object_api_version(obj)), unless_empty(ki_object_kind(obj)), obj };
+    return from_json(obj->format, (ki_str){ json, size }, &g, ret_obj, err);
 }
 
 size_t ki_object_memory(const ki_object *obj) {

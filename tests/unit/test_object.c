@@ -298,6 +298,65 @@ static void a_value_outlives_its_object(void **state) {
     ki_value_clear(&value);
 }
 
+/* What `json` makes of a pod of the view { spec.nodeName }. */
+static ki_object *with_json(const char *json, ki_error *err) {
+    static const ki_field view[] = { { "spec.nodeName", 0, sizeof(char *), KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const char pod[] =
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":\"u\",\"resourceVersion\":\"7\","
+        "\"labels\":{\"old\":\"1\"}},\"spec\":{\"nodeName\":\"before\"}}";
+    ki_object_format *format = NULL;
+    ki_object *obj = NULL, *copy = NULL;
+    assert_int_equal(
+        ki_object_format_new(&ki_allocator_default, &(ki_object_format_options){ .view = view }, &format, NULL), KI_OK);
+    assert_int_equal(ki_object_from_json(format, ki_str_of(pod), "v1", "Pod", &obj, NULL), KI_OK);
+    ki_object_format_unref(format);
+    ki_status status = ki_object_with_json(obj, json, json ? strlen(json) : 0, &copy, err);
+    assert_int_equal(status == KI_OK, copy != NULL);
+    ki_object_unref(obj);
+    return copy;
+}
+
+static void with_other_json_an_object_stays_who_it_is(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *body, *label, *node;
+    } cases[] = {
+        { "{}", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}", NULL, NULL },
+        { "{\"spec\":{\"nodeName\":\"x\"}}", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"nodeName\":\"x\"}}",
+          NULL, "x" },
+        { "{\"apiVersion\":\"v2\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"z\",\"namespace\":7,\"uid\":\"w\","
+          "\"resourceVersion\":\"99\",\"managedFields\":[1],\"labels\":{\"new\":\"2\"}}}",
+          "{\"apiVersion\":\"v2\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"z\",\"namespace\":7,\"uid\":\"w\","
+          "\"resourceVersion\":\"99\",\"labels\":{\"new\":\"2\"}}}",
+          "2", NULL },
+        { " { \"metadata\" : [ ] } ", "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":[]}", NULL, NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_object *obj = with_json(cases[i].json, NULL);
+        assert_non_null(obj);
+        assert_string_equal(ki_object_key(obj), "n/a");
+        assert_string_equal(ki_object_namespace(obj), "n");
+        assert_string_equal(ki_object_name(obj), "a");
+        assert_string_equal(ki_object_uid(obj), "u");
+        assert_string_equal(ki_object_resource_version(obj), "7");
+        assert_string_equal(ki_object_api_version(obj), "v1");
+        assert_string_equal(ki_object_kind(obj), "Pod");
+        assert_null(ki_object_label(obj, "old"));
+        const char *const *node = ki_object_view(obj);
+        const char *label = ki_object_label(obj, "new");
+        assert_string_equal(label ? label : "", cases[i].label ? cases[i].label : "");
+        assert_string_equal(*node ? *node : "", cases[i].node ? cases[i].node : "");
+        assert_json(obj, cases[i].body);
+        ki_object_unref(obj);
+    }
+    static const char *const refused[] = { NULL, "", "[]", "7", "{oops", "{} {}" };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        ki_error err = KI_ERROR_INIT;
+        assert_null(with_json(refused[i], &err));
+        assert_int_equal(err.code, KI_ERR_PARSE);
+    }
+}
+
 static void owner_references_are_read_in_order(void **state) {
     (void)state;
     ki_object *obj = make("{\"metadata\":{\"name\":\"a\",\"ownerReferences\":[{\"apiVersion\":\"apps/"
@@ -376,7 +435,7 @@ static ki_status use_everything(const ki_allocator *allocator, const char *json)
     static const ki_field view[] = { { "spec.text", 0, sizeof(char *), KI_FIELD_TYPE_STRING }, KI_FIELD_END };
     ki_object_format_options options = { .view = view };
     ki_object_format *format = NULL;
-    ki_object *obj = NULL;
+    ki_object *obj = NULL, *other = NULL;
     ki_value field = KI_VALUE_INIT, list = KI_VALUE_INIT, whole = KI_VALUE_INIT, note = KI_VALUE_INIT;
     ki_owner_reference *references = NULL;
     size_t count = 0;
@@ -394,7 +453,10 @@ static ki_status use_everything(const ki_allocator *allocator, const char *json)
     if (!status)
         status = ki_object_owner_references(obj, &references, &count, NULL);
     if (!status)
-        assert_string_equal(ki_object_kind(obj), "Pod");
+        status = ki_object_with_json(obj, "{\"spec\":{\"text\":\"b\"}}", 21, &other, NULL);
+    if (!status)
+        assert_string_equal(ki_object_kind(other), "Pod");
+    ki_object_unref(other);
     ki_owner_references_free(references);
     ki_value_clear(&field);
     ki_value_clear(&list);
@@ -439,6 +501,7 @@ int main(void) {
         cmocka_unit_test(zeros_cut_labels_and_others_than_strings_are_left_out),
         cmocka_unit_test(any_field_is_read_by_its_path),
         cmocka_unit_test(a_value_outlives_its_object),
+        cmocka_unit_test(with_other_json_an_object_stays_who_it_is),
         cmocka_unit_test(owner_references_are_read_in_order),
         cmocka_unit_test(a_format_keeps_a_limited_number_of_names),
         cmocka_unit_test(objects_are_made_and_freed_on_any_thread),
