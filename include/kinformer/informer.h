@@ -54,7 +54,7 @@ typedef struct ki_handler {
     void (*on_synced)(ki_informer *informer, void *user); /* once, after the last initial on_add has returned */
     void (*on_removed)(void *user); /* the very last call: free `user` here. Also when the informer goes. */
     /* With a filter an object exists for this handler only while it is true: an update that makes it true is an add, one that makes it
-     * false a delete. Must give the same answer for the same object. */
+     * false a delete; a deletion is told where the object was. Must give the same answer for the same object. */
     bool (*filter)(const ki_object *obj, void *user);
 } ki_handler;
 

@@ -82,26 +82,21 @@ void ki_listener_free(ki_listener *listener) {
 
 /* --- delivering ----------------------------------------------------------------------------------------------------------- */
 
-/* What a filter makes of a change: an object that does not match does not exist. False: nothing to tell. */
+/* What a filter makes of a change: an object that does not match does not exist. False: nothing to tell. A deletion is told to
+ * who was told of the object, whether or not its very last state matches. */
 static bool filter(const ki_listener *listener, ki_notification *change) {
     bool (*matches)(const ki_object *obj, void *user) = listener->handler.filter;
     if (!matches)
         return true;
+    bool was = change->type != KI_NOTIFY_ADD && matches(change->old, listener->user);
     bool is = matches(change->obj, listener->user);
-    if (change->type != KI_NOTIFY_UPDATE)
-        return is;
-    bool was = matches(change->old, listener->user);
-    if (was && is)
-        return true;
-    change->is_resync = false;
-    if (is)
-        change->type = KI_NOTIFY_ADD;
-    if (was) {
-        /* What the handler was told last is what it hears of now. */
+    if (was && !is) {
         change->type = KI_NOTIFY_DELETE;
-        change->obj = change->old;
+        change->obj = change->old; /* the last state that the handler knows */
+    } else if (is && change->type == KI_NOTIFY_UPDATE && !was) {
+        change->type = KI_NOTIFY_ADD;
     }
-    return was || is;
+    return change->type == KI_NOTIFY_DELETE ? was : is;
 }
 
 /* Tells the handler of one change. No lock is held; `change` is borrowed. */

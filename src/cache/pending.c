@@ -74,7 +74,7 @@ static void push_all(ki_pending *pending, const ki_notification *notification) {
     }
     pending->tail->items[pending->tail_at++] = (waiting){
         .obj = ki_object_ref(notification->obj),
-        .old = notification->type == KI_NOTIFY_UPDATE ? ki_object_ref(notification->old) : NULL,
+        .old = notification->type == KI_NOTIFY_ADD ? NULL : ki_object_ref(notification->old),
         .type = (unsigned char)notification->type,
         .is_in_initial_list = notification->is_in_initial_list,
         .is_resync = notification->is_resync,
@@ -196,10 +196,11 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
     if (!entry)
         return false;
     *ret_notification = (ki_notification){ .is_in_initial_list = entry->is_in_initial_list };
-    if (entry->known && strcmp(ki_object_uid(entry->known), ki_object_uid(entry->obj)) != 0) {
+    if (entry->known && !ki_is_same_object(entry->known, entry->obj)) {
         /* Another object under the same name. The one that the listener knows goes first; the new one is next, unless it is gone too. */
         ret_notification->type = KI_NOTIFY_DELETE;
         ret_notification->obj = ki_object_ref(entry->known);
+        ret_notification->old = ki_object_ref(entry->known);
         ret_notification->final_state_unknown = true;
         if (entry->is_gone) {
             drop_entry(pending, entry);
@@ -212,7 +213,7 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
     }
     ret_notification->type = entry->is_gone ? KI_NOTIFY_DELETE : entry->known ? KI_NOTIFY_UPDATE : KI_NOTIFY_ADD;
     ret_notification->obj = ki_object_ref(entry->obj);
-    ret_notification->old = ret_notification->type == KI_NOTIFY_UPDATE ? ki_object_ref(entry->known) : NULL;
+    ret_notification->old = ki_object_ref(entry->known);
     ret_notification->is_resync = ret_notification->type == KI_NOTIFY_UPDATE && entry->is_resync;
     ret_notification->final_state_unknown = entry->is_gone && entry->final_state_unknown;
     drop_entry(pending, entry);

@@ -6,11 +6,6 @@
 
 #include "src/base/error.h"
 
-static bool is_same_object(const ki_object *a, const ki_object *b) {
-    const char *left = ki_object_uid(a), *right = ki_object_uid(b);
-    return left[0] == '\0' || right[0] == '\0' || strcmp(left, right) == 0;
-}
-
 static ki_order order_of(const ki_object *obj, const ki_object *known) {
     const char *version = ki_object_resource_version(obj);
     return version[0] ? ki_resource_version_compare(version, ki_object_resource_version(known)) : KI_ORDER_UNKNOWN;
@@ -22,7 +17,7 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known) {
     switch (delta->type) {
     case KI_DELTA_ADDED:
     case KI_DELTA_UPDATED:
-        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && is_same_object(delta->obj, known));
+        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_is_same_object(delta->obj, known));
     case KI_DELTA_DELETED:
         return !delta->tombstone && order == KI_ORDER_OLDER;
     case KI_DELTA_REPLACED:
@@ -35,7 +30,6 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known) {
 /* Tells the listeners, or only counts. */
 typedef struct teller {
     ki_processor *processor; /* NULL: only counts */
-    bool is_in_initial_list;
     size_t count;
 } teller;
 
@@ -45,8 +39,9 @@ static void tell(teller *to, ki_notification notification, ki_audience audience)
         ki_processor_distribute(to->processor, &notification, audience);
 }
 
-static void tell_added(teller *to, ki_object *obj) {
-    tell(to, (ki_notification){ .type = KI_NOTIFY_ADD, .obj = obj, .is_in_initial_list = to->is_in_initial_list },
+static void tell_added(teller *to, const ki_delta *delta) {
+    tell(to,
+         (ki_notification){ .type = KI_NOTIFY_ADD, .obj = delta->obj, .is_in_initial_list = delta->is_in_initial_list },
          KI_AUDIENCE_ALL);
 }
 
@@ -77,19 +72,19 @@ static ki_object *follow(const ki_delta *delta, ki_object *known, teller *to) {
     if (delta->type == KI_DELTA_DELETED) {
         if (!known)
             return NULL;
-        if (delta->obj && is_same_object(delta->obj, known))
+        if (delta->obj && ki_is_same_object(delta->obj, known))
             tell_deleted(to, delta->obj, known, delta->tombstone);
         else
             tell_deleted(to, known, known, true);
         return NULL;
     }
-    if (known && is_same_object(delta->obj, known)) {
+    if (known && ki_is_same_object(delta->obj, known)) {
         tell_updated(to, delta, known);
         return delta->obj;
     }
     if (known) /* it was deleted and made again while nobody watched */
         tell_deleted(to, known, known, true);
-    tell_added(to, delta->obj);
+    tell_added(to, delta);
     return delta->obj;
 }
 
@@ -117,7 +112,7 @@ static ki_status store(ki_informer *informer, const char *key, ki_object *obj, k
 
 /* The change lock is held. */
 static ki_status apply(ki_informer *informer, const ki_deltas *deltas, ki_object *known, ki_error *err) {
-    teller counts = { .is_in_initial_list = !atomic_load(&informer->synced) };
+    teller counts = { .processor = NULL };
     ki_object *obj = follow_all(deltas, known, &counts);
     if (counts.count == 0)
         return KI_OK;
@@ -126,7 +121,7 @@ static ki_status apply(ki_informer *informer, const ki_deltas *deltas, ki_object
     ki_status status = obj == known ? KI_OK : store(informer, deltas->key, obj, err);
     if (status)
         return status;
-    teller tells = { .processor = &informer->processor, .is_in_initial_list = counts.is_in_initial_list };
+    teller tells = { .processor = &informer->processor };
     follow_all(deltas, known, &tells);
     return KI_OK;
 }

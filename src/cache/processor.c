@@ -3,6 +3,11 @@
 
 #include "src/cache/listener.h"
 
+bool ki_is_same_object(const ki_object *a, const ki_object *b) {
+    const char *left = ki_object_uid(a), *right = ki_object_uid(b);
+    return left[0] == '\0' || right[0] == '\0' || strcmp(left, right) == 0;
+}
+
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {
     *processor = (ki_processor){ .allocator = allocator, .resync_ns = resync_ns };
 }

@@ -27,7 +27,7 @@ typedef enum ki_audience {
 typedef struct ki_notification {
     ki_notification_type type;
     ki_object *obj;
-    ki_object *old; /* what the store had, where it had something: not with an add */
+    ki_object *old; /* what the listener was told before; not with an add */
     bool is_in_initial_list, is_resync, final_state_unknown;
 } ki_notification;
 
@@ -38,6 +38,9 @@ struct ki_processor {
     int64_t resync_ns;    /* the informer's period: how often it looks; 0: none */
     bool started, threaded, stopped;
 };
+
+/* Two states of one object, as far as their uids tell; else one was deleted and the other made under its name. */
+bool ki_is_same_object(const ki_object *a, const ki_object *b);
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns);
 

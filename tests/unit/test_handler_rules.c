@@ -1,0 +1,186 @@
+/* test_handler_rules.c: what a handler with a filter hears of deletions, which adds are of the initial list, and objects without
+ * a uid. On a stepped engine; the rest of what handlers hear is in test_shared_informer.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/cache/shared_informer.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TEXT = 1024
+};
+
+typedef struct stage {
+    test_engine engine;
+    fake_list_watch source;
+    ki_informer *informer;
+    char heard[TEXT]; /* "+a=5i ~a=5>6 -a=6?" as in test_shared_informer.c */
+} stage;
+
+__attribute__((format(printf, 2, 3))) static void note(stage *s, const char *format, ...) {
+    size_t used = strlen(s->heard);
+    if (used)
+        s->heard[used++] = ' ';
+    va_list args;
+    va_start(args, format);
+    vsnprintf(s->heard + used, sizeof s->heard - used, format, args);
+    va_end(args);
+}
+
+static void on_add(const ki_event *e, void *user) {
+    note(user, "+%s=%s%s", ki_object_name(e->obj), ki_object_resource_version(e->obj),
+         e->is_in_initial_list ? "i" : "");
+}
+
+static void on_update(const ki_event *e, void *user) {
+    note(user, "~%s=%s>%s", ki_object_name(e->obj), ki_object_resource_version(e->old),
+         ki_object_resource_version(e->obj));
+}
+
+static void on_delete(const ki_event *e, void *user) {
+    assert_null(e->old);
+    note(user, "-%s=%s%s", ki_object_name(e->obj), ki_object_resource_version(e->obj),
+         e->final_state_unknown ? "?" : "");
+}
+
+static void on_synced(ki_informer *informer, void *user) {
+    (void)informer;
+    note(user, "synced");
+}
+
+static bool is_odd(const ki_object *obj, void *user) {
+    (void)user;
+    return atoi(ki_object_resource_version(obj)) % 2 == 1;
+}
+
+static const ki_handler all = {
+    .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced
+};
+static const ki_handler odd = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .filter = is_odd };
+
+static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+
+static void open_stage(stage *s, const ki_handler *handler, bool streams, int delivery) {
+    memset(s, 0, sizeof *s);
+    assert_true(test_engine_open(&s->engine, NULL, 1));
+    fake_init(&s->source);
+    ki_shared_informer_options options = {
+        .engine = s->engine.engine,
+        .list_watch = &s->source.base,
+        .resource = &configmaps,
+        .no_streaming_list = !streams,
+    };
+    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, handler, s,
+                                          &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery), NULL, NULL),
+                     KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void close_stage(stage *s) {
+    ki_informer_stop(s->informer);
+    ki_informer_join(s->informer);
+    ki_informer_free(s->informer);
+    test_engine_close(&s->engine);
+}
+
+/* "settle" lets the handler hear of what was played; without it the source is ahead of informer and handler. */
+static void play(stage *s, const char *lines) {
+    char copy[TEXT];
+    char *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", lines);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        if (strcmp(line, "settle") == 0)
+            assert_true(test_engine_settle(&s->engine));
+        else if (strncmp(line, "wait ", 5) == 0)
+            assert_true(test_engine_advance(&s->engine, atoi(line + 5)));
+        else if (!fake_play(&s->source, line))
+            fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
+    }
+}
+
+typedef struct rule {
+    const char *lines, *heard;
+} rule;
+
+static void check(const rule *rules, size_t count, const ki_handler *handler) {
+    for (size_t i = 0; i < count; i++) {
+        for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
+            stage s;
+            open_stage(&s, handler, false, delivery);
+            play(&s, rules[i].lines);
+            play(&s, "settle");
+            if (strcmp(s.heard, rules[i].heard) != 0)
+                fail_msg("%s: heard \"%s\"", rules[i].lines, s.heard);
+            close_stage(&s);
+        }
+    }
+}
+
+#define CHECK(rules, handler) check(rules, sizeof(rules) / sizeof *(rules), handler)
+#define LISTED "item default/a 5\nitem default/b 6\npage 10 -\nsettle\nopen\nsettle\n"
+
+static void who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else(void **state) {
+    (void)state;
+    static const rule rules[] = {
+        { LISTED "del default/a 11", "+a=5i -a=11" },
+        { LISTED "del default/a 12", "+a=5i -a=5" }, /* its very last state does not match */
+        { LISTED "del default/b 12", "+a=5i" },
+        { LISTED "del default/b 13", "+a=5i" }, /* matches only now that it is gone */
+        { LISTED "mod default/b 13\nsettle\ndel default/b 14", "+a=5i +b=13 -b=13" },
+        { LISTED "mod default/a 12\nsettle\ndel default/a 13", "+a=5i -a=5" },
+        { LISTED "error 410\nwait 1600\npage 12 -", "+a=5i -a=5?" },
+        { LISTED "mod default/a 13 other", "+a=5i -a=5? +a=13" },
+        { LISTED "mod default/a 14 other\nsettle\ndel default/a 15 other", "+a=5i -a=5?" },
+        { LISTED "mod default/b 13 other\nsettle\ndel default/b 14 other", "+a=5i +b=13 -b=13" },
+    };
+    CHECK(rules, &odd);
+}
+
+static void an_add_is_of_the_initial_list_only_where_the_object_was_in_it(void **state) {
+    (void)state;
+    stage s;
+    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
+        open_stage(&s, &all, true, delivery);
+        play(&s, "open\nadd default/a 5\ninitial-end 10\n"
+                 /* before anything of the list has been applied */
+                 "del default/a 11\nadd default/a 12 other\nadd default/c 13\nsettle");
+        assert_string_equal(s.heard,
+                            delivery == KI_DELIVER_ALL ? "+a=5i -a=11 +a=12 synced +c=13" : "+a=12 synced +c=13");
+        close_stage(&s);
+    }
+}
+
+static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
+    (void)state;
+    stage s;
+    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
+        open_stage(&s, &all, false, delivery);
+        play(&s, "item default/a 5\npage 10 -\nsettle\nopen\nsettle");
+        ki_object *nameless = fake_object("default/a", "11", "");
+        s.source.watch.on_event(KI_EVENT_MODIFIED, nameless, s.source.watch.user);
+        ki_object_unref(nameless);
+        play(&s, "settle\nmod default/a 12\nsettle");
+        assert_string_equal(s.heard, "+a=5i synced ~a=5>11 ~a=11>12");
+        close_stage(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else),
+        cmocka_unit_test(an_add_is_of_the_initial_list_only_where_the_object_was_in_it),
+        cmocka_unit_test(an_object_without_a_uid_is_the_one_of_its_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
