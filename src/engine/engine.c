@@ -252,8 +252,13 @@ static ki_status turn(ki_engine *engine, int max_work, int timeout_ms, ki_error 
     return KI_OK;
 }
 
+static bool in_callback(ki_engine *engine) {
+    return ki_engine_on_loop(engine) &&
+           (engine->dispatching || atomic_load(&engine->inline_caller) == ki_thread_self());
+}
+
 ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
-    if (ki_engine_on_loop(engine) && (engine->dispatching || atomic_load(&engine->inline_caller) == ki_thread_self()))
+    if (in_callback(engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_engine_step from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
     ki_status status = claim(engine, KI_DRIVE_STEP, err);
@@ -290,7 +295,7 @@ static ki_status loop(ki_engine *engine, ki_error *err) {
 ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
     if (flags & ~(unsigned)KI_RUN_UNTIL_SIGNAL)
         return ki_error_set(err, KI_ERR_INVALID, "ki_engine_run: unknown flags 0x%x", flags);
-    if (ki_engine_on_loop(engine))
+    if (in_callback(engine))
         return ki_error_set(err, KI_ERR_STATE, "ki_engine_run from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
     ki_status status = claim(engine, KI_DRIVE_RUN, err);
@@ -319,7 +324,7 @@ static void thread_main(void *user) {
 }
 
 ki_status ki_engine_start(ki_engine *engine, ki_error *err) {
-    if (ki_engine_on_loop(engine))
+    if (in_callback(engine))
         return ki_error_set(err, KI_ERR_STATE, "ki_engine_start from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
     ki_status status = claim(engine, KI_DRIVE_START, err);

@@ -349,6 +349,7 @@ static void the_first_way_of_driving_decides(void **state) {
     assert_false(ki_engine_is_threaded(engine));
     assert_int_equal(ki_engine_start(engine, &err), KI_ERR_STATE);
     assert_int_equal(ki_engine_run(engine, KI_RUN_DEFAULT, &err), KI_ERR_STATE);
+    assert_string_equal(err.message, "ki_engine_run: the engine is driven by ki_engine_step already");
     assert_int_equal(ki_engine_join(engine, &err), KI_OK);
     ki_engine_stop(engine);
     assert_int_equal(ki_engine_timeout(engine), 0);
