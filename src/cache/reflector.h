@@ -69,9 +69,11 @@ typedef struct ki_reflector {
     char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of its first page */
     ki_buffer continue_token;
     size_t pages;
-    bool has_pages; /* more than one; also where it was then listed in one piece */
-    bool is_full;   /* in one piece, since a continue token had expired */
-    bool is_latest; /* at "", since the version was expired or too large */
+    size_t empty_pages;    /* in a row, up to now */
+    size_t objects_before; /* the page at hand */
+    bool has_pages;        /* more than one; also where it was then listed in one piece */
+    bool is_full;          /* in one piece, since a continue token had expired */
+    bool is_latest;        /* at "", since the version was expired or too large */
     ki_object **objects;
     size_t object_count, object_capacity;
 

@@ -2,6 +2,10 @@
 #include "src/base/error.h"
 #include "src/cache/reflector_steps.h"
 
+enum {
+    EMPTY_PAGES_MAX = 100 /* in a row */
+};
+
 static void on_object(ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     if (reflector->object_count == 0)
@@ -42,6 +46,18 @@ static bool is_same_token(const ki_reflector *reflector, const char *token) {
     return reflector->pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token);
 }
 
+/* Empty pages that only lead to another one, without end, would be a loop as tight as the network is fast. */
+static ki_status check_progress(ki_reflector *reflector, const char *token, ki_error *err) {
+    if (is_same_token(reflector, token))
+        return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
+    bool is_empty = reflector->object_count == reflector->objects_before;
+    reflector->empty_pages = is_empty ? reflector->empty_pages + 1 : 0;
+    reflector->objects_before = reflector->object_count;
+    if (reflector->empty_pages > EMPTY_PAGES_MAX)
+        return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d empty pages of the list in a row", EMPTY_PAGES_MAX);
+    return KI_OK;
+}
+
 static void on_page(ki_reflector *reflector, const ki_list_result *result) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = KI_OK;
@@ -52,8 +68,8 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
     int64_t total = left < 0 ? -1 : (int64_t)reflector->object_count + left;
     reflector->options.on_listed(reflector->object_count, total, reflector->options.user);
     reflector->has_pages = reflector->has_pages || !is_last;
-    if (!status && !is_last && is_same_token(reflector, result->continue_token))
-        status = ki_error_set(&err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
+    if (!status && !is_last)
+        status = check_progress(reflector, result->continue_token, &err);
     if (!status && !is_last) {
         ki_buffer_reset(&reflector->continue_token, SIZE_MAX);
         status = ki_buffer_append_string(&reflector->continue_token, result->continue_token);
@@ -102,7 +118,7 @@ static const char *first_version(const ki_reflector *reflector) {
 
 static void begin_list(ki_reflector *reflector, const char *version) {
     ki_reflector_drop_objects(reflector);
-    reflector->pages = 0;
+    reflector->pages = reflector->empty_pages = reflector->objects_before = 0;
     /* Cannot be too long: it was copied by the same rule before. */
     if (ki_reflector_copy_version(reflector->list_version, version, NULL))
         reflector->list_version[0] = '\0';

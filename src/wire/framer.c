@@ -25,8 +25,7 @@ bool ki_framer_is_partial(const ki_framer *framer) {
 
 typedef enum progress {
     GOES_ON,
-    ENDED,
-    TOO_DEEP
+    ENDED
 } progress;
 
 /* Scans an array's or object's bytes; `*ret_used` is how many belong to it. */
@@ -36,18 +35,15 @@ static progress scan_container(ki_framer *framer, const char *data, size_t size,
         size_t left = size - at;
         ki_json_block block = ki_json_scan(data + at, left < KI_JSON_BLOCK ? left : KI_JSON_BLOCK, &framer->scan);
         size_t opened = ki_json_count_bits(block.open), closed = ki_json_count_bits(block.close);
-        if (depth > closed && depth + opened <= KI_WIRE_MAX_DEPTH) {
+        if (depth > closed && (depth + opened <= KI_WIRE_MAX_DEPTH || framer->too_deep)) {
             depth = depth + opened - closed;
             continue;
         }
         for (uint64_t brackets = block.open | block.close; brackets; brackets &= brackets - 1) {
             unsigned bit = ki_json_lowest_bit(brackets);
             bool opens = block.open >> bit & 1;
-            if (opens && depth == KI_WIRE_MAX_DEPTH) {
-                *ret_used = at + bit;
-                return TOO_DEEP;
-            }
             depth = opens ? depth + 1 : depth - 1;
+            framer->too_deep |= depth > KI_WIRE_MAX_DEPTH;
             if (depth == 0) {
                 *ret_used = at + bit + 1;
                 return ENDED;
@@ -91,16 +87,17 @@ static size_t sample_max(const ki_framer *framer) {
     return framer->limit < KI_WIRE_SAMPLE_MAX ? framer->limit : KI_WIRE_SAMPLE_MAX;
 }
 
-/* Takes the value's next bytes into the buffer, or only counts them where the value is over the limit. */
+/* Takes the value's next bytes into the buffer, or only counts them where the value is over a limit. */
 static ki_status gather(ki_framer *framer, const char *data, size_t size) {
-    if (!framer->skipped && size <= framer->limit - framer->partial.size)
+    if (!framer->skipped && !framer->too_deep && size <= framer->limit - framer->partial.size)
         return ki_buffer_append(&framer->partial, data, size);
     if (!framer->skipped) {
         framer->skipped = framer->partial.size;
         size_t sample = sample_max(framer);
         if (framer->partial.size > sample)
             framer->partial.size = sample;
-        ki_status status = ki_buffer_append(&framer->partial, data, sample - framer->partial.size);
+        size_t more = sample - framer->partial.size;
+        ki_status status = ki_buffer_append(&framer->partial, data, size < more ? size : more);
         if (status)
             return status;
     }
@@ -115,9 +112,11 @@ static void advance(ki_str *chunk, size_t size) {
 
 static ki_frame end_value(ki_framer *framer, ki_str *chunk, size_t used, ki_str *ret_value) {
     bool whole = framer->partial.size == 0 && framer->skipped == 0;
-    bool fits = used <= framer->limit;
+    bool too_deep = framer->too_deep;
+    bool fits = used <= framer->limit && !too_deep;
     if (whole) {
-        *ret_value = (ki_str){ chunk->data, fits ? used : sample_max(framer) };
+        size_t sample = sample_max(framer);
+        *ret_value = (ki_str){ chunk->data, fits || used < sample ? used : sample };
     } else {
         if (gather(framer, chunk->data, used))
             return KI_FRAME_NO_MEMORY;
@@ -127,7 +126,9 @@ static ki_frame end_value(ki_framer *framer, ki_str *chunk, size_t used, ki_str 
     }
     advance(chunk, used);
     framer->skipped = 0;
-    framer->in_value = false;
+    framer->in_value = framer->too_deep = false;
+    if (too_deep)
+        return KI_FRAME_TOO_DEEP;
     return fits ? KI_FRAME_VALUE : KI_FRAME_TOO_LARGE;
 }
 
@@ -138,15 +139,8 @@ static ki_frame continue_value(ki_framer *framer, ki_str *chunk, size_t already,
     progress found =
         framer->in_scalar ? scan_scalar(framer, data, size, &used) : scan_container(framer, data, size, &used);
     used += already;
-    switch (found) {
-    case ENDED:
+    if (found == ENDED)
         return end_value(framer, chunk, used, ret_value);
-    case TOO_DEEP:
-        advance(chunk, used);
-        return KI_FRAME_INVALID;
-    case GOES_ON:
-        break;
-    }
     if (gather(framer, chunk->data, used))
         return KI_FRAME_NO_MEMORY;
     advance(chunk, used);

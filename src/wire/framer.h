@@ -4,8 +4,8 @@
  *
  * A framer reads a sequence of values at one level: watch events one after the other, or the elements of
  * an array. It is fed with chunks; a value that lies whole in a chunk is handed out in place, without
- * copying; one that spans chunks is gathered in the framer's buffer. A value above the limit is counted
- * and skipped without being stored. */
+ * copying; one that spans chunks is gathered in the framer's buffer. A value above the limit, or nested
+ * too deep, is counted and skipped without being stored. */
 #ifndef KI_WIRE_FRAMER_H
 #define KI_WIRE_FRAMER_H
 
@@ -30,6 +30,7 @@ typedef struct ki_framer {
     ki_json_state scan;
     bool in_value;
     bool in_scalar;  /* and the value is a string, number or word */
+    bool too_deep;   /* the value at hand is: it is skipped too */
     bool handed_out; /* what `partial` holds was the last result */
 } ki_framer;
 
@@ -37,9 +38,10 @@ typedef enum ki_frame {
     KI_FRAME_NEED_MORE, /* the chunk is used up */
     KI_FRAME_VALUE,     /* *ret_value is one whole value, valid until the next call */
     KI_FRAME_TOO_LARGE, /* one value was over the limit and is gone; *ret_value is its beginning */
+    KI_FRAME_TOO_DEEP,  /* the same for one that nests deeper than KI_WIRE_MAX_DEPTH */
     KI_FRAME_SEPARATOR, /* a ',' at the outer level (arrays) */
     KI_FRAME_CLOSE,     /* a ']' or '}' at the outer level (the end of an array) */
-    KI_FRAME_INVALID,   /* *chunk begins with a byte that cannot begin a value, or nests too deep: the stream is lost */
+    KI_FRAME_INVALID,   /* *chunk begins with a byte that cannot begin a value: the stream is lost */
     KI_FRAME_NO_MEMORY
 } ki_frame;
 

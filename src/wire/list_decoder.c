@@ -162,10 +162,6 @@ static ki_status unexpected(ki_str chunk, const char *expected, ki_error *err) {
     return ki_error_set(err, KI_ERR_PROTOCOL, "expected %s, got \"%s\"", expected, ki_wire_show(chunk, shown));
 }
 
-static ki_status too_deep(ki_error *err) {
-    return ki_error_set(err, KI_ERR_PROTOCOL, "the list is nested deeper than %d", KI_WIRE_MAX_DEPTH);
-}
-
 /* Reads on in one member's value; it is stored where it is one of ours. */
 static ki_status take_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     ki_str text;
@@ -183,12 +179,15 @@ static ki_status take_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *e
             return KI_OK;
         return ki_error_set(err, KI_ERR_LIMIT, "the list's %.*s is larger than %zu bytes", (int)decoder->name_size,
                             decoder->name, decoder->framer.limit);
+    case KI_FRAME_TOO_DEEP:
+        decoder->at = AFTER_VALUE;
+        if (decoder->member == OTHER)
+            return KI_OK;
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %.*s is nested deeper than %d", (int)decoder->name_size,
+                            decoder->name, KI_WIRE_MAX_DEPTH);
     case KI_FRAME_NO_MEMORY:
         return ki_error_no_memory(err, "reading a list");
     case KI_FRAME_INVALID:
-        if (ki_framer_is_partial(&decoder->framer))
-            return too_deep(err);
-        break;
     case KI_FRAME_SEPARATOR:
     case KI_FRAME_CLOSE:
         break;
@@ -216,8 +215,6 @@ static ki_status take_item(ki_list_decoder *decoder, ki_str *chunk, ki_error *er
     case KI_FRAME_NO_MEMORY:
         return ki_error_no_memory(err, "gathering a list's item");
     case KI_FRAME_INVALID:
-        if (ki_framer_is_partial(&decoder->framer))
-            return too_deep(err);
         return unexpected(*chunk, "an item", err);
     case KI_FRAME_SEPARATOR:
         if (!(decoder->items_may & MAY_SEPARATOR))
@@ -231,14 +228,18 @@ static ki_status take_item(ki_list_decoder *decoder, ki_str *chunk, ki_error *er
         return KI_OK;
     case KI_FRAME_VALUE:
     case KI_FRAME_TOO_LARGE:
+    case KI_FRAME_TOO_DEEP:
         break;
     }
     if (!(decoder->items_may & MAY_VALUE))
         return unexpected(text, "',' or ']' after an item", err);
     decoder->items_may = MAY_SEPARATOR | MAY_CLOSE;
-    if (frame == KI_FRAME_TOO_LARGE) {
+    if (frame != KI_FRAME_VALUE) {
         char why[64];
-        snprintf(why, sizeof why, "an item is larger than %zu bytes", decoder->framer.limit);
+        if (frame == KI_FRAME_TOO_DEEP)
+            snprintf(why, sizeof why, "an item is nested deeper than %d", KI_WIRE_MAX_DEPTH);
+        else
+            snprintf(why, sizeof why, "an item is larger than %zu bytes", decoder->framer.limit);
         return bad_item(decoder, KI_ERR_LIMIT, why, text);
     }
     if (*text.data != '{')

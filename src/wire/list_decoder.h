@@ -8,7 +8,7 @@
 typedef struct ki_list_sink {
     /* One item's JSON text, valid during the call. A failure stops the decoder, which gives it back. */
     ki_status (*on_item)(ki_str item, void *user);
-    /* One item over the limit; the rest goes on. */
+    /* One item over the limit of size or depth; the rest goes on. */
     ki_status (*on_bad)(const ki_error *why, ki_str sample, void *user);
     void *user;
 } ki_list_sink;

@@ -165,6 +165,9 @@ static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_
     case KI_FRAME_TOO_LARGE:
         ki_error_set(&why, KI_ERR_LIMIT, "a watch event is larger than %zu bytes", decoder->framer.limit);
         return report_bad(decoder, &why, frame);
+    case KI_FRAME_TOO_DEEP:
+        ki_error_set(&why, KI_ERR_LIMIT, "a watch event is nested deeper than %d", KI_WIRE_MAX_DEPTH);
+        return report_bad(decoder, &why, frame);
     case KI_FRAME_NO_MEMORY:
         return ki_error_no_memory(err, "gathering a watch event");
     case KI_FRAME_SEPARATOR:
@@ -172,7 +175,7 @@ static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_
     case KI_FRAME_INVALID:
         break;
     }
-    return ki_error_set(err, KI_ERR_PROTOCOL, "a watch event is nested deeper than %d", KI_WIRE_MAX_DEPTH);
+    return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object"); /* not after a '{' */
 }
 
 ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, const char *data, size_t size, ki_error *err) {

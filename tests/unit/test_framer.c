@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* Writes what the framer reports into `out`: v(…) value, t(…) too large, ',' separator, ']' close, '!' invalid, 'm' no memory.
+/* Writes what the framer reports into `out`: v(…) value, t(…) too large, d(…) too deep, ',' separator, ']' close, '!' invalid, 'm' no memory.
  * False where reading has to stop. */
 static bool feed(ki_framer *framer, const char *data, size_t size, ki_buffer *out) {
     ki_str chunk = { data, size };
@@ -26,7 +26,8 @@ static bool feed(ki_framer *framer, const char *data, size_t size, ki_buffer *ou
             return true;
         case KI_FRAME_VALUE:
         case KI_FRAME_TOO_LARGE:
-            ki_buffer_append_char(out, frame == KI_FRAME_VALUE ? 'v' : 't');
+        case KI_FRAME_TOO_DEEP:
+            ki_buffer_append_char(out, frame == KI_FRAME_VALUE ? 'v' : frame == KI_FRAME_TOO_DEEP ? 'd' : 't');
             ki_buffer_append_char(out, '(');
             ki_buffer_append_view(out, value);
             ki_buffer_append_char(out, ')');
@@ -153,19 +154,21 @@ static void a_huge_value_takes_no_more_memory_than_the_limit(void **state) {
     assert_int_equal(scarce_memory_in_use(&memory), 0);
 }
 
-static void nesting_is_limited(void **state) {
+static void a_value_that_nests_too_deep_is_skipped(void **state) {
     (void)state;
     for (size_t depth = KI_WIRE_MAX_DEPTH; depth <= KI_WIRE_MAX_DEPTH + 1; depth++) {
-        char text[2 * (KI_WIRE_MAX_DEPTH + 1)];
+        char text[2 * (KI_WIRE_MAX_DEPTH + 1) + 2];
         for (size_t i = 0; i < depth; i++) {
             text[i] = i % 2 ? '{' : '[';
             text[2 * depth - 1 - i] = i % 2 ? '}' : ']';
         }
+        memcpy(text + 2 * depth, "{}", 2);
         bool partial;
         for (size_t split = 0; split <= 2 * depth; split += 97) {
-            char *got = report((ki_str){ text, 2 * depth }, 100000, split, &partial);
-            assert_int_equal(got[0], depth > KI_WIRE_MAX_DEPTH ? '!' : 'v');
-            assert_int_equal(partial, depth > KI_WIRE_MAX_DEPTH);
+            char *got = report((ki_str){ text, 2 * depth + 2 }, 100000, split, &partial);
+            assert_int_equal(got[0], depth > KI_WIRE_MAX_DEPTH ? 'd' : 'v');
+            assert_string_equal(got + strlen(got) - 5, "v({})");
+            assert_false(partial);
             ki_free(&ki_allocator_default, got);
         }
     }
@@ -283,7 +286,7 @@ int main(void) {
         cmocka_unit_test(values_are_found_at_every_split),
         cmocka_unit_test(a_value_over_the_limit_is_skipped_and_its_beginning_told),
         cmocka_unit_test(a_huge_value_takes_no_more_memory_than_the_limit),
-        cmocka_unit_test(nesting_is_limited),
+        cmocka_unit_test(a_value_that_nests_too_deep_is_skipped),
         cmocka_unit_test(random_values_in_random_chunks_come_out_as_they_went_in),
         cmocka_unit_test(a_pod_is_one_value_at_every_split),
         cmocka_unit_test(each_allocation_may_fail),
