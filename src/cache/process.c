@@ -126,10 +126,20 @@ static ki_status apply(ki_informer *informer, const ki_deltas *deltas, ki_object
     return KI_OK;
 }
 
+/* Where changes come without a pause the queue is never empty: the store is at least at the version of the list then. Lack of memory
+ * leaves it without one until the next change. */
+static void take_list_version(ki_informer *informer) {
+    const char *version = informer->reflector.result_version;
+    if (informer->store_version[0] || !version[0] || ki_store_set_resource_version(informer->store, version, NULL))
+        return;
+    (void)ki_reflector_copy_version(informer->store_version, version, NULL); /* it fits: it is a copy of one */
+}
+
 /* Once the initial population is processed. The change lock is held. */
 static void note_synced(ki_informer *informer) {
     if (atomic_load(&informer->synced) || !informer->queue->ops->has_synced(informer->queue))
         return;
+    take_list_version(informer);
     ki_mutex_lock(&informer->wait_lock);
     atomic_store(&informer->synced, true);
     ki_cond_broadcast(&informer->changed);

@@ -163,6 +163,8 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
         return status;
     reflector->is_unavailable = false;
     ki_reflector_drop_objects(reflector);
+    if (ki_reflector_copy_version(reflector->result_version, version, NULL))
+        reflector->result_version[0] = '\0';
     ki_reflector_advance(reflector, version);
     reflector->options.on_progress(reflector->options.user); /* an empty list wakes nobody else */
     return KI_OK;

@@ -66,7 +66,7 @@ typedef struct ki_reflector {
 
     /* the list under way */
     char list_version[KI_RESOURCE_VERSION_MAX + 1];   /* asked for */
-    char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of its first page */
+    char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of its first page, or of a streaming list */
     ki_buffer continue_token;
     size_t pages;
     size_t empty_pages;    /* in a row, up to now */
