@@ -57,7 +57,7 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
         connect_error(easy, detail, server, err);
         break;
     case CURLE_OPERATION_TIMEDOUT:
-        ki_error_set(err, KI_ERR_TIMEOUT, "connect to %s: no connection within %d s", server,
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: no connection within %d s", server,
                      KI_CURL_CONNECT_TIMEOUT_MS / 1000);
         break;
     case CURLE_PEER_FAILED_VERIFICATION:

@@ -68,7 +68,7 @@ static const ki_handler odd = { .on_add = on_add, .on_update = on_update, .on_de
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
-static void open_stage(stage *s, const ki_handler *handler, bool streams, int delivery) {
+static void make_stage(stage *s, const ki_handler *handler, bool streams, int delivery) {
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, NULL, 1));
     fake_init(&s->source);
@@ -83,8 +83,16 @@ static void open_stage(stage *s, const ki_handler *handler, bool streams, int de
                                           &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery), NULL, NULL),
                      KI_OK);
     assert_true(test_engine_settle(&s->engine));
+}
+
+static void start(stage *s) {
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));
+}
+
+static void open_stage(stage *s, const ki_handler *handler, bool streams, int delivery) {
+    make_stage(s, handler, streams, delivery);
+    start(s);
 }
 
 static void close_stage(stage *s) {
@@ -176,11 +184,32 @@ static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
     }
 }
 
+static void note_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    (void)informer;
+    note(user, "%s(%s)", ki_status_name(cause->code), key);
+}
+
+static void what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on(void **state) {
+    (void)state;
+    stage s;
+    ki_health health;
+    make_stage(&s, &all, false, KI_DELIVER_ALL);
+    assert_int_equal(ki_informer_set_watch_error_handler(s.informer, note_error, &s, NULL), KI_OK);
+    start(&s);
+    play(&s, "item default/a 5\nbad default/b\npage 10 -\nsettle\nopen\nbad default/c\nmod default/a 12\nsettle");
+    assert_string_equal(s.heard, "malformed(default/b) +a=5i synced malformed(default/c) ~a=5>12");
+    ki_informer_health(s.informer, &health);
+    assert_int_equal(health.set_aside, 2);
+    assert_int_equal(health.state, KI_STATE_WATCHING);
+    close_stage(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else),
         cmocka_unit_test(an_add_is_of_the_initial_list_only_where_the_object_was_in_it),
         cmocka_unit_test(an_object_without_a_uid_is_the_one_of_its_name),
+        cmocka_unit_test(what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -399,6 +399,16 @@ static void a_very_short_watch_is_an_error_and_lists(void **state) {
          by_pages);
 }
 
+static void a_watch_that_brought_anything_is_not_very_short(void **state) {
+    (void)state;
+    static const char *const lines[] = { "bookmark 11", "mod default/a 11", "bad default/b" };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char script[TEXT];
+        snprintf(script, sizeof script, WATCHING "%s\nclose\nreports -\nstate connecting", lines[i]);
+        play(script, by_pages);
+    }
+}
+
 static void watches_closed_at_once_never_make_a_tight_loop(void **state) {
     (void)state;
     play(WATCHING "close\nwait 1600\n? list rv=10\npage 11 -\n? replace 11:; watch rv=11\nopen\nclose\nquiet 1599\n"
@@ -431,13 +441,16 @@ static void expired_when_opening_lists_at_the_last_version(void **state) {
     play(LISTED "fail 410\nquiet 799\nwait 801\n? list rv=10", by_pages);
 }
 
-static void a_lost_connection_is_resumed_without_a_list(void **state) {
+static void a_lost_connection_is_told_and_resumed_without_a_list(void **state) {
     (void)state;
-    static const char *const causes[] = { "cut", "timeout", "connect" };
-    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+    static const struct {
+        const char *cause, *report;
+    } cases[] = { { "cut", "cut off" }, { "timeout", "timeout" }, { "connect", "no connection" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char script[TEXT];
         snprintf(script, sizeof script,
-                 WATCHING "add default/b 11\nwait 90000\n? add default/b=11\nfail %s\n? watch rv=11", causes[i]);
+                 WATCHING "add default/b 11\nwait 90000\n? add default/b=11\nfail %s\n? watch rv=11\nreports %s",
+                 cases[i].cause, cases[i].report);
         play(script, by_pages);
     }
 }
@@ -681,12 +694,13 @@ int main(void) {
         cmocka_unit_test(a_watch_that_lasted_may_be_opened_at_once_again),
         cmocka_unit_test(a_proxy_that_closes_each_minute_does_not_make_it_wait),
         cmocka_unit_test(a_very_short_watch_is_an_error_and_lists),
+        cmocka_unit_test(a_watch_that_brought_anything_is_not_very_short),
         cmocka_unit_test(watches_closed_at_once_never_make_a_tight_loop),
         cmocka_unit_test(too_many_requests_and_refused_connections_do_not_list),
         cmocka_unit_test(retry_after_is_obeyed),
         cmocka_unit_test(expired_in_the_stream_lists_at_the_last_version),
         cmocka_unit_test(expired_when_opening_lists_at_the_last_version),
-        cmocka_unit_test(a_lost_connection_is_resumed_without_a_list),
+        cmocka_unit_test(a_lost_connection_is_told_and_resumed_without_a_list),
         cmocka_unit_test(any_other_end_lists_after_a_while),
         cmocka_unit_test(what_needs_a_person_blocks_and_is_tried_all_the_same),
         cmocka_unit_test(a_watch_from_no_version_keeps_it_until_a_change),

@@ -1,0 +1,56 @@
+/* test_curl_error.c: what a libcurl result means: who has to act, and whether a watch that could not be opened is one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/transport/curl_internal.h"
+
+#include <string.h>
+
+static void each_result_has_its_code_and_category(void **state) {
+    (void)state;
+    static const struct {
+        CURLcode result;
+        const char *detail;
+        ki_status code;
+        ki_category category;
+    } cases[] = {
+        { CURLE_OUT_OF_MEMORY, "", KI_ERR_NO_MEMORY, KI_CATEGORY_FATAL },
+        { CURLE_COULDNT_RESOLVE_HOST, "", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
+        { CURLE_COULDNT_RESOLVE_PROXY, "", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
+        { CURLE_COULDNT_CONNECT, "refused", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
+        { CURLE_OPERATION_TIMEDOUT, "", KI_ERR_CONNECT,
+          KI_CATEGORY_RETRY }, /* only connecting has a limit of libcurl's */
+        { CURLE_PEER_FAILED_VERIFICATION, "", KI_ERR_TLS, KI_CATEGORY_REQUEST },
+        { CURLE_SSL_CACERT_BADFILE, "", KI_ERR_TLS, KI_CATEGORY_REQUEST },
+        { CURLE_SSL_CERTPROBLEM, "", KI_ERR_TLS, KI_CATEGORY_CREDENTIALS },
+        { CURLE_SSL_CONNECT_ERROR, "tlsv13 alert certificate required", KI_ERR_TLS, KI_CATEGORY_CREDENTIALS },
+        { CURLE_SSL_CONNECT_ERROR, "reset", KI_ERR_TLS, KI_CATEGORY_RETRY },
+        { CURLE_GOT_NOTHING, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
+        { CURLE_PARTIAL_FILE, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
+        { CURLE_RECV_ERROR, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
+        { CURLE_HTTP2_STREAM, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
+        { CURLE_WEIRD_SERVER_REPLY, "", KI_ERR_PROTOCOL, KI_CATEGORY_SERVER },
+        { CURLE_BAD_FUNCTION_ARGUMENT, "", KI_ERR_SYSTEM, KI_CATEGORY_RETRY },
+    };
+    CURL *easy = curl_easy_init();
+    assert_non_null(easy);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_error err = KI_ERROR_INIT;
+        ki_curl_error(easy, cases[i].result, cases[i].detail, "https://there", &err);
+        if (err.code != cases[i].code || err.category != cases[i].category)
+            fail_msg("%s: %s, category %d", curl_easy_strerror(cases[i].result), ki_error_message(&err), err.category);
+        if (err.code == KI_ERR_CONNECT || err.code == KI_ERR_CUT)
+            assert_non_null(strstr(ki_error_message(&err), "https://there"));
+    }
+    curl_easy_cleanup(easy);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_result_has_its_code_and_category),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
