@@ -17,7 +17,7 @@ typedef struct ki_factory_options {
     const ki_allocator *allocator;  /* of its own engine; copied; NULL: malloc */
     const ki_log *log;              /* of its own engine; copied; NULL: silent */
     const char *namespace_name;     /* of all informers that name none; NULL: all namespaces */
-    int64_t resync_ms;              /* of all informers that name none; 0: none */
+    int64_t resync_ms;              /* of all informers that name none; 0: none; less than 1000 counts as 1000 */
     struct ki_transport *transport; /* in place of a network, for tests; outlives the factory; NULL: libcurl */
 } ki_factory_options;
 
@@ -33,14 +33,15 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
                                                       ki_error *err);
 
 /* The informer of a resource. Asked again with the same resource, namespace and selectors, it gives the same one; the first
- * caller's other options win. `options` may be NULL.
+ * caller's other options win, the view too: those who share an informer agree on its view. `options` may be NULL.
  * Ownership: borrowed from the factory. `resource` is copied, its strings too. Threads: any. Blocks: no.
  * Errors: KI_ERR_STATE after stop, KI_ERR_PARSE (a view's path), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,
                                                    ki_error *err);
 
-/* The engine, for a host that drives it. Ownership: borrowed. */
+/* The host's engine or, where it gave none, the factory's own, which nobody but ki_factory_start or _run should drive.
+ * Ownership: borrowed. */
 KI_API ki_engine *ki_factory_engine(const ki_factory *factory);
 
 /* Starts every informer that is not started yet; repeatable. With an engine of its own the factory starts that too, on a thread of its own; with
@@ -52,10 +53,10 @@ KI_API KI_MUST_CHECK ki_status ki_factory_start(ki_factory *factory, ki_error *e
  * Blocks: yes. Errors: KI_ERR_STATE, KI_ERR_DEADLOCK, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_run(ki_factory *factory, ki_error *err);
 
-/* Waits until all started informers have synced, at most `timeout_ms` (< 0: for ever). Threads and errors as ki_informer_wait_for_sync; the
- * message of a timeout names the resources that have not. */
+/* Waits until all started informers have synced, at most `timeout_ms` (< 0: for ever); those that are not started are not waited
+ * for. Threads and errors as ki_informer_wait_for_sync; the message of a timeout names the resources that have not. */
 KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_error *err);
-/* Threads: any. Blocks: no. */
+/* The same without waiting: true where nothing is started. Threads: any. Blocks: no. */
 KI_API bool ki_factory_has_synced(const ki_factory *factory);
 
 /* Asks everything to end; run returns, started threads end by themselves. Repeatable.

@@ -19,11 +19,11 @@ typedef struct ki_registration ki_registration;
 
 typedef struct ki_informer_options {
     size_t size;                /* sizeof(ki_informer_options); set by the macro */
-    const char *namespace_name; /* NULL: the factory's, else all */
+    const char *namespace_name; /* NULL: the factory's, else all; of no meaning to cluster-scoped resources */
     const char *label_selector; /* NULL: none; the server selects */
     const char *field_selector;
     const ki_field *view;     /* NULL: none (view.h); must outlive the informer */
-    int64_t resync_ms;        /* 0: the factory's, else none; < 0: none; at least 1000 */
+    int64_t resync_ms;        /* 0: the factory's, else none; < 0: none; less than 1000 counts as 1000 */
     int64_t page_size;        /* objects per list page; 0: 500 where the server pages */
     bool no_streaming_list;   /* list by pages even where the server can stream its list */
     bool keep_managed_fields; /* else metadata.managedFields is dropped */
@@ -67,9 +67,11 @@ typedef enum ki_delivery {
 typedef struct ki_registration_options {
     size_t size; /* sizeof(ki_registration_options); set by the macro */
     ki_delivery delivery;
-    bool on_loop;      /* call on the loop's thread: no thread of its own, and the duty not to block */
-    int64_t resync_ms; /* 0: the informer's; < 0: none; at least 1000 */
-    const char *name;  /* for logs and metrics; copied; NULL: "handler" */
+    bool on_loop; /* call on the loop's thread: no thread of its own, and the duty not to block */
+    /* 0: the informer's; < 0: none; less than 1000 counts as 1000. Once the informer has started it looks no more often than it
+     * did: a shorter period becomes its own, and where it has none there is none. */
+    int64_t resync_ms;
+    const char *name; /* for logs and metrics; copied; NULL: "handler" */
 } ki_registration_options;
 
 #define KI_REGISTRATION_OPTIONS(...) ((ki_registration_options){ .size = sizeof(ki_registration_options), __VA_ARGS__ })
@@ -117,9 +119,9 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_watch_error_handler(ki_informer *
 
 typedef enum ki_state {
     KI_STATE_NOT_STARTED = 0,
-    KI_STATE_CONNECTING = 1,  /* a request is out, nothing has come back */
-    KI_STATE_LISTING = 2,     /* objects of the initial or a new list are arriving */
-    KI_STATE_WATCHING = 3,    /* the copy is current */
+    KI_STATE_CONNECTING = 1, /* a request is out, nothing has come back */
+    KI_STATE_LISTING = 2,    /* objects of the initial or a new list are arriving */
+    KI_STATE_WATCHING = 3,   /* changes arrive as they happen; ki_informer_has_synced: the first list is in the store */
     KI_STATE_BACKING_OFF = 4, /* waits before it tries again; cause tells why */
     KI_STATE_BLOCKED =
         5, /* as backing off, but a person has to act: credentials, permission, a resource that is not installed */
@@ -151,7 +153,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *inform
 KI_API bool ki_informer_has_synced(const ki_informer *informer);
 
 /* Waits until it has, at most `timeout_ms` (< 0: for ever).
- * Threads: any but the library's own and handlers: KI_ERR_DEADLOCK. Blocks: yes, without polling.
+ * Threads: any but the library's own, handlers, and one that steps the engine: KI_ERR_DEADLOCK. Blocks: yes, without polling.
  * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED where the informer is stopped. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err);
 
