@@ -248,6 +248,10 @@ void kt_front_free(kt_front *front) {
     if (!front)
         return;
     if (front->daemon) {
+        kt_streams_lock(&front->streams);
+        kt_cluster_close_watches(front->cluster);
+        kt_streams_unlock(&front->streams);
+        kt_streams_drain(&front->streams);
         kt_streams_stop(&front->streams);
         MHD_stop_daemon(front->daemon);
     }

@@ -10,7 +10,7 @@ typedef struct kt_front kt_front;
  * ki_testing_server_options). */
 ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen, kt_front **ret_front,
                        ki_error *err);
-/* Cuts all connections. NULL is accepted. */
+/* Ends watches cleanly, with what had happened until then; clients that do not read are cut. NULL is accepted. */
 void kt_front_free(kt_front *front);
 /* "http://127.0.0.1:41873". Borrowed. */
 const char *kt_front_url(const kt_front *front);

@@ -139,7 +139,8 @@ static void free_stream(void *user) {
         streams->first = stream->next;
     if (stream->next)
         stream->next->previous = stream->previous;
-    streams->count--;
+    if (--streams->count == 0)
+        ki_cond_signal(&streams->emptied);
     kt_response_free(&stream->response);
     kt_streams_unlock(streams);
     ki_buffer_free(&stream->pending);
@@ -253,16 +254,28 @@ ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki
     if (status)
         return status;
     status = ki_cond_init(&streams->changed, err);
-    if (!status) {
-        status = ki_thread_start(&streams->timer, "kt-timer", run_timer, streams, err);
-        if (status)
-            ki_cond_destroy(&streams->changed);
-    }
-    if (status) {
-        ki_mutex_destroy(&streams->mutex);
-        streams->allocator = NULL;
-    }
+    if (status)
+        goto without_changed;
+    status = ki_cond_init(&streams->emptied, err);
+    if (status)
+        goto without_emptied;
+    status = ki_thread_start(&streams->timer, "kt-timer", run_timer, streams, err);
+    if (!status)
+        return KI_OK;
+    ki_cond_destroy(&streams->emptied);
+without_emptied:
+    ki_cond_destroy(&streams->changed);
+without_changed:
+    ki_mutex_destroy(&streams->mutex);
+    streams->allocator = NULL;
     return status;
+}
+
+void kt_streams_drain(kt_streams *streams) {
+    const int64_t deadline_ns = ki_monotonic_now() + KT_STREAM_DRAIN_MS * (int64_t)1000000;
+    kt_streams_lock(streams);
+    while (streams->count && ki_cond_wait_until(&streams->emptied, &streams->mutex, deadline_ns)) {}
+    kt_streams_unlock(streams);
 }
 
 void kt_streams_stop(kt_streams *streams) {
@@ -280,6 +293,7 @@ void kt_streams_free(kt_streams *streams) {
         return;
     ki_free(streams->allocator, streams->polled);
     ki_free(streams->allocator, streams->polled_streams);
+    ki_cond_destroy(&streams->emptied);
     ki_cond_destroy(&streams->changed);
     ki_mutex_destroy(&streams->mutex);
     streams->allocator = NULL;

@@ -15,7 +15,8 @@
 
 enum {
     KT_STREAM_BLOCK = 64 * 1024, /* bytes that a connection may hold at once: headers and the chunk under way */
-    KT_STREAM_LOOK_MS = 1000     /* how often clients that have gone are looked for */
+    KT_STREAM_DRAIN_MS = 500,
+    KT_STREAM_LOOK_MS = 1000 /* how often clients that have gone are looked for */
 };
 
 typedef struct kt_stream kt_stream;
@@ -28,9 +29,10 @@ typedef struct kt_streams {
 
     _Atomic unsigned waiting; /* threads that want the mutex */
     ki_mutex mutex;           /* guards the cluster and all below */
-    ki_cond changed;
-    kt_stream *first; /* all */
-    kt_stream *ready; /* suspended ones that the cluster has woken */
+    ki_cond changed;          /* the timer thread's */
+    ki_cond emptied;          /* there is no stream any more */
+    kt_stream *first;         /* all */
+    kt_stream *ready;         /* suspended ones that the cluster has woken */
     size_t count;
     int64_t look_at_ms; /* when the timer thread wakes */
     bool stopping;
@@ -41,7 +43,9 @@ typedef struct kt_streams {
 } kt_streams;
 
 ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err);
-/* Ends every stream, so that the HTTP daemon can be stopped; new ones end at once. */
+/* Once the cluster has closed its watches: waits, for KT_STREAM_DRAIN_MS at most, until clients have got what was theirs. */
+void kt_streams_drain(kt_streams *streams);
+/* Cuts every stream, so that the HTTP daemon can be stopped; new ones end at once. */
 void kt_streams_stop(kt_streams *streams);
 /* After the daemon has stopped. Harmless on a zeroed one. */
 void kt_streams_free(kt_streams *streams);

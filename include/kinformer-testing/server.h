@@ -55,7 +55,8 @@ typedef struct ki_testing_server_options {
 KI_API KI_MUST_CHECK ki_status ki_testing_server_new(const ki_testing_server_options *options,
                                                      ki_testing_server **ret_server, ki_error *err);
 
-/* Cuts all connections and frees it. NULL is accepted. Blocks: until its threads have ended.
+/* Ends watches cleanly, with all that had happened until then, and frees it. NULL is accepted. Blocks: until its threads have ended; half
+ * a second more at most for clients that do not read, which are cut then.
  * Threads: no other call with it may be under way. */
 KI_API void ki_testing_server_free(ki_testing_server *server);
 

@@ -291,6 +291,24 @@ static void a_watch_ends_when_its_time_is_over_or_the_server_closes_it(void **st
     close(fd);
 }
 
+static void a_server_that_ends_sends_what_has_happened_first(void **state) {
+    (void)state;
+    start(NULL);
+    int fd = connect_to_server();
+    open_watch(fd);
+    for (int i = 0; i < 100; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%d", i);
+        put_config_map(name, 1000);
+    }
+    tear_down(NULL);
+    char *answer = read_until(fd, NULL);
+    assert_has(answer, "\"name\":\"n99\"");
+    assert_has(answer, "\r\n0\r\n"); /* and ends cleanly */
+    free(answer);
+    close(fd);
+}
+
 static void a_watch_from_before_the_compaction_is_expired(void **state) {
     (void)state;
     start(NULL);
@@ -437,6 +455,7 @@ int main(void) {
         TEST(an_object_larger_than_a_block_comes_whole),
         TEST(every_watcher_gets_the_change),
         TEST(a_watch_ends_when_its_time_is_over_or_the_server_closes_it),
+        TEST(a_server_that_ends_sends_what_has_happened_first),
         TEST(a_watch_from_before_the_compaction_is_expired),
         TEST(it_listens_where_it_is_told_and_says_where),
         TEST(what_is_no_address_is_refused),
