@@ -106,7 +106,22 @@ ki_status ki_buffer_printf(ki_buffer *buffer, const char *format, ...) {
 static const char hex_lower[] = "0123456789abcdef";
 static const char hex_upper[] = "0123456789ABCDEF";
 
-/* What stands for `c` inside a JSON string: its size in `escape`, or 0 where `c` stands for itself. */
+/* Bytes of the UTF-8 character that `text` begins with; 0 where it is none. */
+static size_t utf8_size(ki_str text) {
+    const unsigned char *c = (const unsigned char *)text.data;
+    size_t size = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : c[0] < 0xF5 ? 4 : 0;
+    if (size > text.size)
+        return 0;
+    for (size_t i = 1; i < size; i++) {
+        if ((c[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    bool overlong = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
+    bool no_character = (c[0] == 0xED && c[1] > 0x9F) || (c[0] == 0xF4 && c[1] > 0x8F);
+    return overlong || no_character ? 0 : size;
+}
+
+/* What stands for `c`, an ASCII character, inside a JSON string: its size in `escape`, or 0 where `c` stands for itself. */
 static size_t json_escape(unsigned char c, char escape[6]) {
     static const char short_names[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
     escape[0] = '\\';
@@ -127,26 +142,35 @@ static size_t json_escape(unsigned char c, char escape[6]) {
     return 0;
 }
 
+/* The same for the character that `text` begins with, whose bytes are taken off: what stands for it. */
+static ki_str json_piece(ki_str *text, char escape[6]) {
+    static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD: what is no UTF-8 would spoil the whole document */
+    size_t size = utf8_size(*text);
+    ki_str piece = { text->data, size };
+    size_t escaped = size == 1 ? json_escape((unsigned char)*text->data, escape) : 0;
+    if (escaped)
+        piece = (ki_str){ escape, escaped };
+    else if (size == 0)
+        piece = (ki_str){ replacement, sizeof replacement - 1 };
+    text->data += size ? size : 1;
+    text->size -= size ? size : 1;
+    return piece;
+}
+
 ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text) {
     char escape[6];
     size_t size = 2;
-    for (size_t i = 0; i < text.size; i++) {
-        size_t escaped = json_escape((unsigned char)text.data[i], escape);
-        size += escaped ? escaped : 1;
-    }
+    for (ki_str rest = text; rest.size;)
+        size += json_piece(&rest, escape).size;
     ki_status status = ki_buffer_reserve(buffer, size);
     if (status)
         return status;
     char *out = buffer->data + buffer->size;
     *out++ = '"';
-    for (size_t i = 0; i < text.size; i++) {
-        size_t escaped = json_escape((unsigned char)text.data[i], escape);
-        if (escaped) {
-            memcpy(out, escape, escaped);
-            out += escaped;
-        } else {
-            *out++ = text.data[i];
-        }
+    while (text.size) {
+        ki_str piece = json_piece(&text, escape);
+        memcpy(out, piece.data, piece.size);
+        out += piece.size;
     }
     *out++ = '"';
     *out = '\0';

@@ -32,7 +32,7 @@ ki_status ki_buffer_append_string(ki_buffer *buffer, const char *text);
 ki_status ki_buffer_append_char(ki_buffer *buffer, char c);
 ki_status ki_buffer_printf(ki_buffer *buffer, const char *format, ...) KI_PRINTF(2, 3);
 ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args) KI_PRINTF(2, 0);
-/* `text` as a JSON string with its quotes, escaped. */
+/* `text` as a JSON string with its quotes, escaped; what is no UTF-8 becomes U+FFFD. */
 ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text);
 /* `text` percent-encoded for a URL's query or path segment (RFC 3986 unreserved characters stay). */
 ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text);

@@ -27,6 +27,7 @@ typedef struct http_call http_call;
 typedef struct http_list_watch {
     ki_list_watch base; /* must be first */
     /* constant */
+    ki_engine *engine;
     const ki_allocator *allocator;
     ki_transport *transport;
     ki_object_format *format;
@@ -98,8 +99,12 @@ static void fail_with(http_call *call, ki_status status, const char *message) {
 
 /* --- objects ---------------------------------------------------------------------------------------------------------------- */
 
+/* One object is one unit of a step's work: a buffer may hold thousands of small ones. */
 static ki_status interest(const http_call *call) {
-    return call->over ? KI_ERR_CANCELLED : KI_OK;
+    if (call->over)
+        return KI_ERR_CANCELLED;
+    ki_engine_work(call->owner->engine, 1);
+    return KI_OK;
 }
 
 static ki_status bad_object(http_call *call, const ki_error *why, ki_str text) {
@@ -484,6 +489,7 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
     if (!self)
         return ki_error_no_memory(err, "making a list and watch");
     self->base.ops = &http_ops;
+    self->engine = engine;
     self->allocator = ki_engine_allocator(engine);
     self->transport = transport;
     self->format = ki_object_format_ref(format);

@@ -98,6 +98,13 @@ static void text_becomes_a_json_string_or_a_url_part(void **state) {
         { KI_STR("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\"", "%08%0C%0A%0D%09" },
         { KI_STR("\0\x1f\x7f"), "\"\\u0000\\u001f\x7f\"", "%00%1F%7F" },
         { KI_STR("ü/ ="), "\"ü/ =\"", "%C3%BC%2F%20%3D" },
+        { KI_STR("€\xF0\x9F\x98\x80"), "\"€\xF0\x9F\x98\x80\"", "%E2%82%AC%F0%9F%98%80" },
+        { KI_STR("a\xFF\x80z"), "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\"", "a%FF%80z" },
+        { KI_STR("\xC3"), "\"\xEF\xBF\xBD\"", "%C3" },
+        { KI_STR("\xC3("), "\"\xEF\xBF\xBD(\"", "%C3%28" },
+        { KI_STR("\xC0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"", "%C0%80" },
+        { KI_STR("\xED\xA0\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"", "%ED%A0%80" },
+        { KI_STR("\xF4\x90\x80\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"", "%F4%90%80%80" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_buffer buffer;

@@ -129,6 +129,17 @@ static void deep_json_is_refused_before_it_is_walked(void **state) {
     assert_true(rest_has(&server, "exceeded max depth"));
 }
 
+static void a_manager_that_is_no_text_spoils_no_object(void **state) {
+    (void)state;
+    assert_int_equal(rest_post(&server, PODS "?fieldManager=m%D2%99%90", "{\"metadata\":{\"name\":\"p\"},\"spec\":{}}"),
+                     201);
+    assert_true(rest_has(&server, "\"manager\":\"m\xD2\x99\xEF\xBF\xBD\""));
+    assert_int_equal(rest_send(&server, "PATCH", PODS "/p", "application/merge-patch+json",
+                               "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"),
+                     200);
+    assert_int_equal(rest_send(&server, "DELETE", PODS "/p?gracePeriodSeconds=0", NULL, NULL), 200);
+}
+
 static void a_new_object_gets_what_the_server_adds(void **state) {
     (void)state;
     assert_int_equal(rest_post(&server, PODS,
@@ -298,6 +309,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(bad_requests_get_the_words_of_a_real_server, start, stop),
         cmocka_unit_test_setup_teardown(a_method_that_is_not_there_is_answered_with_those_that_are, start, stop),
         cmocka_unit_test_setup_teardown(deep_json_is_refused_before_it_is_walked, start, stop),
+        cmocka_unit_test_setup_teardown(a_manager_that_is_no_text_spoils_no_object, start, stop),
         cmocka_unit_test_setup_teardown(a_new_object_gets_what_the_server_adds, start, stop),
         cmocka_unit_test_setup_teardown(a_dry_run_changes_nothing, start, stop),
         cmocka_unit_test_setup_teardown(an_update_that_changes_nothing_makes_no_revision, start, stop),
