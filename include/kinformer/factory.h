@@ -60,7 +60,7 @@ KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int
 KI_API bool ki_factory_has_synced(const ki_factory *factory);
 
 /* Asks everything to end; run returns, started threads end by themselves. Repeatable.
- * Threads: any, handlers too. Blocks: no. */
+ * Threads: any, handlers too; signal handlers call ki_engine_stop instead. Blocks: no. */
 KI_API void ki_factory_stop(ki_factory *factory);
 
 /* Stops and waits: reflectors and controllers first, then the handlers' threads; nothing is called afterwards.
