@@ -1,0 +1,182 @@
+/* client.c: makes the program under test as its plan says, and does to it what programs do. */
+#include "sim/world.h"
+
+#include "src/transport/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const ki_field view_fields[] = { KI_FIELD(sim_view, n, "data.n"), KI_FIELD_END };
+
+static ki_status index_by_label(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)user;
+    const char *label = ki_object_label(obj, "app");
+    return label ? ki_index_values_add(values, label) : KI_OK;
+}
+
+/* Only for lack of memory. */
+static bool is_fine(sim_world *world, ki_status status, const char *what, const ki_error *err) {
+    if (status && status != KI_ERR_NO_MEMORY)
+        sim_fail(world, "%s: %s", what, ki_error_message(err));
+    return status == KI_OK;
+}
+
+void sim_client_add_handler(sim_world *world, unsigned informer) {
+    sim_client *client = &world->client;
+    sim_random *random = &client->random;
+    if (client->handler_count == SIM_MAX_HANDLERS)
+        return;
+    sim_handler *handler = sim_alloc(sizeof *handler);
+    *handler = (sim_handler){ .world = world,
+                              .number = (unsigned)client->handler_count,
+                              .informer = informer,
+                              .life = client->life,
+                              .delivery = sim_chance(random, 40) ? KI_DELIVER_LATEST : KI_DELIVER_ALL,
+                              .has_filter = sim_chance(random, 30),
+                              .filter = { -1, (unsigned)sim_below(random, SIM_SELECTORS) },
+                              .slow = sim_chance(random, 80) ? 0 : (unsigned)sim_between(random, 1, 10),
+                              .reentry = world->plan.reentry };
+    ki_registration_options options = KI_REGISTRATION_OPTIONS(.delivery = handler->delivery);
+    if (sim_chance(random, 20))
+        options.resync_ms = sim_between(random, 500, 60000);
+    if (sim_chance(random, 20))
+        options.resync_ms = -1;
+    handler->resync_ms = options.resync_ms ? options.resync_ms : client->informers[informer].resync_ms;
+    if (handler->resync_ms < 0)
+        handler->resync_ms = 0;
+    client->handlers[client->handler_count++] = handler;
+    SIM_TRACE(world, "handler %u: added to informer %u, %s%s%s", handler->number, informer,
+              handler->delivery == KI_DELIVER_ALL ? "all" : "latest", handler->has_filter ? ", filter " : "",
+              handler->has_filter && handler->filter.selector ? sim_selector_text(handler->filter.selector) : "");
+    ki_error err = KI_ERROR_INIT;
+    const ki_handler *calls = handler->has_filter ? &sim_handler_calls_filtered : &sim_handler_calls;
+    if (!is_fine(world,
+                 ki_informer_register(client->informers[informer].informer, calls, handler, &options,
+                                      &handler->registration, &err),
+                 "registering a handler", &err))
+        handler->is_removed = true; /* nothing may be called */
+}
+
+static void remove_one(sim_world *world, uint64_t what) {
+    sim_client *client = &world->client;
+    sim_handler *handler = client->handlers[what % client->handler_count];
+    if (handler->life != client->life || handler->asked_to_go || handler->is_removed)
+        return;
+    handler->asked_to_go = true;
+    SIM_TRACE(world, "handler %u: is to go", handler->number);
+    ki_error err = KI_ERROR_INIT;
+    is_fine(world,
+            ki_informer_remove_handler(client->informers[handler->informer].informer, handler->registration, &err),
+            "removing a handler", &err);
+}
+
+void sim_client_act(sim_world *world, uint64_t what) {
+    sim_client *client = &world->client;
+    if (!client->factory)
+        return;
+    unsigned informer = (unsigned)(what >> 8) % client->informer_count;
+    ki_error err = KI_ERROR_INIT;
+    switch (what % 4) {
+    case 0:
+        if (client->handler_count)
+            remove_one(world, what >> 16);
+        break;
+    case 1: {
+        static const ki_indexer late = { .name = "late", .index = index_by_label };
+        ki_status status = ki_informer_add_indexers(client->informers[informer].informer, &late, 1, &err);
+        if (status != KI_ERR_EXISTS)
+            is_fine(world, status, "adding an index", &err);
+        break;
+    }
+    default:
+        sim_client_add_handler(world, informer);
+        break;
+    }
+}
+
+static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
+    static const char *const namespaces[SIM_NAMESPACES] = { "ns0", "ns1", "ns2" };
+    static const ki_indexer by_label = { .name = "label", .index = index_by_label };
+    sim_client *client = &world->client;
+    sim_informer *informer = &client->informers[client->informer_count];
+    *informer = (sim_informer){ .selection = plan->selection, .resync_ms = plan->resync_ms };
+    ki_error err = KI_ERROR_INIT;
+    ki_informer_options options =
+        KI_INFORMER_OPTIONS(.namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
+                            .label_selector = sim_selector_text(plan->selection.selector), .view = view_fields,
+                            .resync_ms = plan->resync_ms, .page_size = plan->page_size,
+                            .no_streaming_list = plan->no_streaming_list, .object_limit = SIM_OBJECT_LIMIT);
+    if (!is_fine(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
+                 "making an informer", &err))
+        return false;
+    for (unsigned i = 0; i < client->informer_count; i++) {
+        if (client->informers[i].informer == informer->informer)
+            return true; /* the same selection gives the same informer */
+    }
+    unsigned index = client->informer_count++;
+    if (!is_fine(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
+        return false;
+    for (unsigned i = 0; i < plan->handlers; i++)
+        sim_client_add_handler(world, index);
+    return true;
+}
+
+static void start_again(void *user, uint64_t argument) {
+    (void)argument;
+    sim_world *world = user;
+    if (!world->client.factory)
+        sim_client_start(world);
+}
+
+static void note_beginning(sim_world *world) {
+    sim_client *client = &world->client;
+    size_t applied = world->truth.log_count;
+    for (unsigned i = 0; i < world->plan.servers; i++) {
+        if (world->servers[i].applied < applied)
+            applied = world->servers[i].applied;
+    }
+    client->began_at = applied ? world->truth.log[applied - 1] : 0;
+    client->restored = world->truth.restored;
+}
+
+void sim_client_start(sim_world *world) {
+    sim_client *client = &world->client;
+    if (client->life == 0)
+        client->random = sim_random_from(world->plan.seed, 21);
+    ki_error err = KI_ERROR_INIT;
+    client->life++;
+    client->informer_count = 0;
+    note_beginning(world);
+    ki_factory_options options = KI_FACTORY_OPTIONS(.engine = world->engine, .transport = client->transport);
+    bool is_made = is_fine(world, ki_factory_new(NULL, &options, &client->factory, &err), "making a factory", &err);
+    for (unsigned i = 0; is_made && i < world->plan.informer_count; i++)
+        is_made = make_informer(world, &world->plan.informers[i]);
+    if (is_made)
+        is_made = is_fine(world, ki_factory_start(client->factory, &err), "starting", &err);
+    SIM_TRACE(world, "client %llu: %s", (unsigned long long)client->life,
+              is_made ? "starts" : "cannot start for lack of memory");
+    if (is_made)
+        return;
+    sim_client_stop(world);
+    sim_after(world, SIM_SECOND, start_again, world, 0);
+}
+
+void sim_client_stop(sim_world *world) {
+    sim_client *client = &world->client;
+    for (unsigned i = 0; i < client->informer_count; i++)
+        ki_snapshot_free(client->informers[i].kept);
+    client->informer_count = 0;
+    ki_factory_free(client->factory);
+    client->factory = NULL;
+    SIM_TRACE(world, "client %llu: stopped", (unsigned long long)client->life);
+    for (size_t i = 0; i < client->handler_count; i++) {
+        if (!client->handlers[i]->is_removed)
+            sim_fail(world, "handler %zu: the factory is gone, and on_removed was not called", i);
+    }
+    sim_network_new_client(world);
+}
+
+void sim_client_free(sim_world *world) {
+    for (size_t i = 0; i < world->client.handler_count; i++)
+        free(world->client.handlers[i]);
+}

@@ -1,0 +1,57 @@
+/* client.h: the program under test: a factory on a stepped engine, its informers and handlers, stopped and made again. */
+#ifndef SIM_CLIENT_H
+#define SIM_CLIENT_H
+
+#include "sim/handler.h"
+#include "sim/plan.h"
+
+#include <kinformer/factory.h>
+#include <kinformer/lister.h>
+
+#include "src/transport/transport.h"
+
+enum {
+    SIM_MAX_HANDLERS = 64,
+    SIM_OBJECT_LIMIT = 2048 /* bytes of an object that an informer takes */
+};
+
+/* The program's view of an object. */
+typedef struct sim_view {
+    const char *n; /* the number of the write that made this state */
+} sim_view;
+
+typedef struct sim_informer {
+    ki_informer *informer;
+    sim_selection selection;
+    int64_t resync_ms;
+    uint64_t shown[SIM_KEYS]; /* the newest state that the store has shown of each key */
+    bool was_synced;
+    /* a snapshot that is looked at again later: it must not have changed */
+    ki_snapshot *kept;
+    uint64_t kept_digest;
+} sim_informer;
+
+typedef struct sim_client {
+    sim_random random;
+    ki_transport *transport;
+    ki_factory *factory; /* NULL: stopped, or there was no memory for it */
+    uint64_t life;       /* how often it was made */
+    sim_informer informers[SIM_MAX_INFORMERS];
+    unsigned informer_count;
+    sim_handler *handlers[SIM_MAX_HANDLERS];
+    size_t handler_count;
+    /* When it began: what was there before and is unchanged must be delivered before it says that it is synced. */
+    uint64_t began_at; /* number of the writes that every server had */
+    uint64_t restored;
+} sim_client;
+
+void sim_client_start(sim_world *world);
+/* Stops and frees factory and informers. Not from inside a step. */
+void sim_client_stop(sim_world *world);
+void sim_client_free(sim_world *world);
+/* Adds a handler to an informer, by chance; from a handler too. */
+void sim_client_add_handler(sim_world *world, unsigned informer);
+/* Handlers that come late, go early; indexes that come late. */
+void sim_client_act(sim_world *world, uint64_t what);
+
+#endif

@@ -1,0 +1,206 @@
+/* inject.c: each kind of fault. Those of requests are armed and wait for their request; the others happen at once. */
+#include "sim/inject.h"
+
+#include "sim/world.h"
+
+#include "src/base/memory.h"
+
+/* --- connections ------------------------------------------------------------------------------------------------------------- */
+
+static void to_connection(sim_world *world, const sim_fault *fault) {
+    static const char expired[] =
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+        "\"status\":\"Failure\",\"message\":\"too old resource version\",\"reason\":\"%s\","
+        "\"code\":410}}\n";
+    uint64_t detail = fault->detail;
+    bool watch = fault->kind != SIM_HALF_OPEN && fault->kind != SIM_CUT && fault->kind != SIM_CLOSE;
+    sim_connection *connection = sim_network_pick(world, detail, watch);
+    if (!connection)
+        return;
+    ki_buffer text;
+    ki_buffer_init(&text, &ki_allocator_default, 0);
+    switch (fault->kind) {
+    case SIM_HALF_OPEN:
+        if (!connection->is_silent)
+            connection->silent_since = world->now;
+        connection->is_silent = true;
+        break;
+    case SIM_CUT:
+        connection->cut_after = (int64_t)(detail >> 8 & 0x3ff);
+        if (detail >> 20 & 1)
+            sim_connection_end(connection, KI_ERR_CUT);
+        break;
+    case SIM_CLOSE:
+        if (detail >> 20 & 1 && connection->out.size > connection->sent) /* in the middle of what is under way */
+            connection->out.size -= (connection->out.size - connection->sent) / 2;
+        sim_connection_end(connection, KI_OK);
+        break;
+    case SIM_EXPIRED_EVENT:
+        ki_buffer_printf(&text, expired, detail & 1 ? "Expired" : "Gone");
+        sim_connection_append(connection, text.data);
+        sim_connection_end(connection, KI_OK);
+        break;
+    case SIM_ERROR_EVENT:
+        sim_connection_append(
+            connection, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+                        "\"status\":\"Failure\",\"message\":\"etcd\",\"reason\":\"InternalError\",\"code\":500}}\n");
+        sim_connection_end(connection, KI_OK);
+        break;
+    case SIM_TOO_LARGE_EVENT:
+        sim_connection_append(
+            connection, "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},"
+                        "\"status\":\"Failure\",\"message\":\"Too large resource version: 9, current: 1\","
+                        "\"reason\":\"Timeout\",\"code\":504}}\n");
+        sim_connection_end(connection, KI_OK);
+        break;
+    case SIM_BOOKMARK_AHEAD:
+        connection->bookmark_ahead = true;
+        break;
+    case SIM_BAD_EVENT:
+        connection->bad_next = true;
+        break;
+    case SIM_HUGE_EVENT:
+        connection->huge_next = true;
+        break;
+    default:
+        break;
+    }
+    ki_buffer_free(&text);
+}
+
+/* --- servers ------------------------------------------------------------------------------------------------------------------ */
+
+static void restore(sim_world *world, uint64_t detail) {
+    sim_truth *truth = &world->truth;
+    if (truth->log_count < 4)
+        return;
+    size_t lost = 1 + (size_t)(detail % (truth->log_count / 2));
+    SIM_TRACE(world, "the cluster loses its last %zu writes", lost);
+    sim_network_drop_responses(world);
+    sim_truth_restore(world, truth->log_count - lost);
+    sim_servers_restore(world);
+}
+
+static void lag_ends(void *user, uint64_t generation) {
+    sim_server *server = user;
+    if (generation == server->generation)
+        sim_server_set_lag(server, server->world->plan.lag[server->index]);
+}
+
+/* All connections end; the next ones go to the server that is furthest behind. */
+static void to_laggard(sim_world *world, uint64_t detail) {
+    world->network.laggard_until = world->now + (int64_t)(5 + detail % 60) * SIM_SECOND;
+    for (sim_connection *connection = world->network.first, *next; connection; connection = next) {
+        next = connection->next;
+        if (!connection->is_ended)
+            sim_connection_end(connection, detail >> 16 & 1 ? KI_ERR_CUT : KI_OK);
+    }
+}
+
+static void to_server(sim_world *world, const sim_fault *fault) {
+    uint64_t detail = fault->detail;
+    sim_server *server = &world->servers[detail % world->plan.servers];
+    int64_t length = (int64_t)(1 + (detail >> 8) % 90) * SIM_SECOND;
+    switch (fault->kind) {
+    case SIM_COMPACT:
+        for (unsigned i = 0; i < world->plan.servers; i++)
+            kt_cluster_compact(world->servers[i].cluster, 0);
+        break;
+    case SIM_RESTORE:
+        restore(world, detail);
+        break;
+    case SIM_LAG:
+        if (server->index == 0)
+            return; /* the first one is the cluster itself */
+        sim_server_set_lag(server, length);
+        sim_after(world, length, lag_ends, server, server->generation);
+        break;
+    case SIM_RESTART_SERVER:
+        server->down_until = world->now + length / 3;
+        kt_cluster_close_watches(server->cluster);
+        break;
+    case SIM_TO_LAGGARD:
+        to_laggard(world, detail);
+        break;
+    case SIM_TYPE_GONE:
+        for (uint32_t key = 0; key < SIM_KEYS; key++)
+            sim_truth_delete(world, key);
+        for (unsigned i = 0; i < world->plan.servers; i++)
+            kt_cluster_close_watches(world->servers[i].cluster);
+        sim_network_arm(world, SIM_TYPE_GONE, detail, UINT32_MAX, world->now + length);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- the network and the client ------------------------------------------------------------------------------------------------- */
+
+static void memory_is_back(void *user, uint64_t argument) {
+    sim_world *world = user;
+    (void)argument;
+    world->memory.per_mille = 0;
+}
+
+static void restart_client(void *user, uint64_t argument) {
+    sim_world *world = user;
+    (void)argument;
+    sim_world_restart_client(world);
+}
+
+static void to_client(sim_world *world, const sim_fault *fault) {
+    uint64_t detail = fault->detail;
+    int64_t length = (int64_t)(1 + detail % 60) * SIM_SECOND;
+    switch (fault->kind) {
+    case SIM_SMALL_CHUNKS:
+        world->network.small_until = world->now + length;
+        break;
+    case SIM_SLOW_NETWORK:
+        world->network.slow_until = world->now + length;
+        break;
+    case SIM_NO_MEMORY:
+        world->memory.per_mille = 1 + (unsigned)(detail >> 8) % (detail >> 32 & 1 ? 20 : 500);
+        sim_after(world, length / 4, memory_is_back, world, 0);
+        break;
+    case SIM_RESTART_CLIENT:
+        restart_client(world, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- all ------------------------------------------------------------------------------------------------------------------------- */
+
+void sim_inject(sim_world *world, const sim_fault *fault) {
+    SIM_TRACE(world, "fault: %s", sim_fault_name(fault->kind));
+    if (fault->kind <= SIM_HUGE_EVENT)
+        to_connection(world, fault);
+    else if (fault->kind <= SIM_BAD_ITEM) {
+        unsigned most = fault->kind == SIM_CLOSE_AT_ONCE || fault->kind == SIM_REFUSE ? 12 : 4;
+        sim_network_arm(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % most,
+                        world->now + 180 * SIM_SECOND);
+        /* Most requests are the beginnings of watches, which come when something has ended. */
+        if (fault->detail >> 50 & 1) {
+            sim_connection *connection = sim_network_pick(world, fault->detail, false);
+            if (connection)
+                sim_connection_end(connection, fault->detail >> 51 & 1 ? KI_ERR_CUT : KI_OK);
+        }
+    } else if (fault->kind <= SIM_TYPE_GONE)
+        to_server(world, fault);
+    else
+        to_client(world, fault);
+}
+
+void sim_heal(sim_world *world) {
+    SIM_TRACE(world, "no faults from now on");
+    world->healed = true;
+    world->memory.per_mille = 0;
+    sim_network_disarm(world);
+    for (unsigned i = 0; i < world->plan.servers; i++) {
+        world->servers[i].down_until = 0;
+        sim_server_set_lag(&world->servers[i], 0);
+    }
+    for (sim_connection *connection = world->network.first; connection; connection = connection->next)
+        connection->bookmark_ahead = connection->bad_next = connection->huge_next = false;
+}

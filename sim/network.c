@@ -1,0 +1,491 @@
+/* network.c: the life of a connection: asked, answered, delivered piece by piece, ended once. */
+#include "sim/world.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NEVER_SENT INT64_C(-1)
+
+enum {
+    BLOCK = 16 * 1024,  /* bytes read from a watch at once */
+    BURST_OF_BYTES = 48 /* chunks of one delivery */
+};
+
+static void release(sim_connection *connection) {
+    if (connection->call || connection->actions || connection->has_response)
+        return;
+    sim_network *network = &connection->world->network;
+    *(connection->previous ? &connection->previous->next : &network->first) = connection->next;
+    if (connection->next)
+        connection->next->previous = connection->previous;
+    ki_buffer_free(&connection->out);
+    ki_buffer_free(&connection->held);
+    free(connection->target);
+    free(connection);
+}
+
+static void drop_response(sim_connection *connection) {
+    if (connection->has_response)
+        kt_response_free(&connection->response);
+    connection->has_response = false;
+}
+
+static void later(sim_connection *connection, int64_t at, sim_action action) {
+    connection->actions++;
+    sim_at(connection->world, at, action, connection, 0);
+}
+
+/* --- delivering --------------------------------------------------------------------------------------------------------- */
+
+static void deliver(void *user, uint64_t argument);
+
+static void wait_to_deliver(sim_connection *connection, int64_t delay) {
+    if (connection->delivers || !connection->call)
+        return;
+    int64_t at = connection->world->now + delay;
+    if (at < connection->last_at)
+        at = connection->last_at;
+    connection->last_at = at;
+    connection->delivers = true;
+    later(connection, at, deliver);
+}
+
+/* An event is lost for good if its bookmark arrived and it did not: no client can know. */
+static void lose_what_was_announced(sim_connection *connection) {
+    if (connection->ahead)
+        connection->world->truth.keys[connection->ahead - 1].is_poisoned = true;
+}
+
+/* The client hears of the end. */
+static void finish(sim_connection *connection, ki_status status) {
+    static const char *const texts[] = { "the simulated connection was cut", "the simulated server refuses" };
+    ki_memory_call *call = connection->call;
+    ki_error err = KI_ERROR_INIT;
+    connection->call = NULL;
+    lose_what_was_announced(connection);
+    if (status)
+        ki_error_set(&err, status, "%s", texts[status == KI_ERR_CONNECT]);
+    SIM_TRACE(connection->world, "connection %llu: ends, %s", (unsigned long long)connection->number,
+              status ? ki_status_name(status) : "cleanly");
+    sim_note(connection->world, connection->number * 31 + (uint64_t)status);
+    drop_response(connection);
+    if (!status && !connection->is_watch && connection->status == 200 && !connection->has_more)
+        connection->source->listed_restore = connection->restored;
+    ki_memory_call_end(call, status ? &err : NULL);
+}
+
+static bool deliver_head(sim_connection *connection) {
+    if (connection->has_head || connection->end == KI_ERR_CONNECT)
+        return true;
+    connection->has_head = true;
+    sim_world *world = connection->world;
+    ki_response_head head = { .status = connection->status,
+                              .retry_after_ms = connection->retry_after_s < 0 ? -1 : connection->retry_after_s * 1000,
+                              .content_type = "application/json" };
+    if (connection->status == 429 && connection->retry_after_s > 0)
+        connection->source->not_before = world->now + connection->retry_after_s * SIM_SECOND;
+    SIM_TRACE(world, "connection %llu: status %d", (unsigned long long)connection->number, connection->status);
+    return ki_memory_call_head(connection->call, &head);
+}
+
+static size_t next_chunk(sim_connection *connection) {
+    size_t left = connection->out.size - connection->sent;
+    if (connection->chunk && left > connection->chunk) {
+        left = connection->chunk < 4 ? connection->chunk
+                                     : 1 + (size_t)sim_below(&connection->world->network.random, connection->chunk);
+    }
+    if (connection->cut_after >= 0 && left > (size_t)connection->cut_after)
+        left = (size_t)connection->cut_after;
+    return left;
+}
+
+/* False where the client has let go of it. */
+static bool deliver_chunk(sim_connection *connection) {
+    sim_world *world = connection->world;
+    size_t size = next_chunk(connection);
+    if (size == 0)
+        return true;
+    const char *data = connection->out.data + connection->sent;
+    connection->sent += size;
+    if (connection->cut_after >= 0)
+        connection->cut_after -= (int64_t)size;
+    world->deliveries++;
+    sim_note(world, ki_hash(data, size, (uint64_t)world->now));
+    if (world->trace)
+        sim_say(world, "connection %llu: %.*s", (unsigned long long)connection->number, (int)size, data);
+    return ki_memory_call_data(connection->call, data, size);
+}
+
+static void deliver_some(sim_connection *connection) {
+    if (connection->is_silent)
+        return;
+    if (!deliver_head(connection))
+        return;
+    for (unsigned i = 0; i < BURST_OF_BYTES && connection->sent < connection->out.size; i++) {
+        if (connection->cut_after == 0) {
+            finish(connection, KI_ERR_CUT);
+            return;
+        }
+        if (!deliver_chunk(connection))
+            return;
+        if (connection->is_silent)
+            return;
+    }
+    if (connection->sent < connection->out.size) {
+        wait_to_deliver(connection, sim_between(&connection->world->network.random, 0, 20) * SIM_MILLISECOND);
+        return;
+    }
+    ki_buffer_reset(&connection->out, BLOCK);
+    connection->sent = 0;
+    connection->ahead = 0;
+    if (connection->is_stream && !connection->in_initial)
+        connection->source->listed_restore = connection->restored;
+    if (connection->is_ended)
+        finish(connection, connection->end);
+}
+
+static void deliver(void *user, uint64_t argument) {
+    sim_connection *connection = user;
+    (void)argument;
+    connection->delivers = false;
+    if (connection->call)
+        deliver_some(connection);
+    connection->actions--; /* not before: it must stay while the client is called */
+    release(connection);
+}
+
+void sim_connection_end(sim_connection *connection, ki_status status) {
+    connection->is_ended = true;
+    connection->end = status;
+    if (status == KI_ERR_CUT)
+        connection->cut_after = connection->cut_after < 0 ? 0 : connection->cut_after;
+    drop_response(connection);
+    if (!connection->call)
+        release(connection);
+    else
+        wait_to_deliver(connection, connection->latency);
+}
+
+void sim_connection_append(sim_connection *connection, const char *text) {
+    ki_buffer_append_string(&connection->out, text);
+    wait_to_deliver(connection, connection->latency);
+}
+
+/* --- a watch's frames ---------------------------------------------------------------------------------------------------- */
+
+static void pump(void *user, uint64_t argument);
+
+static void wait_to_pump(sim_connection *connection, int64_t at) {
+    connection->pumps = true;
+    later(connection, at, pump);
+}
+
+static void on_deadline(void *user, uint64_t argument) {
+    sim_connection *connection = user;
+    (void)argument;
+    connection->actions--;
+    connection->deadline = INT64_MAX;
+    if (connection->has_response && connection->call)
+        sim_connection_wake(connection);
+    release(connection);
+}
+
+static void read_frames(sim_connection *connection) {
+    sim_world *world = connection->world;
+    kt_watch_state state = KT_WATCH_MORE;
+    ki_buffer frames;
+    ki_buffer_init(&frames, &ki_allocator_default, 0);
+    while (state == KT_WATCH_MORE) {
+        if (kt_watch_read(connection->response.watch, sim_server_now_ms(world), &frames, BLOCK, &state)) {
+            sim_fail(world, "a server's watch failed");
+            state = KT_WATCH_ENDED;
+        }
+    }
+    sim_tamper_frames(connection, &frames);
+    ki_buffer_free(&frames);
+    if (state == KT_WATCH_ENDED) {
+        connection->is_ended = true;
+        connection->end = KI_OK;
+    } else {
+        int64_t deadline =
+            (kt_watch_deadline(connection->response.watch) - (int64_t)SIM_START_MS * 1000) * SIM_MILLISECOND;
+        if (deadline < connection->deadline) {
+            connection->deadline = deadline;
+            later(connection, deadline, on_deadline);
+        }
+    }
+    if (connection->out.size > connection->sent || connection->is_ended || !connection->has_head)
+        wait_to_deliver(connection, connection->latency);
+}
+
+static void pump(void *user, uint64_t argument) {
+    sim_connection *connection = user;
+    (void)argument;
+    connection->pumps = false;
+    connection->actions--;
+    if (connection->has_response && connection->response.watch && connection->call && !connection->is_ended)
+        read_frames(connection);
+    release(connection);
+}
+
+void sim_connection_wake(sim_connection *connection) {
+    if (!connection->pumps)
+        wait_to_pump(connection, connection->world->now);
+}
+
+static void on_ready(void *user) {
+    sim_connection_wake(user);
+}
+
+/* --- asking -------------------------------------------------------------------------------------------------------------- */
+
+static void give_answer(sim_connection *connection) {
+    sim_world *world = connection->world;
+    sim_server *server = &world->servers[connection->server];
+    if (connection->is_consistent)
+        sim_server_catch_up(server);
+    kt_request asked = { .method = "GET", .target = connection->target, .accept = "application/json" };
+    if (kt_rest_handle(server->cluster, &asked, sim_server_now_ms(world), &connection->response)) {
+        sim_fail(world, "a server failed");
+        sim_connection_end(connection, KI_ERR_CUT);
+        return;
+    }
+    connection->has_response = true;
+    connection->status = connection->response.status;
+    connection->retry_after_s = connection->response.retry_after_s;
+    connection->restored = world->truth.restored;
+    if (connection->response.watch) {
+        kt_watch_on_ready(connection->response.watch, on_ready, connection);
+        read_frames(connection);
+        return;
+    }
+    ki_buffer_append(&connection->out, connection->response.body.data, connection->response.body.size);
+    sim_tamper_list(connection);
+    drop_response(connection);
+    connection->is_ended = true;
+    wait_to_deliver(connection, connection->latency);
+}
+
+static void arrive(void *user, uint64_t argument) {
+    sim_connection *connection = user;
+    (void)argument;
+    connection->actions--;
+    sim_world *world = connection->world;
+    if (connection->call && world->servers[connection->server].down_until > world->now)
+        sim_connection_end(connection, KI_ERR_CONNECT);
+    else if (connection->call && !sim_answer(connection))
+        give_answer(connection);
+    release(connection);
+}
+
+/* --- requests ------------------------------------------------------------------------------------------------------------- */
+
+/* Everything before the first parameter that differs from one request of an informer to the next. */
+static size_t source_size(const char *target) {
+    size_t size = strcspn(target, "?");
+    if (strncmp(target + size, "?labelSelector=", 15) == 0)
+        size += strcspn(target + size, "&");
+    return size < SIM_SOURCE_NAME ? size : SIM_SOURCE_NAME - 1;
+}
+
+static sim_source *source_of(sim_network *network, const char *target) {
+    size_t size = source_size(target);
+    for (size_t i = 0; i < network->source_count; i++) {
+        sim_source *source = &network->sources[i];
+        if (strlen(source->name) == size && strncmp(source->name, target, size) == 0)
+            return source;
+    }
+    if (network->source_count == SIM_MAX_SOURCES) {
+        sim_fail(network->world, "more kinds of requests than informers: %s", target);
+        return &network->sources[0];
+    }
+    sim_source *source = &network->sources[network->source_count++];
+    *source = (sim_source){ .listed_restore = network->world->truth.restored };
+    memcpy(source->name, target, size);
+    return source;
+}
+
+/* The oracle of request rates: no tight loop whatever is answered, and no request before a Retry-After has passed. */
+static void check_rate(sim_world *world, sim_source *source) {
+    enum {
+        AT_ONCE = 10, /* an informer may try a few ways in a row before it waits: each only once */
+        AT_ONCE_MS = 400,
+        WINDOW_S = 60
+    };
+    uint64_t asked = source->asked++;
+    source->asked_at[asked % SIM_RATE_WINDOW] = world->now;
+    if (world->now < source->not_before)
+        sim_fail(world, "%s: a request %lld ms before the Retry-After has passed", source->name,
+                 (long long)((source->not_before - world->now) / SIM_MILLISECOND));
+    if (asked >= AT_ONCE &&
+        world->now - source->asked_at[(asked - AT_ONCE) % SIM_RATE_WINDOW] < AT_ONCE_MS * SIM_MILLISECOND)
+        sim_fail(world, "%s: %d requests in %d ms", source->name, AT_ONCE + 1, AT_ONCE_MS);
+    if (asked >= SIM_RATE_WINDOW - 1 &&
+        world->now - source->asked_at[(asked + 1) % SIM_RATE_WINDOW] < WINDOW_S * SIM_SECOND)
+        sim_fail(world, "%s: %d requests in %d s", source->name, SIM_RATE_WINDOW, WINDOW_S);
+}
+
+static const char *parameter(const char *target, const char *name) {
+    size_t size = strlen(name);
+    for (const char *at = strpbrk(target, "?&"); at; at = strpbrk(at + 1, "?&")) {
+        if (strncmp(at + 1, name, size) == 0 && at[1 + size] == '=')
+            return at + 2 + size;
+    }
+    return NULL;
+}
+
+static void understand(sim_connection *connection) {
+    const char *target = connection->target;
+    const char *version = parameter(target, "resourceVersion");
+    connection->is_watch = parameter(target, "watch") != NULL;
+    connection->is_stream = parameter(target, "sendInitialEvents") != NULL;
+    connection->is_continuation = parameter(target, "continue") != NULL;
+    connection->is_limited = parameter(target, "limit") != NULL;
+    connection->is_consistent = connection->is_continuation || !version;
+    connection->revision = version ? strtoull(version, NULL, 10) : 0;
+    connection->in_initial = connection->is_stream;
+}
+
+static unsigned choose_server(sim_network *network) {
+    const sim_world *world = network->world;
+    if (world->now >= network->laggard_until)
+        return (unsigned)sim_below(&network->random, world->plan.servers);
+    unsigned chosen = 0;
+    for (unsigned i = 1; i < world->plan.servers; i++) {
+        if (world->servers[i].applied < world->servers[chosen].applied)
+            chosen = i;
+    }
+    return chosen;
+}
+
+static void on_request(ki_memory_call *call, const ki_request *request, void *user) {
+    sim_world *world = user;
+    sim_network *network = &world->network;
+    sim_connection *connection = sim_alloc(sizeof *connection);
+    *connection = (sim_connection){
+        .world = world, .call = call, .cut_after = NEVER_SENT, .retry_after_s = -1, .deadline = INT64_MAX
+    };
+    connection->next = network->first;
+    if (connection->next)
+        connection->next->previous = connection;
+    network->first = connection;
+    connection->number = ++world->requests;
+    connection->target = sim_strdup(request->target);
+    ki_buffer_init(&connection->out, &ki_allocator_default, 0);
+    ki_buffer_init(&connection->held, &ki_allocator_default, 0);
+    understand(connection);
+    connection->source = source_of(network, request->target);
+    if (!connection->is_continuation)
+        check_rate(world, connection->source);
+    connection->server = choose_server(network);
+    bool slow = world->now < network->slow_until;
+    connection->latency = sim_between(&network->random, 0, slow ? 4000 : 40) * SIM_MILLISECOND;
+    if (world->now < network->small_until)
+        connection->chunk = sim_chance(&network->random, 50) ? 1 : (size_t)sim_between(&network->random, 2, 60);
+    ki_memory_call_set_user(call, connection);
+    sim_note(world, ki_hash(request->target, strlen(request->target), (uint64_t)world->now));
+    SIM_TRACE(world, "connection %llu: server %u, %s", (unsigned long long)connection->number, connection->server,
+              request->target);
+    later(connection, world->now + connection->latency, arrive);
+}
+
+static void on_abandoned(ki_memory_call *call, void *user) {
+    enum {
+        LATEST_S = 95 /* of noticing silence: the idle deadline, and a handler that was slow just then */
+    };
+    sim_world *world = user;
+    sim_connection *connection = ki_memory_call_user(call);
+    connection->call = NULL;
+    lose_what_was_announced(connection);
+    SIM_TRACE(world, "connection %llu: the client lets go", (unsigned long long)connection->number);
+    if (connection->is_silent && world->now - connection->silent_since > LATEST_S * SIM_SECOND)
+        sim_fail(world, "silence was noticed after %lld s only",
+                 (long long)((world->now - connection->silent_since) / SIM_SECOND));
+    drop_response(connection);
+    release(connection);
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------------ */
+
+void sim_network_make(sim_world *world) {
+    world->network = (sim_network){ .world = world,
+                                    .server = { .serve = on_request, .abandoned = on_abandoned, .user = world },
+                                    .random = sim_random_from(world->plan.seed, 11) };
+}
+
+void sim_network_free(sim_world *world) {
+    sim_network_new_client(world);
+    while (world->network.first) {
+        sim_connection *connection = world->network.first;
+        connection->call = NULL;
+        connection->actions = 0;
+        drop_response(connection);
+        release(connection);
+    }
+}
+
+void sim_network_drop_responses(sim_world *world) {
+    for (sim_connection *connection = world->network.first, *next; connection; connection = next) {
+        next = connection->next;
+        if (!connection->is_ended || connection->has_response)
+            sim_connection_end(connection, KI_ERR_CUT);
+    }
+}
+
+void sim_network_arm(sim_world *world, sim_fault_kind kind, uint64_t detail, unsigned count, int64_t until) {
+    sim_network *network = &world->network;
+    if (network->armed_count < SIM_MAX_ARMED)
+        network->armed[network->armed_count++] =
+            (sim_armed){ .kind = kind, .until = until, .count = count, .detail = detail };
+}
+
+void sim_network_disarm(sim_world *world) {
+    world->network.armed_count = 0;
+    world->network.slow_until = world->network.small_until = world->network.laggard_until = 0;
+}
+
+bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail) {
+    sim_network *network = &world->network;
+    for (size_t i = 0; i < network->armed_count; i++) {
+        sim_armed *armed = &network->armed[i];
+        if (armed->kind != kind || armed->count == 0 || armed->until < world->now)
+            continue;
+        armed->count--;
+        *ret_detail = armed->detail;
+        if (armed->count == 0)
+            *armed = network->armed[--network->armed_count];
+        return true;
+    }
+    return false;
+}
+
+sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch) {
+    size_t count = 0;
+    for (sim_connection *at = world->network.first; at; at = at->next)
+        count += at->call && !at->is_ended && (!watch || (at->is_watch && at->has_response));
+    if (!count)
+        return NULL;
+    size_t chosen = (size_t)(detail % count);
+    for (sim_connection *at = world->network.first; at; at = at->next) {
+        if (at->call && !at->is_ended && (!watch || (at->is_watch && at->has_response)) && chosen-- == 0)
+            return at;
+    }
+    return NULL;
+}
+
+bool sim_network_knows_restore(const sim_world *world) {
+    for (size_t i = 0; i < world->network.source_count; i++) {
+        if (world->network.sources[i].listed_restore < world->truth.restored)
+            return false;
+    }
+    return true;
+}
+
+void sim_network_new_client(sim_world *world) {
+    for (size_t i = 0; i < world->network.source_count; i++)
+        free(world->network.sources[i].saved_page);
+    world->network.source_count = 0;
+}

@@ -1,0 +1,116 @@
+/* network.h: what lies between the client's transport and the servers: latency, chunks, cuts, silence, and answers that no
+ * server gave. A connection is one request and its answer. */
+#ifndef SIM_NETWORK_H
+#define SIM_NETWORK_H
+
+#include "sim/fault.h"
+#include "src/base/buffer.h"
+#include "src/transport/memory.h"
+#include "testing/rest.h"
+
+typedef struct sim_world sim_world;
+typedef struct sim_connection sim_connection;
+
+enum {
+    SIM_MAX_SOURCES = 16,
+    SIM_MAX_ARMED = 16,
+    SIM_RATE_WINDOW = 64,
+    SIM_SOURCE_NAME = 160
+};
+
+/* One informer's requests, by what they have in common. */
+typedef struct sim_source {
+    char name[SIM_SOURCE_NAME];
+    int64_t asked_at[SIM_RATE_WINDOW]; /* a ring: the last requests */
+    uint64_t asked;
+    int64_t not_before;      /* a Retry-After: no request may come earlier */
+    char *saved_page;        /* what follows an empty page; NULL: nothing */
+    uint64_t listed_restore; /* the number of restores that its last whole answer knew of */
+} sim_source;
+
+/* A fault that waits for the requests that it is about. */
+typedef struct sim_armed {
+    sim_fault_kind kind;
+    int64_t until;
+    unsigned count; /* requests that it still hits */
+    uint64_t detail;
+} sim_armed;
+
+typedef struct sim_network {
+    sim_world *world;
+    ki_memory_server server;
+    sim_random random;
+    sim_connection *first;
+    sim_source sources[SIM_MAX_SOURCES];
+    size_t source_count;
+    sim_armed armed[SIM_MAX_ARMED];
+    size_t armed_count;
+    int64_t slow_until, small_until, laggard_until;
+} sim_network;
+
+/* What an answer is to be made of, beside what the server gives. */
+typedef struct sim_connection {
+    sim_world *world;
+    sim_connection *next, *previous;
+    ki_memory_call *call; /* NULL: over for the client */
+    sim_source *source;
+    unsigned server;
+    uint64_t number;
+    char *target;
+    bool is_watch, is_stream, is_continuation, is_consistent, is_limited;
+    uint64_t revision; /* asked for; 0: none or "0" */
+    int64_t latency;
+    size_t chunk; /* bytes at most; 0: no limit */
+    /* the answer */
+    kt_response response;
+    bool has_response, has_head, is_ended; /* ended: no more will be added to `out` */
+    int status;
+    int retry_after_s;
+    ki_buffer out;
+    size_t sent;
+    bool has_more;        /* it is a page, and not the last one */
+    uint64_t restored;    /* how often the cluster was when it answered */
+    int64_t deadline;     /* the agenda has one for it; INT64_MAX: not */
+    int64_t last_at;      /* nothing arrives before what was sent earlier */
+    bool pumps, delivers; /* an action of the agenda will */
+    ki_status end;        /* how it ends once `out` is sent */
+    /* faults */
+    bool is_silent;
+    int64_t silent_since;
+    int64_t cut_after; /* bytes; -1: never */
+    bool is_unordered, has_no_end, in_initial;
+    bool bookmark_ahead, bad_next, huge_next;
+    uint32_t
+        ahead; /* 1 + the key of an event in `out` whose bookmark came before it: lost if this breaks now; 0: none */
+    ki_buffer held;   /* initial events that wait for being shuffled */
+    unsigned actions; /* of the agenda that know it */
+} sim_connection;
+
+void sim_network_make(sim_world *world);
+/* Ends all without telling the client; after its transport is gone. */
+void sim_network_free(sim_world *world);
+/* The answer ends as if `status` (KI_OK: a clean close) had happened on the way, after what was sent already. */
+void sim_connection_end(sim_connection *connection, ki_status status);
+/* The server's cluster is about to go. */
+void sim_network_drop_responses(sim_world *world);
+void sim_network_arm(sim_world *world, sim_fault_kind kind, uint64_t detail, unsigned count, int64_t until);
+void sim_network_disarm(sim_world *world);
+/* Takes one count of an armed fault. */
+bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail);
+/* One that is open, by chance; `watch`: a watch only. NULL where there is none. */
+sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
+/* Appends a frame to what the client gets. */
+void sim_connection_append(sim_connection *connection, const char *text);
+void sim_connection_wake(sim_connection *connection);
+/* Has every source had a whole answer since the cluster was restored? */
+bool sim_network_knows_restore(const sim_world *world);
+/* Forgets the sources: another client begins. */
+void sim_network_new_client(sim_world *world);
+
+/* answer.c: what a request gets in place of the server's answer. True: it was given one. */
+bool sim_answer(sim_connection *connection);
+/* tamper.c: a server's frames on their way into `out`. */
+void sim_tamper_frames(sim_connection *connection, ki_buffer *frames);
+void sim_tamper_list(sim_connection *connection);
+
+#endif

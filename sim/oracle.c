@@ -1,0 +1,177 @@
+/* oracle.c: looks at the stores through snapshots, as a program does. */
+#include "sim/oracle.h"
+
+#include "sim/world.h"
+
+#include <string.h>
+
+/* --- one store -------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t digest_of(sim_world *world, const ki_snapshot *snapshot) {
+    uint64_t digest = ki_snapshot_count(snapshot);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj;
+    uint32_t key;
+    while ((obj = ki_snapshot_next(snapshot, &cursor)) != NULL)
+        digest += sim_truth_read(world, obj, &key) * 0x9e3779b97f4a7c15u;
+    return digest;
+}
+
+/* Every object under each of its values, and nothing else there. */
+static void check_index(sim_world *world, const ki_snapshot *snapshot, const char *index, bool by_label) {
+    size_t expected[SIM_LABELS > SIM_NAMESPACES ? SIM_LABELS : SIM_NAMESPACES] = { 0 };
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj;
+    uint32_t key;
+    if (!ki_snapshot_has_index(snapshot, index))
+        return;
+    while ((obj = ki_snapshot_next(snapshot, &cursor)) != NULL) {
+        uint64_t n = sim_truth_read(world, obj, &key);
+        expected[by_label ? world->truth.writes[n].label : sim_key_ns(key)]++;
+    }
+    for (unsigned i = 0; i < (by_label ? SIM_LABELS : SIM_NAMESPACES); i++) {
+        char value[4] = { by_label ? (char)('a' + i) : 'n', by_label ? '\0' : 's', (char)('0' + i), '\0' };
+        size_t found = 0;
+        cursor = (ki_cursor)KI_CURSOR_INIT;
+        while ((obj = ki_snapshot_next_by_index(snapshot, index, value, &cursor)) != NULL) {
+            uint64_t n = sim_truth_read(world, obj, &key);
+            found++;
+            if ((by_label ? world->truth.writes[n].label : sim_key_ns(key)) != i ||
+                ki_snapshot_get(snapshot, ki_object_key(obj)) != obj)
+                sim_fail(world, "index %s: %s is under %s", index, ki_object_key(obj), value);
+        }
+        if (found != expected[i] || ki_snapshot_count_by_index(snapshot, index, value) != found)
+            sim_fail(world, "index %s: %zu objects under %s, and there are %zu", index, found, value, expected[i]);
+    }
+}
+
+static void read_store(sim_world *world, const ki_snapshot *snapshot, uint64_t present[SIM_KEYS]) {
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj;
+    uint32_t key = 0;
+    size_t count = 0;
+    memset(present, 0, SIM_KEYS * sizeof *present);
+    while ((obj = ki_snapshot_next(snapshot, &cursor)) != NULL) {
+        uint64_t n = sim_truth_read(world, obj, &key);
+        if (present[key])
+            sim_fail(world, "the store has %s twice", sim_key_text(key));
+        present[key] = n;
+        count++;
+    }
+    if (count != ki_snapshot_count(snapshot))
+        sim_fail(world, "the store counts %zu objects, and has %zu", ki_snapshot_count(snapshot), count);
+}
+
+static void look_at(sim_world *world, sim_informer *informer) {
+    const sim_truth *truth = &world->truth;
+    if (informer->kept) {
+        if (digest_of(world, informer->kept) != informer->kept_digest)
+            sim_fail(world, "a snapshot has changed");
+        ki_snapshot_free(informer->kept);
+    }
+    ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
+    uint64_t present[SIM_KEYS];
+    read_store(world, snapshot, present);
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        uint64_t n = present[key];
+        if (!n)
+            continue;
+        if (!sim_truth_has(truth, &informer->selection, n))
+            sim_fail(world, "the store has %s at write %llu, which is not selected", sim_key_text(key),
+                     (unsigned long long)n);
+        if (!truth->keys[key].is_poisoned && n != informer->shown[key] &&
+            !sim_truth_may_follow(truth, informer->shown[key], n))
+            sim_fail(world, "the store shows %s at write %llu after write %llu", sim_key_text(key),
+                     (unsigned long long)n, (unsigned long long)informer->shown[key]);
+        informer->shown[key] = n;
+    }
+    check_index(world, snapshot, KI_NAMESPACE_INDEX, false);
+    check_index(world, snapshot, "label", true);
+    check_index(world, snapshot, "late", true);
+    bool is_synced = ki_informer_has_synced(informer->informer);
+    if (informer->was_synced && !is_synced)
+        sim_fail(world, "an informer is no longer synced");
+    informer->was_synced = is_synced;
+    informer->kept = snapshot;
+    informer->kept_digest = digest_of(world, snapshot);
+}
+
+void sim_oracle_look(sim_world *world) {
+    for (unsigned i = 0; i < world->client.informer_count; i++)
+        look_at(world, &world->client.informers[i]);
+}
+
+/* --- in the end ---------------------------------------------------------------------------------------------------------------- */
+
+static bool is_quiet(const sim_client *client, const sim_handler *handler) {
+    return handler->life != client->life || handler->is_removed || handler->asked_to_go ||
+           (ki_registration_pending(handler->registration) == 0 && ki_registration_has_synced(handler->registration) &&
+            handler->is_synced);
+}
+
+/* The first key that the store has another state of than the cluster; SIM_KEYS: none. */
+static uint32_t first_difference(sim_world *world, const sim_informer *informer, uint64_t present[SIM_KEYS]) {
+    ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
+    read_store(world, snapshot, present);
+    ki_snapshot_free(snapshot);
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        uint64_t n = world->truth.keys[key].n;
+        if (present[key] != (sim_truth_has(&world->truth, &informer->selection, n) ? n : 0))
+            return key;
+    }
+    return SIM_KEYS;
+}
+
+bool sim_oracle_agrees(sim_world *world) {
+    const sim_client *client = &world->client;
+    uint64_t present[SIM_KEYS];
+    if (!client->factory)
+        return false;
+    for (unsigned i = 0; i < client->informer_count; i++) {
+        if (!ki_informer_has_synced(client->informers[i].informer) ||
+            first_difference(world, &client->informers[i], present) != SIM_KEYS)
+            return false;
+    }
+    for (size_t i = 0; i < client->handler_count; i++) {
+        if (!is_quiet(client, client->handlers[i]))
+            return false;
+    }
+    return true;
+}
+
+void sim_oracle_compare_handlers(sim_world *world) {
+    const sim_client *client = &world->client;
+    uint64_t present[SIM_KEYS];
+    for (unsigned i = 0; i < client->informer_count; i++) {
+        (void)first_difference(world, &client->informers[i], present);
+        for (size_t k = 0; k < client->handler_count; k++) {
+            sim_handler *handler = client->handlers[k];
+            if (handler->life == client->life && handler->informer == i && !handler->is_removed &&
+                !handler->asked_to_go)
+                sim_handler_compare(handler, present);
+        }
+    }
+}
+
+void sim_oracle_blame(sim_world *world) {
+    const sim_client *client = &world->client;
+    uint64_t present[SIM_KEYS];
+    for (unsigned i = 0; i < client->informer_count; i++) {
+        const sim_informer *informer = &client->informers[i];
+        ki_health health;
+        ki_informer_health(informer->informer, &health);
+        uint32_t key = first_difference(world, informer, present);
+        if (!ki_informer_has_synced(informer->informer))
+            sim_fail(world, "informer %u has not synced; it is %s: %s", i, ki_state_name(health.state),
+                     ki_error_message(&health.cause));
+        if (key != SIM_KEYS)
+            sim_fail(world, "informer %u has %s at write %llu, the cluster at write %llu; it is %s: %s", i,
+                     sim_key_text(key), (unsigned long long)present[key], (unsigned long long)world->truth.keys[key].n,
+                     ki_state_name(health.state), ki_error_message(&health.cause));
+    }
+    for (size_t i = 0; i < client->handler_count; i++) {
+        if (!is_quiet(client, client->handlers[i]))
+            sim_fail(world, "handler %zu has still to be told, or was not told that it is synced", i);
+    }
+    sim_fail(world, "there is no client");
+}

@@ -1,0 +1,18 @@
+/* oracle.h: what must hold of an informer's store, at any time and in the end. */
+#ifndef SIM_ORACLE_H
+#define SIM_ORACLE_H
+
+#include <stdbool.h>
+
+typedef struct sim_world sim_world;
+
+/* At any time between two steps: only real states, never an older one, indexes as if made anew, snapshots that stay. */
+void sim_oracle_look(sim_world *world);
+/* Does the client know exactly what is in the cluster, and has every handler been told? */
+bool sim_oracle_agrees(sim_world *world);
+/* Says what does not agree, as an objection. */
+void sim_oracle_blame(sim_world *world);
+/* Everything was told: does each handler know what the store has? */
+void sim_oracle_compare_handlers(sim_world *world);
+
+#endif

@@ -1,0 +1,114 @@
+/* plan.c: draws a plan from its seed. */
+#include "sim/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    STREAM_CONFIGURATION = 1,
+    STREAM_FAULTS
+};
+
+static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
+
+const char *sim_selector_text(unsigned selector) {
+    return selector_texts[selector];
+}
+
+bool sim_selection_has(const sim_selection *selection, unsigned ns, unsigned label) {
+    static const bool selected[SIM_SELECTORS][SIM_LABELS] = {
+        { true, true, true, true },
+        { true, false, false, false },
+        { true, true, false, false },
+        { true, true, false, true },
+    };
+    return (selection->ns < 0 || (unsigned)selection->ns == ns) && selected[selection->selector][label];
+}
+
+static void make_informers(sim_plan *plan, sim_random *random) {
+    static const unsigned counts[] = { 1, 1, 1, 2, 2, 3 };
+    static const int64_t pages[] = { 0, 0, 1, 2, 3, 7 };
+    plan->informer_count = counts[sim_below(random, 6)];
+    for (unsigned i = 0; i < plan->informer_count; i++) {
+        sim_informer_plan *informer = &plan->informers[i];
+        informer->selection.ns = sim_chance(random, 60) ? -1 : (int)sim_below(random, SIM_NAMESPACES);
+        informer->selection.selector = sim_chance(random, 50) ? 0 : (unsigned)sim_below(random, SIM_SELECTORS);
+        informer->no_streaming_list = sim_chance(random, 50);
+        informer->page_size = pages[sim_below(random, 6)];
+        informer->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 500, 90000);
+        informer->handlers = 1 + (unsigned)sim_below(random, 3);
+    }
+}
+
+static int by_time(const void *a, const void *b) {
+    const sim_fault *left = a, *right = b;
+    return left->at < right->at ? -1 : left->at > right->at;
+}
+
+static void make_faults(sim_plan *plan, sim_random *random) {
+    plan->fault_count = (size_t)sim_between(random, 2, 14);
+    int64_t at = 0;
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        /* Some come together: two faults at once find more than two one after the other. */
+        if (i == 0 || sim_chance(random, 65))
+            at = sim_chance(random, 12) ? sim_between(random, 0, 2 * SIM_SECOND)
+                                        : sim_between(random, 0, plan->duration);
+        else
+            at += sim_between(random, 0, 5 * SIM_SECOND);
+        plan->faults[i] =
+            (sim_fault){ (sim_fault_kind)sim_below(random, SIM_FAULT_KINDS), at, sim_random_next(random) };
+    }
+    qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], by_time);
+}
+
+void sim_plan_make(sim_plan *plan, uint64_t seed) {
+    sim_random random = sim_random_from(seed, STREAM_CONFIGURATION);
+    static const uint64_t revisions[] = { 1, 90, 960, 99950, 4294967200 };
+    *plan = (sim_plan){ .seed = seed };
+    plan->servers = 1 + (unsigned)sim_below(&random, SIM_MAX_SERVERS);
+    for (unsigned i = 1; i < plan->servers; i++)
+        plan->lag[i] = sim_between(&random, 0, sim_chance(&random, 70) ? 300 : 10000) * SIM_MILLISECOND;
+    plan->first_revision = revisions[sim_below(&random, 5)];
+    plan->compact_after = sim_chance(&random, 60) ? 0 : (size_t)sim_between(&random, 5, 100);
+    plan->bookmark_every_ms = sim_between(&random, 1000, 60000);
+    plan->no_watch_list = sim_chance(&random, 15);
+    plan->names = (unsigned)sim_between(&random, 1, 12);
+    make_informers(plan, &random);
+    plan->max_work = sim_chance(&random, 70) ? 0 : (int)sim_between(&random, 1, 20);
+    plan->reentry = sim_chance(&random, 50) ? 0 : (unsigned)sim_between(&random, 1, 10);
+    plan->late_events = (unsigned)sim_below(&random, 6);
+    plan->duration = sim_between(&random, 540, 720) * SIM_SECOND;
+    plan->write_every = sim_between(&random, 1200, 4000) * SIM_MILLISECOND;
+    plan->burst = (unsigned)sim_between(&random, 0, 5);
+    random = sim_random_from(seed, STREAM_FAULTS);
+    make_faults(plan, &random);
+}
+
+void sim_plan_leave_out(sim_plan *plan, uint32_t without) {
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        if (!(without >> i & 1))
+            plan->faults[kept++] = plan->faults[i];
+    }
+    plan->fault_count = kept;
+}
+
+void sim_plan_print(const sim_plan *plan) {
+    printf("seed %" PRIu64 ": %u servers, lag", plan->seed, plan->servers);
+    for (unsigned i = 0; i < plan->servers; i++)
+        printf(" %" PRId64 " ms", plan->lag[i] / SIM_MILLISECOND);
+    printf("; first revision %" PRIu64 ", history %zu%s, %u names, steps of %d\n", plan->first_revision,
+           plan->compact_after, plan->no_watch_list ? ", no streaming lists" : "", plan->names, plan->max_work);
+    for (unsigned i = 0; i < plan->informer_count; i++) {
+        const sim_informer_plan *informer = &plan->informers[i];
+        const char *selector = sim_selector_text(informer->selection.selector);
+        printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers\n", i,
+               informer->selection.ns, selector ? selector : "no selector",
+               informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
+               informer->handlers);
+    }
+    for (size_t i = 0; i < plan->fault_count; i++)
+        printf("  fault %zu at %.3f s: %s (%s)\n", i, (double)plan->faults[i].at / 1e9,
+               sim_fault_name(plan->faults[i].kind), sim_fault_numbers(plan->faults[i].kind));
+}

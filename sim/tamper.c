@@ -1,0 +1,213 @@
+/* tamper.c: what becomes of a server's answer on its way: events in another order, objects that cannot be used, pages without
+ * objects, an end that never comes. */
+#include "sim/world.h"
+
+#include "src/base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_INITIAL = 256
+};
+
+/* --- events --------------------------------------------------------------------------------------------------------------- */
+
+static ki_str next_frame(const ki_buffer *frames, size_t *at) {
+    const char *begin = frames->data + *at;
+    const char *end = memchr(begin, '\n', frames->size - *at);
+    size_t size = end ? (size_t)(end - begin) + 1 : frames->size - *at;
+    *at += size;
+    return (ki_str){ begin, size };
+}
+
+static bool frame_is(ki_str frame, const char *type) {
+    static const char begin[] = "{\"type\":\"";
+    size_t size = strlen(type);
+    return frame.size > sizeof begin + size && strncmp(frame.data + sizeof begin - 1, type, size) == 0;
+}
+
+static bool frame_has(ki_str frame, const char *text) {
+    return memmem(frame.data, frame.size, text, strlen(text)) != NULL;
+}
+
+/* The key of the object in a frame or item: told by the write that made it. */
+static bool read_key(const sim_world *world, ki_str text, uint32_t *ret_key) {
+    static const char field[] = "\"n\":\"";
+    const char *at = memmem(text.data, text.size, field, sizeof field - 1);
+    uint64_t n = at ? strtoull(at + sizeof field - 1, NULL, 10) : 0;
+    if (!n || n >= world->truth.write_count)
+        return false;
+    *ret_key = world->truth.writes[n].key;
+    return true;
+}
+
+static void poison(sim_world *world, ki_str text) {
+    uint32_t key;
+    if (read_key(world, text, &key))
+        world->truth.keys[key].is_poisoned = true;
+}
+
+/* An event whose object cannot be used, in one of several ways; the client can skip it and go on. */
+static void append_bad(sim_connection *connection, ki_str frame) {
+    static const char *const texts[] = {
+        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{}}}\n",
+        "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"}}\n",
+        "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Secret\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"cm-1\","
+        "\"namespace\":\"ns0\",\"uid\":\"x\",\"resourceVersion\":\"1\"}}}\n",
+        "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"cm-"
+        "1\","
+        "\"namespace\":\"ns0\",\"uid\":7,\"resourceVersion\":\"12\",]}}\n",
+    };
+    size_t which = connection->number % (sizeof texts / sizeof *texts);
+    poison(connection->world, frame);
+    SIM_TRACE(connection->world, "connection %llu: a bad event in place of %.*s",
+              (unsigned long long)connection->number, (int)frame.size, frame.data);
+    ki_buffer_append_string(&connection->out, texts[which]);
+}
+
+static void append_huge(sim_connection *connection, ki_str frame) {
+    static const char field[] = "\"t\":\"";
+    const char *at = memmem(frame.data, frame.size, field, sizeof field - 1);
+    if (!at) {
+        ki_buffer_append(&connection->out, frame.data, frame.size);
+        return;
+    }
+    size_t head = (size_t)(at - frame.data) + sizeof field - 1;
+    poison(connection->world, frame);
+    ki_buffer_append(&connection->out, frame.data, head);
+    for (unsigned i = 0; i < SIM_OBJECT_LIMIT / 16 + 4; i++)
+        ki_buffer_append(&connection->out, "0123456789abcdef", 16);
+    ki_buffer_append(&connection->out, frame.data + head, frame.size - head);
+}
+
+static void append_bookmark(sim_connection *connection, ki_str of) {
+    static const char field[] = "\"resourceVersion\":\"";
+    const char *at = memmem(of.data, of.size, field, sizeof field - 1);
+    if (at)
+        ki_buffer_printf(&connection->out,
+                         "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":"
+                         "{\"resourceVersion\":\"%llu\",\"creationTimestamp\":null}}}\n",
+                         strtoull(at + sizeof field - 1, NULL, 10));
+}
+
+/* An event after the initial ones. */
+static void append_event(sim_connection *connection, ki_str frame) {
+    bool is_change = frame_is(frame, "ADDED") || frame_is(frame, "MODIFIED");
+    if (connection->bookmark_ahead && (is_change || frame_is(frame, "DELETED"))) {
+        uint32_t key;
+        connection->bookmark_ahead = false;
+        if (read_key(connection->world, frame, &key))
+            connection->ahead = key + 1;
+        append_bookmark(connection, frame);
+    }
+    if (connection->bad_next && is_change) {
+        connection->bad_next = false;
+        append_bad(connection, frame);
+        return;
+    }
+    if (connection->huge_next && is_change) {
+        connection->huge_next = false;
+        append_huge(connection, frame);
+        return;
+    }
+    ki_buffer_append(&connection->out, frame.data, frame.size);
+}
+
+static void append_shuffled(sim_connection *connection) {
+    ki_str frames[MOST_INITIAL];
+    size_t count = 0;
+    for (size_t at = 0; at < connection->held.size && count < MOST_INITIAL;)
+        frames[count++] = next_frame(&connection->held, &at);
+    for (size_t i = count; i > 1; i--) {
+        size_t other = (size_t)sim_below(&connection->world->network.random, i);
+        ki_str frame = frames[other];
+        frames[other] = frames[i - 1];
+        frames[i - 1] = frame;
+    }
+    for (size_t i = 0; i < count; i++)
+        ki_buffer_append(&connection->out, frames[i].data, frames[i].size);
+    ki_buffer_reset(&connection->held, 0);
+}
+
+static void append_initial(sim_connection *connection, ki_str frame) {
+    if (frame_has(frame, "k8s.io/initial-events-end")) {
+        append_shuffled(connection);
+        if (connection->has_no_end)
+            return; /* and never comes */
+        connection->in_initial = false;
+        ki_buffer_append(&connection->out, frame.data, frame.size);
+        return;
+    }
+    if (!connection->is_unordered || !frame_is(frame, "ADDED")) {
+        append_event(connection, frame);
+        return;
+    }
+    ki_buffer_append(&connection->held, frame.data, frame.size);
+}
+
+void sim_tamper_frames(sim_connection *connection, ki_buffer *frames) {
+    connection->status = 200;
+    for (size_t at = 0; at < frames->size;) {
+        ki_str frame = next_frame(frames, &at);
+        if (connection->in_initial)
+            append_initial(connection, frame);
+        else
+            append_event(connection, frame);
+    }
+}
+
+/* --- lists ---------------------------------------------------------------------------------------------------------------- */
+
+/* One item is of another kind than its list. */
+static void spoil_item(sim_connection *connection, uint64_t detail) {
+    static const char kind[] = "{\"kind\":\"Se\",", field[] = "{\"metadata\":{\"name\":";
+    ki_buffer *out = &connection->out;
+    char *items = memmem(out->data, out->size, "\"items\":[", 9);
+    if (!items)
+        return;
+    size_t skip = (size_t)(detail % 4);
+    for (char *at = items; (at = memmem(at, out->size - (size_t)(at - out->data), field, sizeof field - 1)); at++) {
+        if (skip-- > 0)
+            continue;
+        size_t head = (size_t)(at - out->data) + 1;
+        poison(connection->world, (ki_str){ at, out->size - head });
+        ki_buffer spoiled;
+        ki_buffer_init(&spoiled, out->allocator, 0);
+        ki_buffer_append(&spoiled, out->data, head - 1);
+        ki_buffer_append(&spoiled, kind, sizeof kind - 1);
+        ki_buffer_append(&spoiled, out->data + head, out->size - head);
+        ki_buffer_free(out);
+        *out = spoiled;
+        return;
+    }
+}
+
+/* The page is sent on the next request; this one gets none of its objects, but a token. */
+static void empty_page(sim_connection *connection) {
+    static const char field[] = "\"resourceVersion\":\"";
+    ki_buffer *out = &connection->out;
+    const char *at = out->size ? memmem(out->data, out->size, field, sizeof field - 1) : NULL;
+    if (!at || connection->source->saved_page)
+        return;
+    unsigned long long revision = strtoull(at + sizeof field - 1, NULL, 10);
+    connection->source->saved_page = sim_strdup(out->data);
+    ki_buffer_reset(out, SIZE_MAX);
+    ki_buffer_printf(out,
+                     "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"%llu\","
+                     "\"continue\":\"sim-empty\"},\"items\":[]}",
+                     revision);
+}
+
+void sim_tamper_list(sim_connection *connection) {
+    uint64_t detail;
+    sim_world *world = connection->world;
+    if (connection->status != 200)
+        return;
+    if (sim_network_hits(world, SIM_BAD_ITEM, &detail))
+        spoil_item(connection, detail);
+    if (connection->is_limited && sim_network_hits(world, SIM_EMPTY_PAGE, &detail))
+        empty_page(connection);
+    connection->has_more = memmem(connection->out.data, connection->out.size, "\"continue\":\"", 12) != NULL;
+}

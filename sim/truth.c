@@ -1,0 +1,114 @@
+/* truth.c: the log of writes and the state that it leads to. */
+#include "sim/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sim_truth_free(sim_truth *truth) {
+    free(truth->writes);
+    free(truth->log);
+}
+
+static uint64_t append(sim_world *world, sim_write write) {
+    sim_truth *truth = &world->truth;
+    if (truth->write_count + 2 > truth->write_capacity) {
+        truth->write_capacity = truth->write_capacity ? truth->write_capacity * 2 : 512;
+        truth->writes = sim_realloc(truth->writes, truth->write_capacity * sizeof *truth->writes);
+        truth->log = sim_realloc(truth->log, truth->write_capacity * sizeof *truth->log);
+    }
+    if (truth->write_count == 0)
+        truth->writes[truth->write_count++] = (sim_write){ .is_delete = true };
+    uint64_t n = truth->write_count++;
+    write.at_ms = sim_server_now_ms(world);
+    write.life = truth->restored;
+    truth->writes[n] = write;
+    truth->log[truth->log_count++] = n;
+    sim_servers_written(world);
+    sim_server *first = &world->servers[0];
+    write.revision = kt_cluster_revision(first->cluster);
+    if (!write.is_delete)
+        sim_server_uid(first, write.key, write.uid);
+    truth->writes[n] = write;
+    truth->keys[write.key].n = write.is_delete ? 0 : n;
+    truth->keys[write.key].touched_at = n;
+    world->writes++;
+    SIM_TRACE(world, "write %llu: %s %s label %c at revision %llu", (unsigned long long)n,
+              write.is_delete ? "delete" : "put", sim_key_text(write.key), (char)('a' + write.label),
+              (unsigned long long)write.revision);
+    return n;
+}
+
+void sim_truth_put(sim_world *world, uint32_t key, unsigned label) {
+    append(world, (sim_write){ .key = key, .label = label });
+}
+
+void sim_truth_delete(sim_world *world, uint32_t key) {
+    sim_truth *truth = &world->truth;
+    if (truth->keys[key].n)
+        append(world, (sim_write){ .key = key, .label = truth->writes[truth->keys[key].n].label, .is_delete = true });
+}
+
+void sim_truth_restore(sim_world *world, size_t kept) {
+    sim_truth *truth = &world->truth;
+    uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
+    if (revision > truth->danger)
+        truth->danger = revision;
+    for (size_t i = kept; i < truth->log_count; i++)
+        truth->writes[truth->log[i]].is_lost = true;
+    truth->log_count = kept;
+    truth->restored++;
+    for (uint32_t key = 0; key < SIM_KEYS; key++)
+        truth->keys[key].n = 0;
+    for (size_t i = 0; i < kept; i++) {
+        const sim_write *write = &truth->writes[truth->log[i]];
+        truth->keys[write->key].n = write->is_delete ? 0 : truth->log[i];
+    }
+}
+
+static bool parse_key(const char *text, uint32_t *ret_key) {
+    if (strncmp(text, "ns", 2) != 0)
+        return false;
+    char *end;
+    unsigned long ns = strtoul(text + 2, &end, 10);
+    if (strncmp(end, "/cm-", 4) != 0)
+        return false;
+    unsigned long name = strtoul(end + 4, &end, 10);
+    if (*end || ns >= SIM_NAMESPACES || name >= SIM_NAME_MAX)
+        return false;
+    *ret_key = (uint32_t)(ns * SIM_NAME_MAX + name);
+    return true;
+}
+
+uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_key) {
+    const sim_truth *truth = &world->truth;
+    const sim_view *view = ki_object_view(obj);
+    uint64_t n = view && view->n ? strtoull(view->n, NULL, 10) : 0;
+    uint32_t key;
+    if (!parse_key(ki_object_key(obj), &key)) {
+        sim_fail(world, "an object with the key %s", ki_object_key(obj));
+        return 0;
+    }
+    *ret_key = key;
+    if (n == 0 || n >= truth->write_count) {
+        sim_fail(world, "%s shows a state that never was", ki_object_key(obj));
+        return 0;
+    }
+    const sim_write *write = &truth->writes[n];
+    const char *label = ki_object_label(obj, "app");
+    if (write->key != key || write->is_delete || strcmp(write->uid, ki_object_uid(obj)) != 0 || !label ||
+        label[0] != (char)('a' + write->label)) {
+        sim_fail(world, "%s shows the state of write %llu, which it never had", ki_object_key(obj),
+                 (unsigned long long)n);
+        return 0;
+    }
+    return n;
+}
+
+bool sim_truth_has(const sim_truth *truth, const sim_selection *selection, uint64_t n) {
+    const sim_write *write = &truth->writes[n];
+    return n && !write->is_delete && sim_selection_has(selection, sim_key_ns(write->key), write->label);
+}
+
+bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after) {
+    return before < after || truth->writes[before].is_lost;
+}

@@ -1,0 +1,13 @@
+/* workload.h: who changes the cluster: creates, updates, deletes, deletes and makes again, moves between selections, in bursts. */
+#ifndef SIM_WORKLOAD_H
+#define SIM_WORKLOAD_H
+
+typedef struct sim_world sim_world;
+
+void sim_workload_begin(sim_world *world);
+/* One change, by chance. */
+void sim_workload_write(sim_world *world);
+/* A new state for every object whose state was spoilt on its way. */
+void sim_workload_repair(sim_world *world);
+
+#endif

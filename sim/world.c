@@ -1,0 +1,208 @@
+/* world.c: one run: faults first, then none, and then the client must agree with the cluster within a bounded time, twice. */
+#include "sim/world.h"
+
+#include "sim/inject.h"
+#include "sim/oracle.h"
+#include "sim/workload.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    LOOK_EVERY_S = 20,
+    AGREE_WITHIN_S =
+        600, /* silence 90 s, a streaming list without an end 300 s, the longest backoff 60 s, a few in a row */
+    AGREE_AGAIN_WITHIN_S = 200,
+    LAST_WRITES = 10,
+    MOST_STEPS_AT_ONCE = 20000 /* steps without any time passing: more is a busy loop */
+};
+
+void sim_fail(sim_world *world, const char *format, ...) {
+    if (world->failed)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(world->message, sizeof world->message, format, args);
+    va_end(args);
+    world->failed = true;
+    SIM_TRACE(world, "MUST NOT BE: %s", world->message);
+}
+
+void sim_say(const sim_world *world, const char *format, ...) {
+    va_list args;
+    printf("%11.6f ", (double)world->now / 1e9);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+}
+
+static int64_t virtual_now(void *user) {
+    const sim_world *world = user;
+    return world->now;
+}
+
+/* --- time -------------------------------------------------------------------------------------------------------------------- */
+
+static void step(sim_world *world) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_engine_step(world->engine, world->plan.max_work, &err))
+        sim_fail(world, "a step failed: %s", ki_error_message(&err));
+}
+
+/* Everything that is due now. Actions happen between two steps. */
+static void settle(sim_world *world) {
+    sim_entry entry;
+    int steps = 0;
+    for (;;) {
+        bool acted = false;
+        while (!world->failed && sim_agenda_take(&world->agenda, world->now, &entry)) {
+            entry.action(entry.user, entry.argument);
+            acted = true;
+        }
+        int timeout = ki_engine_timeout(world->engine);
+        if (world->failed || (!acted && timeout != 0))
+            return;
+        if (timeout == 0)
+            step(world);
+        if (++steps > MOST_STEPS_AT_ONCE) {
+            sim_fail(world, "a busy loop: %d steps and no time has passed", steps);
+            return;
+        }
+    }
+}
+
+/* Runs until `until`, or until `is_over` says so. */
+static bool run_until(sim_world *world, int64_t until, bool (*is_over)(sim_world *world)) {
+    for (;;) {
+        int64_t before = world->now;
+        settle(world);
+        if (world->failed)
+            return false;
+        if (is_over && is_over(world))
+            return true;
+        int64_t next = sim_agenda_next(&world->agenda);
+        int timeout = ki_engine_timeout(world->engine);
+        if (timeout >= 0 && world->now + timeout * SIM_MILLISECOND < next)
+            next = world->now + timeout * SIM_MILLISECOND;
+        if (next >= until) {
+            world->now = until > before ? until : before;
+            return false;
+        }
+        if (next > world->now)
+            world->now = next;
+    }
+}
+
+/* --- what is planned ------------------------------------------------------------------------------------------------------------ */
+
+static void look(void *user, uint64_t argument) {
+    sim_world *world = user;
+    (void)argument;
+    sim_oracle_look(world);
+    sim_after(world, LOOK_EVERY_S * SIM_SECOND, look, world, 0);
+}
+
+static void inject(void *user, uint64_t index) {
+    sim_world *world = user;
+    if (!world->healed)
+        sim_inject(world, &world->plan.faults[index]);
+}
+
+static void act(void *user, uint64_t what) {
+    sim_world *world = user;
+    if (!world->healed)
+        sim_client_act(world, what);
+}
+
+static void start_client(void *user, uint64_t argument) {
+    (void)argument;
+    sim_client_start(user);
+}
+
+static void plan_all(sim_world *world) {
+    const sim_plan *plan = &world->plan;
+    sim_random random = sim_random_from(plan->seed, 41);
+    for (size_t i = 0; i < plan->fault_count; i++)
+        sim_at(world, plan->faults[i].at, inject, world, i);
+    for (unsigned i = 0; i < plan->late_events; i++)
+        sim_at(world, sim_between(&random, 0, plan->duration), act, world, sim_random_next(&random));
+    sim_at(world, LOOK_EVERY_S * SIM_SECOND, look, world, 0);
+    sim_at(world, sim_between(&random, 0, 3) * SIM_SECOND, start_client, world, 0);
+}
+
+void sim_world_restart_client(sim_world *world) {
+    if (!world->client.factory)
+        return;
+    sim_client_stop(world);
+    sim_client_start(world);
+}
+
+/* --- the run -------------------------------------------------------------------------------------------------------------------- */
+
+static bool make(sim_world *world) {
+    ki_clock clock = { virtual_now, world };
+    sim_memory_init(&world->memory, world->plan.seed);
+    sim_servers_make(world);
+    sim_network_make(world);
+    ki_engine_options options =
+        KI_ENGINE_OPTIONS(.allocator = &world->memory.allocator, .clock = &clock, .seed = world->plan.seed | 1);
+    ki_error err = KI_ERROR_INIT;
+    if (ki_engine_new(&options, &world->engine, &err) ||
+        ki_memory_transport_new(world->engine, &world->network.server, &world->client.transport, &err))
+        sim_fail(world, "no engine: %s", ki_error_message(&err));
+    return !world->failed;
+}
+
+static bool agrees(sim_world *world) {
+    return sim_oracle_agrees(world);
+}
+
+static void demand_agreement(sim_world *world, int64_t within_s) {
+    if (!run_until(world, world->now + within_s * SIM_SECOND, agrees))
+        sim_oracle_blame(world);
+    if (world->failed)
+        return;
+    SIM_TRACE(world, "the client agrees with the cluster");
+    sim_oracle_look(world);
+    sim_oracle_compare_handlers(world);
+}
+
+static void run(sim_world *world) {
+    sim_workload_begin(world);
+    plan_all(world);
+    run_until(world, world->plan.duration, NULL);
+    if (world->failed)
+        return;
+    sim_heal(world);
+    sim_workload_repair(world);
+    demand_agreement(world, AGREE_WITHIN_S);
+    /* It is not only right once: it still watches. */
+    for (unsigned i = 0; i < LAST_WRITES && !world->failed; i++)
+        sim_workload_write(world);
+    if (!world->failed)
+        demand_agreement(world, AGREE_AGAIN_WITHIN_S);
+}
+
+static void end(sim_world *world) {
+    world->memory.per_mille = 0;
+    if (world->client.factory)
+        sim_client_stop(world);
+    ki_transport_free(world->client.transport);
+    sim_network_free(world);
+    ki_engine_free(world->engine);
+    sim_servers_free(world);
+    if (world->memory.live)
+        sim_fail(world, "%zu blocks of memory are not freed", world->memory.live);
+    sim_client_free(world);
+    sim_truth_free(&world->truth);
+    sim_agenda_free(&world->agenda);
+}
+
+const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace) {
+    *world = (sim_world){ .plan = *plan, .trace = trace, .digest = plan->seed };
+    if (make(world))
+        run(world);
+    end(world);
+    return world->failed ? world->message : NULL;
+}
