@@ -143,9 +143,9 @@ func serveWatch(ctx context.Context, h *harness) error {
 	if err != nil {
 		return errors.Join(err, w.check())
 	}
-	// The witness runs on: it is held to the end of what kinformer saw.
-	if err := s.process.stop(); err != nil {
-		return err
+	// The witness may lag behind: kinformer is held to it once it has come as far.
+	if err := errors.Join(witness.awaitVersion(ctx, w.record), s.process.stop()); err != nil {
+		return errors.Join(err, w.check())
 	}
 	return errors.Join(w.check(), comparePrefixes(w.record, witness))
 }

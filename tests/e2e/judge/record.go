@@ -30,6 +30,7 @@ type record struct {
 	history    map[identity][]change
 	log        map[identity][]object // what each change of the history left, nil where it deleted
 	changes    int                   // without the initial ones
+	newest     string                // the highest version of any change
 	violations []string
 	news       chan struct{} // closed and made anew at each change
 }
@@ -83,6 +84,9 @@ func (r *record) note(kind string, old, obj object) {
 		r.log[id] = append(r.log[id], obj)
 	}
 	r.history[id] = append(r.history[id], change{kind, versionOf(obj)})
+	if r.newest == "" || newer(versionOf(obj), r.newest) {
+		r.newest = versionOf(obj)
+	}
 	if kind != initialChange {
 		r.changes++
 	}
@@ -127,6 +131,14 @@ func (r *record) awaitChange(ctx context.Context, ended <-chan struct{}, kind st
 	return r.await(ctx, kind+" "+id.String(), ended, func() bool {
 		return slices.ContainsFunc(r.history[id], func(c change) bool { return c.kind == kind })
 	})
+}
+
+// awaitVersion waits until the observer has come as far as another one, who has ended.
+func (r *record) awaitVersion(ctx context.Context, other *record) error {
+	other.mu.Lock()
+	version := other.newest
+	other.mu.Unlock()
+	return r.await(ctx, "change as new as "+version, nil, func() bool { return r.newest == version || newer(r.newest, version) })
 }
 
 func (r *record) snapshot() objects {
