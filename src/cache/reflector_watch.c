@@ -180,7 +180,7 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
         ki_reflector_go(reflector, KI_REFLECT_BEGIN);
         return;
     }
-    fall_back(reflector, err, err->http_status == 400 || err->http_status == 422 || err->code == KI_ERR_UNSUPPORTED);
+    fall_back(reflector, err, err->http_status == 400 || err->http_status == 422);
 }
 
 static int64_t stream_deadline(const ki_reflector *reflector) {

@@ -41,8 +41,8 @@ static void on_add(const ki_event *e, void *user) {
 }
 
 static void on_update(const ki_event *e, void *user) {
-    note(user, "~%s=%s>%s", ki_object_name(e->obj), ki_object_resource_version(e->old),
-         ki_object_resource_version(e->obj));
+    note(user, "~%s=%s>%s%s", ki_object_name(e->obj), ki_object_resource_version(e->old),
+         ki_object_resource_version(e->obj), e->is_resync ? "r" : "");
 }
 
 static void on_delete(const ki_event *e, void *user) {
@@ -77,6 +77,7 @@ static void make_stage(stage *s, const ki_handler *handler, bool streams, int de
         .list_watch = &s->source.base,
         .resource = &configmaps,
         .no_streaming_list = !streams,
+        .resync_ns = KI_SECONDS(5),
     };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_register(s->informer, handler, s,
@@ -155,6 +156,68 @@ static void who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else(vo
     CHECK(rules, &odd);
 }
 
+static void the_deletion_of_another_object_is_that_of_the_known_one_too(void **state) {
+    (void)state;
+    static const rule rules[] = {
+        { LISTED "del default/a 12 other", "+a=5i +b=6i synced -a=5?" },
+        { LISTED "del default/a 12\nsettle\ndel default/a 13", "+a=5i +b=6i synced -a=12" },
+    };
+    CHECK(rules, &all);
+}
+
+static void a_change_on_top_of_a_resync_is_a_change(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &all, true, KI_DELIVER_LATEST);
+    play(&s, "open\nadd default/a 5\ninitial-end 10\nsettle\nerror 410\nwait 1600\nopen\nadd default/a 5\n"
+             "initial-end 20\nmod default/a 21\nsettle");
+    assert_string_equal(s.heard, "+a=5i synced ~a=5>21");
+    close_stage(&s);
+}
+
+typedef struct counter {
+    int resyncs;
+} counter;
+
+static void count_resyncs(const ki_event *e, void *user) {
+    counter *self = user;
+    self->resyncs += e->is_resync;
+}
+
+static void listen(stage *s, counter *c, int64_t resync_ms) {
+    static const ki_handler counting = { .on_update = count_resyncs };
+    c->resyncs = 0;
+    assert_int_equal(
+        ki_informer_register(s->informer, &counting, c, &KI_REGISTRATION_OPTIONS(.resync_ms = resync_ms), NULL, NULL),
+        KI_OK);
+}
+
+/* The informer looks each 2 s once somebody has asked for that before the start. */
+static void each_period_counts_from_the_last_resync_and_never_less_than_the_informers(void **state) {
+    (void)state;
+    static const int expected[][4] = {
+        /* at second: two, three, late */
+        { 1, 0, 0, 0 }, { 2, 1, 0, 0 }, { 3, 1, 0, 0 }, { 4, 2, 1, 0 },  { 5, 2, 1, 0 },  { 6, 3, 1, 0 },
+        { 7, 3, 1, 0 }, { 8, 4, 2, 1 }, { 9, 4, 2, 1 }, { 10, 5, 2, 2 }, { 11, 5, 2, 2 }, { 12, 6, 3, 3 },
+    };
+    stage s;
+    counter two, three, late;
+    make_stage(&s, &all, false, KI_DELIVER_ALL);
+    listen(&s, &two, 2000);
+    listen(&s, &three, 3000);
+    start(&s);
+    play(&s, "item default/a 5\npage 10 -\nsettle\nopen\nsettle");
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_true(test_engine_advance(&s.engine, 1000));
+        if (i == 4)
+            listen(&s, &late, 1000); /* raised to 2 s: not due at 6 s */
+        if (two.resyncs != expected[i][1] || three.resyncs != expected[i][2] ||
+            (i > 4 && late.resyncs != expected[i][3]))
+            fail_msg("at %d s: %d, %d, %d", expected[i][0], two.resyncs, three.resyncs, i > 4 ? late.resyncs : 0);
+    }
+    close_stage(&s);
+}
+
 static void an_add_is_of_the_initial_list_only_where_the_object_was_in_it(void **state) {
     (void)state;
     stage s;
@@ -207,6 +270,9 @@ static void what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on(void **
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else),
+        cmocka_unit_test(the_deletion_of_another_object_is_that_of_the_known_one_too),
+        cmocka_unit_test(a_change_on_top_of_a_resync_is_a_change),
+        cmocka_unit_test(each_period_counts_from_the_last_resync_and_never_less_than_the_informers),
         cmocka_unit_test(an_add_is_of_the_initial_list_only_where_the_object_was_in_it),
         cmocka_unit_test(an_object_without_a_uid_is_the_one_of_its_name),
         cmocka_unit_test(what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on),

@@ -309,6 +309,7 @@ static void stopping_waits_for_a_handler_that_runs(void **state) {
     assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &h, NULL), KI_ERR_STATE);
     sem_post(&release);
     ki_informer_join(s.informer);
+    assert_int_equal(sem_trywait(&h.removed), -1); /* that is when the informer goes */
     assert_in_range(h.calls, 0, 1); /* what waited is dropped; perhaps the thread had not begun yet */
     close_stage(&s);
     await(&h.removed);
