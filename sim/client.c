@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    MOST_LISTENING = 8 /* handlers at a time, of all informers */
+};
+
 static const ki_field view_fields[] = { KI_FIELD(sim_view, n, "data.n"), KI_FIELD_END };
 
 static ki_status index_by_label(const ki_object *obj, ki_index_values *values, void *user) {
@@ -21,10 +25,17 @@ static bool is_fine(sim_world *world, ki_status status, const char *what, const 
     return status == KI_OK;
 }
 
+static unsigned count_listening(const sim_client *client) {
+    unsigned count = 0;
+    for (size_t i = 0; i < client->handler_count; i++)
+        count += client->handlers[i]->life == client->life && !client->handlers[i]->is_removed;
+    return count;
+}
+
 void sim_client_add_handler(sim_world *world, unsigned informer) {
     sim_client *client = &world->client;
     sim_random *random = &client->random;
-    if (client->handler_count == SIM_MAX_HANDLERS)
+    if (client->handler_count == SIM_MAX_HANDLERS || count_listening(client) == MOST_LISTENING)
         return;
     sim_handler *handler = sim_alloc(sizeof *handler);
     *handler = (sim_handler){ .world = world,

@@ -110,5 +110,12 @@ bool sim_truth_has(const sim_truth *truth, const sim_selection *selection, uint6
 }
 
 bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after) {
-    return before < after || truth->writes[before].is_lost;
+    if (before < after)
+        return true;
+    /* Back in time, where what came after `after` was lost. */
+    for (uint64_t n = after + 1; n < truth->write_count; n++) {
+        if (truth->writes[n].key == truth->writes[after].key && truth->writes[n].is_lost)
+            return true;
+    }
+    return false;
 }
