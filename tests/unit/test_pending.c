@@ -23,7 +23,7 @@ static void push(ki_pending *pending, ki_notification_type type, const char *ver
     ki_object_unref(old);
 }
 
-/* "+5 ~5>6 -6" */
+/* "+5 ~5>6 -6>7": what it was told before stands first. */
 static void expect(ki_pending *pending, const char *all) {
     char text[1024] = "";
     ki_notification n;
@@ -122,7 +122,7 @@ static void latest_is_the_shortest_true_story(void **state) {
     expect(&pending, "~2>4");
     push(&pending, KI_NOTIFY_UPDATE, "5", "4", NULL);
     push(&pending, KI_NOTIFY_DELETE, "6", "5", NULL);
-    expect(&pending, "-6");
+    expect(&pending, "-4>6");
     push(&pending, KI_NOTIFY_ADD, "7", NULL, NULL);
     push(&pending, KI_NOTIFY_DELETE, "8", "7", NULL);
     expect(&pending, "");
@@ -131,12 +131,13 @@ static void latest_is_the_shortest_true_story(void **state) {
     expect(&pending, "~7>10");
     push(&pending, KI_NOTIFY_DELETE, "11", "10", NULL);
     push(&pending, KI_NOTIFY_ADD, "12", NULL, "other");
-    expect(&pending, "-10? +12");
+    expect(&pending, "-10>10? +12");
     push(&pending, KI_NOTIFY_DELETE, "11", "10", NULL);
     push(&pending, KI_NOTIFY_ADD, "12", NULL, "other");
     ki_notification n;
     assert_true(ki_pending_pop(&pending, &n)); /* the half of it */
     ki_object_unref(n.obj);
+    ki_object_unref(n.old);
     push(&pending, KI_NOTIFY_DELETE, "13", "12", "other");
     expect(&pending, "");
     ki_pending_clear(&pending);
