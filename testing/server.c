@@ -36,6 +36,10 @@ struct ki_testing_server {
     ki_thread churn_thread;
 };
 
+static ki_status no_server(ki_error *err) {
+    return ki_error_set(err, KI_ERR_INVALID, "no server");
+}
+
 static void lock(ki_testing_server *server) {
     kt_streams_lock(server->streams);
 }
@@ -109,6 +113,8 @@ static ki_status set_churn(ki_testing_server *server, int64_t changes_per_second
 }
 
 ki_status ki_testing_server_set_churn(ki_testing_server *server, int64_t changes_per_second, ki_error *err) {
+    if (!server)
+        return no_server(err);
     return set_churn(server, changes_per_second, err);
 }
 
@@ -155,6 +161,8 @@ static ki_status start(ki_testing_server *server, const ki_testing_server_option
 ki_status ki_testing_server_new(const ki_testing_server_options *options, ki_testing_server **ret_server,
                                 ki_error *err) {
     ki_testing_server_options own = { .size = sizeof own };
+    if (!ret_server)
+        return ki_error_set(err, KI_ERR_INVALID, "nowhere to put the server");
     if (options) {
         if (options->size == 0 || options->size > sizeof own) {
             return ki_error_set(err, KI_ERR_INVALID, "ki_testing_server_options was not set by its macro");
@@ -202,6 +210,8 @@ ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, co
     ki_buffer text;
     ki_status status = KI_OK;
 
+    if (!server || !path)
+        return ki_error_set(err, KI_ERR_INVALID, "a kubeconfig needs a server and a path");
     ki_buffer_init(&text, &server->allocator, 0);
     if (ki_buffer_printf(&text,
                          "apiVersion: v1\nkind: Config\nclusters:\n- name: kinformer\n  cluster:\n    server: %s\n"
@@ -232,6 +242,12 @@ ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, co
 ki_status ki_testing_server_request(ki_testing_server *server, const char *method, const char *target,
                                     const char *content_type, const char *json, size_t size, ki_testing_text *ret_body,
                                     ki_error *err) {
+    if (!server)
+        return no_server(err);
+    if (!method || !target || target[0] != '/')
+        return ki_error_set(err, KI_ERR_INVALID, "a request needs a method, and a target that begins with /");
+    if (!json && size)
+        return ki_error_set(err, KI_ERR_INVALID, "a body of %zu bytes that is NULL", size);
     const kt_request request = { .method = method,
                                  .target = target,
                                  .content_type = content_type ? content_type : "application/json",
@@ -260,9 +276,13 @@ ki_status ki_testing_server_request(ki_testing_server *server, const char *metho
 }
 
 /* A request for one object or, with `name` NULL, for its collection. */
-static ki_status object_request(ki_testing_server *server, const char *method, const ki_resource *resource,
-                                const char *namespace_name, const char *name, const char *content_type,
-                                const char *json, size_t size, ki_error *err) {
+static ki_status make_request(ki_testing_server *server, const char *method, const ki_resource *resource,
+                              const char *namespace_name, const char *name, const char *content_type, const char *json,
+                              size_t size, ki_error *err) {
+    if (!server)
+        return no_server(err);
+    if (!resource || !json)
+        return ki_error_set(err, KI_ERR_INVALID, "a request needs a resource and JSON");
     ki_buffer target;
     ki_buffer_init(&target, &server->allocator, KT_TARGET_MAX);
     ki_status status = kt_answer_target(&target, resource, namespace_name, name);
@@ -274,9 +294,18 @@ static ki_status object_request(ki_testing_server *server, const char *method, c
     return status;
 }
 
+/* Without a name it would be a request for the whole collection. */
+static ki_status object_request(ki_testing_server *server, const char *method, const ki_resource *resource,
+                                const char *namespace_name, const char *name, const char *content_type,
+                                const char *json, size_t size, ki_error *err) {
+    if (!name || !name[0])
+        return ki_error_set(err, KI_ERR_INVALID, "a request for one object needs its name");
+    return make_request(server, method, resource, namespace_name, name, content_type, json, size, err);
+}
+
 ki_status ki_testing_server_create(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
                                    const char *json, size_t size, ki_error *err) {
-    return object_request(server, "POST", resource, namespace_name, NULL, NULL, json, size, err);
+    return make_request(server, "POST", resource, namespace_name, NULL, NULL, json, size, err);
 }
 
 ki_status ki_testing_server_replace(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
@@ -299,6 +328,10 @@ ki_status ki_testing_server_delete(ki_testing_server *server, const ki_resource 
 
 ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *resource, const char *json, size_t size,
                                 ki_error *err) {
+    if (!server)
+        return no_server(err);
+    if (!resource || !json)
+        return ki_error_set(err, KI_ERR_INVALID, "an object needs a resource and JSON");
     lock(server);
     ki_status status = kt_cluster_put_json(server->cluster, resource, (ki_str){ json, size ? size : strlen(json) },
                                            now_ms(server), NULL, err);
@@ -309,6 +342,10 @@ ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *re
 ki_status ki_testing_server_get(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
                                 const char *name, ki_testing_text *ret_json, ki_error *err) {
     ki_str json = { NULL, 0 };
+    if (!server)
+        return no_server(err);
+    if (!resource || !name || !name[0] || !ret_json)
+        return ki_error_set(err, KI_ERR_INVALID, "an object needs a resource, a name and a place for its JSON");
     lock(server);
     ki_status status = kt_cluster_get(server->cluster, resource, namespace_name, name, &json);
     if (status) {

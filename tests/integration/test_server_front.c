@@ -394,6 +394,41 @@ static void any_request_can_be_made_without_a_network(void **state) {
                      KI_ERR_INVALID);
 }
 
+/* A deletion without a name must never become one of the whole collection. */
+static void a_request_that_lacks_something_changes_nothing(void **state) {
+    (void)state;
+    static const char *const no_names[] = { NULL, "" };
+    ki_testing_text text = KI_TESTING_TEXT_INIT;
+    start(NULL);
+    put_config_map("kept", 1);
+    uint64_t before = ki_testing_server_revision(server);
+    for (size_t i = 0; i < 2; i++) {
+        const char *none = no_names[i];
+        assert_int_equal(ki_testing_server_delete(server, KI_CONFIGMAPS, "default", none, NULL), KI_ERR_INVALID);
+        assert_int_equal(ki_testing_server_patch(server, KI_CONFIGMAPS, "default", none, "{}", 0, NULL),
+                         KI_ERR_INVALID);
+        assert_int_equal(ki_testing_server_replace(server, KI_CONFIGMAPS, "default", none, "{}", 0, NULL),
+                         KI_ERR_INVALID);
+        assert_int_equal(ki_testing_server_get(server, KI_CONFIGMAPS, "default", none, &text, NULL), KI_ERR_INVALID);
+    }
+    assert_int_equal(ki_testing_server_delete(server, NULL, "default", "kept", NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_patch(server, KI_CONFIGMAPS, "default", "kept", NULL, 0, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_create(server, NULL, "default", "{}", 0, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_create(server, KI_CONFIGMAPS, "default", NULL, 5, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_put(server, KI_CONFIGMAPS, NULL, 0, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_put(server, NULL, "{}", 0, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_get(server, NULL, NULL, "kept", &text, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_get(server, KI_CONFIGMAPS, "default", "kept", NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_request(server, NULL, "/version", NULL, NULL, 0, &text, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_request(server, "GET", NULL, NULL, NULL, 0, &text, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_request(server, "GET", "", NULL, NULL, 0, &text, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_request(server, "POST", "/version", NULL, NULL, 7, &text, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_write_kubeconfig(server, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_new(NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_delete(NULL, KI_CONFIGMAPS, "default", "kept", NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_testing_server_revision(server), before);
+}
+
 static bool count_pods(const char *key, size_t key_size, const char *json, size_t size, void *user) {
     (void)key, (void)key_size, (void)json, (void)size;
     ++*(size_t *)user;
@@ -461,6 +496,7 @@ int main(void) {
         TEST(what_is_no_address_is_refused),
         TEST(objects_are_made_changed_and_removed_as_by_a_client),
         TEST(any_request_can_be_made_without_a_network),
+        TEST(a_request_that_lacks_something_changes_nothing),
         TEST(the_load_changes_objects_until_it_is_stopped),
         TEST(a_server_that_lacks_memory_does_not_start_or_says_so),
     };
