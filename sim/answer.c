@@ -13,7 +13,6 @@ enum {
 static void answer(sim_connection *connection, int status, int retry_after_s, const char *body) {
     connection->status = status;
     connection->retry_after_s = retry_after_s;
-    connection->has_more = false;
     sim_connection_append(connection, body);
     sim_connection_end(connection, KI_OK);
 }
@@ -101,9 +100,7 @@ static bool answer_continuation(sim_connection *connection) {
     }
     if (!strstr(connection->target, "continue=sim-empty") || !source->saved_page)
         return false;
-    connection->restored = connection->world->truth.restored;
     answer(connection, 200, -1, source->saved_page);
-    connection->has_more = strstr(source->saved_page, "\"continue\":\"") != NULL;
     free(source->saved_page);
     source->saved_page = NULL;
     return true;

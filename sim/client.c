@@ -1,6 +1,7 @@
 /* client.c: makes the program under test as its plan says, and does to it what programs do. */
 #include "sim/world.h"
 
+#include "src/cache/informer_parts.h"
 #include "src/transport/memory.h"
 
 #include <stdlib.h>
@@ -103,6 +104,32 @@ void sim_client_act(sim_world *world, uint64_t what) {
         sim_client_add_handler(world, informer);
         break;
     }
+}
+
+static uint64_t version_of(const sim_informer *informer) {
+    return strtoull(informer->informer->reflector.resource_version, NULL, 10);
+}
+
+void sim_client_note_restore(sim_world *world) {
+    uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
+    for (unsigned i = 0; i < world->client.informer_count; i++) {
+        sim_informer *informer = &world->client.informers[i];
+        uint64_t version = version_of(informer);
+        if (version > revision)
+            informer->ahead = version;
+    }
+}
+
+uint64_t sim_client_is_ahead(sim_world *world) {
+    uint64_t first = UINT64_MAX;
+    for (unsigned i = 0; i < world->client.informer_count; i++) {
+        sim_informer *informer = &world->client.informers[i];
+        if (version_of(informer) < informer->ahead)
+            informer->ahead = 0;
+        if (informer->ahead && informer->ahead < first)
+            first = informer->ahead;
+    }
+    return first;
 }
 
 static bool make_informer(sim_world *world, const sim_informer_plan *plan) {

@@ -26,6 +26,7 @@ typedef struct sim_informer {
     int64_t resync_ms;
     uint64_t shown[SIM_KEYS]; /* the newest state that the store has shown of each key */
     bool was_synced;
+    uint64_t ahead; /* its resource version when the cluster was restored to an older one; 0: it knows */
     /* a snapshot that is looked at again later: it must not have changed */
     ki_snapshot *kept;
     uint64_t kept_digest;
@@ -51,6 +52,11 @@ void sim_client_stop(sim_world *world);
 void sim_client_free(sim_world *world);
 /* Adds a handler to an informer, by chance; from a handler too. */
 void sim_client_add_handler(sim_world *world, unsigned informer);
+/* The cluster was restored. */
+void sim_client_note_restore(sim_world *world);
+/* After a restore the revisions that were lost are given a second time. A client that has not noticed could not tell them apart:
+ * nobody may write as far as this one before it has. UINT64_MAX: all have noticed. */
+uint64_t sim_client_is_ahead(sim_world *world);
 /* Handlers that come late, go early; indexes that come late. */
 void sim_client_act(sim_world *world, uint64_t what);
 

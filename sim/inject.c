@@ -1,6 +1,7 @@
 /* inject.c: each kind of fault. Those of requests are armed and wait for their request; the others happen at once. */
 #include "sim/inject.h"
 
+#include "sim/workload.h"
 #include "sim/world.h"
 
 #include "src/base/memory.h"
@@ -79,6 +80,7 @@ static void restore(sim_world *world, uint64_t detail) {
     sim_network_drop_responses(world);
     sim_truth_restore(world, truth->log_count - lost);
     sim_servers_restore(world);
+    sim_client_note_restore(world);
 }
 
 static void lag_ends(void *user, uint64_t generation) {
@@ -123,6 +125,8 @@ static void to_server(sim_world *world, const sim_fault *fault) {
         to_laggard(world, detail);
         break;
     case SIM_TYPE_GONE:
+        if (!sim_workload_may_write(world, SIM_KEYS))
+            return;
         for (uint32_t key = 0; key < SIM_KEYS; key++)
             sim_truth_delete(world, key);
         for (unsigned i = 0; i < world->plan.servers; i++)

@@ -72,8 +72,6 @@ static void finish(sim_connection *connection, ki_status status) {
               status ? ki_status_name(status) : "cleanly");
     sim_note(connection->world, connection->number * 31 + (uint64_t)status);
     drop_response(connection);
-    if (!status && !connection->is_watch && connection->status == 200 && !connection->has_more)
-        connection->source->listed_restore = connection->restored;
     ki_memory_call_end(call, status ? &err : NULL);
 }
 
@@ -141,8 +139,6 @@ static void deliver_some(sim_connection *connection) {
     ki_buffer_reset(&connection->out, BLOCK);
     connection->sent = 0;
     connection->ahead = 0;
-    if (connection->is_stream && !connection->in_initial)
-        connection->source->listed_restore = connection->restored;
     if (connection->is_ended)
         finish(connection, connection->end);
 }
@@ -256,7 +252,6 @@ static void give_answer(sim_connection *connection) {
     connection->has_response = true;
     connection->status = connection->response.status;
     connection->retry_after_s = connection->response.retry_after_s;
-    connection->restored = world->truth.restored;
     if (connection->response.watch) {
         kt_watch_on_ready(connection->response.watch, on_ready, connection);
         read_frames(connection);
@@ -303,7 +298,7 @@ static sim_source *source_of(sim_network *network, const char *target) {
         return &network->sources[0];
     }
     sim_source *source = &network->sources[network->source_count++];
-    *source = (sim_source){ .listed_restore = network->world->truth.restored };
+    *source = (sim_source){ 0 };
     memcpy(source->name, target, size);
     return source;
 }
@@ -430,8 +425,7 @@ void sim_network_free(sim_world *world) {
 void sim_network_drop_responses(sim_world *world) {
     for (sim_connection *connection = world->network.first, *next; connection; connection = next) {
         next = connection->next;
-        if (!connection->is_ended || connection->has_response)
-            sim_connection_end(connection, KI_ERR_CUT);
+        sim_connection_end(connection, KI_ERR_CUT);
     }
 }
 
@@ -474,14 +468,6 @@ sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch) 
             return at;
     }
     return NULL;
-}
-
-bool sim_network_knows_restore(const sim_world *world) {
-    for (size_t i = 0; i < world->network.source_count; i++) {
-        if (world->network.sources[i].listed_restore < world->truth.restored)
-            return false;
-    }
-    return true;
 }
 
 void sim_network_new_client(sim_world *world) {

@@ -23,9 +23,8 @@ typedef struct sim_source {
     char name[SIM_SOURCE_NAME];
     int64_t asked_at[SIM_RATE_WINDOW]; /* a ring: the last requests */
     uint64_t asked;
-    int64_t not_before;      /* a Retry-After: no request may come earlier */
-    char *saved_page;        /* what follows an empty page; NULL: nothing */
-    uint64_t listed_restore; /* the number of restores that its last whole answer knew of */
+    int64_t not_before; /* a Retry-After: no request may come earlier */
+    char *saved_page;   /* what follows an empty page; NULL: nothing */
 } sim_source;
 
 /* A fault that waits for the requests that it is about. */
@@ -68,8 +67,6 @@ typedef struct sim_connection {
     int retry_after_s;
     ki_buffer out;
     size_t sent;
-    bool has_more;        /* it is a page, and not the last one */
-    uint64_t restored;    /* how often the cluster was when it answered */
     int64_t deadline;     /* the agenda has one for it; INT64_MAX: not */
     int64_t last_at;      /* nothing arrives before what was sent earlier */
     bool pumps, delivers; /* an action of the agenda will */
@@ -102,8 +99,6 @@ sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
 /* Appends a frame to what the client gets. */
 void sim_connection_append(sim_connection *connection, const char *text);
 void sim_connection_wake(sim_connection *connection);
-/* Has every source had a whole answer since the cluster was restored? */
-bool sim_network_knows_restore(const sim_world *world);
 /* Forgets the sources: another client begins. */
 void sim_network_new_client(sim_world *world);
 

@@ -209,5 +209,4 @@ void sim_tamper_list(sim_connection *connection) {
         spoil_item(connection, detail);
     if (connection->is_limited && sim_network_hits(world, SIM_EMPTY_PAGE, &detail))
         empty_page(connection);
-    connection->has_more = memmem(connection->out.data, connection->out.size, "\"continue\":\"", 12) != NULL;
 }

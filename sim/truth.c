@@ -50,9 +50,6 @@ void sim_truth_delete(sim_world *world, uint32_t key) {
 
 void sim_truth_restore(sim_world *world, size_t kept) {
     sim_truth *truth = &world->truth;
-    uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
-    if (revision > truth->danger)
-        truth->danger = revision;
     for (size_t i = kept; i < truth->log_count; i++)
         truth->writes[truth->log[i]].is_lost = true;
     truth->log_count = kept;

@@ -40,8 +40,6 @@ typedef struct sim_truth {
     size_t log_count;
     sim_key keys[SIM_KEYS];
     uint64_t restored; /* how often */
-    uint64_t
-        danger; /* the highest revision that was lost: nothing may be written beyond it before all clients have noticed */
 } sim_truth;
 
 static inline unsigned sim_key_ns(uint32_t key) {

@@ -8,13 +8,9 @@ enum {
     SPARE_REVISIONS = 4 /* a write makes at most so many: its namespace, and itself */
 };
 
-/* After a restore the revisions that were lost are given a second time. A client that has not heard of it could not tell them
- * apart: nobody may write that far before it has. */
-static bool may_write(sim_world *world) {
-    sim_truth *truth = &world->truth;
-    if (sim_network_knows_restore(world))
-        truth->danger = 0;
-    return !truth->danger || kt_cluster_revision(world->servers[0].cluster) + SPARE_REVISIONS < truth->danger;
+bool sim_workload_may_write(sim_world *world, uint64_t writes) {
+    uint64_t revision = kt_cluster_revision(world->servers[0].cluster);
+    return revision + writes + SPARE_REVISIONS < sim_client_is_ahead(world);
 }
 
 static unsigned label(sim_world *world) {
@@ -28,7 +24,7 @@ void sim_workload_write(sim_world *world) {
     uint64_t now = truth->keys[key].n;
     uint64_t dice = sim_below(random, 100);
     unsigned new_label = label(world);
-    if (!may_write(world))
+    if (!sim_workload_may_write(world, 2))
         return;
     if (!now) {
         sim_truth_put(world, key, new_label);
@@ -60,8 +56,10 @@ void sim_workload_begin(sim_world *world) {
     sim_after(world, 0, write_some, world, 0);
 }
 
-void sim_workload_repair(sim_world *world) {
+bool sim_workload_repair(sim_world *world) {
     sim_truth *truth = &world->truth;
+    if (!sim_workload_may_write(world, SIM_KEYS * (SIM_LABELS + 3)))
+        return false;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         if (!truth->keys[key].is_poisoned)
             continue;
@@ -71,4 +69,5 @@ void sim_workload_repair(sim_world *world) {
         sim_truth_delete(world, key);
         sim_truth_put(world, key, label(world));
     }
+    return true;
 }

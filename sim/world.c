@@ -154,8 +154,15 @@ static bool make(sim_world *world) {
     return !world->failed;
 }
 
+static void repair(void *user, uint64_t argument) {
+    sim_world *world = user;
+    world->is_repaired = sim_workload_repair(world);
+    if (!world->is_repaired)
+        sim_after(world, SIM_SECOND, repair, world, argument);
+}
+
 static bool agrees(sim_world *world) {
-    return sim_oracle_agrees(world);
+    return world->is_repaired && sim_oracle_agrees(world);
 }
 
 static void demand_agreement(sim_world *world, int64_t within_s) {
@@ -175,7 +182,7 @@ static void run(sim_world *world) {
     if (world->failed)
         return;
     sim_heal(world);
-    sim_workload_repair(world);
+    repair(world, 0);
     demand_agreement(world, AGREE_WITHIN_S);
     /* It is not only right once: it still watches. */
     for (unsigned i = 0; i < LAST_WRITES && !world->failed; i++)

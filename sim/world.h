@@ -18,9 +18,10 @@ enum {
 
 struct sim_world {
     sim_plan plan;
-    int64_t now; /* ns, virtual */
-    bool trace;  /* print what happens */
-    bool healed; /* no faults any more */
+    int64_t now;      /* ns, virtual */
+    bool trace;       /* print what happens */
+    bool healed;      /* no faults any more */
+    bool is_repaired; /* what faults spoilt has a new state */
     sim_agenda agenda;
     sim_truth truth;
     sim_server servers[SIM_MAX_SERVERS];
