@@ -9,6 +9,7 @@
 #include "src/base/error.h"
 #include "src/base/map.h"
 #include "src/base/memory.h"
+#include "src/cache/transform.h"
 
 enum {
     INLINE_DELTAS = 2,    /* more than these of one key are allocated */
@@ -264,34 +265,11 @@ static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
 
 /* ---- what comes in ---- */
 
-/* What is queued for `obj`, as a reference; NULL where the transform failed and the change is dropped.
- * Lack of memory is told apart: it must not lose a change. */
 static ki_status transformed(const delta_fifo *fifo, ki_object *obj, ki_object **ret_obj) {
-    *ret_obj = NULL;
-    if (!fifo->options.transform) {
-        *ret_obj = ki_object_ref(obj);
-        return KI_OK;
-    }
-    ki_object *changed = NULL;
-    ki_status status = fifo->options.transform(obj, &changed, fifo->options.transform_user);
-    const char *key = ki_object_key(obj);
-    const char *why = status ? ki_status_name(status) : "it gave nothing";
-    if (!status && changed) {
-        if (strcmp(ki_object_key(changed), key) == 0) {
-            *ret_obj = changed;
-            return KI_OK;
-        }
-        ki_object_unref(changed);
-        why = "it gave an object with another key";
-    }
-    if (status == KI_ERR_NO_MEMORY)
-        return status;
-    if (fifo->options.on_transform_error) {
-        ki_error err = KI_ERROR_INIT;
-        ki_error_set(&err, status ? status : KI_ERR_INVALID, "transform of %s: %s", key, why);
-        fifo->options.on_transform_error(&err, key, fifo->options.on_transform_error_user);
-    }
-    return KI_OK;
+    const ki_delta_fifo_options *options = &fifo->options;
+    const ki_transform_step step = { options->transform, options->transform_user, options->on_transform_error,
+                                     options->on_transform_error_user };
+    return ki_transform_object(&step, obj, ret_obj);
 }
 
 /* Stages one object that comes from the source. `listed`: the number of the Replace that it is part of,

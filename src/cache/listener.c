@@ -281,11 +281,17 @@ static void wake(ki_listener *listener) {
         ki_task_post(&listener->task);
 }
 
-ki_status ki_listener_reserve(ki_listener *listener, size_t changes) {
+ki_status ki_listener_reserve(ki_listener *listener, size_t changes, size_t keys) {
     ki_mutex_lock(&listener->mutex);
-    ki_status status = ki_pending_reserve(&listener->pending, changes);
+    ki_status status = ki_pending_reserve(&listener->pending, changes, keys);
     ki_mutex_unlock(&listener->mutex);
     return status;
+}
+
+void ki_listener_trim(ki_listener *listener) {
+    ki_mutex_lock(&listener->mutex);
+    ki_pending_trim(&listener->pending);
+    ki_mutex_unlock(&listener->mutex);
 }
 
 void ki_listener_push(ki_listener *listener, const ki_notification *notification) {

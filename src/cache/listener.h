@@ -73,7 +73,8 @@ void ki_listener_set_replay(ki_listener *listener, ki_snapshot *replay, bool mar
 /* `threaded`: on a thread of its own unless it asked for the loop. */
 ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err);
 
-ki_status ki_listener_reserve(ki_listener *listener, size_t changes);
+ki_status ki_listener_reserve(ki_listener *listener, size_t changes, size_t keys);
+void ki_listener_trim(ki_listener *listener);
 void ki_listener_push(ki_listener *listener, const ki_notification *notification);
 void ki_listener_mark_synced(ki_listener *listener);
 

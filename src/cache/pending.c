@@ -122,12 +122,29 @@ static bool pop_all(ki_pending *pending, ki_notification *ret_notification) {
 
 /* --- latest --------------------------------------------------------------------------------------------------------------- */
 
-static ki_status reserve_entry(ki_pending *pending) {
-    ki_status status = ki_map_reserve(&pending->by_key, pending->count + 1);
-    if (status || pending->spare_entry)
-        return status;
-    pending->spare_entry = ki_alloc(pending->allocator, sizeof *pending->spare_entry);
-    return pending->spare_entry ? KI_OK : KI_ERR_NO_MEMORY;
+static ki_status reserve_entries(ki_pending *pending, size_t keys) {
+    ki_status status = ki_map_reserve(&pending->by_key, pending->count + keys);
+    while (!status && pending->spare_count < keys) {
+        ki_pending_entry *entry = ki_alloc(pending->allocator, sizeof *entry);
+        if (!entry)
+            return KI_ERR_NO_MEMORY;
+        entry->after = pending->spare_entry;
+        pending->spare_entry = entry;
+        pending->spare_count++;
+    }
+    return status;
+}
+
+static ki_pending_entry *take_spare(ki_pending *pending) {
+    ki_pending_entry *entry = pending->spare_entry;
+    pending->spare_entry = entry->after;
+    pending->spare_count--;
+    return entry;
+}
+
+static void free_spares(ki_pending *pending, size_t keep) {
+    while (pending->spare_count > keep)
+        ki_free(pending->allocator, take_spare(pending));
 }
 
 static ki_str key_of(const ki_pending_entry *entry) {
@@ -147,15 +164,17 @@ static void drop_entry(ki_pending *pending, ki_pending_entry *entry) {
     pending->count--;
     ki_object_unref(entry->known);
     ki_object_unref(entry->obj);
-    if (pending->spare_entry)
+    if (pending->spare_entry) {
         ki_free(pending->allocator, entry);
-    else
-        pending->spare_entry = entry;
+        return;
+    }
+    entry->after = NULL;
+    pending->spare_entry = entry;
+    pending->spare_count = 1;
 }
 
 static void first_change(ki_pending *pending, const ki_notification *notification) {
-    ki_pending_entry *entry = pending->spare_entry;
-    pending->spare_entry = NULL;
+    ki_pending_entry *entry = take_spare(pending);
     *entry = (ki_pending_entry){
         .before = pending->last,
         .number = pending->pushed,
@@ -222,8 +241,16 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
 
 /* --- both ----------------------------------------------------------------------------------------------------------------- */
 
-ki_status ki_pending_reserve(ki_pending *pending, size_t changes) {
-    return pending->delivery == KI_DELIVER_ALL ? reserve_chunks(pending, changes) : reserve_entry(pending);
+ki_status ki_pending_reserve(ki_pending *pending, size_t changes, size_t keys) {
+    return pending->delivery == KI_DELIVER_ALL ? reserve_chunks(pending, changes) : reserve_entries(pending, keys);
+}
+
+void ki_pending_trim(ki_pending *pending) {
+    if (pending->spare) {
+        free_chunks(pending, pending->spare->next);
+        pending->spare->next = NULL;
+    }
+    free_spares(pending, 1);
 }
 
 void ki_pending_push(ki_pending *pending, const ki_notification *notification) {
@@ -257,7 +284,7 @@ void ki_pending_clear(ki_pending *pending) {
     }
     free_chunks(pending, pending->head);
     free_chunks(pending, pending->spare);
-    ki_free(pending->allocator, pending->spare_entry);
+    free_spares(pending, 0);
     uint64_t seed = pending->by_key.seed;
     ki_map_free(&pending->by_key);
     ki_pending_init(pending, pending->allocator, pending->delivery, seed);

@@ -24,15 +24,18 @@ typedef struct ki_pending {
     size_t head_at, tail_at;
     /* KI_DELIVER_LATEST: entries by key, in order of their first change */
     ki_map by_key;
-    ki_pending_entry *first, *last, *spare_entry;
+    ki_pending_entry *first, *last, *spare_entry; /* spare ones are a chain by `after` */
+    size_t spare_count;
 } ki_pending;
 
 void ki_pending_init(ki_pending *pending, const ki_allocator *allocator, ki_delivery delivery, uint64_t seed);
 /* Drops everything. */
 void ki_pending_clear(ki_pending *pending);
 
-/* Room for `changes` pushes of one key. */
-ki_status ki_pending_reserve(ki_pending *pending, size_t changes);
+/* Room for `changes` pushes of `keys` keys at most. */
+ki_status ki_pending_reserve(ki_pending *pending, size_t changes, size_t keys);
+/* Gives back what was reserved and not used, but for a little. */
+void ki_pending_trim(ki_pending *pending);
 void ki_pending_push(ki_pending *pending, const ki_notification *notification);
 /* The next one; its objects are references, the caller's. False where nothing waits. */
 bool ki_pending_pop(ki_pending *pending, ki_notification *ret_notification);

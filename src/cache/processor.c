@@ -106,11 +106,16 @@ void ki_processor_stop(ki_processor *processor) {
 
 /* --- telling ------------------------------------------------------------------------------------------------------------------ */
 
-ki_status ki_processor_reserve(ki_processor *processor, size_t changes) {
+ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        if (ki_listener_reserve(listener, changes))
+        if (ki_listener_reserve(listener, changes, keys))
             return KI_ERR_NO_MEMORY;
     return KI_OK;
+}
+
+void ki_processor_trim(ki_processor *processor) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        ki_listener_trim(listener);
 }
 
 static bool is_for(const ki_listener *listener, ki_audience audience) {

@@ -53,8 +53,10 @@ void ki_processor_forget(ki_processor *processor, const ki_listener *listener);
 /* Gives each listener its thread or its turns. All or none. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 
-/* Room for `changes` more notifications of one key in each listener, so that as many distributes cannot fail. */
-ki_status ki_processor_reserve(ki_processor *processor, size_t changes);
+/* Room for `changes` more notifications of at most `keys` keys in each listener, so that as many distributes cannot fail. */
+ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys);
+/* Gives back room that was reserved and not used: after a step of many keys. */
+void ki_processor_trim(ki_processor *processor);
 void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience);
 /* The initial population is complete: on_synced comes after what was distributed up to now. */
 void ki_processor_mark_synced(ki_processor *processor);

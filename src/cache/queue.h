@@ -1,4 +1,4 @@
-/* queue.h: what stands between reflector and controller: delta_fifo.h; later in_order_fifo.h. All on the loop, no locks. */
+/* queue.h: what stands between reflector and controller: delta_fifo.h or in_order_fifo.h. All on the loop, no locks. */
 #ifndef KI_CACHE_QUEUE_H
 #define KI_CACHE_QUEUE_H
 
@@ -23,15 +23,26 @@ typedef struct ki_delta {
     ki_delta_type type;
     bool tombstone;
     bool is_in_initial_list; /* part of the initial population */
+    bool is_unusable;        /* of a list: its content could not be transformed; what is known of its key stays */
     ki_object *obj;          /* a reference of the delta's; NULL only for a tombstone */
 } ki_delta;
 
-/* What a pop hands over: one key with all that happened to it, oldest first. Borrowed during the call. */
+/* What a pop hands over. */
+typedef enum ki_deltas_kind {
+    KI_DELTAS_OF_KEY,  /* one key with all that happened to it, oldest first */
+    KI_DELTAS_BATCH,   /* one delta each of different keys, in the order of their arrival */
+    KI_DELTAS_REPLACE, /* a whole list: what is known and not in it is gone */
+    KI_DELTAS_RESYNC   /* everything that is known; no deltas */
+} ki_deltas_kind;
+
+/* Borrowed during the call. */
 typedef struct ki_deltas {
-    const char *key;
+    ki_deltas_kind kind;
+    const char *key; /* with KI_DELTAS_OF_KEY; else NULL */
     const ki_delta *items;
     size_t count;
     bool is_in_initial_list;
+    const char *resource_version; /* with KI_DELTAS_REPLACE: the list's; else NULL */
 } ki_deltas;
 
 /* KI_OK: done. Anything else: the item was not processed; `*ret_requeue` true puts it back unless something newer is queued. */
@@ -53,14 +64,14 @@ typedef struct ki_queue_ops {
     ki_status (*replace)(ki_queue *queue, ki_object *const *objects, size_t count, const char *resource_version,
                          ki_error *err);
     ki_status (*resync)(ki_queue *queue, ki_error *err);
-    /* Hands one key to `process`. KI_ERR_NOT_FOUND: empty now; KI_ERR_CLOSED: empty and closed; else what process returned. Never blocks
+    /* Hands one item to `process`. KI_ERR_NOT_FOUND: empty now; KI_ERR_CLOSED: empty and closed; else what process returned. Never blocks
      * (ours: the controller is told by `ready` when there is something; client-go's Pop blocks). */
     ki_status (*pop)(ki_queue *queue, ki_process process, void *user, ki_error *err);
     /* Nothing more is taken; what is queued is still handed out. */
     void (*close)(ki_queue *queue);
     /* Is the initial population popped and processed? */
     bool (*has_synced)(const ki_queue *queue);
-    size_t (*length)(const ki_queue *queue); /* keys queued */
+    size_t (*length)(const ki_queue *queue); /* keys or events queued, without what is being processed */
     void (*free)(ki_queue *queue);
 } ki_queue_ops;
 

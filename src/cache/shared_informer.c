@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "src/cache/callback.h"
 #include "src/cache/delta_fifo.h"
+#include "src/cache/in_order_fifo.h"
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
 
@@ -172,10 +173,31 @@ no_wait_lock:
     return status;
 }
 
-static ki_status make_store_and_queue(ki_informer *informer, ki_error *err) {
-    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
+    ki_delta_fifo_options options = {
+        .allocator = ki_engine_allocator(informer->engine),
+        .known = { .get = known_get, .each = known_each, .user = informer },
+        .transform = transform,
+        .transform_user = informer,
+        .on_transform_error = set_aside,
+        .on_transform_error_user = informer,
+        .seed = informer->seed,
+    };
+    return ki_delta_fifo_new(&options, &informer->queue, err);
+}
+
+static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
+    ki_in_order_fifo_options options = {
+        .allocator = ki_engine_allocator(informer->engine),
+        .transform = { transform, informer, set_aside, informer },
+        .seed = informer->seed,
+    };
+    return ki_in_order_fifo_new(&options, &informer->queue, err);
+}
+
+static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_error *err) {
     ki_store_options store_options = {
-        .allocator = allocator,
+        .allocator = ki_engine_allocator(informer->engine),
         .seed = informer->seed,
         .namespaced = informer->resource.namespaced,
         .on_index_error = on_index_error,
@@ -184,16 +206,7 @@ static ki_status make_store_and_queue(ki_informer *informer, ki_error *err) {
     ki_status status = ki_store_new(&store_options, &informer->store, err);
     if (status)
         return status;
-    ki_delta_fifo_options queue_options = {
-        .allocator = allocator,
-        .known = { .get = known_get, .each = known_each, .user = informer },
-        .transform = transform,
-        .transform_user = informer,
-        .on_transform_error = set_aside,
-        .on_transform_error_user = informer,
-        .seed = informer->seed,
-    };
-    status = ki_delta_fifo_new(&queue_options, &informer->queue, err);
+    status = in_order ? make_in_order_fifo(informer, err) : make_delta_fifo(informer, err);
     if (status)
         ki_store_free(informer->store);
     return status;
@@ -219,7 +232,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     status = make_locks(informer, err);
     if (status)
         goto no_locks;
-    status = make_store_and_queue(informer, err);
+    status = make_store_and_queue(informer, options->in_order, err);
     if (status)
         goto no_store;
     *ret_informer = informer;

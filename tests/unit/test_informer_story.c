@@ -226,7 +226,7 @@ static void go(story *s, hearer *h) {
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
-static void open_story(story *s, uint64_t seed) {
+static void open_story(story *s, uint64_t seed, bool in_order) {
     memset(s, 0, sizeof *s);
     s->random = seed * 77 + 1;
     s->server.now = 100;
@@ -235,6 +235,7 @@ static void open_story(story *s, uint64_t seed) {
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
                                            .resource = &configmaps,
+                                           .in_order = in_order,
                                            .resync_ns = roll(s, 2) ? KI_SECONDS(1) : 0 };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
 }
@@ -279,11 +280,11 @@ static void check_store(story *s) {
     ki_snapshot_free(snapshot);
 }
 
-static void tell_story(uint64_t seed) {
+static void tell_story(uint64_t seed, bool in_order) {
     story s;
     hearer hearers[HANDLERS];
     memset(hearers, 0, sizeof hearers);
-    open_story(&s, seed);
+    open_story(&s, seed, in_order);
     come(&s, &hearers[0]);
     assert_true(test_engine_settle(&s.engine));
     assert_int_equal(ki_informer_start(s.informer, NULL), KI_OK);
@@ -327,7 +328,8 @@ static void every_story_is_true_and_ends_well(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         seed_at_hand = seed;
-        tell_story(seed);
+        tell_story(seed, false);
+        tell_story(seed, true);
     }
     seed_at_hand = 0;
 }

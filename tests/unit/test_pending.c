@@ -17,7 +17,7 @@ static void push(ki_pending *pending, ki_notification_type type, const char *ver
                  const char *uid) {
     ki_object *obj = fake_object("default/a", version, uid);
     ki_object *old = old_version ? fake_object("default/a", old_version, NULL) : NULL;
-    assert_int_equal(ki_pending_reserve(pending, 1), KI_OK);
+    assert_int_equal(ki_pending_reserve(pending, 1, 1), KI_OK);
     ki_pending_push(pending, &(ki_notification){ .type = type, .obj = obj, .old = old });
     ki_object_unref(obj);
     ki_object_unref(old);
@@ -79,7 +79,7 @@ static void room_once_reserved_needs_no_memory(void **state) {
             for (int i = 0; i < taken; i++)
                 push(&pending, KI_NOTIFY_UPDATE, "7", "5", NULL);
             ki_object *obj = fake_object("default/a", "6", NULL), *old = fake_object("default/a", "5", NULL);
-            assert_int_equal(ki_pending_reserve(&pending, 4), KI_OK);
+            assert_int_equal(ki_pending_reserve(&pending, 4, 1), KI_OK);
             memory.fail_at = 0;
             memory.forever = true;
             /* Somebody takes out in between: the room stays. */
@@ -157,7 +157,7 @@ static void the_mark_is_reached_when_what_was_before_it_is_out(void **state) {
         ki_pending_set_mark(&pending);
         assert_false(ki_pending_mark_is_reached(&pending));
         ki_object *other = fake_object("default/b", "2", NULL);
-        assert_int_equal(ki_pending_reserve(&pending, 1), KI_OK);
+        assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
         ki_pending_push(&pending, &(ki_notification){ .type = KI_NOTIFY_ADD, .obj = other });
         ki_object_unref(other);
         assert_false(ki_pending_mark_is_reached(&pending));

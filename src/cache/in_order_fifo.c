@@ -1,0 +1,306 @@
+/* in_order_fifo.c: see in_order_fifo.h.
+ *
+ * A ring of items. What is handed over stays at its front until it is processed, so that a failure needs no putting back: nothing
+ * overtakes, and nothing newer stands for what is older. */
+#include "src/cache/in_order_fifo.h"
+
+#include "src/base/error.h"
+#include "src/base/map.h"
+#include "src/base/memory.h"
+#include "src/base/ring.h"
+
+/* A list that came in; one block. */
+typedef struct replacement {
+    size_t count;
+    char *resource_version; /* in this block */
+    ki_delta items[];
+} replacement;
+
+typedef struct item {
+    ki_deltas_kind kind;      /* KI_DELTAS_BATCH for an event: others may go with it */
+    ki_delta delta;           /* of an event */
+    replacement *replacement; /* owned; of a list */
+} item;
+
+typedef struct in_order_fifo {
+    ki_queue queue; /* first */
+    ki_allocator allocator;
+    ki_transform_step transform;
+    size_t batch_size;
+    ki_ring items;
+    size_t processing; /* at the front, handed over now */
+    size_t initial;    /* at the front, of the initial population */
+    bool populated;    /* something came in once */
+    bool closed;
+    ki_map keys;     /* of the batch at hand; empty between pops, with room for a whole one */
+    ki_delta *batch; /* room for a whole one */
+} in_order_fifo;
+
+static in_order_fifo *of(ki_queue *queue) {
+    return (in_order_fifo *)queue;
+}
+
+static void release(in_order_fifo *fifo, item *released) {
+    ki_object_unref(released->delta.obj);
+    replacement *list = released->replacement;
+    if (!list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        ki_object_unref(list->items[i].obj);
+    ki_free(&fifo->allocator, list);
+}
+
+/* ---- what comes in ---- */
+
+static ki_status check_open(const in_order_fifo *fifo, ki_error *err) {
+    return fifo->closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
+}
+
+static void tell_ready(const in_order_fifo *fifo) {
+    if (fifo->queue.ready)
+        fifo->queue.ready(fifo->queue.ready_user);
+}
+
+/* Takes the item over where it works. */
+static ki_status push(in_order_fifo *fifo, const item *pushed, ki_error *err) {
+    if (ki_ring_push(&fifo->items, pushed))
+        return ki_error_no_memory(err, "queueing a change");
+    if (fifo->items.count == 1)
+        tell_ready(fifo);
+    return KI_OK;
+}
+
+static ki_status push_event(ki_queue *queue, ki_delta_type type, ki_object *obj, ki_error *err) {
+    in_order_fifo *fifo = of(queue);
+    item event = { .kind = KI_DELTAS_BATCH, .delta = { .type = type } };
+    ki_status status = check_open(fifo, err);
+    if (status)
+        return status;
+    status = ki_transform_object(&fifo->transform, obj, &event.delta.obj);
+    if (status)
+        return ki_error_set(err, status, "queueing a change");
+    if (event.delta.obj)
+        status = push(fifo, &event, err);
+    if (status)
+        ki_object_unref(event.delta.obj);
+    else
+        fifo->populated = true;
+    return status;
+}
+
+static ki_status fifo_add(ki_queue *queue, ki_object *obj, ki_error *err) {
+    return push_event(queue, KI_DELTA_ADDED, obj, err);
+}
+
+static ki_status fifo_update(ki_queue *queue, ki_object *obj, ki_error *err) {
+    return push_event(queue, KI_DELTA_UPDATED, obj, err);
+}
+
+static ki_status fifo_remove(ki_queue *queue, ki_object *obj, ki_error *err) {
+    return push_event(queue, KI_DELTA_DELETED, obj, err);
+}
+
+static replacement *new_replacement(in_order_fifo *fifo, size_t count, const char *resource_version) {
+    size_t version_size = strlen(resource_version) + 1;
+    if (count > (SIZE_MAX - version_size - sizeof(replacement)) / sizeof(ki_delta))
+        return NULL;
+    replacement *list = ki_alloc(&fifo->allocator, sizeof *list + count * sizeof *list->items + version_size);
+    if (!list)
+        return NULL;
+    list->count = 0;
+    list->resource_version = (char *)(list->items + count);
+    memcpy(list->resource_version, resource_version, version_size);
+    return list;
+}
+
+static ki_status fill(in_order_fifo *fifo, replacement *list, ki_object *const *objects, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        ki_delta delta = { .type = KI_DELTA_REPLACED, .is_in_initial_list = !fifo->populated };
+        ki_status status = ki_transform_object(&fifo->transform, objects[i], &delta.obj);
+        if (status)
+            return status;
+        if (!delta.obj) {
+            delta.is_unusable = true;
+            delta.obj = ki_object_ref(objects[i]);
+        }
+        list->items[list->count++] = delta;
+    }
+    return KI_OK;
+}
+
+static ki_status fifo_replace(ki_queue *queue, ki_object *const *objects, size_t count, const char *resource_version,
+                              ki_error *err) {
+    in_order_fifo *fifo = of(queue);
+    ki_status status = check_open(fifo, err);
+    if (status)
+        return status;
+    item list = { .kind = KI_DELTAS_REPLACE, .replacement = new_replacement(fifo, count, resource_version) };
+    if (!list.replacement)
+        return ki_error_no_memory(err, "queueing a list");
+    status = fill(fifo, list.replacement, objects, count);
+    if (status)
+        status = ki_error_set(err, status, "queueing a list");
+    else
+        status = push(fifo, &list, err);
+    if (status) {
+        release(fifo, &list);
+        return status;
+    }
+    if (!fifo->populated)
+        fifo->initial = fifo->items.count;
+    fifo->populated = true;
+    return KI_OK;
+}
+
+static ki_status fifo_resync(ki_queue *queue, ki_error *err) {
+    in_order_fifo *fifo = of(queue);
+    const item resync = { .kind = KI_DELTAS_RESYNC };
+    ki_status status = check_open(fifo, err);
+    return status ? status : push(fifo, &resync, err);
+}
+
+/* ---- what goes out ---- */
+
+static const item *at(const in_order_fifo *fifo, size_t index) {
+    return ki_ring_at(&fifo->items, index);
+}
+
+/* Is there a next event, and may it go with those before it? The initial population is a list, and thus an item of its own. */
+static bool goes_along(const in_order_fifo *fifo, size_t count) {
+    const item *next = at(fifo, count);
+    if (!next || next->kind != KI_DELTAS_BATCH || count == fifo->batch_size)
+        return false;
+    return !ki_map_has(&fifo->keys, ki_str_of(ki_object_key(next->delta.obj)));
+}
+
+static void note_key(in_order_fifo *fifo, ki_delta *delta) {
+    /* There is room for a whole batch: it works. */
+    if (ki_map_put(&fifo->keys, ki_str_of(ki_object_key(delta->obj)), delta, NULL))
+        return;
+}
+
+/* As many events from the front as may go together; at least the first. */
+static size_t gather(in_order_fifo *fifo) {
+    size_t count = 0;
+    fifo->batch[count++] = at(fifo, 0)->delta;
+    if (!at(fifo, 1))
+        return count; /* the usual case when changes are few: nothing to compare with */
+    note_key(fifo, &fifo->batch[0]);
+    while (goes_along(fifo, count)) {
+        fifo->batch[count] = at(fifo, count)->delta;
+        note_key(fifo, &fifo->batch[count++]);
+    }
+    for (size_t i = 0; i < count; i++)
+        ki_map_remove(&fifo->keys, ki_str_of(ki_object_key(fifo->batch[i].obj)));
+    return count;
+}
+
+/* The next item; gives how many items of the ring it takes. */
+static size_t next(in_order_fifo *fifo, ki_deltas *ret_deltas) {
+    const item *first = at(fifo, 0);
+    *ret_deltas = (ki_deltas){ .kind = first->kind, .is_in_initial_list = fifo->initial > 0 };
+    switch (first->kind) {
+    case KI_DELTAS_REPLACE:
+        ret_deltas->items = first->replacement->items;
+        ret_deltas->count = first->replacement->count;
+        ret_deltas->resource_version = first->replacement->resource_version;
+        return 1;
+    case KI_DELTAS_OF_KEY: /* never queued */
+    case KI_DELTAS_BATCH:
+        ret_deltas->items = fifo->batch;
+        ret_deltas->count = gather(fifo);
+        return ret_deltas->count;
+    case KI_DELTAS_RESYNC:
+        break;
+    }
+    return 1;
+}
+
+static void drop(in_order_fifo *fifo, size_t count) {
+    item dropped;
+    for (size_t i = 0; i < count && ki_ring_pop(&fifo->items, &dropped); i++)
+        release(fifo, &dropped);
+    fifo->initial -= fifo->initial < count ? fifo->initial : count;
+}
+
+static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
+    in_order_fifo *fifo = of(queue);
+    if (fifo->items.count == 0) {
+        ki_status status = check_open(fifo, err);
+        return status ? status : ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
+    }
+    if (fifo->processing)
+        return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
+    ki_deltas deltas;
+    size_t count = next(fifo, &deltas);
+    bool requeue = false;
+    fifo->processing = count;
+    ki_status status = process(&deltas, user, &requeue, err);
+    fifo->processing = 0;
+    if (!status || !requeue)
+        drop(fifo, count);
+    return status;
+}
+
+static void fifo_close(ki_queue *queue) {
+    in_order_fifo *fifo = of(queue);
+    if (fifo->closed)
+        return;
+    fifo->closed = true;
+    tell_ready(fifo);
+}
+
+static bool fifo_has_synced(const ki_queue *queue) {
+    const in_order_fifo *fifo = (const in_order_fifo *)queue;
+    return fifo->populated && fifo->initial == 0;
+}
+
+static size_t fifo_length(const ki_queue *queue) {
+    const in_order_fifo *fifo = (const in_order_fifo *)queue;
+    return fifo->items.count - fifo->processing;
+}
+
+/* ---- its life ---- */
+
+static void fifo_free(ki_queue *queue) {
+    in_order_fifo *fifo = of(queue);
+    drop(fifo, fifo->items.count);
+    ki_ring_free(&fifo->items);
+    ki_map_free(&fifo->keys);
+    ki_allocator allocator = fifo->allocator;
+    ki_free(&allocator, fifo->batch);
+    ki_free(&allocator, fifo);
+}
+
+static const ki_queue_ops in_order_fifo_ops = {
+    .add = fifo_add,
+    .update = fifo_update,
+    .remove = fifo_remove,
+    .replace = fifo_replace,
+    .resync = fifo_resync,
+    .pop = fifo_pop,
+    .close = fifo_close,
+    .has_synced = fifo_has_synced,
+    .length = fifo_length,
+    .free = fifo_free,
+};
+
+ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue **ret_queue, ki_error *err) {
+    in_order_fifo *fifo = ki_alloc_zero(options->allocator, sizeof *fifo);
+    if (!fifo)
+        return ki_error_no_memory(err, "making a queue");
+    fifo->queue.ops = &in_order_fifo_ops;
+    fifo->allocator = *options->allocator;
+    fifo->transform = options->transform;
+    bool is_whole = options->batch_size == 0 || options->batch_size > KI_IN_ORDER_BATCH;
+    fifo->batch_size = is_whole ? KI_IN_ORDER_BATCH : options->batch_size;
+    ki_ring_init(&fifo->items, &fifo->allocator, sizeof(item));
+    ki_map_init(&fifo->keys, &fifo->allocator, options->seed);
+    fifo->batch = ki_alloc_array(&fifo->allocator, fifo->batch_size, sizeof *fifo->batch);
+    if (!fifo->batch || ki_map_reserve(&fifo->keys, fifo->batch_size)) {
+        fifo_free(&fifo->queue);
+        return ki_error_no_memory(err, "making a queue");
+    }
+    *ret_queue = &fifo->queue;
+    return KI_OK;
+}

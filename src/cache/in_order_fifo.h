@@ -1,0 +1,23 @@
+/* in_order_fifo.h: every event in the order of its arrival, none merged; a list and a resync are one item each. See queue.h. */
+#ifndef KI_CACHE_IN_ORDER_FIFO_H
+#define KI_CACHE_IN_ORDER_FIFO_H
+
+#include <kinformer/allocator.h>
+
+#include "src/cache/queue.h"
+#include "src/cache/transform.h"
+
+enum {
+    KI_IN_ORDER_BATCH = 1000
+}; /* events that one pop hands over at most */
+
+typedef struct ki_in_order_fifo_options {
+    const ki_allocator *allocator;
+    ki_transform_step transform;
+    size_t batch_size; /* at most KI_IN_ORDER_BATCH; 0: that */
+    uint64_t seed;     /* of the key hashes */
+} ki_in_order_fifo_options;
+
+ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue **ret_queue, ki_error *err);
+
+#endif
