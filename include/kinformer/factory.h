@@ -5,6 +5,7 @@
 #include <kinformer/config.h>
 #include <kinformer/engine.h>
 #include <kinformer/informer.h>
+#include <kinformer/metrics.h>
 
 KI_BEGIN_DECLS
 
@@ -19,6 +20,7 @@ typedef struct ki_factory_options {
     const char *namespace_name;     /* of all informers that name none; NULL: all namespaces */
     int64_t resync_ms;              /* of all informers that name none; 0: none; less than 1000 counts as 1000 */
     struct ki_transport *transport; /* in place of a network, for tests; outlives the factory; NULL: libcurl */
+    const ki_metrics *metrics;      /* the program's metrics library (metrics.h); copied; NULL: none */
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) ((ki_factory_options){ .size = sizeof(ki_factory_options), __VA_ARGS__ })

@@ -28,6 +28,12 @@ typedef struct ki_informer_options {
     bool no_streaming_list;   /* list by pages even where the server can stream its list */
     bool keep_managed_fields; /* else metadata.managedFields is dropped */
     size_t object_limit;      /* bytes of one object as JSON; 0: 32 MiB; a larger one is reported and left out */
+    /* Lists at this interval, page by page beside the watch, and compares with the copy. What differs twice in a row, an event that the
+     * server has lost, is reported and listed anew. 0: never; less than 10000 counts as 10000. */
+    int64_t audit_ms;
+    bool check_streaming_list; /* lists again after each streaming list, at its version, and compares; as above */
+    /* How long after the first internal error (500) within a watch it is only watched again; then listed. 0: listed at once. */
+    int64_t internal_error_retry_ms;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })
@@ -128,6 +134,19 @@ typedef enum ki_state {
     KI_STATE_STOPPED = 6
 } ki_state;
 
+/* What an informer does next. */
+typedef enum ki_attempt {
+    KI_ATTEMPT_NONE = 0,
+    KI_ATTEMPT_LIST = 1,
+    KI_ATTEMPT_STREAMING_LIST = 2,
+    KI_ATTEMPT_WATCH = 3,
+    KI_ATTEMPT_STORE = 4 /* a change has arrived and could not be stored */
+} ki_attempt;
+
+enum {
+    KI_HEALTH_WORDS_MAX = 256
+}; /* bytes with the closing zero */
+
 typedef struct ki_health {
     ki_state state;
     int64_t since_ms;    /* how long it has been so */
@@ -137,10 +156,21 @@ typedef struct ki_health {
     int64_t list_total;  /* how many it will be; -1: the server has not said */
     size_t objects;      /* in the store */
     uint64_t set_aside;  /* objects that could not be used, since the start */
+    /* The copy is at most as old as this, as far as the server that answers knows: the time since it last said anything on the watch, or
+     * was asked for a list, and all that it had said was in the store. A quiet resource's watch is silent for a minute. -1: no copy yet. */
+    int64_t staleness_ms;
+    ki_attempt next;   /* what retry_in_ms is until; KI_ATTEMPT_NONE: nothing is waited for */
+    uint64_t failures; /* that it waited after in a row, since something came of a list or a watch */
+    char words[KI_HEALTH_WORDS_MAX]; /* the cause for a person: "forbidden: list pods at cluster scope"; else "" */
 } ki_health;
 
-/* A snapshot. Threads: any. Blocks: no. */
-KI_API void ki_informer_health(const ki_informer *informer, ki_health *ret_health);
+/* A snapshot. Threads: any. Blocks: no. `size` is sizeof(ki_health) of the one who calls: the struct grows at its end. */
+KI_API void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size);
+static inline void ki_informer_health(const ki_informer *informer, ki_health *ret_health) {
+    ki_informer_health_sized(informer, ret_health, sizeof *ret_health);
+}
+/* "streaming list". Ownership: static. Threads: any. */
+KI_API const char *ki_attempt_name(ki_attempt attempt);
 /* "watching". Ownership: static. Threads: any. */
 KI_API const char *ki_state_name(ki_state state);
 

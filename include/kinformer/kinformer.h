@@ -17,6 +17,7 @@
 #include <kinformer/informer.h>
 #include <kinformer/lister.h>
 #include <kinformer/log.h>
+#include <kinformer/metrics.h>
 #include <kinformer/object.h>
 #include <kinformer/resource.h>
 #include <kinformer/version.h>

@@ -3,6 +3,9 @@
 
 #include "src/engine/engine.h"
 
+#include <stdio.h>
+#include <string.h>
+
 ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err) {
     static const ki_error none = KI_ERROR_INIT;
     *record = (ki_health_record){ .since = now, .retry_at = -1, .list_total = -1, .cause = none, .stuck_cause = none };
@@ -47,6 +50,13 @@ bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_
     return changed;
 }
 
+void ki_health_set_attempts(ki_health_record *record, ki_attempt failed, ki_attempt next) {
+    ki_mutex_lock(&record->mutex);
+    record->failed = failed;
+    record->next = next;
+    ki_mutex_unlock(&record->mutex);
+}
+
 void ki_health_set_listed(ki_health_record *record, size_t listed, int64_t total) {
     ki_mutex_lock(&record->mutex);
     /* The total that a page told holds until the next page tells another. */
@@ -68,7 +78,11 @@ static int64_t milliseconds_until(int64_t at, int64_t now) {
     return at <= now ? 0 : (at - now) / KI_MILLISECONDS(1);
 }
 
-void ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health) {
+static bool waits(ki_state state) {
+    return state == KI_STATE_BACKING_OFF || state == KI_STATE_BLOCKED;
+}
+
+ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health) {
     ki_mutex_lock(&record->mutex);
     bool stuck = shown(record) != record->state;
     ret_health->state = shown(record);
@@ -78,7 +92,12 @@ void ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health
     ret_health->listed = record->listed;
     ret_health->list_total = record->list_total;
     ret_health->set_aside = record->set_aside;
+    ret_health->next = KI_ATTEMPT_NONE;
+    if (ret_health->retry_in_ms >= 0 && waits(ret_health->state))
+        ret_health->next = stuck ? KI_ATTEMPT_STORE : record->next;
+    ki_attempt failed = stuck ? KI_ATTEMPT_STORE : record->failed;
     ki_mutex_unlock(&record->mutex);
+    return failed;
 }
 
 const char *ki_state_name(ki_state state) {
@@ -99,4 +118,61 @@ const char *ki_state_name(ki_state state) {
         return "stopped";
     }
     return "unknown state";
+}
+
+const char *ki_attempt_name(ki_attempt attempt) {
+    switch (attempt) {
+    case KI_ATTEMPT_NONE:
+        return "nothing";
+    case KI_ATTEMPT_LIST:
+        return "list";
+    case KI_ATTEMPT_STREAMING_LIST:
+        return "streaming list";
+    case KI_ATTEMPT_WATCH:
+        return "watch";
+    case KI_ATTEMPT_STORE:
+        return "store";
+    }
+    return "unknown attempt";
+}
+
+/* --- in a person's words ------------------------------------------------------------------------------------------------------ */
+
+static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_resource *resource,
+                               const char *namespace_name) {
+    /* A streaming list is a watch to the server's rules, though it needs both. */
+    const char *verb = failed == KI_ATTEMPT_LIST ? "list" : "watch";
+    bool one_namespace = resource->namespaced && namespace_name[0] != '\0';
+    snprintf(health->words, sizeof health->words, "forbidden: %s %s%s%s %s%s", verb, resource->plural,
+             resource->group[0] ? "." : "", resource->group, one_namespace ? "in namespace " : "at cluster scope",
+             one_namespace ? namespace_name : "");
+}
+
+/* Groups of Kubernetes' own have no dot or end with "k8s.io"; but CRDs of the project's own do that, too. */
+static void describe_missing(ki_health *health, const ki_resource *resource) {
+    if (strchr(resource->group, '.'))
+        snprintf(health->words, sizeof health->words, "the CRD %s.%s is not installed, or not in version %s",
+                 resource->plural, resource->group, resource->version);
+    else
+        snprintf(health->words, sizeof health->words, "the server has no %s in version %s%s%s", resource->plural,
+                 resource->group, resource->group[0] ? "/" : "", resource->version);
+}
+
+void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name) {
+    const ki_error *cause = &health->cause;
+    health->words[0] = '\0';
+    if (cause->code == KI_OK)
+        return;
+    if (cause->http_status == 401)
+        snprintf(health->words, sizeof health->words, "unauthorized: the server does not accept the credentials");
+    else if (cause->http_status == 403)
+        describe_forbidden(health, failed, resource, namespace_name);
+    else if (cause->http_status == 404)
+        describe_missing(health, resource);
+    else if (cause->http_status == 429)
+        snprintf(health->words, sizeof health->words, "the server is too busy");
+    else if (cause->code == KI_ERR_NO_MEMORY)
+        snprintf(health->words, sizeof health->words, "out of memory");
+    else
+        snprintf(health->words, sizeof health->words, "%.*s", KI_HEALTH_WORDS_MAX - 1, ki_error_message(cause));
 }

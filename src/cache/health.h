@@ -20,6 +20,7 @@ typedef struct ki_health_record {
     size_t listed;
     int64_t list_total;
     uint64_t set_aside;
+    ki_attempt failed, next; /* what backing off and blocked are about */
 } ki_health_record;
 
 ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err);
@@ -30,10 +31,15 @@ bool ki_health_set_state(ki_health_record *record, ki_state state, const ki_erro
                          int64_t now);
 bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_t retry_at,
                          int64_t now); /* NULL: no more */
+/* Before a state that waits: what has failed and what comes after. */
+void ki_health_set_attempts(ki_health_record *record, ki_attempt failed, ki_attempt next);
 void ki_health_set_listed(ki_health_record *record, size_t listed, int64_t total);
 void ki_health_count_set_aside(ki_health_record *record);
 
-/* All but `objects`. */
-void ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health);
+/* All but `objects`, `staleness_ms`, `failures` and `words`. Gives what has failed. */
+ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health);
+
+/* The cause in a person's words: "forbidden: list pods at cluster scope". `namespace_name` "": all. */
+void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "src/cache/controller.h"
 #include "src/cache/health.h"
+#include "src/cache/metrics.h"
 #include "src/cache/processor.h"
 #include "src/cache/reflector.h"
 #include "src/cache/shared_informer.h"
@@ -22,6 +23,10 @@ struct ki_informer {
     int64_t resync_ns; /* of listeners that name none */
     int64_t page_size;
     bool no_streaming_list;
+    bool check_streaming_list;
+    int64_t audit_ns; /* 0: none */
+    int64_t internal_error_retry_ns;
+    char *namespace_name, *label_selector, *field_selector; /* for people: "" where there is none */
     uint64_t seed;
     ki_store *store; /* written under `change_lock` */
 
@@ -50,6 +55,7 @@ struct ki_informer {
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the store was told last */
 
     /* Any thread. */
+    ki_metrics_record metrics;
     _Atomic bool synced; /* set under `wait_lock` and `change_lock` */
     ki_health_record health;
     ki_mutex wait_lock; /* guards nothing but the waiting on `changed` */

@@ -63,7 +63,45 @@ static bool needs_a_person(const ki_error *err) {
            err->category == KI_CATEGORY_CREDENTIALS;
 }
 
+ki_attempt ki_reflector_next(const ki_reflector *reflector) {
+    switch (reflector->next) {
+    case KI_REFLECT_NOTHING:
+        return KI_ATTEMPT_NONE;
+    case KI_REFLECT_BEGIN:
+        return reflector->no_streaming ? KI_ATTEMPT_LIST : KI_ATTEMPT_STREAMING_LIST;
+    case KI_REFLECT_LIST:
+    case KI_REFLECT_LIST_PAGE:
+    case KI_REFLECT_LIST_FULL:
+    case KI_REFLECT_LIST_LATEST:
+        return KI_ATTEMPT_LIST;
+    case KI_REFLECT_WATCH:
+        return KI_ATTEMPT_WATCH;
+    }
+    return KI_ATTEMPT_NONE;
+}
+
+static ki_attempt attempt_under_way(const ki_reflector *reflector) {
+    switch (reflector->phase) {
+    case KI_REFLECTOR_RESTS:
+        return KI_ATTEMPT_NONE;
+    case KI_REFLECTOR_LISTS:
+        return KI_ATTEMPT_LIST;
+    case KI_REFLECTOR_STREAMS:
+        return KI_ATTEMPT_STREAMING_LIST;
+    case KI_REFLECTOR_WATCHES:
+        return KI_ATTEMPT_WATCH;
+    }
+    return KI_ATTEMPT_NONE;
+}
+
+/* A list after the first one is coming. */
+void ki_reflector_count_relist(const ki_reflector *reflector, int cause) {
+    if (reflector->resource_version[0] != '\0')
+        ki_metrics_relist(reflector->options.metrics, cause);
+}
+
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
+    ki_metrics_add(reflector->options.metrics, KI_METRIC_FAILURES, 1);
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s",
                  reflector->options.name, ki_error_message(err));
     reflector->options.on_error(err, reflector->options.user);
@@ -77,6 +115,10 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     if (KI_MILLISECONDS(asked_ms) > wait)
         wait = KI_MILLISECONDS(asked_ms);
     ki_reflector_drop_objects(reflector);
+    ki_metrics_failed(reflector->options.metrics, true);
+    if (next != KI_REFLECT_WATCH)
+        ki_reflector_count_relist(reflector, (int)cause->code);
+    reflector->failed = attempt_under_way(reflector);
     schedule(reflector, next, now + wait);
     reflector->options.on_state(needs_a_person(cause) ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
                                 reflector->options.user);
@@ -90,6 +132,7 @@ void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflecto
 
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
+    ki_reflector_count_watch_end(reflector);
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
 }
 
@@ -158,9 +201,17 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
 
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
+    ki_metrics_record *metrics = reflector->options.metrics;
     ki_status status = queue->ops->replace(queue, reflector->objects, reflector->object_count, version, err);
     if (status)
         return status;
+    int64_t now = ki_engine_now(reflector->options.engine);
+    ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
+    ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
+                       (double)(now - reflector->list_began_at) / (double)KI_SECONDS(1));
+    /* A list is of the moment it was asked for, or later; a stream has just said that this is all. */
+    ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? now : reflector->list_began_at);
+    ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
     ki_reflector_drop_objects(reflector);
     if (ki_reflector_copy_version(reflector->result_version, version, NULL))
@@ -174,7 +225,10 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
 
 ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(options->engine);
-    *reflector = (ki_reflector){ .options = *options, .no_streaming = options->no_streaming_list };
+    *reflector = (ki_reflector){ .options = *options,
+                                 .no_streaming = options->no_streaming_list,
+                                 .first_internal = KI_NEVER,
+                                 .last_internal_error = KI_NEVER };
     if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector))
         return ki_error_no_memory(err, "starting an informer");
     ki_map_init(&reflector->staged, allocator, (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX));

@@ -10,6 +10,7 @@
 #include "src/base/map.h"
 #include "src/cache/backoff.h"
 #include "src/cache/list_watch.h"
+#include "src/cache/metrics.h"
 #include "src/cache/queue.h"
 #include "src/engine/engine.h"
 
@@ -24,6 +25,8 @@ typedef struct ki_reflector_options {
     const char *name;          /* of the resource, for messages; borrowed */
     int64_t page_size;         /* 0: KI_REFLECTOR_PAGE where the server pages */
     bool no_streaming_list;
+    int64_t internal_error_retry_ns; /* how long after the first internal error in a watch it is only watched again */
+    ki_metrics_record *metrics;      /* borrowed; NULL: nothing is counted */
     /* It is in another state. `retry_at`: when it goes on by itself; -1: nothing planned. */
     void (*on_state)(ki_state state, const ki_error *cause, int64_t retry_at, void *user);
     void (*on_listed)(size_t listed, int64_t total, void *user); /* total -1: unknown */
@@ -57,6 +60,7 @@ typedef struct ki_reflector {
     ki_reflector_step next;
     ki_timer timer; /* while streaming: its deadline */
     ki_backoff backoff;
+    ki_attempt failed; /* what it waits for after */
 
     /* what it has learned */
     char resource_version[KI_RESOURCE_VERSION_MAX + 1]; /* last synced; "" before the first list */
@@ -78,6 +82,7 @@ typedef struct ki_reflector {
     size_t object_count, object_capacity;
 
     /* the watch or streaming list under way */
+    int64_t list_began_at;
     ki_map staged; /* a streaming list's objects by key */
     int64_t opened_at, heard_at;
     uint64_t events;
@@ -85,6 +90,10 @@ typedef struct ki_reflector {
     char watch_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the watch goes on from: what is older has been told */
     bool holds_version;                              /* opened at "" or "0": until the first event that is not ADDED */
     bool has_reopened;                               /* at once, and it has not proved good since */
+    bool is_counted;                                 /* a watch whose end is not counted yet */
+    int64_t watching_since;
+    uint64_t events_before;                      /* the watch: a streaming list's */
+    int64_t first_internal, last_internal_error; /* errors within watches; KI_NEVER */
 } ki_reflector;
 
 /* Embedded; to be closed. Does nothing before start. Errors: KI_ERR_NO_MEMORY. */
@@ -92,6 +101,9 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
 void ki_reflector_start(ki_reflector *reflector);
 /* Cancels what is under way. Also on one that is zeroed or closed. */
 void ki_reflector_close(ki_reflector *reflector);
+
+/* What comes after the wait. */
+ki_attempt ki_reflector_next(const ki_reflector *reflector);
 
 /* To a place of KI_RESOURCE_VERSION_MAX + 1 bytes. KI_ERR_PROTOCOL where it is too long; then `to` is as it was. */
 ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err);

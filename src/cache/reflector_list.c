@@ -27,6 +27,7 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
     bool is_stale = err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV;
     if (err->code == KI_ERR_EXPIRED && reflector->pages > 0 && !reflector->is_full) {
         ki_reflector_report(reflector, err);
+        ki_reflector_count_relist(reflector, (int)err->code);
         ki_reflector_go(reflector, KI_REFLECT_LIST_FULL);
         return;
     }
@@ -34,6 +35,7 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
         reflector->is_unavailable = true;
     if (is_stale && !reflector->is_latest && reflector->list_version[0] != '\0') {
         ki_reflector_report(reflector, err);
+        ki_reflector_count_relist(reflector, (int)err->code);
         ki_reflector_go(reflector, KI_REFLECT_LIST_LATEST);
         return;
     }
@@ -122,6 +124,7 @@ static void begin_list(ki_reflector *reflector, const char *version) {
     /* Cannot be too long: it was copied by the same rule before. */
     if (ki_reflector_copy_version(reflector->list_version, version, NULL))
         reflector->list_version[0] = '\0';
+    reflector->list_began_at = ki_engine_now(reflector->options.engine);
     reflector->options.on_listed(0, -1, reflector->options.user);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
 }
@@ -133,6 +136,8 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
     } else if (step != KI_REFLECT_LIST_PAGE) {
         reflector->is_full = reflector->has_pages = false;
         reflector->is_latest = step == KI_REFLECT_LIST_LATEST;
+        if (!reflector->is_latest)
+            ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
         begin_list(reflector, first_version(reflector));
     }
     ki_list_options options = { .limit = page_size(reflector), .idle_timeout_ns = KI_REFLECTOR_IDLE };

@@ -15,6 +15,7 @@ void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next); /* at onc
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next); /* without the report */
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err);
+void ki_reflector_count_relist(const ki_reflector *reflector, int cause); /* a ki_status, or KI_RELIST_INCONSISTENT */
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state);
 /* Cancels what is under way and fails with KI_ERR_NO_MEMORY or whatever `err` is; from inside its callbacks. */
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
@@ -31,5 +32,6 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
 void ki_reflector_stream(ki_reflector *reflector);
 void ki_reflector_stream_deadline(ki_reflector *reflector);
 void ki_reflector_watch(ki_reflector *reflector);
+void ki_reflector_count_watch_end(ki_reflector *reflector); /* where one is under way */
 
 #endif

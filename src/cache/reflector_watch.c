@@ -7,9 +7,11 @@
 #define STREAM_TOTAL KI_SECONDS(300)
 #define VERY_SHORT_WATCH KI_SECONDS(1)
 #define GOOD_WATCH KI_SECONDS(30) /* one that lasted as long as the longest step may be opened again at once */
+#define INTERNAL_ERRORS_APART KI_SECONDS(60) /* later than this after another one it is the first */
 enum {
-    WATCH_TIMEOUT_S = 300
-}; /* up to twice that */
+    WATCH_TIMEOUT_S = 300, /* up to twice that */
+    INTERNAL_ERROR = 500   /* HTTP */
+};
 
 static bool is_retriable(const ki_error *err, bool opened) {
     return err->http_status == 429 || (!opened && err->code == KI_ERR_CONNECT);
@@ -17,20 +19,46 @@ static bool is_retriable(const ki_error *err, bool opened) {
 
 /* --- what comes ------------------------------------------------------------------------------------------------------------- */
 
-static void heard(ki_reflector *reflector) {
+static void note_sign_of_life(ki_reflector *reflector) {
     reflector->heard_at = ki_engine_now(reflector->options.engine);
+    if (reflector->phase == KI_REFLECTOR_WATCHES)
+        ki_metrics_told(reflector->options.metrics, reflector->heard_at);
+}
+
+static void heard(ki_reflector *reflector) {
+    note_sign_of_life(reflector);
+    if (reflector->phase == KI_REFLECTOR_WATCHES)
+        ki_metrics_failed(reflector->options.metrics, false);
     reflector->events++;
 }
 
 static void on_bytes(void *user) {
-    ki_reflector *reflector = user;
-    reflector->heard_at = ki_engine_now(reflector->options.engine);
+    note_sign_of_life(user);
+}
+
+static void count_watch(ki_reflector *reflector) {
+    ki_metrics_add(reflector->options.metrics, KI_METRIC_WATCHES, 1);
+    reflector->is_counted = true;
+    reflector->watching_since = ki_engine_now(reflector->options.engine);
+    reflector->events_before = reflector->events;
+}
+
+void ki_reflector_count_watch_end(ki_reflector *reflector) {
+    if (!reflector->is_counted)
+        return;
+    reflector->is_counted = false;
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watching_since;
+    ki_metrics_observe(reflector->options.metrics, KI_METRIC_WATCH_DURATION, (double)lasted / (double)KI_SECONDS(1));
+    ki_metrics_observe(reflector->options.metrics, KI_METRIC_ITEMS_PER_WATCH,
+                       (double)(reflector->events - reflector->events_before));
 }
 
 static void on_open(void *user) {
     ki_reflector *reflector = user;
     reflector->is_open_at_server = true;
     reflector->heard_at = ki_engine_now(reflector->options.engine);
+    if (reflector->phase == KI_REFLECTOR_WATCHES)
+        count_watch(reflector);
     ki_reflector_set_state(reflector, reflector->phase == KI_REFLECTOR_STREAMS ? KI_STATE_LISTING : KI_STATE_WATCHING);
 }
 
@@ -126,6 +154,7 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
     reflector->holds_version = false;
     memcpy(reflector->watch_version, checked, sizeof checked);
     ki_timer_cancel(&reflector->timer);
+    count_watch(reflector);
     ki_reflector_set_state(reflector, KI_STATE_WATCHING);
     return KI_OK;
 }
@@ -156,6 +185,7 @@ static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_goo
         return;
     }
     ki_reflector_report(reflector, err);
+    ki_reflector_count_relist(reflector, (int)err->code);
     ki_reflector_go(reflector, KI_REFLECT_LIST);
 }
 
@@ -177,6 +207,7 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
             return;
         }
         ki_reflector_report(reflector, err);
+        ki_reflector_count_relist(reflector, (int)err->code);
         ki_reflector_go(reflector, KI_REFLECT_BEGIN);
         return;
     }
@@ -210,6 +241,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->opened_at;
     if (lasted < VERY_SHORT_WATCH && reflector->events == 0) {
+        ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
         ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, with no event");
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
         return;
@@ -231,14 +263,38 @@ static bool is_lost_connection(const ki_error *err) {
     return err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_CUT || err->code == KI_ERR_CONNECT;
 }
 
+/* An internal error within the stream: may the watch be opened again, with no list? */
+static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
+    int64_t now = ki_engine_now(reflector->options.engine);
+    if (err->http_status != INTERNAL_ERROR)
+        return false;
+    bool is_new =
+        reflector->last_internal_error == KI_NEVER || now - reflector->last_internal_error >= INTERNAL_ERRORS_APART;
+    if (reflector->first_internal == KI_NEVER || is_new)
+        reflector->first_internal = now;
+    reflector->last_internal_error = now;
+    if (reflector->options.internal_error_retry_ns <= 0)
+        return false;
+    if (now - reflector->first_internal <= reflector->options.internal_error_retry_ns)
+        return true;
+    reflector->first_internal = reflector->last_internal_error = KI_NEVER;
+    return false;
+}
+
+static bool is_watched_again(ki_reflector *reflector, const ki_error *err, bool opened, bool in_stream) {
+    return is_retriable(err, opened) || (in_stream && may_retry_internal(reflector, err));
+}
+
 static void on_end(const ki_error *err, bool opened, bool in_stream, void *user) {
     ki_reflector *reflector = user;
+    ki_reflector_count_watch_end(reflector);
     if (reflector->phase == KI_REFLECTOR_STREAMS)
         stream_ended(reflector, err, opened);
     else if (!err || (opened && !in_stream && is_lost_connection(err)))
         watch_closed(reflector, err);
     else
-        ki_reflector_fail(reflector, err, is_retriable(err, opened) ? KI_REFLECT_WATCH : KI_REFLECT_BEGIN);
+        ki_reflector_fail(reflector, err,
+                          is_watched_again(reflector, err, opened, in_stream) ? KI_REFLECT_WATCH : KI_REFLECT_BEGIN);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------------------ */
@@ -272,6 +328,8 @@ void ki_reflector_stream(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     ki_reflector_drop_objects(reflector);
     reflector->options.on_listed(0, -1, reflector->options.user);
+    reflector->list_began_at = ki_engine_now(reflector->options.engine);
+    ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
     reflector->phase = KI_REFLECTOR_STREAMS;
     if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
         stream_ended(reflector, &err, false);

@@ -172,12 +172,21 @@ size_t ki_registration_pending(const ki_registration *registration) {
 
 /* --- how it is ------------------------------------------------------------------------------------------------------------------- */
 
-void ki_informer_health(const ki_informer *informer, ki_health *ret_health) {
+void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size) {
     ki_health_record *record;
     const ki_health_record *constant = &informer->health;
+    const ki_metrics_record *metrics = &informer->metrics;
+    int64_t now = ki_engine_now(informer->engine);
+    ki_health health;
+    memset(&health, 0, sizeof health);
     memcpy(&record, &constant, sizeof record); /* reading takes its lock */
-    ki_health_read(record, ki_engine_now(informer->engine), ret_health);
-    ret_health->objects = ki_store_count(informer->store);
+    ki_attempt failed = ki_health_read(record, now, &health);
+    health.objects = ki_store_count(informer->store);
+    int64_t staleness = ki_metrics_staleness(metrics, now);
+    health.staleness_ms = staleness < 0 ? -1 : staleness / KI_MILLISECONDS(1);
+    health.failures = atomic_load_explicit(&metrics->failures_in_row, memory_order_relaxed);
+    ki_health_describe(&health, failed, &informer->resource, informer->namespace_name);
+    memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 
 bool ki_informer_has_synced(const ki_informer *informer) {

@@ -35,6 +35,8 @@ static void tell_state(ki_informer *informer) {
 
 static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
     ki_informer *informer = user;
+    if (cause)
+        ki_health_set_attempts(&informer->health, informer->reflector.failed, ki_reflector_next(&informer->reflector));
     if (ki_health_set_state(&informer->health, state, cause, retry_at, ki_engine_now(informer->engine)))
         tell_state(informer);
 }
@@ -60,11 +62,13 @@ static void on_error(const ki_error *err, void *user) {
 static void set_aside(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_health_count_set_aside(&informer->health);
+    ki_metrics_add(&informer->metrics, KI_METRIC_SET_ASIDE, 1);
     ki_informer_report(informer, err, key);
 }
 
 static void on_progress(void *user) {
     ki_informer *informer = user;
+    ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     ki_controller_wake(&informer->controller);
 }
 
@@ -88,6 +92,7 @@ static void report_index_errors(ki_task *task, void *user) {
     size_t count = informer->index_errors;
     informer->index_errors = 0;
     ki_mutex_unlock(&informer->change_lock);
+    ki_metrics_add(&informer->metrics, KI_METRIC_INDEX_ERRORS, count);
     if (count > 1)
         ki_error_prefix(&err, "the first of %zu", count);
     if (count > 0)
@@ -130,6 +135,36 @@ static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
 }
 
 /* --- new ------------------------------------------------------------------------------------------------------------------------ */
+
+static void free_texts(ki_informer *informer) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_free(allocator, informer->namespace_name);
+    ki_free(allocator, informer->label_selector);
+    ki_free(allocator, informer->field_selector);
+}
+
+/* What tells this informer from others, to people and in metrics. */
+static ki_status copy_texts(ki_informer *informer, const ki_shared_informer_options *options, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    informer->namespace_name = ki_strdup(allocator, options->namespace_name ? options->namespace_name : "");
+    informer->label_selector = ki_strdup(allocator, options->label_selector ? options->label_selector : "");
+    informer->field_selector = ki_strdup(allocator, options->field_selector ? options->field_selector : "");
+    if (!informer->namespace_name || !informer->label_selector || !informer->field_selector) {
+        free_texts(informer);
+        return ki_error_no_memory(err, "making an informer");
+    }
+    const ki_resource *resource = &informer->resource;
+    const ki_label labels[KI_INFORMER_LABELS] = {
+        { "group", resource->group },
+        { "version", resource->version },
+        { "resource", resource->plural },
+        { "namespace", informer->namespace_name },
+        { "label_selector", informer->label_selector },
+        { "field_selector", informer->field_selector },
+    };
+    memcpy(informer->metrics.labels, labels, sizeof labels);
+    return KI_OK;
+}
 
 static void free_resource(const ki_allocator *allocator, const ki_resource *resource) {
     const char *texts[] = { resource->group, resource->version, resource->plural, resource->kind };
@@ -224,11 +259,16 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->page_size = options->page_size;
     informer->no_streaming_list = options->no_streaming_list;
     informer->seed = options->seed;
+    informer->internal_error_retry_ns = options->internal_error_retry_ns;
+    ki_metrics_init(&informer->metrics, options->metrics, informer->owner);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_processor_init(&informer->processor, allocator, options->resync_ns);
     ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
     if (status)
         goto no_resource;
+    status = copy_texts(informer, options, err);
+    if (status)
+        goto no_texts;
     status = make_locks(informer, err);
     if (status)
         goto no_locks;
@@ -243,6 +283,8 @@ no_store:
     ki_mutex_destroy(&informer->wait_lock);
     ki_mutex_destroy(&informer->change_lock);
 no_locks:
+    free_texts(informer);
+no_texts:
     free_resource(allocator, &informer->resource);
 no_resource:
     ki_free(allocator, informer);
@@ -285,6 +327,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .name = informer->resource.plural,
         .page_size = informer->page_size,
         .no_streaming_list = informer->no_streaming_list,
+        .internal_error_retry_ns = informer->internal_error_retry_ns,
+        .metrics = &informer->metrics,
         .on_state = on_state,
         .on_listed = on_listed,
         .on_error = on_error,
@@ -403,6 +447,7 @@ void ki_informer_free(ki_informer *informer) {
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
     ki_mutex_destroy(&informer->change_lock);
+    free_texts(informer);
     free_resource(allocator, &informer->resource);
     ki_free(allocator, informer);
 }

@@ -4,6 +4,7 @@
 #define KI_CACHE_SHARED_INFORMER_H
 
 #include <kinformer/informer.h>
+#include <kinformer/metrics.h>
 
 #include "src/cache/list_watch.h"
 #include "src/cache/store.h"
@@ -16,9 +17,12 @@ typedef struct ki_shared_informer_options {
     int64_t resync_ns;           /* of the listeners that name none; 0: none */
     int64_t page_size;           /* 0: the reflector's */
     bool no_streaming_list;
-    bool in_order; /* the queue is the in-order one */
     const void *owner; /* of the callbacks (callback.h): the factory; NULL: the informer itself */
     uint64_t seed;     /* of key hashes */
+    /* What the source selects, for health and metrics; copied; NULL: nothing. */
+    const char *namespace_name, *label_selector, *field_selector;
+    const ki_metrics *metrics; /* the program's library; copied; NULL: none */
+    int64_t internal_error_retry_ns;
 } ki_shared_informer_options;
 
 /* Any thread. */

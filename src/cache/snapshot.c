@@ -11,6 +11,7 @@ ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version) {
     ki_refcount_init(&snapshot->refs);
     snapshot->schema = ki_schema_ref(schema);
     snapshot->items = (ki_tree){ NULL, 0 };
+    snapshot->object_bytes = 0;
     for (size_t i = 0; i < schema->count; i++)
         snapshot->indexes[i] = (ki_tree){ NULL, 0 };
     char *text = (char *)(snapshot->indexes + schema->count);
@@ -26,6 +27,7 @@ ki_snapshot *ki_snapshot_next_moment(const ki_snapshot *before, ki_schema *schem
     if (!next)
         return NULL;
     next->items = ki_tree_ref(&before->items);
+    next->object_bytes = before->object_bytes;
     for (size_t i = 0; i < before->schema->count; i++)
         next->indexes[i] = ki_tree_ref(&before->indexes[i]);
     return next;

@@ -10,6 +10,7 @@ struct ki_snapshot {
     ki_refcount refs;
     ki_schema *schema;            /* owned reference */
     const char *resource_version; /* in this block */
+    size_t object_bytes;          /* memory of all objects */
     ki_tree items;
     ki_tree indexes[]; /* as many as the schema has */
 };

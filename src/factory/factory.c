@@ -8,6 +8,7 @@
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/cache/callback.h"
+#include "src/cache/metrics.h"
 #include "src/cache/shared_informer.h"
 #include "src/engine/thread.h"
 #include "src/factory/informer_table.h"
@@ -22,6 +23,7 @@ struct ki_factory {
     ki_transport *transport;
     bool owns_transport;
     char *namespace_name; /* NULL: all */
+    ki_metrics metrics;   /* the program's library */
     ki_informer_maker maker;
     /* Under `mutex`. */
     ki_mutex mutex;
@@ -186,12 +188,15 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     ki_engine_call(factory->engine, set_up_on_loop, &setup);
     if (setup.status)
         return ki_error_no_memory(err, "making a factory");
+    if (given->metrics)
+        factory->metrics = *given->metrics;
     factory->maker = (ki_informer_maker){
         .engine = factory->engine,
         .transport = factory->transport,
         .owner = factory,
         .namespace_name = factory->namespace_name,
         .resync_ms = given->resync_ms,
+        .metrics = given->metrics ? &factory->metrics : NULL,
         .seed = seed,
     };
     return KI_OK;
@@ -407,6 +412,39 @@ ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_e
             return status;
     }
     return KI_OK;
+}
+
+/* --- metrics ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* A metric's samples stand together, whatever informer they are of. */
+static ki_status write_metrics(ki_factory *factory, ki_buffer *out) {
+    ki_status status = KI_OK;
+    for (ki_metric_id id = 0; !status && id < KI_METRIC_COUNT; id++) {
+        ki_informer_entry *entry;
+        ki_metrics_head(out, id);
+        for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
+            status = ki_metrics_write(entry->informer, id, out);
+    }
+    return status ? status : ki_buffer_append_string(out, "# EOF\n");
+}
+
+ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(factory->engine);
+    ki_buffer out;
+    ki_buffer_init(&out, allocator, 0);
+    ki_status status = write_metrics(factory, &out);
+    if (!status)
+        status = ki_metrics_text_copy(allocator, &out, ret_text);
+    ki_buffer_free(&out);
+    return status ? ki_error_no_memory(err, "writing metrics") : KI_OK;
+}
+
+ki_status ki_factory_update_gauges(ki_factory *factory, ki_error *err) {
+    ki_status status = KI_OK;
+    ki_informer_entry *entry;
+    for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
+        status = ki_metrics_set_gauges(entry->informer, err);
+    return status;
 }
 
 /* --- the end ----------------------------------------------------------------------------------------------------------------------------- */

@@ -95,6 +95,11 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .resync_ns = resync_ns(options->resync_ms, maker->resync_ms),
         .page_size = options->page_size,
         .no_streaming_list = options->no_streaming_list,
+        .namespace_name = namespace_name,
+        .label_selector = options->label_selector,
+        .field_selector = options->field_selector,
+        .metrics = maker->metrics,
+        .internal_error_retry_ns = KI_MILLISECONDS(options->internal_error_retry_ms),
         .owner = maker->owner,
         .seed = maker->seed,
     };

@@ -4,6 +4,7 @@
 #define KI_FACTORY_INFORMER_TABLE_H
 
 #include <kinformer/informer.h>
+#include <kinformer/metrics.h>
 
 #include "src/base/map.h"
 #include "src/engine/engine.h"
@@ -30,6 +31,7 @@ typedef struct ki_informer_maker {
     const void *owner;
     const char *namespace_name; /* of those that name none; NULL: all */
     int64_t resync_ms;          /* likewise; 0: none */
+    const ki_metrics *metrics;  /* NULL: none */
     uint64_t seed;
 } ki_informer_maker;
 

@@ -1,0 +1,136 @@
+/* metrics.c: the table of metrics, and counting. */
+#include "src/cache/metrics.h"
+
+#include "src/cache/callback.h"
+
+static const ki_metric table[KI_METRIC_COUNT] = {
+    [KI_METRIC_LISTS] = { "reflector_lists", "Lists begun, streaming lists too", KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_WATCHES] = { "reflector_watches", "Watches that the server accepted", KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_SHORT_WATCHES] = { "reflector_short_watches", "Watches that ended within a second with no event",
+                                  KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_FAILURES] = { "informer_failures", "Lists and watches that failed", KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_SET_ASIDE] = { "informer_set_aside", "Objects that could not be used", KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_INDEX_ERRORS] = { "informer_index_errors", "Objects left out of an index whose function failed",
+                                 KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_AUDITS] = { "informer_audits", "Audits and checks of streaming lists that came to an end",
+                           KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_DIFFERENCES] = { "informer_audit_differences", "Objects that audits and checks found to differ",
+                                KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_RELISTS] = { "informer_relists", "Lists after the first one by what made them necessary",
+                            KI_METRIC_COUNTER, "cause" },
+    [KI_METRIC_LIST_DURATION] = { "reflector_list_duration_seconds", "How long a list took, all pages together",
+                                  KI_METRIC_SUMMARY, NULL },
+    [KI_METRIC_ITEMS_PER_LIST] = { "reflector_items_per_list", "Objects in a list", KI_METRIC_SUMMARY, NULL },
+    [KI_METRIC_WATCH_DURATION] = { "reflector_watch_duration_seconds", "How long a watch lasted", KI_METRIC_SUMMARY,
+                                   NULL },
+    [KI_METRIC_ITEMS_PER_WATCH] = { "reflector_items_per_watch", "Events and bookmarks of a watch", KI_METRIC_SUMMARY,
+                                    NULL },
+    [KI_METRIC_LAST_RESOURCE_VERSION] = { "reflector_last_resource_version",
+                                          "Resource version that the copy is at, where it is a number", KI_METRIC_GAUGE,
+                                          NULL },
+    [KI_METRIC_OBJECTS] = { "informer_objects", "Objects in the copy", KI_METRIC_GAUGE, NULL },
+    [KI_METRIC_OBJECT_BYTES] = { "informer_object_bytes", "Memory of the objects in the copy, without the indexes",
+                                 KI_METRIC_GAUGE, NULL },
+    [KI_METRIC_QUEUE_DEPTH] = { "informer_queue_depth", "Keys that have changed and are not in the copy yet",
+                                KI_METRIC_GAUGE, NULL },
+    [KI_METRIC_SYNCED] = { "informer_synced", "1 once the first list is in the copy", KI_METRIC_GAUGE, NULL },
+    [KI_METRIC_STALENESS] = { "informer_staleness_seconds", "How old the copy is at most", KI_METRIC_GAUGE, NULL },
+    [KI_METRIC_PENDING] = { "informer_pending_notifications", "Changes that wait for handlers of this name",
+                            KI_METRIC_GAUGE, "handler" },
+};
+
+const ki_metric *ki_metric_at(size_t index) {
+    return index < KI_METRIC_COUNT ? &table[index] : NULL;
+}
+
+void ki_metrics_init(ki_metrics_record *record, const ki_metrics *library, const void *owner) {
+    record->owner = owner;
+    record->has_library = library != NULL;
+    if (library)
+        record->library = *library;
+    atomic_init(&record->told_at, KI_NEVER);
+    atomic_init(&record->current_at, KI_NEVER);
+}
+
+/* There is one writer: no need to lock the bus. */
+static void add(_Atomic uint64_t *counter, uint64_t by) {
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
+}
+
+static void tell_count(const ki_metrics_record *record, ki_metric_id id, const char *label_value, double by) {
+    if (!record->has_library || !record->library.counter_add)
+        return;
+    ki_label labels[KI_INFORMER_LABELS + 1];
+    size_t count = KI_INFORMER_LABELS;
+    memcpy(labels, record->labels, sizeof labels);
+    if (label_value)
+        labels[count++] = (ki_label){ table[id].label, label_value };
+    ki_callback callback;
+    ki_callback_enter(&callback, record->owner);
+    record->library.counter_add(&table[id], labels, count, by, record->library.user);
+    ki_callback_leave(&callback);
+}
+
+void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by) {
+    if (!record || by == 0)
+        return;
+    add(&record->counters[id], by);
+    tell_count(record, id, NULL, (double)by);
+}
+
+void ki_metrics_relist(ki_metrics_record *record, int cause) {
+    if (!record)
+        return;
+    add(&record->relists[cause], 1);
+    tell_count(record, KI_METRIC_RELISTS, ki_relist_cause_name(cause), 1);
+}
+
+const char *ki_relist_cause_name(int cause) {
+    return cause == KI_RELIST_INCONSISTENT ? "inconsistent" : ki_status_name((ki_status)cause);
+}
+
+void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value) {
+    if (!record)
+        return;
+    size_t at = (size_t)(id - KI_METRIC_LIST_DURATION);
+    double sum = atomic_load_explicit(&record->summaries[at].sum, memory_order_relaxed);
+    atomic_store_explicit(&record->summaries[at].sum, sum + value, memory_order_relaxed);
+    add(&record->summaries[at].count, 1);
+    if (!record->has_library || !record->library.observe)
+        return;
+    ki_callback callback;
+    ki_callback_enter(&callback, record->owner);
+    record->library.observe(&table[id], record->labels, KI_INFORMER_LABELS, value, record->library.user);
+    ki_callback_leave(&callback);
+}
+
+void ki_metrics_failed(ki_metrics_record *record, bool failed) {
+    if (record && failed)
+        add(&record->failures_in_row, 1);
+    else if (record)
+        atomic_store_explicit(&record->failures_in_row, 0, memory_order_relaxed);
+}
+
+/* --- how old the copy is ------------------------------------------------------------------------------------------------------ */
+
+void ki_metrics_told(ki_metrics_record *record, int64_t at) {
+    if (record)
+        atomic_store_explicit(&record->told_at, at, memory_order_relaxed);
+}
+
+void ki_metrics_queue(ki_metrics_record *record, size_t depth) {
+    atomic_store_explicit(&record->queue_depth, depth, memory_order_relaxed);
+    if (depth == 0)
+        atomic_store_explicit(&record->current_at, atomic_load_explicit(&record->told_at, memory_order_relaxed),
+                              memory_order_relaxed);
+}
+
+int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now) {
+    int64_t current = atomic_load_explicit(&record->current_at, memory_order_relaxed);
+    bool is_empty = atomic_load_explicit(&record->queue_depth, memory_order_relaxed) == 0;
+    if (current != KI_NEVER && is_empty)
+        current = atomic_load_explicit(&record->told_at, memory_order_relaxed);
+    if (current == KI_NEVER)
+        return KI_NEVER;
+    return current < now ? now - current : 0;
+}

@@ -1,0 +1,257 @@
+/* metrics_text.c: an informer's metrics as OpenMetrics text, or as gauges of the program's own library. Any thread. */
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/callback.h"
+#include "src/cache/informer_parts.h"
+#include "src/cache/listener.h"
+#include "src/cache/snapshot.h"
+
+#include <inttypes.h>
+
+#define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number below it is exact */
+
+/* --- text -------------------------------------------------------------------------------------------------------------------- */
+
+/* Without printf's fractions, which follow the program's locale. */
+static void append_number(ki_buffer *out, double value) {
+    double whole = (double)(int64_t)(value < WHOLE_MAX ? value : 0);
+    if (value >= WHOLE_MAX || whole == value)
+        ki_buffer_printf(out, "%.0f", value);
+    else
+        ki_buffer_printf(out, "%" PRId64 ".%09" PRId64, (int64_t)whole, (int64_t)((value - whole) * 1e9));
+}
+
+static void append_label(ki_buffer *out, const char *name, const char *value) {
+    ki_buffer_printf(out, "%s=\"", name);
+    for (const char *c = value; *c; c++) {
+        if (*c == '\\' || *c == '"')
+            ki_buffer_append_char(out, '\\');
+        if (*c == '\n')
+            ki_buffer_append_string(out, "\\n");
+        else
+            ki_buffer_append_char(out, *c);
+    }
+    ki_buffer_append_char(out, '"');
+}
+
+static void append_sample(ki_buffer *out, const ki_metrics_record *record, const ki_metric *metric, const char *suffix,
+                          const char *label_value, double value) {
+    ki_buffer_printf(out, "%s%s{", metric->name, suffix);
+    for (size_t i = 0; i < KI_INFORMER_LABELS; i++) {
+        if (i > 0)
+            ki_buffer_append_char(out, ',');
+        append_label(out, record->labels[i].name, record->labels[i].value);
+    }
+    if (label_value) {
+        ki_buffer_append_char(out, ',');
+        append_label(out, metric->label, label_value);
+    }
+    ki_buffer_append_string(out, "} ");
+    append_number(out, value);
+    ki_buffer_append_char(out, '\n');
+}
+
+/* --- pending notifications ----------------------------------------------------------------------------------------------------- */
+
+/* Registrations of one name together: a series each would be one more for every handler that comes and goes. */
+typedef struct handler_pending {
+    char *name;
+    size_t pending;
+} handler_pending;
+
+static void free_pending(const ki_allocator *allocator, handler_pending *handlers, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        ki_free(allocator, handlers[i].name);
+    ki_free(allocator, handlers);
+}
+
+/* The change lock is held. */
+static ki_status gather(const ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    size_t count = 0, most = 0;
+    for (const ki_listener *listener = informer->processor.first; listener; listener = listener->next)
+        most++;
+    handler_pending *handlers = ki_alloc_array(allocator, most ? most : 1, sizeof *handlers);
+    if (!handlers)
+        return KI_ERR_NO_MEMORY;
+    for (const ki_listener *listener = informer->processor.first; listener; listener = listener->next) {
+        size_t at = 0;
+        while (at < count && strcmp(handlers[at].name, listener->name) != 0)
+            at++;
+        if (at == count) {
+            handlers[at] = (handler_pending){ .name = ki_strdup(allocator, listener->name) };
+            if (!handlers[at].name) {
+                free_pending(allocator, handlers, count);
+                return KI_ERR_NO_MEMORY;
+            }
+            count++;
+        }
+        handlers[at].pending += ki_registration_pending((const ki_registration *)listener);
+    }
+    *ret_handlers = handlers;
+    *ret_count = count;
+    return KI_OK;
+}
+
+static ki_status pending_of(ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
+    ki_mutex_lock(&informer->change_lock);
+    ki_status status = gather(informer, ret_handlers, ret_count);
+    ki_mutex_unlock(&informer->change_lock);
+    return status;
+}
+
+/* --- gauges -------------------------------------------------------------------------------------------------------------------- */
+
+static bool number_of(const char *version, double *ret_number) {
+    double number = 0;
+    for (const char *c = version; *c; c++) {
+        if (*c < '0' || *c > '9')
+            return false;
+        number = number * 10 + (*c - '0');
+    }
+    *ret_number = number;
+    return version[0] != '\0';
+}
+
+/* Those with one value. False: it has none now. */
+static bool gauge(const ki_informer *informer, ki_metric_id id, double *ret_value) {
+    const ki_metrics_record *record = &informer->metrics;
+    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
+    bool has_value = true;
+    int64_t staleness;
+    switch (id) {
+    case KI_METRIC_LAST_RESOURCE_VERSION:
+        has_value = number_of(ki_snapshot_resource_version(snapshot), ret_value);
+        break;
+    case KI_METRIC_OBJECTS:
+        *ret_value = (double)ki_snapshot_count(snapshot);
+        break;
+    case KI_METRIC_OBJECT_BYTES:
+        *ret_value = (double)snapshot->object_bytes;
+        break;
+    case KI_METRIC_QUEUE_DEPTH:
+        *ret_value = (double)atomic_load_explicit(&record->queue_depth, memory_order_relaxed);
+        break;
+    case KI_METRIC_SYNCED:
+        *ret_value = atomic_load(&informer->synced) ? 1 : 0;
+        break;
+    case KI_METRIC_STALENESS:
+        staleness = ki_metrics_staleness(record, ki_engine_now(informer->engine));
+        has_value = staleness >= 0;
+        *ret_value = (double)staleness / (double)KI_SECONDS(1);
+        break;
+    default:
+        has_value = false;
+    }
+    ki_snapshot_free(snapshot);
+    return has_value;
+}
+
+static void tell_gauge(const ki_metrics_record *record, ki_metric_id id, const char *label_value, double value) {
+    const ki_metric *metric = ki_metric_at(id);
+    ki_label labels[KI_INFORMER_LABELS + 1];
+    memcpy(labels, record->labels, sizeof labels);
+    labels[KI_INFORMER_LABELS] = (ki_label){ metric->label, label_value };
+    ki_callback callback;
+    ki_callback_enter(&callback, record->owner);
+    record->library.gauge_set(metric, labels, KI_INFORMER_LABELS + (label_value ? 1u : 0u), value,
+                              record->library.user);
+    ki_callback_leave(&callback);
+}
+
+ki_status ki_metrics_set_gauges(ki_informer *informer, ki_error *err) {
+    const ki_metrics_record *record = &informer->metrics;
+    if (!record->has_library || !record->library.gauge_set)
+        return KI_OK;
+    handler_pending *handlers = NULL;
+    size_t count = 0;
+    if (pending_of(informer, &handlers, &count))
+        return ki_error_no_memory(err, "setting gauges");
+    double value;
+    for (ki_metric_id id = KI_METRIC_LAST_RESOURCE_VERSION; id < KI_METRIC_PENDING; id++)
+        if (gauge(informer, id, &value))
+            tell_gauge(record, id, NULL, value);
+    for (size_t i = 0; i < count; i++)
+        tell_gauge(record, KI_METRIC_PENDING, handlers[i].name, (double)handlers[i].pending);
+    free_pending(ki_engine_allocator(informer->engine), handlers, count);
+    return KI_OK;
+}
+
+/* --- the text's memory --------------------------------------------------------------------------------------------------------- */
+
+typedef struct text_block {
+    ki_allocator allocator;
+    char text[];
+} text_block;
+
+ki_status ki_metrics_text_copy(const ki_allocator *allocator, const ki_buffer *text, char **ret_text) {
+    text_block *block = ki_alloc(allocator, sizeof *block + text->size + 1);
+    if (!block)
+        return KI_ERR_NO_MEMORY;
+    block->allocator = *allocator;
+    memcpy(block->text, text->data, text->size + 1);
+    *ret_text = block->text;
+    return KI_OK;
+}
+
+void ki_metrics_text_free(char *text) {
+    if (!text)
+        return;
+    text_block *block = (text_block *)(void *)(text - offsetof(text_block, text));
+    ki_allocator allocator = block->allocator;
+    ki_free(&allocator, block);
+}
+
+/* --- all of them ------------------------------------------------------------------------------------------------------------- */
+
+void ki_metrics_head(ki_buffer *out, ki_metric_id id) {
+    static const char *const types[] = { "counter", "gauge", "summary" };
+    const ki_metric *metric = ki_metric_at(id);
+    ki_buffer_printf(out, "# TYPE %s %s\n# HELP %s %s.\n", metric->name, types[metric->type], metric->name,
+                     metric->help);
+}
+
+static ki_status write_pending(ki_informer *informer, ki_buffer *out) {
+    handler_pending *handlers = NULL;
+    size_t count = 0;
+    ki_status status = pending_of(informer, &handlers, &count);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        append_sample(out, &informer->metrics, ki_metric_at(KI_METRIC_PENDING), "", handlers[i].name,
+                      (double)handlers[i].pending);
+    free_pending(ki_engine_allocator(informer->engine), handlers, count);
+    return KI_OK;
+}
+
+static void write_relists(const ki_metrics_record *record, ki_buffer *out) {
+    for (int cause = 0; cause < KI_RELIST_CAUSES; cause++) {
+        uint64_t count = atomic_load_explicit(&record->relists[cause], memory_order_relaxed);
+        if (count > 0)
+            append_sample(out, record, ki_metric_at(KI_METRIC_RELISTS), "_total", ki_relist_cause_name(cause),
+                          (double)count);
+    }
+}
+
+ki_status ki_metrics_write(ki_informer *informer, ki_metric_id id, ki_buffer *out) {
+    const ki_metrics_record *record = &informer->metrics;
+    const ki_metric *metric = ki_metric_at(id);
+    double value;
+    if (id == KI_METRIC_PENDING)
+        return write_pending(informer, out);
+    if (id == KI_METRIC_RELISTS) {
+        write_relists(record, out);
+    } else if (metric->type == KI_METRIC_COUNTER) {
+        append_sample(out, record, metric, "_total", NULL,
+                      (double)atomic_load_explicit(&record->counters[id], memory_order_relaxed));
+    } else if (metric->type == KI_METRIC_SUMMARY) {
+        size_t at = (size_t)(id - KI_METRIC_LIST_DURATION);
+        append_sample(out, record, metric, "_count", NULL,
+                      (double)atomic_load_explicit(&record->summaries[at].count, memory_order_relaxed));
+        append_sample(out, record, metric, "_sum", NULL,
+                      atomic_load_explicit(&record->summaries[at].sum, memory_order_relaxed));
+    } else if (gauge(informer, id, &value)) {
+        append_sample(out, record, metric, "", NULL, value);
+    }
+    return out->failed;
+}
