@@ -1,10 +1,14 @@
-/* process.c: the process step: one key's deltas go to the store, then to the listeners, under the change lock.
+/* process.c: the process step: one item of the queue goes to the store, then to the listeners, under the change lock.
  *
- * What all deltas of the key lead to is stored in one step. Room in the listeners is reserved before it, so only the reserving and
+ * What all deltas of the item lead to is stored in one step. Room in the listeners is reserved before it, so only the reserving and
  * the storing can fail, and then nothing has happened: the item goes back whole. */
 #include "src/cache/informer_parts.h"
 
 #include "src/base/error.h"
+#include "src/cache/snapshot.h"
+#include "src/object/object.h"
+
+#include <limits.h>
 
 static ki_order order_of(const ki_object *obj, const ki_object *known) {
     const char *version = ki_object_resource_version(obj);
@@ -31,6 +35,7 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known) {
 typedef struct teller {
     ki_processor *processor; /* NULL: only counts */
     size_t count;
+    size_t changes; /* of the store */
 } teller;
 
 static void tell(teller *to, ki_notification notification, ki_audience audience) {
@@ -56,8 +61,8 @@ static void tell_updated(teller *to, const ki_delta *delta, ki_object *known) {
     ki_audience audience = KI_AUDIENCE_ALL;
     if (delta->type == KI_DELTA_SYNC)
         audience = KI_AUDIENCE_DUE;
-    else if (delta->type == KI_DELTA_REPLACED &&
-             strcmp(ki_object_resource_version(delta->obj), ki_object_resource_version(known)) == 0)
+    else if (delta->type == KI_DELTA_REPLACED && strcmp(ki_object_resource_version(delta->obj), ki_object_resource_version(known)) == 0 &&
+             ki_object_has_same_content(delta->obj, known))
         audience = KI_AUDIENCE_RESYNCING;
     tell(to,
          (ki_notification){
@@ -88,41 +93,155 @@ static ki_object *follow(const ki_delta *delta, ki_object *known, teller *to) {
     return delta->obj;
 }
 
-static ki_object *follow_all(const ki_deltas *deltas, ki_object *known, teller *to) {
-    for (size_t i = 0; i < deltas->count; i++)
+/* --- items ------------------------------------------------------------------------------------------------------------------ */
+
+/* What an item goes through: the moment before it; once that is staged, the moment after it. */
+typedef struct step {
+    ki_informer *informer;
+    const ki_deltas *deltas;
+    const ki_snapshot *before;
+    const ki_snapshot *after; /* NULL: nothing is to be stored */
+} step;
+
+static ki_object *object_in(const ki_snapshot *moment, const char *key) {
+    return ki_tree_get(&moment->schema->objects, &moment->items, ki_str_of(key));
+}
+
+/* The key of each group of deltas: all of them are of one, or each has its own. */
+static ki_object *follow_group(const step *at, size_t first, size_t *ret_end, ki_object **ret_known, teller *to) {
+    const ki_deltas *deltas = at->deltas;
+    const char *key = deltas->key ? deltas->key : ki_object_key(deltas->items[first].obj);
+    ki_object *known = *ret_known = object_in(at->before, key);
+    *ret_end = deltas->key ? deltas->count : first + 1;
+    for (size_t i = first; i < *ret_end; i++)
         known = follow(&deltas->items[i], known, to);
     return known;
 }
 
-/* The version that the store is at once nothing is queued any more; NULL: what it was. */
-static const char *version_now(const ki_informer *informer) {
+static void tell_events(const step *at, teller *to) {
+    for (size_t i = 0, next; i < at->deltas->count; i = next) {
+        ki_object *known;
+        const ki_object *obj = follow_group(at, i, &next, &known, to);
+        to->changes += obj != known;
+    }
+}
+
+static ki_status stage_events(const step *at) {
+    ki_store *store = at->informer->store;
+    ki_status status = KI_OK;
+    for (size_t i = 0, next; !status && i < at->deltas->count; i = next) {
+        teller silent = { .processor = NULL };
+        ki_object *known;
+        ki_object *obj = follow_group(at, i, &next, &known, &silent);
+        if (obj && obj != known)
+            status = ki_store_stage_put(store, obj);
+        else if (!obj && known)
+            status = ki_store_stage_delete(store, ki_object_key(known));
+    }
+    return status;
+}
+
+/* The list, and what stays though it could not be used. */
+static ki_status stage_list(const step *at) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < at->deltas->count; i++) {
+        const ki_delta *delta = &at->deltas->items[i];
+        ki_object *obj = delta->is_unusable ? object_in(at->before, ki_object_key(delta->obj)) : delta->obj;
+        if (obj)
+            status = ki_store_stage_put(at->informer->store, obj);
+    }
+    return status;
+}
+
+/* What is gone, then the list in its order. A key that is in it twice counts where it is last, as in the store. */
+static void tell_list(const step *at, teller *to) {
+    ki_cursor cursor = KI_CURSOR_INIT;
+    ki_object *known;
+    while ((known = ki_tree_next(&at->before->items, &cursor)))
+        if (!object_in(at->after, ki_object_key(known)))
+            tell_deleted(to, known, known, true);
+    for (size_t i = 0; i < at->deltas->count; i++) {
+        const ki_delta *delta = &at->deltas->items[i];
+        const char *key = ki_object_key(delta->obj);
+        if (!delta->is_unusable && object_in(at->after, key) == delta->obj)
+            follow(delta, object_in(at->before, key), to);
+    }
+}
+
+static void tell_resync(const step *at, teller *to) {
+    ki_cursor cursor = KI_CURSOR_INIT;
+    ki_delta delta = { .type = KI_DELTA_SYNC };
+    while ((delta.obj = ki_tree_next(&at->before->items, &cursor)))
+        tell_updated(to, &delta, delta.obj);
+}
+
+static void tell_all(const step *at, teller *to) {
+    switch (at->deltas->kind) {
+    case KI_DELTAS_OF_KEY:
+    case KI_DELTAS_BATCH:
+        tell_events(at, to);
+        break;
+    case KI_DELTAS_REPLACE:
+        tell_list(at, to);
+        break;
+    case KI_DELTAS_RESYNC:
+        tell_resync(at, to);
+        break;
+    }
+}
+
+/* The version that the store is at once nothing is queued any more, or that of the list it then holds; NULL: what it was. */
+static const char *version_after(const ki_informer *informer, const ki_deltas *deltas) {
+    if (deltas->kind == KI_DELTAS_REPLACE)
+        return strlen(deltas->resource_version) <= KI_RESOURCE_VERSION_MAX ? deltas->resource_version : NULL;
     const char *version = informer->reflector.resource_version;
     bool is_last = informer->queue->ops->length(informer->queue) == 0;
     return is_last && version[0] ? version : NULL;
 }
 
-static ki_status store(ki_informer *informer, const char *key, ki_object *obj, ki_error *err) {
-    const char *version = version_now(informer);
-    ki_status status = obj ? ki_store_put(informer->store, obj, version, NULL, err)
-                           : ki_store_delete(informer->store, key, version, NULL, err);
-    if (!status && version)
-        status = ki_reflector_copy_version(informer->store_version, version, err);
-    return status;
+/* What will be there is staged, not yet seen by anyone. */
+static ki_status stage(step *at, bool is_list, const char *version, ki_error *err) {
+    ki_store *store = at->informer->store;
+    ki_status status = ki_store_begin(store, is_list, version, err);
+    if (status)
+        return status;
+    status = is_list ? stage_list(at) : stage_events(at);
+    if (status)
+        return ki_store_end(store, status, "taking a change", err);
+    at->after = ki_store_staged(store);
+    return KI_OK;
 }
 
 /* The change lock is held. */
-static ki_status apply(ki_informer *informer, const ki_deltas *deltas, ki_object *known, ki_error *err) {
+static ki_status apply(step *at, ki_error *err) {
+    ki_informer *informer = at->informer;
+    const char *version = version_after(informer, at->deltas);
+    bool is_list = at->deltas->kind == KI_DELTAS_REPLACE;
     teller counts = { .processor = NULL };
-    ki_object *obj = follow_all(deltas, known, &counts);
-    if (counts.count == 0)
-        return KI_OK;
-    if (ki_processor_reserve(&informer->processor, counts.count))
-        return ki_error_no_memory(err, "telling of a change");
-    ki_status status = obj == known ? KI_OK : store(informer, deltas->key, obj, err);
+    if (!is_list)
+        tell_all(at, &counts);
+    if (counts.changes || is_list) {
+        ki_status status = stage(at, is_list, version, err);
+        if (status)
+            return status;
+    }
+    if (is_list)
+        tell_all(at, &counts);
+    ki_status status = ki_processor_reserve(&informer->processor, counts.count, at->deltas->key ? 1 : counts.count);
+    if (at->after)
+        status = ki_store_end(informer->store, status, "taking a change", err);
+    else if (status)
+        ki_error_no_memory(err, "telling of a change");
     if (status)
         return status;
+    if (at->after && version)
+        (void)ki_reflector_copy_version(informer->store_version, version, NULL); /* one that fits: see version_after */
     teller tells = { .processor = &informer->processor };
-    follow_all(deltas, known, &tells);
+    tell_all(at, &tells);
+    if (!at->deltas->key) {
+        ki_processor_trim(&informer->processor);
+        (void)ki_engine_work(informer->engine, counts.count < INT_MAX ? (int)counts.count : INT_MAX);
+    }
     return KI_OK;
 }
 
@@ -151,10 +270,10 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     ki_informer *informer = user;
     ki_mutex_lock(&informer->change_lock);
     note_synced(informer);
-    ki_object *known = ki_store_get(informer->store, deltas->key);
-    ki_status status = apply(informer, deltas, known, err);
+    ki_snapshot *before = ki_store_snapshot(informer->store);
+    ki_status status = apply(&(step){ .informer = informer, .deltas = deltas, .before = before }, err);
     ki_mutex_unlock(&informer->change_lock);
-    ki_object_unref(known);
+    ki_snapshot_free(before);
     if (!status)
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     *ret_requeue = status != KI_OK;

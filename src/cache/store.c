@@ -22,6 +22,8 @@ struct ki_store {
     void (*on_index_error)(const ki_error *err, const char *key, void *user);
     void *on_index_error_user;
     published *published;
+    /* The writer's: the moment that is being staged, owned; NULL between changes. */
+    ki_snapshot *staged;
     /* The writer's: what index functions say of the old and of the new object; kept for the memory in
      * them. */
     ki_index_values old_values, new_values;
@@ -183,6 +185,21 @@ static ki_status put(ki_store *store, ki_snapshot *next, ki_object *obj, ki_obje
     return KI_OK;
 }
 
+/* Likewise; `*ret_old` NULL where there was none. */
+static ki_status take_out(ki_store *store, ki_snapshot *next, const char *key, ki_object **ret_old) {
+    void *old = NULL;
+    ki_status status = ki_tree_remove(&next->schema->objects, &next->items, ki_str_of(key), &old);
+    if (!status && old)
+        status = update_indexes(store, next, old, NULL);
+    if (status) {
+        ki_object_unref(old);
+        return status;
+    }
+    next->object_bytes -= old ? ki_object_memory(old) : 0;
+    *ret_old = old;
+    return KI_OK;
+}
+
 ki_status ki_store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old,
                        ki_error *err) {
     static const char what[] = "putting an object into the store";
@@ -204,12 +221,8 @@ ki_status ki_store_delete(ki_store *store, const char *key, const char *resource
     ki_snapshot *next = draft(store, resource_version);
     if (!next)
         return ki_error_no_memory(err, what);
-    void *old = NULL;
-    ki_status status = ki_tree_remove(&next->schema->objects, &next->items, ki_str_of(key), &old);
-    if (!status && old)
-        status = update_indexes(store, next, old, NULL);
-    next->object_bytes -= old ? ki_object_memory(old) : 0;
-    status = finish(store, next, status, what, err);
+    ki_object *old = NULL;
+    ki_status status = finish(store, next, take_out(store, next, key, &old), what, err);
     if (!status && ret_old)
         *ret_old = old;
     else
@@ -217,19 +230,46 @@ ki_status ki_store_delete(ki_store *store, const char *key, const char *resource
     return status;
 }
 
+/* ---- several changes as one ---- */
+
+ki_status ki_store_begin(ki_store *store, bool empty, const char *resource_version, ki_error *err) {
+    store->staged = empty ? ki_snapshot_new(current(store)->schema, version_or_current(store, resource_version))
+                          : draft(store, resource_version);
+    return store->staged ? KI_OK : ki_error_no_memory(err, "changing the store");
+}
+
+ki_status ki_store_stage_put(ki_store *store, ki_object *obj) {
+    ki_object *old = NULL;
+    ki_status status = put(store, store->staged, obj, &old);
+    ki_object_unref(old);
+    return status;
+}
+
+ki_status ki_store_stage_delete(ki_store *store, const char *key) {
+    ki_object *old = NULL;
+    ki_status status = take_out(store, store->staged, key, &old);
+    ki_object_unref(old);
+    return status;
+}
+
+const ki_snapshot *ki_store_staged(const ki_store *store) {
+    return store->staged;
+}
+
+ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_error *err) {
+    ki_snapshot *staged = store->staged;
+    store->staged = NULL;
+    return finish(store, staged, status, what, err);
+}
+
 ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
                            ki_error *err) {
-    static const char what[] = "replacing the store's objects";
-    ki_snapshot *next = ki_snapshot_new(current(store)->schema, version_or_current(store, resource_version));
-    if (!next)
-        return ki_error_no_memory(err, what);
-    ki_status status = KI_OK;
-    for (size_t i = 0; !status && i < count; i++) {
-        ki_object *old = NULL; /* where the list has a key twice */
-        status = put(store, next, objects[i], &old);
-        ki_object_unref(old);
-    }
-    return finish(store, next, status, what, err);
+    ki_status status = ki_store_begin(store, true, resource_version, err);
+    if (status)
+        return status;
+    for (size_t i = 0; !status && i < count; i++)
+        status = ki_store_stage_put(store, objects[i]); /* the list may have a key twice */
+    return ki_store_end(store, status, "replacing the store's objects", err);
 }
 
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {
