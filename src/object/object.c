@@ -393,6 +393,26 @@ size_t ki_object_memory(const ki_object *obj) {
     return (size_t)obj->body_at + obj->body_size + 1;
 }
 
+/* The body from its first member on that is neither kind nor apiVersion: a list's items do not carry those, a watch's do. */
+static ki_str content(const ki_object *obj) {
+    static const char *const names[] = { "\"kind\":\"", "\"apiVersion\":\"" };
+    ki_str text = ki_object_body(obj);
+    for (size_t i = 0; text.size && i < 2 * sizeof names / sizeof *names; i++) {
+        ki_str rest = { text.data + 1, text.size - 1 }; /* past { or , */
+        ki_str name = ki_str_of(names[i % 2]);
+        const char *end = NULL;
+        if (ki_str_starts_with(rest, name))
+            end = memchr(rest.data + name.size, '"', rest.size - name.size);
+        if (end && end + 1 < text.data + text.size && end[1] == ',')
+            text = (ki_str){ end + 1, (size_t)(text.data + text.size - end) - 1 };
+    }
+    return (ki_str){ text.data + 1, text.size ? text.size - 1 : 0 };
+}
+
+bool ki_object_has_same_content(const ki_object *a, const ki_object *b) {
+    return ki_str_equal(content(a), content(b));
+}
+
 ki_object *ki_object_ref(const ki_object *obj) {
     if (!obj)
         return NULL;

@@ -68,4 +68,8 @@ static inline ki_str ki_object_body(const ki_object *obj) {
     return (ki_str){ (const char *)obj + obj->body_at, obj->body_size };
 }
 
+/* The same JSON, but for kind and apiVersion at its beginning? Two states with one resource version differ where the cluster was
+ * restored from a backup. Members in another order count as different. */
+bool ki_object_has_same_content(const ki_object *a, const ki_object *b);
+
 #endif

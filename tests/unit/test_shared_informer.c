@@ -280,6 +280,26 @@ static void a_relist_of_what_is_known_is_a_resync(void **state) {
     close_stage(&s);
 }
 
+/* After a restore from a backup a resource version is given a second time. */
+static void a_relist_with_another_content_is_an_update_whatever_its_version(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    open_stage(&s, 0);
+    listen(&h, &s, NULL);
+    start(&s);
+    play_each(&s, LISTED "\nerror 500\nwait 1600");
+    expect(&h, "+a=5i +b=6i synced");
+    ki_object *obj = make_object_from_json("{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":"
+                                           "\"default\",\"name\":\"a\",\"uid\":\"default/a-uid\",\"resourceVersion\":"
+                                           "\"5\"},\"data\":{\"another\":\"history\"}}");
+    s.source.list.on_object(obj, s.source.list.user);
+    ki_object_unref(obj);
+    play_each(&s, "item default/b 6\npage 10 -\nopen");
+    expect(&h, "~a=5>5");
+    close_stage(&s);
+}
+
 static void another_object_under_the_same_name_is_a_delete_and_an_add(void **state) {
     (void)state;
     stage s;
@@ -926,6 +946,7 @@ int main(void) {
         cmocka_unit_test(changes_of_one_key_come_in_order_after_the_store),
         cmocka_unit_test(a_relist_tells_the_difference),
         cmocka_unit_test(a_relist_of_what_is_known_is_a_resync),
+        cmocka_unit_test(a_relist_with_another_content_is_an_update_whatever_its_version),
         cmocka_unit_test(another_object_under_the_same_name_is_a_delete_and_an_add),
         cmocka_unit_test(repeated_and_older_events_are_dropped),
         cmocka_unit_test(an_empty_list_is_synced_at_once),
