@@ -159,7 +159,8 @@ static void on_delete(const ki_event *event, void *user) {
     if (!truth->keys[key].is_poisoned && known && n != known && !sim_truth_may_follow(truth, known, n))
         OBJECT(handler, "%u: delete of %s at write %llu, and it was told write %llu", handler->number,
                sim_key_text(key), (unsigned long long)n, (unsigned long long)known);
-    if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_wanted(handler, known))
+    if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_wanted(handler, known) &&
+        !sim_truth_may_follow(truth, known, known)) /* it may have been deleted in what was lost */
         OBJECT(handler, "%u: delete of %s, which is still there unchanged", handler->number, sim_key_text(key));
     handler->present[key] = 0;
     end(handler);

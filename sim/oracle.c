@@ -128,7 +128,9 @@ bool sim_oracle_agrees(sim_world *world) {
     if (!client->factory)
         return false;
     for (unsigned i = 0; i < client->informer_count; i++) {
-        if (!ki_informer_has_synced(client->informers[i].informer) ||
+        ki_health health;
+        ki_informer_health(client->informers[i].informer, &health);
+        if (health.state != KI_STATE_WATCHING || !ki_informer_has_synced(client->informers[i].informer) ||
             first_difference(world, &client->informers[i], present) != SIM_KEYS)
             return false;
     }
@@ -161,8 +163,8 @@ void sim_oracle_blame(sim_world *world) {
         ki_health health;
         ki_informer_health(informer->informer, &health);
         uint32_t key = first_difference(world, informer, present);
-        if (!ki_informer_has_synced(informer->informer))
-            sim_fail(world, "informer %u has not synced; it is %s: %s", i, ki_state_name(health.state),
+        if (!ki_informer_has_synced(informer->informer) || health.state != KI_STATE_WATCHING)
+            sim_fail(world, "informer %u is not synced and watching; it is %s: %s", i, ki_state_name(health.state),
                      ki_error_message(&health.cause));
         if (key != SIM_KEYS)
             sim_fail(world, "informer %u has %s at write %llu, the cluster at write %llu; it is %s: %s", i,
