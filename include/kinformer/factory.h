@@ -35,9 +35,10 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
                                                       ki_error *err);
 
 /* The informer of a resource. Asked again with the same resource, namespace and selectors, it gives the same one; the first
- * caller's other options win, the view too: those who share an informer agree on its view. `options` may be NULL.
+ * caller's other options win. A view is shared, too: who asks again names the same one (the same paths, members and struct size, in the
+ * same order) or none; with another it is KI_ERR_EXISTS, also where the first had none. `options` may be NULL.
  * Ownership: borrowed from the factory. `resource` is copied, its strings too. Threads: any. Blocks: no.
- * Errors: KI_ERR_STATE after stop, KI_ERR_PARSE (a view's path), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_EXISTS, KI_ERR_STATE after stop, also the engine's, KI_ERR_PARSE (a view's path), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,
                                                    ki_error *err);
@@ -48,20 +49,21 @@ KI_API ki_engine *ki_factory_engine(const ki_factory *factory);
 
 /* Starts every informer that is not started yet; repeatable. With an engine of its own the factory starts that too, on a thread of its own; with
  * the host's it is the host that drives it (ki_engine_step, run or start).
- * Threads: any. Blocks: no. Errors: KI_ERR_STATE after stop, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
+ * Threads: any. Blocks: no. Errors: KI_ERR_STATE after stop, also the engine's, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_start(ki_factory *factory, ki_error *err);
 
-/* Starts the informers and runs the loop on this thread until ki_factory_stop, SIGINT or SIGTERM; then shuts down.
+/* Starts the informers and runs the loop on this thread until ki_factory_stop, SIGINT or SIGTERM; then shuts down. At once KI_OK where
+ * the factory is stopped already.
  * Blocks: yes. Errors: KI_ERR_STATE, KI_ERR_DEADLOCK, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_run(ki_factory *factory, ki_error *err);
 
 /* Waits until all started informers have synced, at most `timeout_ms` (< 0: for ever); those that are not started are not waited
- * for. Threads and errors as ki_informer_wait_for_sync; the message of a timeout names the resources that have not. */
+ * for. Threads and errors as ki_informer_wait_for_sync; the message of a timeout names those that have not: "pods in default, nodes (app=web)". */
 KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_error *err);
 /* The same without waiting: true where nothing is started. Threads: any. Blocks: no. */
 KI_API bool ki_factory_has_synced(const ki_factory *factory);
 
-/* Asks everything to end; run returns, started threads end by themselves. Repeatable.
+/* Asks everything to end; run returns, started threads end by themselves. Repeatable. Where the engine ends, the factory is stopped with it.
  * Threads: any, handlers too; signal handlers call ki_engine_stop instead. Blocks: no. */
 KI_API void ki_factory_stop(ki_factory *factory);
 

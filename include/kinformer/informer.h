@@ -184,7 +184,7 @@ KI_API bool ki_informer_has_synced(const ki_informer *informer);
 
 /* Waits until it has, at most `timeout_ms` (< 0: for ever).
  * Threads: any but the library's own, handlers, and one that steps the engine: KI_ERR_DEADLOCK. Blocks: yes, without polling.
- * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED where the informer is stopped. */
+ * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED where the informer is stopped, or the loop has ended. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err);
 
 /* Ownership: borrowed from the informer. */

@@ -188,8 +188,11 @@ static ki_status make_user_agent(ki_config *config, const char *given, ki_error 
 
 /* --- new -------------------------------------------------------------------------------------------------------------------- */
 
-static ki_status take_options(const ki_config_options *options, ki_config_options *ret_given, ki_error *err) {
+static ki_status take_options(const ki_config_options *options, ki_config **ret_config, ki_config_options *ret_given,
+                              ki_error *err) {
     memset(ret_given, 0, sizeof *ret_given);
+    if (!ret_config)
+        return ki_error_set(err, KI_ERR_INVALID, "nowhere to put the config");
     if (!options)
         return KI_OK;
     if (options->size == 0)
@@ -225,7 +228,7 @@ static ki_status make(const ki_config_options *given, const ki_in_cluster *where
 
 ki_status ki_config_new(const ki_config_options *options, ki_config **ret_config, ki_error *err) {
     ki_config_options given;
-    ki_status status = take_options(options, &given, err);
+    ki_status status = take_options(options, ret_config, &given, err);
     return status ? status : make(&given, NULL, ret_config, err);
 }
 
@@ -235,14 +238,14 @@ static ki_in_cluster here(void) {
 
 ki_status ki_config_new_in_cluster(const ki_config_options *options, ki_config **ret_config, ki_error *err) {
     ki_config_options given;
-    ki_status status = take_options(options, &given, err);
+    ki_status status = take_options(options, ret_config, &given, err);
     ki_in_cluster where = here();
     return status ? status : make(&given, &where, ret_config, err);
 }
 
 ki_status ki_config_new_default(const ki_config_options *options, ki_config **ret_config, ki_error *err) {
     ki_config_options given;
-    ki_status status = take_options(options, &given, err);
+    ki_status status = take_options(options, ret_config, &given, err);
     if (status)
         return status;
     if (!given.kubeconfig && !given.context && !given.server) {

@@ -19,6 +19,7 @@ struct ki_informer {
     ki_engine *engine;
     const void *owner;
     ki_resource resource; /* its strings are the informer's own */
+    const char *name;     /* for messages; borrowed */
     ki_list_watch *list_watch;
     int64_t resync_ns; /* of listeners that name none */
     int64_t page_size;

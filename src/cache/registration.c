@@ -51,6 +51,8 @@ ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler 
 }
 
 ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
+    if (!informer || !indexers)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_informer_add_indexers: no informer, or no indexers");
     ki_mutex_lock(&informer->change_lock);
     ki_status status = informer->is_stopped
                            ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural)
@@ -217,15 +219,17 @@ int64_t ki_deadline_of_timeout(int64_t timeout_ms) {
 }
 
 ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err) {
-    const char *name = informer->resource.plural;
+    const char *name = informer->name;
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
     ki_mutex_lock(&informer->wait_lock);
     bool in_time = true;
-    while (!atomic_load(&informer->synced) && !informer->is_over && in_time)
+    bool unserved =
+        ki_engine_is_stopping(informer->engine) && ki_engine_is_idle(informer->engine); /* nobody will tell */
+    while (!atomic_load(&informer->synced) && !informer->is_over && !unserved && in_time)
         in_time = ki_cond_wait_until(&informer->changed, &informer->wait_lock, deadline_ns);
     bool synced = atomic_load(&informer->synced);
-    bool over = informer->is_over;
+    bool over = informer->is_over || unserved;
     ki_mutex_unlock(&informer->wait_lock);
     if (synced)
         return KI_OK;

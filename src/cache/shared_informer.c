@@ -266,6 +266,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
     if (status)
         goto no_resource;
+    informer->name = options->name ? options->name : informer->resource.plural;
     status = copy_texts(informer, options, err);
     if (status)
         goto no_texts;
@@ -324,7 +325,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .engine = informer->engine,
         .list_watch = informer->list_watch,
         .queue = informer->queue,
-        .name = informer->resource.plural,
+        .name = informer->name,
         .page_size = informer->page_size,
         .no_streaming_list = informer->no_streaming_list,
         .internal_error_retry_ns = informer->internal_error_retry_ns,

@@ -14,6 +14,7 @@ typedef struct ki_shared_informer_options {
     ki_engine *engine;
     ki_list_watch *list_watch;   /* the informer's own once it is made */
     const ki_resource *resource; /* copied, its strings too */
+    const char *name;            /* for messages; outlives the informer; NULL: the resource's plural */
     int64_t resync_ns;           /* of the listeners that name none; 0: none */
     int64_t page_size;           /* 0: the reflector's */
     bool no_streaming_list;

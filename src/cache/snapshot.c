@@ -50,23 +50,27 @@ void ki_snapshot_free(ki_snapshot *snapshot) {
 }
 
 size_t ki_snapshot_count(const ki_snapshot *snapshot) {
-    return snapshot->items.count;
+    return snapshot ? snapshot->items.count : 0;
 }
 
 const char *ki_snapshot_resource_version(const ki_snapshot *snapshot) {
-    return snapshot->resource_version;
+    return snapshot ? snapshot->resource_version : "";
 }
 
 const ki_object *ki_snapshot_get(const ki_snapshot *snapshot, const char *key) {
+    if (!snapshot || !key)
+        return NULL;
     return ki_tree_get(&snapshot->schema->objects, &snapshot->items, ki_str_of(key));
 }
 
 const ki_object *ki_snapshot_next(const ki_snapshot *snapshot, ki_cursor *cursor) {
-    return ki_tree_next(&snapshot->items, cursor);
+    return snapshot && cursor ? ki_tree_next(&snapshot->items, cursor) : NULL;
 }
 
 static const ki_tree *find_index(const ki_snapshot *snapshot, const char *name) {
-    size_t at = name ? ki_schema_find(snapshot->schema, name) : snapshot->schema->count;
+    if (!snapshot || !name)
+        return NULL;
+    size_t at = ki_schema_find(snapshot->schema, name);
     return at < snapshot->schema->count ? &snapshot->indexes[at] : NULL;
 }
 
@@ -87,6 +91,8 @@ static void *next_in(const ki_tree *tree, ki_cursor *cursor) {
 
 const ki_object *ki_snapshot_next_by_index(const ki_snapshot *snapshot, const char *index, const char *value,
                                            ki_cursor *cursor) {
+    if (!cursor)
+        return NULL;
     const ki_index_set *set = cursor->depth == 0 ? find_set(snapshot, index, value) : NULL;
     return next_in(set ? &set->objects : NULL, cursor);
 }
@@ -97,6 +103,8 @@ size_t ki_snapshot_count_by_index(const ki_snapshot *snapshot, const char *index
 }
 
 const char *ki_snapshot_next_index_value(const ki_snapshot *snapshot, const char *index, ki_cursor *cursor) {
+    if (!cursor)
+        return NULL;
     const ki_index_set *set = next_in(cursor->depth == 0 ? find_index(snapshot, index) : NULL, cursor);
     return set ? set->value : NULL;
 }

@@ -70,6 +70,8 @@ static void close_descriptors(ki_engine *engine) {
 
 ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine, ki_error *err) {
     ki_engine_options given = { .size = 0 };
+    if (!ret_engine)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_engine_new: nowhere to put the engine");
     if (options) {
         if (options->size == 0)
             return ki_error_set(err, KI_ERR_INVALID, "ki_engine_options without a size: use KI_ENGINE_OPTIONS()");
@@ -147,6 +149,10 @@ bool ki_engine_is_idle(const ki_engine *engine) {
     return drive == KI_DRIVE_STEP && atomic_load(&engine->stopping) && !atomic_load(&engine->in_step);
 }
 
+bool ki_engine_is_stopping(const ki_engine *engine) {
+    return atomic_load(&engine->stopping);
+}
+
 int64_t ki_engine_now(const ki_engine *engine) {
     return ki_engine_on_loop(engine) && engine->dispatching ? engine->now : ki_engine_clock(engine);
 }
@@ -175,6 +181,8 @@ void ki_engine_wake(ki_engine *engine) {
 }
 
 void ki_engine_stop(ki_engine *engine) {
+    if (!engine)
+        return;
     atomic_store(&engine->stopping, true);
     write_wake(engine);
 }
@@ -212,8 +220,37 @@ static ki_status claim(ki_engine *engine, ki_drive drive, ki_error *err) {
     return KI_OK;
 }
 
+void ki_end_hook_set(ki_end_hook *hook, ki_engine *engine, void (*ended)(void *user), void *user) {
+    *hook = (ki_end_hook){ .next = engine->end_hooks, .engine = engine, .ended = ended, .user = user };
+    engine->end_hooks = hook;
+}
+
+void ki_end_hook_remove(ki_end_hook *hook) {
+    if (!hook->engine)
+        return;
+    ki_end_hook **place = &hook->engine->end_hooks;
+    while (*place && *place != hook)
+        place = &(*place)->next;
+    if (*place)
+        *place = hook->next;
+    hook->engine = NULL;
+}
+
+static void call_end_hooks(ki_engine *engine) {
+    engine->now = ki_engine_clock(engine);
+    engine->dispatching = true;
+    while (engine->end_hooks) {
+        ki_end_hook *hook = engine->end_hooks;
+        ki_end_hook_remove(hook);
+        hook->ended(hook->user);
+    }
+    engine->dispatching = false;
+}
+
 /* The loop will do nothing more: those who wait for it go on by themselves. */
 static void finish(ki_engine *engine) {
+    atomic_store(&engine->stopping, true); /* also where it fails */
+    call_end_hooks(engine);
     ki_mutex_lock(&engine->mutex);
     atomic_store(&engine->ended, true);
     atomic_store(&engine->in_step, false);
@@ -308,6 +345,7 @@ ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
     ki_signals signals;
     status = ki_signals_begin(&signals, engine, err);
     if (status) {
+        atomic_store(&engine->loop, ki_thread_self());
         finish(engine);
         return status;
     }

@@ -75,6 +75,18 @@ void ki_io_remove(ki_io *io);
 bool ki_engine_on_loop(const ki_engine *engine);
 /* May listeners have threads of their own (run, start), or must all happen in step? Known from the first moment on the loop. */
 bool ki_engine_is_threaded(const ki_engine *engine);
+/* Was it asked to stop? Then nothing can begin on it any more. Any thread. */
+bool ki_engine_is_stopping(const ki_engine *engine);
+/* Embedded. `ended` is called once, on the loop, when that has done its last work. Set and removed on the loop; removing one that is
+ * zeroed, removed or was called does nothing. */
+typedef struct ki_end_hook {
+    struct ki_end_hook *next; /* private, as all below */
+    ki_engine *engine;
+    void (*ended)(void *user);
+    void *user;
+} ki_end_hook;
+void ki_end_hook_set(ki_end_hook *hook, ki_engine *engine, void (*ended)(void *user), void *user);
+void ki_end_hook_remove(ki_end_hook *hook);
 /* Has nobody driven the engine yet, or has its loop ended? Then any one thread may do what is "loop only" (to tear down). */
 bool ki_engine_is_idle(const ki_engine *engine);
 

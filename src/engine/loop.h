@@ -52,6 +52,7 @@ struct ki_engine {
     bool dispatching; /* a callback may be running: `now` holds, wake-ups are not needed */
     int64_t now;
     int work_left;
+    ki_end_hook *end_hooks;
     ki_heap timers;
     size_t timer_count; /* initialised ones, each with its place in the heap */
     uint64_t timer_sequence;

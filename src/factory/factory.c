@@ -36,6 +36,7 @@ struct ki_factory {
     /* Loop. */
     ki_task start_task, stop_task;
     ki_timer start_timer;
+    ki_end_hook end_hook;
 };
 
 /* --- start and stop on the loop -------------------------------------------------------------------------------------------------- */
@@ -72,7 +73,7 @@ static void start_all(ki_factory *factory) {
             continue;
         again = true;
         ki_log_write(ki_engine_log(factory->engine), KI_LOG_ERROR, "factory", "cannot start the informer of %s: %s",
-                     ki_informer_resource(entry->informer)->plural, ki_error_message(&err));
+                     entry->selection, ki_error_message(&err));
     }
     if (again)
         ki_timer_set(&factory->start_timer, ki_engine_now(factory->engine) + START_RETRY);
@@ -108,6 +109,15 @@ static void stop_task(ki_task *task, void *user) {
         ki_engine_stop(factory->engine);
 }
 
+/* The engine was stopped under the factory, by a signal or its host: nothing would ever come any more, so nobody is to wait. */
+static void engine_ended(void *user) {
+    ki_factory *factory = user;
+    ki_mutex_lock(&factory->mutex);
+    factory->is_stopped = true;
+    ki_mutex_unlock(&factory->mutex);
+    stop_all(factory);
+}
+
 /* --- new, free --------------------------------------------------------------------------------------------------------------------- */
 
 static ki_status take_options(const ki_config *config, const ki_factory_options *options, ki_factory_options *ret_given,
@@ -129,11 +139,14 @@ typedef struct loop_setup {
 
 static void set_up_on_loop(void *user) {
     loop_setup *setup = user;
-    setup->status = ki_timer_init(&setup->factory->start_timer, setup->factory->engine, start_timer, setup->factory);
+    ki_factory *factory = setup->factory;
+    setup->status = ki_timer_init(&factory->start_timer, factory->engine, start_timer, factory);
+    ki_end_hook_set(&factory->end_hook, factory->engine, engine_ended, factory);
 }
 
 static void tear_down_on_loop(void *user) {
     ki_factory *factory = user;
+    ki_end_hook_remove(&factory->end_hook);
     ki_timer_close(&factory->start_timer);
     ki_task_cancel(&factory->start_task);
     ki_task_cancel(&factory->stop_task);
@@ -219,6 +232,8 @@ static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *all
 ki_status ki_factory_new(const ki_config *config, const ki_factory_options *options, ki_factory **ret_factory,
                          ki_error *err) {
     ki_factory_options given;
+    if (!ret_factory)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new: nowhere to put the factory");
     ki_status status = take_options(config, options, &given, err);
     if (status)
         return status;
@@ -252,6 +267,8 @@ ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory *
         return ki_factory_new(NULL, options, ret_factory, err);
     ki_config *config = NULL;
     const ki_allocator *allocator = NULL;
+    if (!ret_factory)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_new_default: nowhere to put the factory");
     if (options && options->engine)
         allocator = ki_engine_allocator(options->engine);
     else if (options)
@@ -286,9 +303,20 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     return KI_OK;
 }
 
+/* The lock is held. */
+static ki_status check_not_stopped(const ki_factory *factory, ki_error *err) {
+    if (factory->is_stopped)
+        return ki_error_set(err, KI_ERR_STATE, "the factory is stopped");
+    if (ki_engine_is_stopping(factory->engine))
+        return ki_error_set(err, KI_ERR_STATE, "the factory's engine is stopped");
+    return KI_OK;
+}
+
 ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, const ki_informer_options *options,
                               ki_informer **ret_informer, ki_error *err) {
     ki_informer_options given = { .size = sizeof given };
+    if (!factory || !ret_informer)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_informer: no factory, or nowhere to put the informer");
     ki_status status = check_resource(resource, err);
     if (status)
         return status;
@@ -300,9 +328,8 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
         return ki_error_set(err, KI_ERR_INVALID, "a page size below 0");
     ki_error cause = KI_ERROR_INIT;
     ki_mutex_lock(&factory->mutex);
-    if (factory->is_stopped)
-        status = ki_error_set(&cause, KI_ERR_STATE, "the factory is stopped");
-    else
+    status = check_not_stopped(factory, &cause);
+    if (!status)
         status = ki_informer_table_get(&factory->table, &factory->maker, resource, &given, ret_informer, &cause);
     ki_mutex_unlock(&factory->mutex);
     if (status && err)
@@ -313,21 +340,22 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
 /* --- start, run ---------------------------------------------------------------------------------------------------------------------- */
 
 /* The lock is held. */
-static ki_status want_all(ki_factory *factory, ki_error *err) {
-    if (factory->is_stopped)
-        return ki_error_set(err, KI_ERR_STATE, "the factory is stopped");
+static void want_all(ki_factory *factory) {
     for (size_t i = 0; i < factory->table.count; i++) {
         ki_informer_entry *entry = factory->table.entries[i];
         entry->is_wanted = true;
         ki_informer_freeze(entry->informer);
     }
     ki_task_post(&factory->start_task);
-    return KI_OK;
 }
 
 ki_status ki_factory_start(ki_factory *factory, ki_error *err) {
+    if (!factory)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_start: no factory");
     ki_mutex_lock(&factory->mutex);
-    ki_status status = want_all(factory, err);
+    ki_status status = check_not_stopped(factory, err);
+    if (!status)
+        want_all(factory);
     if (!status && factory->owns_engine && !factory->is_engine_started && !factory->is_running) {
         status = ki_engine_start(factory->engine, err);
         factory->is_engine_started = status == KI_OK;
@@ -337,18 +365,21 @@ ki_status ki_factory_start(ki_factory *factory, ki_error *err) {
 }
 
 ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
+    if (!factory)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_factory_run: no factory");
     if (ki_callback_is_inside(factory))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_run in a handler");
     ki_mutex_lock(&factory->mutex);
+    bool stopped = factory->is_stopped;
     ki_status status = KI_OK;
-    if (factory->is_running || factory->is_engine_started)
+    if (!stopped && (factory->is_running || factory->is_engine_started))
         status = ki_error_set(err, KI_ERR_STATE, "the factory runs already");
-    if (!status)
-        status = want_all(factory, err);
-    if (!status)
+    if (!stopped && !status) {
+        want_all(factory);
         factory->is_running = true;
+    }
     ki_mutex_unlock(&factory->mutex);
-    if (status)
+    if (stopped || status) /* stopped already, perhaps by a thread that was quicker */
         return status;
     status = ki_engine_run(factory->engine, KI_RUN_UNTIL_SIGNAL, err);
     ki_mutex_lock(&factory->mutex);
@@ -374,7 +405,7 @@ bool ki_factory_has_synced(const ki_factory *factory) {
     return true;
 }
 
-/* "pods, nodes not synced in time" */
+/* "not synced in time: pods in default, nodes (app=web)" */
 static ki_status timed_out(ki_factory *factory, ki_error *err) {
     char names[KI_ERROR_MESSAGE_MAX / 2];
     size_t used = 0;
@@ -384,7 +415,7 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
     for (size_t i = 0; (entry = entry_at(factory, i, &wanted)); i++) {
         if (!wanted || ki_informer_has_synced(entry->informer))
             continue;
-        const char *name = ki_informer_resource(entry->informer)->plural;
+        const char *name = entry->selection;
         size_t size = strlen(name);
         if (used + size + 3 > sizeof names)
             break;
@@ -450,6 +481,8 @@ ki_status ki_factory_update_gauges(ki_factory *factory, ki_error *err) {
 /* --- the end ----------------------------------------------------------------------------------------------------------------------------- */
 
 void ki_factory_stop(ki_factory *factory) {
+    if (!factory)
+        return;
     ki_mutex_lock(&factory->mutex);
     factory->is_stopped = true;
     ki_task_post(&factory->stop_task);

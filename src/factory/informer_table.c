@@ -19,11 +19,18 @@ void ki_informer_table_init(ki_informer_table *table, const ki_allocator *alloca
     ki_map_init(&table->by_key, allocator, seed);
 }
 
+/* Without its key. */
+static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
+    ki_informer_free(entry->informer);
+    ki_object_format_unref(entry->format);
+    ki_free(table->allocator, entry->selection);
+    ki_free(table->allocator, entry);
+}
+
 void ki_informer_table_free(ki_informer_table *table) {
     for (size_t i = 0; i < table->count; i++) {
-        ki_informer_free(table->entries[i]->informer);
         ki_free(table->allocator, table->entries[i]->key);
-        ki_free(table->allocator, table->entries[i]);
+        free_entry(table, table->entries[i]);
     }
     ki_free(table->allocator, table->entries);
     ki_map_free(&table->by_key);
@@ -59,17 +66,35 @@ static int64_t resync_ns(int64_t asked_ms, int64_t default_ms) {
     return KI_MILLISECONDS(period < MAXIMUM_RESYNC_MS ? period : MAXIMUM_RESYNC_MS);
 }
 
-static ki_status make_source(const ki_informer_maker *maker, const ki_resource *resource, const char *namespace_name,
-                             const ki_informer_options *options, ki_list_watch **ret_list_watch, ki_error *err) {
+static ki_status make_selection(const ki_allocator *allocator, const ki_resource *resource, const char *namespace_name,
+                                const ki_informer_options *options, char **ret_selection, ki_error *err) {
+    const char *labels = options->label_selector ? options->label_selector : "";
+    const char *fields = options->field_selector ? options->field_selector : "";
+    ki_buffer text;
+    ki_buffer_init(&text, allocator, 0);
+    ki_buffer_append_string(&text, resource->plural);
+    if (namespace_name && namespace_name[0])
+        ki_buffer_printf(&text, " in %s", namespace_name);
+    if (labels[0] || fields[0])
+        ki_buffer_printf(&text, " (%s%s%s)", labels, labels[0] && fields[0] ? ", " : "", fields);
+    *ret_selection = ki_buffer_take(&text, NULL);
+    ki_buffer_free(&text);
+    return *ret_selection ? KI_OK : ki_error_no_memory(err, "making an informer");
+}
+
+static ki_status make_format(const ki_informer_maker *maker, const ki_resource *resource,
+                             const ki_informer_options *options, ki_object_format **ret_format, ki_error *err) {
     ki_object_format_options format_options = {
         .view = options->view,
         .keep_managed_fields = options->keep_managed_fields,
         .namespaced = resource->namespaced,
     };
-    ki_object_format *format = NULL;
-    ki_status status = ki_object_format_new(ki_engine_allocator(maker->engine), &format_options, &format, err);
-    if (status)
-        return status;
+    return ki_object_format_new(ki_engine_allocator(maker->engine), &format_options, ret_format, err);
+}
+
+static ki_status make_source(const ki_informer_maker *maker, const ki_resource *resource, const char *namespace_name,
+                             const ki_informer_options *options, ki_object_format *format,
+                             ki_list_watch **ret_list_watch, ki_error *err) {
     ki_http_list_watch_options source_options = {
         .resource = *resource,
         .namespace_name = namespace_name,
@@ -77,21 +102,20 @@ static ki_status make_source(const ki_informer_maker *maker, const ki_resource *
         .field_selector = options->field_selector,
         .object_limit = options->object_limit,
     };
-    status = ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, ret_list_watch, err);
-    ki_object_format_unref(format);
-    return status;
+    return ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, ret_list_watch, err);
 }
 
 static ki_status make_informer(const ki_informer_maker *maker, const ki_resource *resource, const char *namespace_name,
-                               const ki_informer_options *options, ki_informer **ret_informer, ki_error *err) {
+                               const ki_informer_options *options, ki_informer_entry *entry, ki_error *err) {
     ki_list_watch *source = NULL;
-    ki_status status = make_source(maker, resource, namespace_name, options, &source, err);
+    ki_status status = make_source(maker, resource, namespace_name, options, entry->format, &source, err);
     if (status)
         return status;
     ki_shared_informer_options informer_options = {
         .engine = maker->engine,
         .list_watch = source,
         .resource = resource,
+        .name = entry->selection,
         .resync_ns = resync_ns(options->resync_ms, maker->resync_ms),
         .page_size = options->page_size,
         .no_streaming_list = options->no_streaming_list,
@@ -103,7 +127,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .owner = maker->owner,
         .seed = maker->seed,
     };
-    status = ki_informer_new(&informer_options, ret_informer, err);
+    status = ki_informer_new(&informer_options, &entry->informer, err);
     if (status)
         source->ops->free(source);
     return status;
@@ -134,18 +158,37 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, c
     ki_informer_entry *entry = ki_alloc_zero(table->allocator, sizeof *entry);
     if (!entry)
         return ki_error_no_memory(err, "making an informer");
-    status = make_informer(maker, resource, namespace_name, options, &entry->informer, err);
+    status = make_selection(table->allocator, resource, namespace_name, options, &entry->selection, err);
+    if (!status)
+        status = make_format(maker, resource, options, &entry->format, err);
+    if (!status)
+        status = make_informer(maker, resource, namespace_name, options, entry, err);
     if (!status)
         status = ki_map_put(&table->by_key, ki_str_of(key), entry, NULL); /* reserved: it works */
     if (status) {
-        ki_informer_free(entry->informer);
-        ki_free(table->allocator, entry);
+        free_entry(table, entry);
         return status;
     }
     entry->key = key;
     table->entries[table->count++] = entry;
     *ret_informer = entry->informer;
     return KI_OK;
+}
+
+/* The view's memory is shared: whoever read it as another struct would read what is not there. */
+static ki_status check_view(const ki_informer_entry *entry, const ki_informer_maker *maker, const ki_resource *resource,
+                            const ki_informer_options *options, ki_error *err) {
+    ki_object_format *format = NULL;
+    ki_status status = make_format(maker, resource, options, &format, err);
+    if (status)
+        return status;
+    if (ki_object_format_has_view(format) && !ki_object_format_same_view(format, entry->format))
+        status = ki_error_set(err, KI_ERR_EXISTS, "the informer of %.300s exists already %s; ask for it %swith none",
+                              entry->selection,
+                              ki_object_format_has_view(entry->format) ? "with another view" : "without a view",
+                              ki_object_format_has_view(entry->format) ? "with that view, or " : "");
+    ki_object_format_unref(format);
+    return status;
 }
 
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, const ki_resource *resource,
@@ -159,8 +202,10 @@ ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_make
     const ki_informer_entry *entry = ki_map_get(&table->by_key, ki_str_of(key));
     ki_status status = KI_OK;
     if (entry)
+        status = check_view(entry, maker, resource, options, err);
+    if (entry && !status)
         *ret_informer = entry->informer;
-    else
+    if (!entry)
         status = add(table, maker, key, resource, namespace_name, options, ret_informer, err);
     if (entry || status)
         ki_free(table->allocator, key);

@@ -8,13 +8,16 @@
 
 #include "src/base/map.h"
 #include "src/engine/engine.h"
+#include "src/object/format.h"
 #include "src/transport/transport.h"
 
 typedef struct ki_informer_entry {
     ki_informer *informer;
     char *key;
-    bool is_wanted;  /* start was asked for */
-    bool is_started; /* loop only */
+    char *selection;          /* for messages: "pods in default (app=web)" */
+    ki_object_format *format; /* of its objects: who asks again must mean the same view */
+    bool is_wanted;           /* start was asked for */
+    bool is_started;          /* loop only */
 } ki_informer_entry;
 
 typedef struct ki_informer_table {
@@ -38,7 +41,7 @@ typedef struct ki_informer_maker {
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed);
 /* Frees the informers too, which have ended. */
 void ki_informer_table_free(ki_informer_table *table);
-/* `options` is whole: its size has been looked at. */
+/* Errors: KI_ERR_EXISTS where it is there with another view. `options` is whole: its size has been looked at. */
 ki_status ki_informer_table_get(ki_informer_table *table, const ki_informer_maker *maker, const ki_resource *resource,
                                 const ki_informer_options *options, ki_informer **ret_informer, ki_error *err);
 

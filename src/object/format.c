@@ -99,6 +99,19 @@ void ki_object_format_unref(ki_object_format *format) {
     ki_free(&allocator, format);
 }
 
+bool ki_object_format_has_view(const ki_object_format *format) {
+    return format->view_size > 0;
+}
+
+bool ki_object_format_same_view(const ki_object_format *a, const ki_object_format *b) {
+    bool same = a->view_size == b->view_size && a->field_count == b->field_count;
+    for (size_t i = 0; same && i < a->field_count; i++) {
+        const ki_view_field *one = &a->fields[i], *other = &b->fields[i];
+        same = one->offset == other->offset && one->type == other->type && ki_path_equal(one->path, other->path);
+    }
+    return same;
+}
+
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format) {
     return &format->allocator;
 }

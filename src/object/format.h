@@ -25,6 +25,9 @@ ki_status ki_object_format_new(const ki_allocator *allocator, const ki_object_fo
                                ki_object_format **ret_format, ki_error *err);
 ki_object_format *ki_object_format_ref(ki_object_format *format);
 void ki_object_format_unref(ki_object_format *format);
+/* Do objects of both have the same view: a struct of one size, with the same members from the same paths in the same order? */
+bool ki_object_format_same_view(const ki_object_format *a, const ki_object_format *b);
+bool ki_object_format_has_view(const ki_object_format *format);
 const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 
 /* One object from its JSON text. `api_version` and `kind` are filled in where the JSON has none (items of

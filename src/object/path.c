@@ -159,3 +159,16 @@ yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root) {
     }
     return value;
 }
+
+static bool is_same_step(const step *a, const step *b) {
+    if (!a->name || !b->name)
+        return !a->name && !b->name && a->index == b->index;
+    return ki_str_equal((ki_str){ a->name, a->name_size }, (ki_str){ b->name, b->name_size });
+}
+
+bool ki_path_equal(const ki_path *a, const ki_path *b) {
+    bool same = a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = is_same_step(&a->steps[i], &b->steps[i]);
+    return same;
+}

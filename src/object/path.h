@@ -19,6 +19,8 @@ typedef struct ki_path ki_path;
 
 ki_status ki_path_parse(const ki_allocator *allocator, const char *text, ki_path **ret_path, ki_error *err);
 void ki_path_free(const ki_allocator *allocator, ki_path *path);
+/* Do they lead to the same place in every object, however they are written? */
+bool ki_path_equal(const ki_path *a, const ki_path *b);
 /* What the path leads to below `root`, or NULL. */
 yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root);
 

@@ -179,7 +179,6 @@ static void who_asks_for_the_same_gets_the_same(void **state) {
     (void)state;
     host h;
     open_stepped(&h, NULL);
-    static const ki_field view[] = { { "metadata.name", 0, sizeof(char *), KI_FIELD_TYPE_STRING }, KI_FIELD_END };
     static const char *const selectors[] = { NULL, "", "app=web", "app=webs" };
     const ki_informer_options variants[] = {
         KI_INFORMER_OPTIONS(.namespace_name = NULL),
@@ -201,7 +200,6 @@ static void who_asks_for_the_same_gets_the_same(void **state) {
     ki_informer *again = NULL;
     for (size_t i = 0; i < VARIANTS; i++) {
         ki_informer_options other = variants[i];
-        other.view = view;
         other.resync_ms = 5000;
         assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS, &other, &again, NULL), KI_OK);
         assert_ptr_equal(again, informers[i]);
@@ -212,6 +210,85 @@ static void who_asks_for_the_same_gets_the_same(void **state) {
     assert_ptr_equal(again, informers[0]);
     assert_string_equal(ki_informer_resource(again)->plural, "configmaps");
     close_host(&h);
+}
+
+/* A view lies within the shared objects: read as another struct it would be memory that is not there. */
+static void who_shares_an_informer_agrees_on_its_view(void **state) {
+    (void)state;
+    enum {
+        P = sizeof(char *)
+    };
+    static const ki_field none[] = { KI_FIELD_END };
+    static const ki_field first[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                      KI_FIELD_END };
+    static const ki_field same[] = { { "['spec'].a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                     KI_FIELD_END };
+    static const ki_field path[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec.c", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                     KI_FIELD_END };
+    static const ki_field step[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec[1]", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                     KI_FIELD_END };
+    static const ki_field depth[] = { { "spec.a.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                      KI_FIELD_END };
+    static const ki_field offset[] = { { "spec.a", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                       { "spec.b", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                       KI_FIELD_END };
+    static const ki_field size[] = { { "spec.a", 0, 3 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec.b", P, 3 * P, KI_FIELD_TYPE_STRING },
+                                     KI_FIELD_END };
+    static const ki_field fewer[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const ki_field type[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec.b", P, 2 * P, KI_FIELD_TYPE_BOOL },
+                                     KI_FIELD_END };
+    static const ki_field invalid[] = { { "spec[", 0, P, KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const struct {
+        const ki_field *first, *second;
+        ki_status status;
+    } rows[] = {
+        { first, first, KI_OK },
+        { first, same, KI_OK },
+        { first, NULL, KI_OK },
+        { first, none, KI_OK },
+        { NULL, NULL, KI_OK },
+        { NULL, none, KI_OK },
+        { first, path, KI_ERR_EXISTS },
+        { first, step, KI_ERR_EXISTS },
+        { first, depth, KI_ERR_EXISTS },
+        { first, offset, KI_ERR_EXISTS },
+        { first, size, KI_ERR_EXISTS },
+        { first, fewer, KI_ERR_EXISTS },
+        { fewer, first, KI_ERR_EXISTS },
+        { first, type, KI_ERR_EXISTS },
+        { NULL, first, KI_ERR_EXISTS },
+        { none, first, KI_ERR_EXISTS },
+        { first, invalid, KI_ERR_PARSE },
+        { NULL, invalid, KI_ERR_PARSE },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        host h;
+        ki_error err = KI_ERROR_INIT;
+        ki_informer *informer = NULL, *again = NULL;
+        open_stepped(&h, NULL);
+        assert_int_equal(
+            ki_factory_informer(h.factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = rows[i].first), &informer, NULL),
+            KI_OK);
+        ki_status status =
+            ki_factory_informer(h.factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = rows[i].second), &again, &err);
+        if (status != rows[i].status)
+            fail_msg("row %zu: %s: %s", i, ki_status_name(status), ki_error_message(&err));
+        assert_ptr_equal(again, status ? NULL : informer);
+        if (status == KI_ERR_EXISTS)
+            assert_string_equal(err.message, rows[i].first && rows[i].first != none
+                                                 ? "the informer of pods exists already with another view; ask for it "
+                                                   "with that view, or with none"
+                                                 : "the informer of pods exists already without a view; ask for it "
+                                                   "with none");
+        close_host(&h);
+    }
 }
 
 static void a_factory_s_namespace_is_that_of_who_names_none(void **state) {
@@ -255,10 +332,43 @@ static void what_cannot_be_is_refused(void **state) {
     ki_factory_stop(h.factory);
     assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &informer, NULL), KI_ERR_STATE);
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_ERR_STATE);
-    assert_int_equal(ki_factory_run(h.factory, NULL), KI_ERR_STATE);
     assert_null(informer);
     close_host(&h);
     ki_factory_free(NULL);
+}
+
+static void nothing_at_all_is_refused(void **state) {
+    (void)state;
+    host h;
+    ki_informer *informer = NULL;
+    ki_config *config = NULL;
+    ki_cursor cursor = KI_CURSOR_INIT;
+    open_stepped(&h, NULL);
+    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.transport = h.transport), NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_new_default(NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_engine_new(NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_config_new(NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_config_new_in_cluster(NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_config_new_default(NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_null(config);
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_informer(NULL, KI_PODS, NULL, &informer, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_start(NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_factory_run(NULL, NULL), KI_ERR_INVALID);
+    ki_factory_stop(NULL);
+    ki_engine_stop(NULL);
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &informer, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_indexers(informer, NULL, 1, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_add_indexers(NULL, NULL, 1, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_snapshot_count(NULL), 0);
+    assert_null(ki_snapshot_next(NULL, &cursor));
+    assert_null(ki_snapshot_get(NULL, "a"));
+    assert_null(ki_snapshot_next_by_index(NULL, "a", "b", &cursor));
+    assert_null(ki_snapshot_next_index_value(NULL, "a", &cursor));
+    assert_int_equal(ki_snapshot_count_by_index(NULL, "a", "b"), 0);
+    assert_false(ki_snapshot_has_index(NULL, "a"));
+    assert_string_equal(ki_snapshot_resource_version(NULL), "");
+    close_host(&h);
 }
 
 /* --- stepped ------------------------------------------------------------------------------------------------------------------------------------ */
@@ -325,6 +435,41 @@ static void a_handler_may_stop_a_stepped_factory(void **state) {
     close_host(&h);
 }
 
+/* A host may stop its engine and leave out the factory's stop. */
+static void a_stopped_engine_stops_its_factory(void **state) {
+    (void)state;
+    host h;
+    ki_health health;
+    ki_error err = KI_ERROR_INIT;
+    ki_informer *nodes = NULL;
+    open_stepped(&h, NULL);
+    h.server.is_silent = true;
+    ki_informer *informer = configmaps_of(&h, false);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&h.engine));
+    ki_engine_stop(h.engine.engine);
+    assert_int_equal(ki_factory_start(h.factory, &err), KI_ERR_STATE);
+    assert_non_null(strstr(err.message, "engine is stopped"));
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_engine_step(h.engine.engine, 0, NULL), KI_OK); /* the last one, which ends it */
+    ki_informer_health(informer, &health);
+    assert_int_equal(health.state, KI_STATE_STOPPED);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL), KI_ERR_CANCELLED);
+    close_host(&h);
+}
+
+static void on_an_engine_that_was_stopped_before_nothing_starts(void **state) {
+    (void)state;
+    host h;
+    open_stepped(&h, NULL);
+    ki_informer *informer = configmaps_of(&h, false);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK); /* nobody drives it yet */
+    ki_engine_stop(h.engine.engine);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_wait_for_sync(informer, -1, NULL), KI_ERR_CANCELLED);
+    close_host(&h);
+}
+
 /* --- with threads --------------------------------------------------------------------------------------------------------------------------------- */
 
 static void a_host_s_loop_on_its_own_thread_serves_it(void **state) {
@@ -364,7 +509,48 @@ static void run_returns_when_a_handler_asks(void **state) {
         pthread_join(runner, &status);
         assert_int_equal(*(ki_status *)status, KI_OK);
         assert_in_range(h.adds, 1, 2);
-        assert_int_equal(ki_factory_run(h.factory, NULL), KI_ERR_STATE);
+        assert_int_equal(ki_factory_run(h.factory, NULL), KI_OK); /* stopped already */
+        close_host(&h);
+    }
+}
+
+static void *wait_for_sync(void *user) {
+    static ki_status status;
+    host *h = user;
+    status = ki_factory_wait_for_sync(h->factory, -1, NULL);
+    return &status;
+}
+
+static void who_waits_goes_on_when_the_engine_ends(void **state) {
+    (void)state;
+    host h;
+    pthread_t waiter;
+    void *status = NULL;
+    open_threaded(&h);
+    h.server.is_silent = true;
+    configmaps_of(&h, false);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
+    pthread_create(&waiter, NULL, wait_for_sync, &h);
+    ki_engine_stop(h.threaded);
+    pthread_join(waiter, &status);
+    assert_int_equal(*(ki_status *)status, KI_ERR_CANCELLED);
+    close_host(&h);
+}
+
+static void a_run_after_the_stop_returns_at_once(void **state) {
+    (void)state;
+    for (int starts = 0; starts < 2; starts++) {
+        host h;
+        ki_error err = KI_ERROR_INIT;
+        open_threaded(&h);
+        configmaps_of(&h, false);
+        if (starts) {
+            assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+            assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
+        }
+        ki_factory_stop(h.factory);
+        assert_int_equal(ki_factory_run(h.factory, &err), KI_OK);
         close_host(&h);
     }
 }
@@ -392,11 +578,22 @@ static void a_timeout_names_who_has_not_synced(void **state) {
     open_threaded(&h);
     h.server.is_silent = true;
     configmaps_of(&h, false);
-    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_OK);
+    assert_int_equal(
+        ki_factory_informer(h.factory, KI_NODES, &KI_INFORMER_OPTIONS(.namespace_name = "x"), &nodes, NULL), KI_OK);
+    const ki_informer_options selections[] = {
+        KI_INFORMER_OPTIONS(.namespace_name = "default"),
+        KI_INFORMER_OPTIONS(.label_selector = "app=web"),
+        KI_INFORMER_OPTIONS(.namespace_name = "team", .label_selector = "app=web", .field_selector = "spec.nodeName=n"),
+    };
+    for (size_t i = 0; i < sizeof selections / sizeof *selections; i++) {
+        ki_informer *pods = NULL;
+        assert_int_equal(ki_factory_informer(h.factory, KI_PODS, &selections[i], &pods, NULL), KI_OK);
+    }
     assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
     assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
     assert_int_equal(ki_factory_wait_for_sync(h.factory, 1, &err), KI_ERR_TIMEOUT);
-    assert_non_null(strstr(err.message, "configmaps, nodes"));
+    assert_string_equal(err.message, "not synced in time: configmaps, nodes, pods in default, pods (app=web), "
+                                     "pods in team (app=web, spec.nodeName=n)");
     ki_factory_stop(h.factory);
     assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, &err), KI_ERR_CANCELLED);
     close_host(&h);
@@ -437,8 +634,10 @@ static void it_has_an_engine_of_its_own(void **state) {
             assert_int_equal(ki_factory_wait_for_sync(factory, 0, NULL), KI_ERR_TIMEOUT);
             assert_int_equal(ki_factory_run(factory, NULL), KI_ERR_STATE);
         }
-        if (starts == 2)
+        if (starts == 2) {
             ki_factory_stop(factory);
+            assert_int_equal(ki_factory_run(factory, NULL), KI_OK); /* stopped already */
+        }
         ki_factory_free(factory);
         sem_destroy(&failed);
     }
@@ -525,7 +724,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_asks_for_the_same_gets_the_same),
         cmocka_unit_test(a_factory_s_namespace_is_that_of_who_names_none),
+        cmocka_unit_test(who_shares_an_informer_agrees_on_its_view),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(nothing_at_all_is_refused),
+        cmocka_unit_test(a_stopped_engine_stops_its_factory),
+        cmocka_unit_test(on_an_engine_that_was_stopped_before_nothing_starts),
+        cmocka_unit_test(who_waits_goes_on_when_the_engine_ends),
+        cmocka_unit_test(a_run_after_the_stop_returns_at_once),
         cmocka_unit_test(a_host_steps_everything),
         cmocka_unit_test(start_is_repeatable),
         cmocka_unit_test(a_handler_may_stop_a_stepped_factory),
