@@ -102,6 +102,8 @@ static const ki_handler hearing = {
 
 /* --- stage --------------------------------------------------------------------------------------------------------------------------- */
 
+static bool in_order; /* the queue of all that follows */
+
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
 static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
@@ -128,6 +130,7 @@ static void open_stage(stage *s, int64_t resync_ms) {
         .resource = &configmaps,
         .resync_ns = KI_MILLISECONDS(resync_ms),
         .no_streaming_list = true,
+        .in_order = in_order,
     };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
@@ -261,7 +264,7 @@ static void a_relist_tells_the_difference(void **state) {
     play_each(&s, LISTED);
     expect(&h, "+a=5i +b=6i synced");
     play_each(&s, "error 410\nwait 1600\nitem default/b 20\nitem default/c 21\npage 22 -\nopen");
-    expect(&h, "~b=6>20 +c=21 -a=5?");
+    expect(&h, in_order ? "-a=5? ~b=6>20 +c=21" : "~b=6>20 +c=21 -a=5?");
     assert_string_equal(s.errors, "expired:");
     close_stage(&s);
 }
@@ -883,9 +886,9 @@ static bool memory_scenario(memory_case c) {
     scarce_memory_init(&memory, c.fail_at);
     memory.forever = c.for_a_minute;
     fake_init(&s.source);
-    ki_shared_informer_options options = { .list_watch = &s.source.base,
-                                           .resource = &configmaps,
-                                           .no_streaming_list = !c.streaming };
+    ki_shared_informer_options options = {
+        .list_watch = &s.source.base, .resource = &configmaps, .in_order = in_order, .no_streaming_list = !c.streaming
+    };
     ki_status status = test_engine_open(&s.engine, &memory.allocator, 1) ? KI_OK : KI_ERR_NO_MEMORY;
     if (status)
         goto no_engine;
@@ -971,5 +974,7 @@ int main(void) {
         cmocka_unit_test(no_change_is_lost_whatever_allocation_fails),
         cmocka_unit_test(no_change_is_lost_when_memory_is_short_for_a_while),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
+    in_order = true;
+    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
 }
