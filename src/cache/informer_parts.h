@@ -3,6 +3,7 @@
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
+#include "src/cache/audit.h"
 #include "src/cache/controller.h"
 #include "src/cache/health.h"
 #include "src/cache/metrics.h"
@@ -21,6 +22,7 @@ struct ki_informer {
     ki_resource resource; /* its strings are the informer's own */
     const char *name;     /* for messages; borrowed */
     ki_list_watch *list_watch;
+    ki_list_watch *audit_source; /* NULL: no audits, no checks */
     int64_t resync_ns; /* of listeners that name none */
     int64_t page_size;
     bool no_streaming_list;
@@ -51,6 +53,7 @@ struct ki_informer {
     ki_queue *queue;
     ki_controller controller;
     ki_reflector reflector;
+    ki_audit audit;
     ki_timer resync_timer;
     ki_task report_task;                             /* of index errors; posted by any thread */
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the store was told last */

@@ -241,6 +241,21 @@ void ki_reflector_start(ki_reflector *reflector) {
     ki_reflector_go(reflector, KI_REFLECT_BEGIN);
 }
 
+void ki_reflector_relist(ki_reflector *reflector) {
+    bool is_to_watch = reflector->phase == KI_REFLECTOR_RESTS && reflector->next == KI_REFLECT_WATCH;
+    if (reflector->phase != KI_REFLECTOR_WATCHES && !is_to_watch)
+        return;
+    reflector->is_unavailable = true; /* not from a server's cache: that one may lack what is missing here */
+    ki_metrics_relist(reflector->options.metrics, KI_RELIST_INCONSISTENT);
+    if (is_to_watch) {
+        reflector->next = KI_REFLECT_LIST; /* in its time */
+        return;
+    }
+    reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
+    ki_reflector_count_watch_end(reflector);
+    ki_reflector_go(reflector, KI_REFLECT_LIST);
+}
+
 void ki_reflector_close(ki_reflector *reflector) {
     if (!reflector->is_open)
         return;

@@ -32,6 +32,8 @@ typedef struct ki_reflector_options {
     void (*on_listed)(size_t listed, int64_t total, void *user); /* total -1: unknown */
     void (*on_error)(const ki_error *err, void *user);           /* a list or a watch failed */
     void (*on_bad_object)(const ki_error *err, const char *key, void *user);
+    /* A streaming list is whole; it is about to go into the queue. May be NULL. */
+    void (*on_streamed)(const char *version, ki_object *const *objects, size_t count, void *user);
     void (*on_progress)(void *user); /* a list is in the queue, or the last synced resource version is another one */
     void *user;
 } ki_reflector_options;
@@ -99,6 +101,8 @@ typedef struct ki_reflector {
 /* Embedded; to be closed. Does nothing before start. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err);
 void ki_reflector_start(ki_reflector *reflector);
+/* What was listed and watched is wrong: lists anew, from where the truth is. Nothing where a list is under way or to come. */
+void ki_reflector_relist(ki_reflector *reflector);
 /* Cancels what is under way. Also on one that is zeroed or closed. */
 void ki_reflector_close(ki_reflector *reflector);
 

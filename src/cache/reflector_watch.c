@@ -146,6 +146,8 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
     if (status)
         return status;
     size_t count = reflector->object_count;
+    if (reflector->options.on_streamed)
+        reflector->options.on_streamed(checked, reflector->objects, count, reflector->options.user);
     status = ki_reflector_replace(reflector, checked, err);
     if (status)
         return status;
@@ -266,7 +268,8 @@ static bool is_lost_connection(const ki_error *err) {
 /* An internal error within the stream: may the watch be opened again, with no list? */
 static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
     int64_t now = ki_engine_now(reflector->options.engine);
-    if (err->http_status != INTERNAL_ERROR)
+    /* With another reason, as StoreReadError, the server may have left a deletion out: only a list tells. */
+    if (err->http_status != INTERNAL_ERROR || (err->reason[0] && strcmp(err->reason, "InternalError") != 0))
         return false;
     bool is_new =
         reflector->last_internal_error == KI_NEVER || now - reflector->last_internal_error >= INTERNAL_ERRORS_APART;

@@ -260,6 +260,9 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->no_streaming_list = options->no_streaming_list;
     informer->seed = options->seed;
     informer->internal_error_retry_ns = options->internal_error_retry_ns;
+    informer->audit_source = options->audit_source;
+    informer->audit_ns = options->audit_ns;
+    informer->check_streaming_list = options->check_streaming_list;
     ki_metrics_init(&informer->metrics, options->metrics, informer->owner);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_processor_init(&informer->processor, allocator, options->resync_ns);
@@ -312,6 +315,39 @@ static void resync(ki_timer *timer, void *user) {
         ki_informer_report(informer, &err, ""); /* the next one comes by itself */
 }
 
+static bool is_watching(void *user) {
+    const ki_informer *informer = user;
+    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.is_open_at_server;
+}
+
+static void on_difference(const ki_error *err, const char *key, bool repair, void *user) {
+    ki_informer *informer = user;
+    ki_informer_report(informer, err, key);
+    if (repair)
+        ki_reflector_relist(&informer->reflector);
+}
+
+static void on_streamed(const char *version, ki_object *const *objects, size_t count, void *user) {
+    ki_informer *informer = user;
+    ki_audit_check(&informer->audit, version, objects, count);
+}
+
+static ki_status open_audit(ki_informer *informer, ki_error *err) {
+    const ki_audit_options options = {
+        .engine = informer->engine,
+        .list_watch = informer->audit_source,
+        .store = informer->store,
+        .interval_ns = informer->audit_ns,
+        .metrics = &informer->metrics,
+        .seed = informer->seed,
+        .is_watching = is_watching,
+        .on_difference = on_difference,
+        .on_failure = on_error,
+        .user = informer,
+    };
+    return informer->audit_source ? ki_audit_open(&informer->audit, &options, err) : KI_OK;
+}
+
 static ki_status open_parts(ki_informer *informer, ki_error *err) {
     ki_controller_options controller = {
         .engine = informer->engine,
@@ -334,18 +370,22 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_listed = on_listed,
         .on_error = on_error,
         .on_bad_object = set_aside,
+        .on_streamed = informer->audit_source && informer->check_streaming_list ? on_streamed : NULL,
         .on_progress = on_progress,
         .user = informer,
     };
     ki_status status = ki_controller_open(&informer->controller, &controller, err);
     if (!status)
         status = ki_reflector_open(&informer->reflector, &reflector, err);
+    if (!status)
+        status = open_audit(informer, err);
     if (!status && ki_timer_init(&informer->resync_timer, informer->engine, resync, informer))
         status = ki_error_no_memory(err, "starting an informer");
     return status;
 }
 
 static void close_parts(ki_informer *informer) {
+    ki_audit_close(&informer->audit);
     ki_reflector_close(&informer->reflector);
     ki_timer_close(&informer->resync_timer);
     ki_controller_close(&informer->controller);
@@ -368,6 +408,8 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     if (period > 0)
         ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
     ki_reflector_start(&informer->reflector);
+    if (informer->audit_source)
+        ki_audit_start(&informer->audit);
     return KI_OK;
 }
 
@@ -442,6 +484,8 @@ void ki_informer_free(ki_informer *informer) {
     free_listeners(&informer->processor.first);
     free_listeners(&informer->processor.leaving);
     informer->list_watch->ops->free(informer->list_watch);
+    if (informer->audit_source)
+        informer->audit_source->ops->free(informer->audit_source);
     informer->queue->ops->free(informer->queue);
     ki_store_free(informer->store);
     ki_health_destroy(&informer->health);

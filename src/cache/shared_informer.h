@@ -25,6 +25,9 @@ typedef struct ki_shared_informer_options {
     const char *namespace_name, *label_selector, *field_selector;
     const ki_metrics *metrics; /* the program's library; copied; NULL: none */
     int64_t internal_error_retry_ns;
+    ki_list_watch *audit_source; /* another one of the same objects, the informer's own once it is made; NULL: none */
+    int64_t audit_ns;            /* 0: no audits */
+    bool check_streaming_list;
 } ki_shared_informer_options;
 
 /* Any thread. */

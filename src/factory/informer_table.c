@@ -12,6 +12,7 @@ enum {
     FIRST_CAPACITY = 8
 };
 #define MINIMUM_RESYNC_MS INT64_C(1000)
+#define MINIMUM_AUDIT_MS INT64_C(10000)
 #define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
 
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed) {
@@ -66,6 +67,27 @@ static int64_t resync_ns(int64_t asked_ms, int64_t default_ms) {
     return KI_MILLISECONDS(period < MAXIMUM_RESYNC_MS ? period : MAXIMUM_RESYNC_MS);
 }
 
+static int64_t audit_ns(int64_t asked_ms) {
+    if (asked_ms <= 0)
+        return 0;
+    if (asked_ms < MINIMUM_AUDIT_MS)
+        asked_ms = MINIMUM_AUDIT_MS;
+    return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
+}
+
+/* Where an informer's objects come from; and where audits and checks list, beside the watch. */
+typedef struct sources {
+    ki_list_watch *main;
+    ki_list_watch *audit; /* NULL: nobody has asked for any */
+} sources;
+
+static void free_sources(const sources *made) {
+    if (made->main)
+        made->main->ops->free(made->main);
+    if (made->audit)
+        made->audit->ops->free(made->audit);
+}
+
 static ki_status make_selection(const ki_allocator *allocator, const ki_resource *resource, const char *namespace_name,
                                 const ki_informer_options *options, char **ret_selection, ki_error *err) {
     const char *labels = options->label_selector ? options->label_selector : "";
@@ -92,9 +114,9 @@ static ki_status make_format(const ki_informer_maker *maker, const ki_resource *
     return ki_object_format_new(ki_engine_allocator(maker->engine), &format_options, ret_format, err);
 }
 
-static ki_status make_source(const ki_informer_maker *maker, const ki_resource *resource, const char *namespace_name,
-                             const ki_informer_options *options, ki_object_format *format,
-                             ki_list_watch **ret_list_watch, ki_error *err) {
+static ki_status make_sources(const ki_informer_maker *maker, const ki_resource *resource, const char *namespace_name,
+                              const ki_informer_options *options, ki_object_format *format, sources *ret_made,
+                              ki_error *err) {
     ki_http_list_watch_options source_options = {
         .resource = *resource,
         .namespace_name = namespace_name,
@@ -102,18 +124,30 @@ static ki_status make_source(const ki_informer_maker *maker, const ki_resource *
         .field_selector = options->field_selector,
         .object_limit = options->object_limit,
     };
-    return ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, ret_list_watch, err);
+    sources made = { .main = NULL };
+    ki_status status =
+        ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.main, err);
+    if (!status && (options->audit_ms > 0 || options->check_streaming_list))
+        status = ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.audit, err);
+    if (status)
+        free_sources(&made);
+    else
+        *ret_made = made;
+    return status;
 }
 
 static ki_status make_informer(const ki_informer_maker *maker, const ki_resource *resource, const char *namespace_name,
                                const ki_informer_options *options, ki_informer_entry *entry, ki_error *err) {
-    ki_list_watch *source = NULL;
-    ki_status status = make_source(maker, resource, namespace_name, options, entry->format, &source, err);
+    sources made = { .main = NULL };
+    ki_status status = make_sources(maker, resource, namespace_name, options, entry->format, &made, err);
     if (status)
         return status;
     ki_shared_informer_options informer_options = {
         .engine = maker->engine,
-        .list_watch = source,
+        .list_watch = made.main,
+        .audit_source = made.audit,
+        .audit_ns = audit_ns(options->audit_ms),
+        .check_streaming_list = options->check_streaming_list,
         .resource = resource,
         .name = entry->selection,
         .resync_ns = resync_ns(options->resync_ms, maker->resync_ms),
@@ -129,7 +163,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
     };
     status = ki_informer_new(&informer_options, &entry->informer, err);
     if (status)
-        source->ops->free(source);
+        free_sources(&made);
     return status;
 }
 

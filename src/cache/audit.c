@@ -1,0 +1,384 @@
+/* audit.c: lists page by page, compares each object with the moment of the store at which the list began, then looks for what was
+ * not listed; see audit.h. */
+#include "src/cache/audit.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+enum {
+    PAGE = 500,
+    WALK_AT_ONCE = 500, /* objects of the store in one turn of the loop */
+    FIRST_PRINTS = 1024,
+    CONTINUE_TOKEN_MAX = 1 << 16 /* bytes */
+};
+#define IDLE KI_SECONDS(90)          /* no byte of a list for this long: the connection is dead */
+#define SETTLE KI_SECONDS(2)         /* between two looks */
+#define SETTLE_TOTAL KI_SECONDS(120) /* a quiet watch has a bookmark each minute */
+
+/* --- ends ---------------------------------------------------------------------------------------------------------------------- */
+
+static void drop_suspects(ki_suspects *suspects) {
+    for (size_t i = 0; i < suspects->count; i++)
+        ki_object_unref(suspects->items[i].obj);
+    suspects->count = 0;
+}
+
+static void drop_list(ki_audit *audit) {
+    ki_snapshot_free(audit->before);
+    audit->before = NULL;
+    ki_free(ki_engine_allocator(audit->options.engine), audit->prints);
+    audit->prints = NULL;
+    audit->print_count = audit->print_capacity = 0;
+    ki_buffer_reset(&audit->continue_token, 0);
+}
+
+/* The next audit after the interval. */
+static void rest(ki_audit *audit) {
+    drop_list(audit);
+    drop_suspects(&audit->suspects);
+    drop_suspects(&audit->confirmed);
+    audit->is_check = false;
+    audit->passes = 0;
+    audit->next = KI_AUDIT_BEGIN;
+    if (audit->options.interval_ns > 0)
+        ki_timer_set(&audit->timer, ki_engine_now(audit->options.engine) + audit->options.interval_ns);
+    else
+        ki_timer_cancel(&audit->timer);
+}
+
+static void fail(ki_audit *audit, const ki_error *why) {
+    ki_error err = *why; /* it may lie in what is about to go */
+    ki_error_prefix(&err, "%s", audit->is_check ? "checking a streaming list" : "auditing");
+    rest(audit);
+    audit->options.on_failure(&err, audit->options.user);
+}
+
+static void give_up(ki_audit *audit) {
+    ki_error err = KI_ERROR_INIT;
+    audit->options.list_watch->ops->cancel(audit->options.list_watch);
+    ki_error_no_memory(&err, "comparing");
+    fail(audit, &err);
+}
+
+static void go(ki_audit *audit, ki_audit_step next, int64_t in_ns) {
+    audit->next = next;
+    ki_timer_set(&audit->timer, ki_engine_now(audit->options.engine) + in_ns);
+}
+
+/* --- what was listed ------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const char *text, uint64_t seed) {
+    return ki_hash(text, strlen(text), seed);
+}
+
+static uint64_t print_of(const ki_audit *audit, const char *key) {
+    return hash_of(key, audit->options.seed) | 1;
+}
+
+/* The same whatever order the objects come in. */
+static uint64_t digest_of(const ki_audit *audit, const ki_object *obj) {
+    uint64_t seed = hash_of(ki_object_uid(obj), print_of(audit, ki_object_key(obj)));
+    return hash_of(ki_object_resource_version(obj), seed);
+}
+
+static uint64_t *place_of(uint64_t *prints, size_t capacity, uint64_t print) {
+    size_t at = (size_t)(print >> 1) & (capacity - 1);
+    while (prints[at] != 0 && prints[at] != print)
+        at = (at + 1) & (capacity - 1);
+    return &prints[at];
+}
+
+static ki_status remember(ki_audit *audit, const char *key) {
+    const ki_allocator *allocator = ki_engine_allocator(audit->options.engine);
+    if (audit->print_count * 2 >= audit->print_capacity) {
+        size_t capacity = audit->print_capacity ? audit->print_capacity * 2 : FIRST_PRINTS;
+        uint64_t *prints = ki_alloc_zero(allocator, capacity * sizeof *prints);
+        if (!prints)
+            return KI_ERR_NO_MEMORY;
+        for (size_t i = 0; i < audit->print_capacity; i++)
+            if (audit->prints[i])
+                *place_of(prints, capacity, audit->prints[i]) = audit->prints[i];
+        ki_free(allocator, audit->prints);
+        audit->prints = prints;
+        audit->print_capacity = capacity;
+    }
+    uint64_t print = print_of(audit, key);
+    uint64_t *place = place_of(audit->prints, audit->print_capacity, print);
+    audit->print_count += *place == 0;
+    *place = print;
+    return KI_OK;
+}
+
+static bool was_listed(const ki_audit *audit, const char *key) {
+    return audit->print_capacity > 0 && *place_of(audit->prints, audit->print_capacity, print_of(audit, key)) != 0;
+}
+
+static void suspect(ki_audit *audit, const ki_object *obj, bool is_ghost) {
+    ki_suspects *suspects = &audit->suspects;
+    if (suspects->count < KI_AUDIT_SUSPECTS_MAX)
+        suspects->items[suspects->count++] = (ki_suspect){ ki_object_ref(obj), is_ghost };
+}
+
+/* --- comparing --------------------------------------------------------------------------------------------------------------------- */
+
+/* Is the store's object that one, or a later one? Where versions cannot be compared it is believed to be. */
+static bool is_as_new(const ki_object *known, const ki_object *obj) {
+    return known && ki_resource_version_compare(ki_object_resource_version(known), ki_object_resource_version(obj)) !=
+                        KI_ORDER_OLDER;
+}
+
+static bool is_settled(const ki_suspect *suspected, const ki_snapshot *now) {
+    const ki_object *known = ki_snapshot_get(now, ki_object_key(suspected->obj));
+    if (!suspected->is_ghost)
+        return is_as_new(known, suspected->obj);
+    return !known || strcmp(ki_object_resource_version(known), ki_object_resource_version(suspected->obj)) != 0;
+}
+
+/* Leaves those that differ still. */
+static void settle_suspects(ki_audit *audit, const ki_snapshot *now) {
+    ki_suspects *suspects = &audit->suspects;
+    size_t kept = 0;
+    for (size_t i = 0; i < suspects->count; i++) {
+        if (is_settled(&suspects->items[i], now))
+            ki_object_unref(suspects->items[i].obj);
+        else
+            suspects->items[kept++] = suspects->items[i];
+    }
+    suspects->count = kept;
+}
+
+/* Both lists said so. */
+static const ki_suspect *first_confirmed(const ki_audit *audit, size_t *ret_count, uint64_t *ret_digest) {
+    const ki_suspect *first = NULL;
+    *ret_count = 0;
+    *ret_digest = 0;
+    for (size_t i = 0; i < audit->suspects.count; i++) {
+        const ki_suspect *a = &audit->suspects.items[i];
+        for (size_t j = 0; j < audit->confirmed.count; j++) {
+            const ki_suspect *b = &audit->confirmed.items[j];
+            if (a->is_ghost != b->is_ghost || strcmp(ki_object_key(a->obj), ki_object_key(b->obj)) != 0)
+                continue;
+            first = first ? first : a;
+            (*ret_count)++;
+            *ret_digest += digest_of(audit, a->obj);
+        }
+    }
+    return first;
+}
+
+/* A repair that did not help would not help the next time either: an object that the transform refuses, for one. */
+static void conclude(ki_audit *audit) {
+    size_t count;
+    uint64_t digest;
+    const ki_suspect *first = first_confirmed(audit, &count, &digest);
+    ki_metrics_add(audit->options.metrics, KI_METRIC_AUDITS, 1);
+    if (!first) {
+        audit->repaired = 0;
+        rest(audit);
+        return;
+    }
+    ki_metrics_add(audit->options.metrics, KI_METRIC_DIFFERENCES, count);
+    ki_error err = KI_ERROR_INIT;
+    ki_object *obj = ki_object_ref(first->obj);
+    ki_error_set(&err, KI_ERR_PROTOCOL, "the copy differs from the server's objects in %zu, the first: %s %s", count,
+                 ki_object_key(obj), first->is_ghost ? "is gone there" : "is missing or older here");
+    bool repair = digest != audit->repaired;
+    audit->repaired = digest;
+    rest(audit);
+    audit->options.on_difference(&err, ki_object_key(obj), repair, audit->options.user);
+    ki_object_unref(obj);
+}
+
+static void settle(ki_audit *audit) {
+    int64_t now = ki_engine_now(audit->options.engine);
+    ki_snapshot *snapshot = ki_store_snapshot(audit->options.store);
+    settle_suspects(audit, snapshot);
+    bool is_behind =
+        ki_resource_version_compare(ki_snapshot_resource_version(snapshot), audit->version) == KI_ORDER_OLDER;
+    ki_snapshot_free(snapshot);
+    bool watches = audit->options.is_watching(audit->options.user);
+    if (audit->suspects.count > 0 && now < audit->settles_until && (is_behind || !watches)) {
+        go(audit, KI_AUDIT_SETTLE, SETTLE);
+        return;
+    }
+    if (!watches) {
+        rest(audit); /* no watch, no verdict: a list comes anyway, or the watch goes on where it was */
+        return;
+    }
+    if (audit->suspects.count == 0 || ++audit->passes == 2) {
+        conclude(audit);
+        return;
+    }
+    audit->confirmed = audit->suspects;
+    audit->suspects.count = 0;
+    go(audit, KI_AUDIT_BEGIN, 0);
+}
+
+static void walk(ki_audit *audit) {
+    const ki_object *obj = NULL;
+    int walked = 0;
+    while (!audit->has_nameless && walked < WALK_AT_ONCE && (obj = ki_snapshot_next(audit->before, &audit->cursor))) {
+        walked++;
+        if (!was_listed(audit, ki_object_key(obj)))
+            suspect(audit, obj, true);
+    }
+    (void)ki_engine_work(audit->options.engine, walked + 1);
+    if (obj) {
+        go(audit, KI_AUDIT_WALK, 0);
+        return;
+    }
+    drop_list(audit);
+    audit->settles_until = ki_engine_now(audit->options.engine) + SETTLE_TOTAL;
+    go(audit, KI_AUDIT_SETTLE, audit->suspects.count ? SETTLE : 0);
+}
+
+static void conclude_check(ki_audit *audit) {
+    bool is_same = audit->listed == audit->streamed_count && audit->digest == audit->streamed_digest;
+    ki_metrics_add(audit->options.metrics, KI_METRIC_AUDITS, 1);
+    if (is_same) {
+        rest(audit);
+        return;
+    }
+    ki_metrics_add(audit->options.metrics, KI_METRIC_DIFFERENCES, 1);
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_PROTOCOL,
+                 "a streaming list gave %zu objects, a list at the same version %s gives %zu, or others",
+                 audit->streamed_count, audit->version, audit->listed);
+    rest(audit);
+    audit->options.on_difference(&err, "", true, audit->options.user);
+}
+
+/* --- the list ---------------------------------------------------------------------------------------------------------------------- */
+
+static void on_object(ki_object *obj, void *user) {
+    ki_audit *audit = user;
+    audit->listed++;
+    if (audit->is_check) {
+        audit->digest += digest_of(audit, obj);
+        return;
+    }
+    if (remember(audit, ki_object_key(obj))) {
+        give_up(audit);
+        return;
+    }
+    if (!is_as_new(ki_snapshot_get(audit->before, ki_object_key(obj)), obj))
+        suspect(audit, obj, false);
+}
+
+static void on_bad_object(const ki_error *err, const char *key, void *user) {
+    ki_audit *audit = user;
+    (void)err; /* the watch has told of it */
+    if (audit->is_check)
+        return;
+    if (!key[0])
+        audit->has_nameless = true;
+    else if (remember(audit, key))
+        give_up(audit);
+}
+
+static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
+    ki_audit *audit = user;
+    ki_error cause = KI_ERROR_INIT;
+    if (err) {
+        fail(audit, err);
+        return;
+    }
+    ki_status status = KI_OK;
+    if (audit->pages++ == 0 && !audit->is_check)
+        status = ki_reflector_copy_version(audit->version, result->resource_version, &cause);
+    if (!status && result->continue_token[0]) {
+        ki_buffer_reset(&audit->continue_token, SIZE_MAX);
+        if (ki_buffer_append_string(&audit->continue_token, result->continue_token))
+            status = ki_error_no_memory(&cause, "keeping a continue token");
+        else
+            go(audit, KI_AUDIT_PAGE, 0);
+    } else if (!status && audit->is_check) {
+        conclude_check(audit);
+    } else if (!status) {
+        audit->cursor = (ki_cursor)KI_CURSOR_INIT;
+        go(audit, KI_AUDIT_WALK, 0);
+    }
+    if (status)
+        fail(audit, &cause);
+}
+
+static void list(ki_audit *audit) {
+    ki_list_options options = { .limit = PAGE, .idle_timeout_ns = IDLE };
+    if (audit->next == KI_AUDIT_PAGE) {
+        options.continue_token = audit->continue_token.data;
+    } else {
+        audit->pages = audit->listed = 0;
+        audit->digest = 0;
+        audit->has_nameless = false;
+        if (audit->is_check) {
+            options.resource_version = audit->version;
+            options.resource_version_match = "Exact";
+        } else {
+            audit->before = ki_store_snapshot(audit->options.store);
+        }
+    }
+    const ki_list_handler handler = { on_object, on_bad_object, on_end, audit };
+    ki_error err = KI_ERROR_INIT;
+    if (audit->options.list_watch->ops->list(audit->options.list_watch, &options, &handler, &err))
+        fail(audit, &err);
+}
+
+static void take_step(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_audit *audit = user;
+    switch (audit->next) {
+    case KI_AUDIT_BEGIN:
+        if (!audit->is_check && !audit->options.is_watching(audit->options.user))
+            rest(audit);
+        else
+            list(audit);
+        return;
+    case KI_AUDIT_PAGE:
+        list(audit);
+        return;
+    case KI_AUDIT_WALK:
+        walk(audit);
+        return;
+    case KI_AUDIT_SETTLE:
+        settle(audit);
+        return;
+    }
+}
+
+/* --- open, check, close ------------------------------------------------------------------------------------------------------------ */
+
+ki_status ki_audit_open(ki_audit *audit, const ki_audit_options *options, ki_error *err) {
+    *audit = (ki_audit){ .options = *options };
+    if (ki_timer_init(&audit->timer, options->engine, take_step, audit))
+        return ki_error_no_memory(err, "starting an informer");
+    ki_buffer_init(&audit->continue_token, ki_engine_allocator(options->engine), CONTINUE_TOKEN_MAX);
+    audit->is_open = true;
+    return KI_OK;
+}
+
+void ki_audit_start(ki_audit *audit) {
+    rest(audit);
+}
+
+void ki_audit_check(ki_audit *audit, const char *version, ki_object *const *objects, size_t count) {
+    audit->options.list_watch->ops->cancel(audit->options.list_watch);
+    rest(audit);
+    if (ki_reflector_copy_version(audit->version, version, NULL))
+        return; /* the reflector has refused it before */
+    audit->is_check = true;
+    audit->streamed_count = count;
+    audit->streamed_digest = 0;
+    for (size_t i = 0; i < count; i++)
+        audit->streamed_digest += digest_of(audit, objects[i]);
+    go(audit, KI_AUDIT_BEGIN, 0);
+}
+
+void ki_audit_close(ki_audit *audit) {
+    if (!audit->is_open)
+        return;
+    audit->options.list_watch->ops->cancel(audit->options.list_watch);
+    rest(audit);
+    audit->is_open = false;
+    ki_timer_close(&audit->timer);
+    ki_buffer_free(&audit->continue_token);
+}
