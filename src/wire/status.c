@@ -8,11 +8,13 @@
 
 static const char too_large_message[] = "Too large resource version";
 
-static bool has_cause(yyjson_val *details, const char *reason) {
+/* Servers up to 1.18.5 give this cause no reason, only the words. */
+static bool has_too_large_cause(yyjson_val *details) {
     size_t index, count;
     yyjson_val *cause;
     yyjson_arr_foreach(yyjson_obj_get(details, "causes"), index, count, cause) {
-        if (ki_str_equals(ki_json_string(cause, "reason"), reason))
+        if (ki_str_equals(ki_json_string(cause, "reason"), "ResourceVersionTooLarge") ||
+            ki_str_equals(ki_json_string(cause, "message"), too_large_message))
             return true;
     }
     return false;
@@ -67,7 +69,7 @@ static bool read_status(yyjson_val *root, int64_t header_retry_after_ms, ki_erro
     if (header_retry_after_ms < 0 && yyjson_is_uint(seconds) && yyjson_get_uint(seconds) <= INT32_MAX &&
         yyjson_get_uint(seconds) > 0)
         err->retry_after_ms = (int64_t)yyjson_get_uint(seconds) * 1000;
-    *ret_too_large = (strcmp(err->reason, "Timeout") == 0 && has_cause(details, "ResourceVersionTooLarge")) ||
+    *ret_too_large = (strcmp(err->reason, "Timeout") == 0 && has_too_large_cause(details)) ||
                      strstr(err->message, too_large_message);
     return true;
 }

@@ -55,6 +55,10 @@ static void each_answer_has_its_code_and_category(void **state) {
           ",{\"reason\":"
           "\"ResourceVersionTooLarge\"}]}}",
           KI_ERR_TOO_LARGE_RV, KI_CATEGORY_RETRY, 504, "Timeout", "wait" },
+        { 504,
+          "{\"kind\":\"Status\",\"reason\":\"Timeout\",\"message\":\"too large resource version\",\"details\":{"
+          "\"causes\":[{\"message\":\"Too large resource version\"}]}}",
+          KI_ERR_TOO_LARGE_RV, KI_CATEGORY_RETRY, 504, "Timeout", "too large resource version" },
         { 500,
           "{\"kind\":\"Status\",\"reason\":\"Other\",\"message\":\"w\",\"details\":{\"causes\":[{\"reason\":"
           "\"ResourceVersionTooLarge\"}]}}",
