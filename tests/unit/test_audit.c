@@ -1,0 +1,354 @@
+/* test_audit.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks for, what it finds, what it does
+ * about it. Lines for the watch's source begin with "w ", for the audit's with "a " (fake_list_watch.h); `w? TEXT` and `a? TEXT` say what was
+ * asked since the last such line; `errors TEXT` what was reported; `wait MS` moves the clock. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/error.h"
+#include "src/cache/informer_parts.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TEXT = 4096
+};
+
+typedef struct stage {
+    test_engine engine;
+    fake_list_watch watch, audit;
+    ki_informer *informer;
+    char errors[TEXT];
+} stage;
+
+static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+
+static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    stage *s = user;
+    (void)informer;
+    size_t used = strlen(s->errors);
+    snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
+}
+
+typedef struct wanted {
+    int64_t audit_ms;
+    bool streams; /* and checks the streaming list */
+} wanted;
+
+static const wanted audits = { .audit_ms = 60000 };
+static const wanted checks = { .streams = true };
+
+static ki_status open_stage(stage *s, const ki_allocator *allocator, wanted what) {
+    memset(s, 0, sizeof *s);
+    if (!test_engine_open(&s->engine, allocator, 1))
+        return KI_ERR_NO_MEMORY;
+    fake_init(&s->watch);
+    fake_init(&s->audit);
+    ki_shared_informer_options options = {
+        .engine = s->engine.engine,
+        .list_watch = &s->watch.base,
+        .audit_source = &s->audit.base,
+        .audit_ns = KI_MILLISECONDS(what.audit_ms),
+        .check_streaming_list = what.streams,
+        .no_streaming_list = !what.streams,
+        .resource = &configmaps,
+        .seed = 7,
+    };
+    ki_status status = ki_informer_new(&options, &s->informer, NULL);
+    if (status) {
+        test_engine_close(&s->engine);
+        return status;
+    }
+    assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
+    test_engine_settle(&s->engine);
+    status = ki_informer_start(s->informer, NULL);
+    test_engine_settle(&s->engine);
+    return status;
+}
+
+static void close_stage(stage *s) {
+    ki_informer_stop(s->informer);
+    ki_informer_join(s->informer);
+    ki_informer_free(s->informer);
+    assert_true(s->watch.freed && s->audit.freed);
+    test_engine_close(&s->engine);
+}
+
+static const char *after(const char *line, const char *word) {
+    size_t size = strlen(word);
+    return strncmp(line, word, size) == 0 ? line + size : NULL;
+}
+
+static void expect(const char *line, char *is, const char *should_be) {
+    if (strcmp(is, strcmp(should_be, "-") == 0 ? "" : should_be) != 0)
+        fail_msg("at \"%s\": it is \"%s\"", line, is);
+    is[0] = '\0';
+}
+
+static void play_line(stage *s, const char *line) {
+    const char *rest;
+    if ((rest = after(line, "w? ")))
+        expect(line, s->watch.trace, rest);
+    else if ((rest = after(line, "a? ")))
+        expect(line, s->audit.trace, rest);
+    else if ((rest = after(line, "errors ")))
+        expect(line, s->errors, rest);
+    else if ((rest = after(line, "wait ")))
+        assert_true(test_engine_advance(&s->engine, atoi(rest)));
+    else if ((rest = after(line, "w ")) ? !fake_play(&s->watch, rest) : !fake_play(&s->audit, line + 2))
+        fail_msg("no source can do \"%s\" now; asked: %s; %s", line, s->watch.trace, s->audit.trace);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void play(stage *s, const char *script) {
+    char copy[TEXT];
+    char *rest = NULL;
+    assert_true(strlen(script) < sizeof copy);
+    strcpy(copy, script);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        play_line(s, line);
+}
+
+static void run(const char *script, wanted what) {
+    stage s;
+    assert_int_equal(open_stage(&s, NULL, what), KI_OK);
+    play(&s, script);
+    close_stage(&s);
+}
+
+#define WATCHING "w? list rv=0 limit=500\nw item default/a 5\nw item default/b 6\nw page 10 -\nw? watch rv=10\nw open\n"
+#define LISTS "a? list limit=500\n"
+/* A second look after the first, which settles when the watch is as far as the list. */
+#define LOOKS_TWICE(objects, version) \
+    LISTS objects "a page " version " -\na? -\nwait 2000\n" LISTS objects "a page " version " -\na? -\nwait 2000\n"
+
+static void it_lists_by_pages_at_each_interval(void **state) {
+    (void)state;
+    run(WATCHING "wait 59999\na? -\nwait 1\n" LISTS "a item default/a 5\na page 10 t 1\na? list continue=t limit=500\n"
+                 "a item default/b 6\na page 10 -\nwait 59999\na? -\nerrors -\nwait 1\n" LISTS "w? -",
+        audits);
+}
+
+static void a_missing_object_is_reported_and_listed(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 5\na item default/b 6\na item default/c 9\n",
+                                            "10") "errors protocol violation:default/c\n"
+                                                  "w? cancel; list limit=500\nw item default/a 5\nw item default/b 6\n"
+                                                  "w item default/c 9\nw page 12 -\nw? watch rv=12",
+        audits);
+}
+
+static void an_object_that_is_older_is_reported(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 5\na item default/b 9\n",
+                                            "10") "errors protocol violation:default/b\nw? cancel; list limit=500",
+        audits);
+}
+
+static void an_object_that_is_gone_is_reported(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 5\n",
+                                            "10") "errors protocol violation:default/b\nw? cancel; list limit=500",
+        audits);
+}
+
+static void what_is_on_its_way_is_no_difference(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a item default/a 15\na item default/c 16\na page 17 -\n"
+                 "w mod default/a 15\nw add default/c 16\nw del default/b 17\nwait 2000\na? -\nerrors -\nw? -",
+        audits);
+}
+
+static void a_watch_that_lags_is_waited_for(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/b 6\na item default/c 16\na page 20 -\n"
+                 "wait 50000\na? -\nw add default/c 16\nwait 2000\na? -\nerrors -\nw? -",
+        audits);
+}
+
+static void a_watch_that_never_comes_so_far_is_not_waited_for_without_end(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/b 6\na item default/c 16\na page 20 -\n"
+                 "wait 119999\na? -\nw byte\nwait 2001\n" LISTS,
+        audits);
+}
+
+static void an_object_that_was_made_and_deleted_meanwhile_is_no_difference(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/b 6\na item default/c 16\na page 17 -\n"
+                 "w add default/c 16\nw del default/c 18\nwait 2000\n" LISTS
+                 "a item default/a 5\na item default/b 6\na page 20 -\na? -\nwait 2000\na? -\nerrors -\nw? -",
+        audits);
+}
+
+static void without_a_watch_there_is_no_verdict(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na page 10 -\nw bookmark 20\nw fail 429\nerrors http error:\n"
+                 "wait 2000\nw? watch rv=20\nwait 122000\na? -\nerrors -",
+        audits);
+}
+
+static void a_list_that_fails_is_reported_and_given_up_until_the_next(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na page 10 t\na? list continue=t limit=500\na fail 410\n"
+                 "errors expired:\nwait 59999\na? -\nwait 1\n" LISTS "w? -",
+        audits);
+}
+
+static void an_object_that_cannot_be_used_is_not_a_ghost(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS
+                 "a item default/a 5\na bad default/b\na page 10 -\nwait 4000\na? -\nerrors -\nw? -",
+        audits);
+}
+
+static void what_a_repair_did_not_help_is_reported_only(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LOOKS_TWICE(
+            "a item default/a 5\n", "10") "errors protocol violation:default/b\nw? cancel; list limit=500\nw item "
+                                          "default/a 5\nw item default/b 6\n"
+                                          "w page 12 -\nw? watch rv=12\nw open\nwait 60000\n" LOOKS_TWICE(
+                                              "a item default/a 5\n", "10") "errors protocol violation:default/b\nw? -",
+        audits);
+}
+
+#define STREAMED \
+    "w? stream\nw open\nw add default/a 5\nw add default/b 6\nw initial-end 10\na? list rv=10 match=Exact limit=500\n"
+
+static void a_streaming_list_is_compared_with_a_list_at_its_version(void **state) {
+    (void)state;
+    run(STREAMED
+        "w mod default/a 11\na item default/b 6\na page 10 t\na? list continue=t limit=500\na item default/a 5\n"
+        "a page 10 -\nerrors -\nw? -\nwait 3600000\na? -",
+        checks);
+}
+
+static void a_streaming_list_that_differs_is_reported_and_listed(void **state) {
+    (void)state;
+    static const char *const others[] = { "a item default/a 5\n", "a item default/a 5\na item default/b 7\n",
+                                          "a item default/a 5\na item default/b 6 another\n",
+                                          "a item default/a 5\na item default/b 6\na item default/c 7\n" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char script[TEXT];
+        snprintf(script, sizeof script,
+                 STREAMED "%sa page 10 -\nerrors protocol violation:\nw? cancel; list limit=500\nw page 12 -\n"
+                          "w? watch rv=12\na? -",
+                 others[i]);
+        run(script, checks);
+    }
+}
+
+static void a_check_that_cannot_be_made_says_nothing_of_the_list(void **state) {
+    (void)state;
+    run(STREAMED "a fail 410\nerrors expired:\nw? -\nwait 600000\na? -", checks);
+}
+
+static void the_repair_delivers_what_was_lost(void **state) {
+    (void)state;
+    stage s;
+    assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
+    play(&s, WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 9\na item default/c 8\n", "10"));
+    play(&s, "w? cancel; list limit=500\nw item default/a 9\nw item default/c 8\nw page 12 -");
+    ki_object *a = ki_informer_get(s.informer, "default/a"), *b = ki_informer_get(s.informer, "default/b"),
+              *c = ki_informer_get(s.informer, "default/c");
+    assert_string_equal(ki_object_resource_version(a), "9");
+    assert_null(b);
+    assert_non_null(c);
+    ki_object_unref(a);
+    ki_object_unref(c);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_AUDITS], 1);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], 3);
+    assert_int_equal(s.informer->metrics.relists[KI_RELIST_INCONSISTENT], 1);
+    close_stage(&s);
+}
+
+static void many_objects_are_walked_and_many_differences_are_bounded(void **state) {
+    (void)state;
+    enum {
+        MANY = 3000
+    };
+    stage s;
+    char line[64];
+    assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(line, sizeof line, "item default/o%d 5", i);
+        assert_true(fake_play(&s.watch, line));
+    }
+    play(&s, "w page 10 -\nw open\nwait 60000\na? list limit=500");
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < MANY; i += 2) {
+            snprintf(line, sizeof line, "item default/o%d 5", i);
+            assert_true(fake_play(&s.audit, line));
+        }
+        play(&s, "a page 10 -\nwait 2000");
+    }
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], KI_AUDIT_SUSPECTS_MAX);
+    close_stage(&s);
+}
+
+static void an_audit_that_is_stopped_leaves_nothing(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\na item default/c 5", audits);
+    run(WATCHING "wait 60000\n" LISTS "a item default/c 5\na page 10 -\nwait 2000\n" LISTS "a item default/c 5",
+        audits);
+}
+
+/* Memory that fails once: nothing is lost, and the next audit is as good. */
+static void lack_of_memory_gives_the_audit_up(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        stage s;
+        scarce_memory_init(&memory, n);
+        if (open_stage(&s, &memory.allocator, audits) == KI_OK) {
+            static const char *const lines[] = { "w item default/a 5", "w page 10 -",        "w open",
+                                                 "wait 60000",         "a item default/a 5", "a item default/c 5",
+                                                 "a page 10 t",        "a page 10 -",        "wait 4000" };
+            for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+                if (lines[i][0] == 'w' && lines[i][1] == 'a')
+                    test_engine_advance(&s.engine, atoi(lines[i] + 5));
+                else
+                    (void)(lines[i][0] == 'w' ? fake_play(&s.watch, lines[i] + 2) : fake_play(&s.audit, lines[i] + 2));
+                test_engine_settle(&s.engine);
+            }
+            close_stage(&s);
+        } else if (s.informer) {
+            close_stage(&s);
+        }
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_lists_by_pages_at_each_interval),
+        cmocka_unit_test(a_missing_object_is_reported_and_listed),
+        cmocka_unit_test(an_object_that_is_older_is_reported),
+        cmocka_unit_test(an_object_that_is_gone_is_reported),
+        cmocka_unit_test(what_is_on_its_way_is_no_difference),
+        cmocka_unit_test(a_watch_that_lags_is_waited_for),
+        cmocka_unit_test(a_watch_that_never_comes_so_far_is_not_waited_for_without_end),
+        cmocka_unit_test(an_object_that_was_made_and_deleted_meanwhile_is_no_difference),
+        cmocka_unit_test(without_a_watch_there_is_no_verdict),
+        cmocka_unit_test(a_list_that_fails_is_reported_and_given_up_until_the_next),
+        cmocka_unit_test(an_object_that_cannot_be_used_is_not_a_ghost),
+        cmocka_unit_test(what_a_repair_did_not_help_is_reported_only),
+        cmocka_unit_test(a_streaming_list_is_compared_with_a_list_at_its_version),
+        cmocka_unit_test(a_streaming_list_that_differs_is_reported_and_listed),
+        cmocka_unit_test(a_check_that_cannot_be_made_says_nothing_of_the_list),
+        cmocka_unit_test(the_repair_delivers_what_was_lost),
+        cmocka_unit_test(many_objects_are_walked_and_many_differences_are_bounded),
+        cmocka_unit_test(an_audit_that_is_stopped_leaves_nothing),
+        cmocka_unit_test(lack_of_memory_gives_the_audit_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
