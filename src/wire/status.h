@@ -13,9 +13,9 @@ enum {
 
 /* Fills `err` from the HTTP status and the body, which may be a Status, other text, cut or empty. http_status 0: the Status'
  * own code (an ERROR event of a watch). Codes: 410 or reason Expired/Gone is KI_ERR_EXPIRED; reason Timeout with cause
- * ResourceVersionTooLarge or a message, its own or that of a cause, with "Too large resource version", is KI_ERR_TOO_LARGE_RV; all else is KI_ERR_HTTP.
- * Categories: 401, 403 credentials; 408, 409, 429, 503, 504 and reason Timeout retry; other 4xx request; 5xx server.
- * details.retryAfterSeconds fills retry_after_ms where the header (given as header_retry_after_ms, or -1) did not.
+ * ResourceVersionTooLarge, or the words "Too large resource version" in a cause or in the message, is KI_ERR_TOO_LARGE_RV; all
+ * else is KI_ERR_HTTP. Categories: 401, 403 credentials; 408, 409, 429, 503, 504 and reason Timeout retry; other 4xx request;
+ * 5xx server. details.retryAfterSeconds fills retry_after_ms where the header (given as header_retry_after_ms, or -1) did not.
  * Control characters in the server's message become spaces. Returns err->code. */
 ki_status ki_status_to_error(const ki_allocator *allocator, int http_status, ki_str body, int64_t header_retry_after_ms,
                              ki_error *err);
