@@ -5,6 +5,7 @@
 #include "src/cache/informer_parts.h"
 
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/cache/snapshot.h"
 #include "src/object/object.h"
 
@@ -61,7 +62,8 @@ static void tell_updated(teller *to, const ki_delta *delta, ki_object *known) {
     ki_audience audience = KI_AUDIENCE_ALL;
     if (delta->type == KI_DELTA_SYNC)
         audience = KI_AUDIENCE_DUE;
-    else if (delta->type == KI_DELTA_REPLACED && strcmp(ki_object_resource_version(delta->obj), ki_object_resource_version(known)) == 0 &&
+    else if (delta->type == KI_DELTA_REPLACED &&
+             strcmp(ki_object_resource_version(delta->obj), ki_object_resource_version(known)) == 0 &&
              ki_object_has_same_content(delta->obj, known))
         audience = KI_AUDIENCE_RESYNCING;
     tell(to,
@@ -264,6 +266,8 @@ static void note_synced(ki_informer *informer) {
     ki_cond_broadcast(&informer->changed);
     ki_mutex_unlock(&informer->wait_lock);
     ki_processor_mark_synced(&informer->processor);
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_INFO, "informer", "%s: synced, %zu objects", informer->name,
+                 ki_store_count(informer->store));
 }
 
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {

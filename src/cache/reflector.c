@@ -100,11 +100,20 @@ void ki_reflector_count_relist(const ki_reflector *reflector, int cause) {
         ki_metrics_relist(reflector->options.metrics, cause);
 }
 
-void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
+/* Seconds, for messages. */
+static double seconds(int64_t ns) {
+    return (double)ns / (double)KI_SECONDS(1);
+}
+
+static void tell_failure(ki_reflector *reflector, const ki_error *err) {
     ki_metrics_add(reflector->options.metrics, KI_METRIC_FAILURES, 1);
-    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s",
-                 reflector->options.name, ki_error_message(err));
     reflector->options.on_error(err, reflector->options.user);
+}
+
+void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s; going on at once",
+                 reflector->options.name, ki_error_message(err));
+    tell_failure(reflector, err);
 }
 
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next) {
@@ -120,6 +129,9 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
         ki_reflector_count_relist(reflector, (int)cause->code);
     reflector->failed = attempt_under_way(reflector);
     schedule(reflector, next, now + wait);
+    reflector->is_said_to_watch = false;
+    ki_log_write(ki_engine_log(engine), KI_LOG_WARNING, "reflector", "%s: %s; next try in %.1f s",
+                 reflector->options.name, ki_error_message(cause), seconds(wait));
     reflector->options.on_state(needs_a_person(cause) ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
                                 reflector->options.user);
 }
@@ -127,7 +139,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
     ki_error cause = *err; /* it may lie in what is about to go */
     ki_reflector_wait(reflector, &cause, next);
-    ki_reflector_report(reflector, &cause);
+    tell_failure(reflector, &cause);
 }
 
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
@@ -147,6 +159,11 @@ void ki_reflector_bad_object(ki_reflector *reflector, const ki_error *err, const
 }
 
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
+    if (state == KI_STATE_WATCHING && !reflector->is_said_to_watch) {
+        reflector->is_said_to_watch = true; /* one that is only opened again, every few minutes, is no news */
+        ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector", "%s: watching",
+                     reflector->options.name);
+    }
     reflector->options.on_state(state, NULL, -1, reflector->options.user);
 }
 

@@ -91,6 +91,7 @@ typedef struct ki_reflector {
     bool is_open_at_server;                          /* it has accepted it */
     char watch_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the watch goes on from: what is older has been told */
     bool holds_version;                              /* opened at "" or "0": until the first event that is not ADDED */
+    bool is_said_to_watch;                           /* in the log, with no list and no failure since */
     bool has_reopened;                               /* at once, and it has not proved good since */
     bool is_counted;                                 /* a watch whose end is not counted yet */
     int64_t watching_since;

@@ -1,5 +1,6 @@
 /* reflector_list.c: the plain list: page by page, or in one piece; then one replace. */
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
 
 enum {
@@ -95,6 +96,11 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
 
 static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
     ki_reflector *reflector = user;
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector", "%s: list ended, %zu objects: %s",
+                 reflector->options.name, reflector->object_count,
+                 err                                 ? ki_error_message(err)
+                 : result->continue_token[0] != '\0' ? "more pages follow"
+                                                     : "complete");
     if (err)
         on_failure(reflector, err);
     else
@@ -124,6 +130,7 @@ static void begin_list(ki_reflector *reflector, const char *version) {
     /* Cannot be too long: it was copied by the same rule before. */
     if (ki_reflector_copy_version(reflector->list_version, version, NULL))
         reflector->list_version[0] = '\0';
+    reflector->is_said_to_watch = false;
     reflector->list_began_at = ki_engine_now(reflector->options.engine);
     reflector->options.on_listed(0, -1, reflector->options.user);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
@@ -151,6 +158,9 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
     ki_list_watch *list_watch = reflector->options.list_watch;
     ki_error err = KI_ERROR_INIT;
     reflector->phase = KI_REFLECTOR_LISTS;
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
+                 "%s: list opened at \"%s\", page %zu", reflector->options.name, reflector->list_version,
+                 reflector->pages + 1);
     if (list_watch->ops->list(list_watch, &options, &handler, &err))
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
 }

@@ -1,5 +1,6 @@
 /* reflector_watch.c: the watch, and the streaming list, which is a watch that begins with everything there is. */
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
 
 #define STREAM_SILENCE \
@@ -288,9 +289,22 @@ static bool is_watched_again(ki_reflector *reflector, const ki_error *err, bool 
     return is_retriable(err, opened) || (in_stream && may_retry_internal(reflector, err));
 }
 
+static const char *name_of_stream(const ki_reflector *reflector) {
+    return reflector->phase == KI_REFLECTOR_STREAMS ? "streaming list" : "watch";
+}
+
+static void log_end(const ki_reflector *reflector, const ki_error *err) {
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->opened_at;
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
+                 "%s: %s ended after %.1f s, %llu events: %s", reflector->options.name, name_of_stream(reflector),
+                 (double)lasted / (double)KI_SECONDS(1), (unsigned long long)reflector->events,
+                 err ? ki_error_message(err) : "closed by the server");
+}
+
 static void on_end(const ki_error *err, bool opened, bool in_stream, void *user) {
     ki_reflector *reflector = user;
     ki_reflector_count_watch_end(reflector);
+    log_end(reflector, err);
     if (reflector->phase == KI_REFLECTOR_STREAMS)
         stream_ended(reflector, err, opened);
     else if (!err || (opened && !in_stream && is_lost_connection(err)))
@@ -323,6 +337,8 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
     reflector->events = 0;
     reflector->is_open_at_server = false;
+    ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
+                 reflector->options.name, name_of_stream(reflector), version, (long long)options.timeout_s);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
     return reflector->options.list_watch->ops->watch(reflector->options.list_watch, &options, &handler, err);
 }
@@ -334,6 +350,7 @@ void ki_reflector_stream(ki_reflector *reflector) {
     reflector->list_began_at = ki_engine_now(reflector->options.engine);
     ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
     reflector->phase = KI_REFLECTOR_STREAMS;
+    reflector->is_said_to_watch = false;
     if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
         stream_ended(reflector, &err, false);
         return;

@@ -470,6 +470,74 @@ static void on_an_engine_that_was_stopped_before_nothing_starts(void **state) {
     close_host(&h);
 }
 
+/* --- the log --- */
+
+typedef struct log_lines {
+    char text[4096];
+} log_lines;
+
+static void note_line(ki_log_level level, const char *component, const char *message, void *user) {
+    log_lines *lines = user;
+    size_t used = strlen(lines->text);
+    snprintf(lines->text + used, sizeof lines->text - used, "%d %s %s\n", (int)level, component, message);
+}
+
+static int64_t clock_now(void *user) {
+    return ((test_engine *)user)->now;
+}
+
+static void open_logged(host *h, log_lines *lines, ki_log_level max_level) {
+    host_init(h);
+    memset(lines, 0, sizeof *lines);
+    h->engine.now = KI_SECONDS(1000);
+    const ki_clock clock = { clock_now, &h->engine };
+    const ki_log log = { note_line, lines, max_level };
+    assert_int_equal(
+        ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .log = &log, .seed = 1), &h->engine.engine, NULL), KI_OK);
+    assert_int_equal(connect_host(h, "default"), KI_OK);
+    configmaps_of(h, true);
+    assert_int_equal(ki_factory_start(h->factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&h->engine));
+}
+
+static void assert_line(const log_lines *lines, const char *line) {
+    if (!strstr(lines->text, line))
+        fail_msg("\"%s\" is not in\n%s", line, lines->text);
+}
+
+static void the_log_tells_what_it_is_doing(void **state) {
+    (void)state;
+    host h;
+    log_lines lines;
+    open_logged(&h, &lines, (ki_log_level)0);
+    assert_string_equal(lines.text, "3 informer configmaps in default: synced, 2 objects\n"
+                                    "3 reflector configmaps in default: watching\n");
+    close_host(&h);
+
+    open_logged(&h, &lines, KI_LOG_DEBUG);
+    assert_line(&lines, "4 reflector configmaps in default: list opened at \"0\", page 1\n");
+    assert_line(&lines, "4 reflector configmaps in default: list ended, 2 objects: complete\n");
+    assert_line(&lines, "4 reflector configmaps in default: watch opened at \"10\", for ");
+    assert_null(strstr(lines.text, "watch ended"));
+    h.engine.now += KI_SECONDS(2);
+    ki_error gone = KI_ERROR_INIT;
+    gone.code = KI_ERR_CUT;
+    snprintf(gone.message, sizeof gone.message, "the line was cut");
+    ki_memory_call *watch = h.server.watches[0];
+    h.server.watches[0] = NULL;
+    ki_memory_call_end(watch, &gone);
+    assert_true(test_engine_settle(&h.engine));
+    assert_line(&lines, "4 reflector configmaps in default: watch ended after 2.0 s, 0 events: ");
+    assert_line(&lines, "2 reflector configmaps in default: ");
+    assert_line(&lines, "the line was cut; going on at once\n");
+    watch = h.server.watches[0]; /* and once more: this time it waits */
+    h.server.watches[0] = NULL;
+    ki_memory_call_end(watch, &gone);
+    assert_true(test_engine_settle(&h.engine));
+    assert_line(&lines, "the line was cut; next try in ");
+    close_host(&h);
+}
+
 /* --- with threads --------------------------------------------------------------------------------------------------------------------------------- */
 
 static void a_host_s_loop_on_its_own_thread_serves_it(void **state) {
@@ -727,6 +795,7 @@ int main(void) {
         cmocka_unit_test(who_shares_an_informer_agrees_on_its_view),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(nothing_at_all_is_refused),
+        cmocka_unit_test(the_log_tells_what_it_is_doing),
         cmocka_unit_test(a_stopped_engine_stops_its_factory),
         cmocka_unit_test(on_an_engine_that_was_stopped_before_nothing_starts),
         cmocka_unit_test(who_waits_goes_on_when_the_engine_ends),
