@@ -310,7 +310,7 @@ static void stopping_waits_for_a_handler_that_runs(void **state) {
     sem_post(&release);
     ki_informer_join(s.informer);
     assert_int_equal(sem_trywait(&h.removed), -1); /* that is when the informer goes */
-    assert_in_range(h.calls, 0, 1); /* what waited is dropped; perhaps the thread had not begun yet */
+    assert_in_range(h.calls, 0, 1);                /* what waited is dropped; perhaps the thread had not begun yet */
     close_stage(&s);
     await(&h.removed);
     assert_int_equal(sem_trywait(&h.removed), -1);
@@ -439,6 +439,53 @@ static void several_threads_may_add_and_remove_at_once(void **state) {
     close_stage(&s);
 }
 
+static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
+
+static void ignore_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    (void)informer;
+    (void)cause;
+    (void)key;
+    (void)user;
+}
+
+/* Adds a handler and sets what may be set until that is refused: the informer has started. */
+static void *meddle(void *user) {
+    hearer *h = user;
+    ki_informer *informer = h->stage->informer;
+    listen(h, h->stage, NULL);
+    while (!ki_informer_set_transform(informer, keep, NULL, NULL) &&
+           !ki_informer_set_watch_error_handler(informer, ignore_error, NULL, NULL)) {}
+    return NULL;
+}
+
+static void an_informer_may_be_started_while_other_threads_set_it_up(void **state) {
+    (void)state;
+    enum {
+        THREADS = 4
+    };
+    stage s;
+    static hearer h[THREADS];
+    pthread_t threads[THREADS];
+    open_stage(&s);
+    for (int i = 0; i < THREADS; i++) {
+        hearer_init(&h[i], &s);
+        pthread_create(&threads[i], NULL, meddle, &h[i]);
+    }
+    start_synced(&s);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        await(&h[i].synced);
+        assert_int_equal(h[i].version[0], 1);
+    }
+    close_stage(&s);
+    for (int i = 0; i < THREADS; i++)
+        hearer_destroy(&h[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_handler_has_its_thread_or_the_loop_s),
@@ -447,6 +494,7 @@ int main(void) {
         cmocka_unit_test(handlers_come_and_go_while_changes_arrive),
         cmocka_unit_test(waiting_ends_with_sync_with_stop_and_in_time),
         cmocka_unit_test(several_threads_may_add_and_remove_at_once),
+        cmocka_unit_test(an_informer_may_be_started_while_other_threads_set_it_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

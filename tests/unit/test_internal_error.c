@@ -1,0 +1,126 @@
+/* test_internal_error.c: internal errors (500) within a watch: for how long it is only watched again, and what then. On a stepped engine;
+ * plays: fake_list_watch.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/cache/shared_informer.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/test_engine.h"
+
+#include <string.h>
+
+typedef struct stage {
+    test_engine engine;
+    fake_list_watch source;
+    ki_informer *informer;
+} stage;
+
+static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+
+static void play(stage *s, const char *line) {
+    if (!fake_play(&s->source, line))
+        fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void open_watching(stage *s, int64_t window_s) {
+    memset(s, 0, sizeof *s);
+    assert_true(test_engine_open(&s->engine, NULL, 1));
+    fake_init(&s->source);
+    ki_shared_informer_options options = { .engine = s->engine.engine,
+                                           .list_watch = &s->source.base,
+                                           .resource = &configmaps,
+                                           .no_streaming_list = true,
+                                           .internal_error_retry_ns = KI_SECONDS(window_s) };
+    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+    play(s, "page 10 -");
+    play(s, "open");
+}
+
+static void close_stage(stage *s) {
+    ki_informer_stop(s->informer);
+    ki_informer_join(s->informer);
+    ki_informer_free(s->informer);
+    test_engine_close(&s->engine);
+}
+
+/* Ends the watch so, and opens the next one unless there is a list first: then false. */
+static bool is_watched_again(stage *s, const char *end) {
+    s->source.trace[0] = '\0';
+    play(s, end);
+    for (int i = 0; !s->source.trace[0] && i < 1000; i++)
+        assert_true(test_engine_advance(&s->engine, 100));
+    if (strcmp(s->source.trace, "watch rv=10") != 0) {
+        assert_string_equal(s->source.trace, "list rv=10");
+        play(s, "page 10 -");
+        play(s, "open");
+        return false;
+    }
+    play(s, "open");
+    return true;
+}
+
+static void an_internal_error_lists_where_no_window_is_asked_for(void **state) {
+    (void)state;
+    stage s;
+    open_watching(&s, 0);
+    assert_false(is_watched_again(&s, "error 500"));
+    assert_false(is_watched_again(&s, "error 500"));
+    close_stage(&s);
+}
+
+static void it_is_watched_again_until_the_window_is_over(void **state) {
+    (void)state;
+    static const int64_t windows_s[] = { 1, 5, 30 };
+    for (size_t i = 0; i < sizeof windows_s / sizeof *windows_s; i++) {
+        stage s;
+        open_watching(&s, windows_s[i]);
+        int64_t first = s.engine.now, last = first;
+        while (is_watched_again(&s, "error 500")) {
+            assert_true(last - first <= KI_SECONDS(windows_s[i]));
+            last = s.engine.now;
+        }
+        assert_true(last - first > KI_SECONDS(windows_s[i]));
+        last = s.engine.now;
+        assert_true(is_watched_again(&s, "error 500")); /* after the list the window begins anew */
+        close_stage(&s);
+    }
+}
+
+static void a_minute_without_one_begins_a_new_window(void **state) {
+    (void)state;
+    stage s;
+    open_watching(&s, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_true(is_watched_again(&s, "error 500"));
+        assert_true(test_engine_advance(&s.engine, 60000));
+    }
+    close_stage(&s);
+}
+
+static void other_ends_are_none_of_its_business(void **state) {
+    (void)state;
+    stage s;
+    open_watching(&s, 60);
+    assert_true(is_watched_again(&s, "error 500"));
+    assert_false(is_watched_again(&s, "error 410"));
+    assert_true(is_watched_again(&s, "error 500"));
+    assert_false(is_watched_again(&s, "fail 500")); /* not within the watch */
+    assert_true(is_watched_again(&s, "error 500"));
+    close_stage(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_internal_error_lists_where_no_window_is_asked_for),
+        cmocka_unit_test(it_is_watched_again_until_the_window_is_over),
+        cmocka_unit_test(a_minute_without_one_begins_a_new_window),
+        cmocka_unit_test(other_ends_are_none_of_its_business),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
