@@ -1,5 +1,9 @@
 # The simulation, one program: sim. It uses the internals of both libraries.
 option(KI_SIM "Build the simulation" ${PROJECT_IS_TOP_LEVEL})
+option(KI_MUTANTS "Build the deliberate bugs into the library (sim/README.md): never to be shipped" OFF)
+if(KI_MUTANTS)
+    add_compile_definitions(KI_MUTANTS)
+endif()
 ki_sources(sources sim/*.c)
 if(NOT KI_SIM OR NOT sources OR NOT TARGET kinformer-testing)
     return()

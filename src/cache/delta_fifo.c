@@ -9,6 +9,7 @@
 #include "src/base/error.h"
 #include "src/base/map.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 #include "src/cache/transform.h"
 
 enum {
@@ -233,6 +234,10 @@ static void commit_entry(delta_fifo *fifo, entry *e, bool is_initial) {
     for (uint32_t at = e->count, end = at + e->staged; at < end; at++) {
         ki_delta delta = e->deltas[at];
         delta.is_in_initial_list = is_initial;
+        if (KI_MUTANT(KEEP_OLDEST_DELTA) && e->count) {
+            ki_object_unref(delta.obj);
+            continue;
+        }
         e->deltas[e->count++] = delta;
         merge_deletions(e);
     }
@@ -340,7 +345,7 @@ static ki_status stage_list(delta_fifo *fifo, ki_object *const *objects, size_t 
 
 static ki_status stage_queued_deletions(delta_fifo *fifo) {
     for (entry *e = fifo->first; e; e = e->after) {
-        if (e->listed == fifo->replaces)
+        if (e->listed == fifo->replaces || KI_MUTANT(NO_QUEUED_TOMBSTONES))
             continue;
         ki_object *newest = e->deltas[e->count - 1].obj;
         ki_status status = stage(fifo, touch(fifo, e->named_by), KI_DELTA_DELETED, true, newest);
@@ -353,7 +358,7 @@ static ki_status stage_queued_deletions(delta_fifo *fifo) {
 /* The rest of what is known: a key that has an entry by now is in the list or was queued. */
 static ki_status stage_known_deletion(ki_object *obj, void *context) {
     delta_fifo *fifo = context;
-    if (find(fifo, ki_object_key(obj)))
+    if (find(fifo, ki_object_key(obj)) || KI_MUTANT(NO_TOMBSTONES))
         return KI_OK;
     return stage(fifo, touch(fifo, obj), KI_DELTA_DELETED, true, obj);
 }
@@ -384,7 +389,7 @@ static ki_status fifo_replace(ki_queue *queue, ki_object *const *objects, size_t
 
 static ki_status stage_sync(ki_object *obj, void *context) {
     delta_fifo *fifo = context;
-    if (find(fifo, ki_object_key(obj)))
+    if (find(fifo, ki_object_key(obj)) && !KI_MUTANT(RESYNC_QUEUED_KEYS))
         return KI_OK; /* what is queued is newer */
     return stage(fifo, touch(fifo, obj), KI_DELTA_SYNC, false, obj);
 }
@@ -444,7 +449,7 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     bool requeue = false;
     ki_status status = process(&deltas, user, &requeue, err);
     fifo->processing--;
-    if (status && requeue)
+    if (status && requeue && !KI_MUTANT(FORGET_FAILED_ITEM))
         put_back(fifo, e);
     else
         processed(fifo, e);
@@ -462,7 +467,7 @@ static void fifo_close(ki_queue *queue) {
 
 static bool fifo_has_synced(const ki_queue *queue) {
     const delta_fifo *fifo = (const delta_fifo *)queue;
-    return fifo->populated && fifo->initial == 0;
+    return fifo->populated && (fifo->initial == 0 || KI_MUTANT(SYNCED_WITH_THE_LIST));
 }
 
 static size_t fifo_length(const ki_queue *queue) {

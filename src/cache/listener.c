@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 
 /* --- new, free ------------------------------------------------------------------------------------------------------------ */
@@ -55,7 +56,7 @@ static void drop_replay(ki_listener *listener) {
 static void call_on_removed(ki_listener *listener) {
     drop_replay(listener);
     listener->is_closed = true;
-    if (!listener->handler.on_removed)
+    if (!listener->handler.on_removed || KI_MUTANT(ON_REMOVED_NEVER))
         return;
     ki_callback callback;
     ki_callback_enter(&callback, listener->owner);
@@ -90,6 +91,8 @@ static bool filter(const ki_listener *listener, ki_notification *change) {
         return true;
     bool was = change->type != KI_NOTIFY_ADD && matches(change->old, listener->user);
     bool is = matches(change->obj, listener->user);
+    if (KI_MUTANT(FILTER_FORGETS_OLD) && !is)
+        return false;
     if (was && !is) {
         change->type = KI_NOTIFY_DELETE;
         change->obj = change->old; /* the last state that the handler knows */
@@ -162,8 +165,14 @@ typedef enum next_step {
 
 /* The caller holds the mutex. */
 static next_step next(ki_listener *listener, ki_notification *ret_change) {
+    if (KI_MUTANT(DELIVER_AFTER_REMOVAL) && listener->is_removed && ki_pending_pop(&listener->pending, ret_change))
+        return STEP_CHANGE;
     if (listener->is_removed || listener->is_stopped)
         return STEP_END;
+    if (KI_MUTANT(REPLAY_AND_EVENTS_OVERLAP) && ki_pending_pop(&listener->pending, ret_change))
+        return STEP_CHANGE;
+    if (KI_MUTANT(SYNCED_BEFORE_INITIAL) && listener->is_marked && !atomic_load(&listener->synced))
+        return STEP_SYNCED;
     if (listener->replay)
         return STEP_CHANGE; /* told outside the lock */
     if (listener->is_marked && !atomic_load(&listener->synced) && ki_pending_mark_is_reached(&listener->pending))
@@ -194,7 +203,8 @@ static next_step deliver(ki_listener *listener, bool wait) {
     }
     tell(listener, change);
     ki_object_unref(change.obj);
-    ki_object_unref(change.old);
+    if (!KI_MUTANT(LEAK_OLD_STATE))
+        ki_object_unref(change.old);
     return step;
 }
 
@@ -323,7 +333,10 @@ void ki_listener_remove(ki_listener *listener) {
     ki_pending dropped;
     ki_mutex_lock(&listener->mutex);
     listener->is_removed = true;
-    drop_pending(listener, &dropped);
+    if (KI_MUTANT(DELIVER_AFTER_REMOVAL))
+        ki_pending_init(&dropped, listener->pending.allocator, listener->pending.delivery, 0);
+    else
+        drop_pending(listener, &dropped);
     ki_cond_signal(&listener->changed);
     if (!listener->has_thread && !listener->is_stopped)
         ki_task_post(&listener->task); /* also where it never started */

@@ -6,6 +6,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/mutant.h"
 #include "src/cache/snapshot.h"
 #include "src/object/object.h"
 
@@ -19,6 +20,10 @@ static ki_order order_of(const ki_object *obj, const ki_object *known) {
 /* A watch that was resumed may repeat what is known already, or tell of a time before it. A list is always believed. */
 static bool is_repeated(const ki_delta *delta, const ki_object *known) {
     ki_order order = delta->obj ? order_of(delta->obj, known) : KI_ORDER_UNKNOWN;
+    if (KI_MUTANT(REPEATED_IS_NEW) && delta->type != KI_DELTA_DELETED)
+        return false;
+    if (KI_MUTANT(OLDER_DELETE_COUNTS) && delta->type == KI_DELTA_DELETED)
+        return false;
     switch (delta->type) {
     case KI_DELTA_ADDED:
     case KI_DELTA_UPDATED:
@@ -40,6 +45,12 @@ typedef struct teller {
 } teller;
 
 static void tell(teller *to, ki_notification notification, ki_audience audience) {
+    if (KI_MUTANT(FORGET_TO_TELL_DELETES) && notification.type == KI_NOTIFY_DELETE)
+        return;
+    if (KI_MUTANT(RESYNC_FOR_ALL))
+        audience = KI_AUDIENCE_ALL;
+    if (KI_MUTANT(OLD_IS_NEW) && notification.old)
+        notification.old = notification.obj;
     to->count++;
     if (to->processor)
         ki_processor_distribute(to->processor, &notification, audience);
@@ -64,7 +75,7 @@ static void tell_updated(teller *to, const ki_delta *delta, ki_object *known) {
         audience = KI_AUDIENCE_DUE;
     else if (delta->type == KI_DELTA_REPLACED &&
              strcmp(ki_object_resource_version(delta->obj), ki_object_resource_version(known)) == 0 &&
-             ki_object_has_same_content(delta->obj, known))
+             (ki_object_has_same_content(delta->obj, known) || KI_MUTANT(SAME_VERSION_SAME_CONTENT)))
         audience = KI_AUDIENCE_RESYNCING;
     tell(to,
          (ki_notification){
@@ -85,7 +96,7 @@ static ki_object *follow(const ki_delta *delta, ki_object *known, teller *to) {
             tell_deleted(to, known, known, true);
         return NULL;
     }
-    if (known && ki_is_same_object(delta->obj, known)) {
+    if (known && (ki_is_same_object(delta->obj, known) || KI_MUTANT(RECREATED_IS_UPDATED))) {
         tell_updated(to, delta, known);
         return delta->obj;
     }
@@ -137,7 +148,7 @@ static ki_status stage_events(const step *at) {
         ki_object *obj = follow_group(at, i, &next, &known, &silent);
         if (obj && obj != known)
             status = ki_store_stage_put(store, obj);
-        else if (!obj && known)
+        else if (!obj && known && !KI_MUTANT(STORE_KEEPS_DELETED))
             status = ki_store_stage_delete(store, ki_object_key(known));
     }
     return status;

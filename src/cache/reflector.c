@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 #include "src/cache/reflector_steps.h"
 
 enum {
@@ -121,8 +122,10 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     int64_t now = ki_engine_now(engine);
     int64_t wait = ki_backoff_next(&reflector->backoff, now, ki_engine_random(engine));
     int64_t asked_ms = cause->retry_after_ms < RETRY_AFTER_MAX_MS ? cause->retry_after_ms : RETRY_AFTER_MAX_MS;
-    if (KI_MILLISECONDS(asked_ms) > wait)
+    if (KI_MILLISECONDS(asked_ms) > wait && !KI_MUTANT(IGNORE_RETRY_AFTER))
         wait = KI_MILLISECONDS(asked_ms);
+    if (KI_MUTANT(NO_BACKOFF))
+        wait = 0;
     ki_reflector_drop_objects(reflector);
     ki_metrics_failed(reflector->options.metrics, true);
     if (next != KI_REFLECT_WATCH)
@@ -220,7 +223,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_queue *queue = reflector->options.queue;
     ki_metrics_record *metrics = reflector->options.metrics;
     ki_status status = queue->ops->replace(queue, reflector->objects, reflector->object_count, version, err);
-    if (status)
+    if (status && !KI_MUTANT(LIST_WITHOUT_QUEUEING))
         return status;
     int64_t now = ki_engine_now(reflector->options.engine);
     ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);

@@ -1,6 +1,7 @@
 /* reflector_watch.c: the watch, and the streaming list, which is a watch that begins with everything there is. */
 #include "src/base/error.h"
 #include "src/base/log.h"
+#include "src/base/mutant.h"
 #include "src/cache/reflector_steps.h"
 
 #define STREAM_SILENCE \
@@ -73,6 +74,10 @@ static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *o
     const ki_object *known = ki_map_get(&reflector->staged, key);
     if (known && is_older(ki_object_resource_version(obj), ki_object_resource_version(known)))
         return KI_OK;
+    if (KI_MUTANT(STREAM_IGNORES_DELETES) && kind == KI_EVENT_DELETED)
+        return KI_OK;
+    if (KI_MUTANT(STREAM_KEEPS_FIRST_STATE) && known)
+        return KI_OK;
     if (kind == KI_EVENT_DELETED) {
         ki_object_unref(ki_map_remove(&reflector->staged, key));
         return KI_OK;
@@ -88,6 +93,10 @@ static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *o
 
 static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
+    if (KI_MUTANT(DROP_DELETED_EVENT) && kind == KI_EVENT_DELETED)
+        return KI_OK;
+    if (KI_MUTANT(DROP_MODIFIED_EVENT) && kind == KI_EVENT_MODIFIED)
+        return KI_OK;
     switch (kind) {
     case KI_EVENT_ADDED:
         return queue->ops->add(queue, obj, err);
@@ -102,6 +111,8 @@ static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object 
 /* A server that repeats itself after a resume: what it tells is over, and the object may be gone by now. Deletions are not looked at here,
  * since some servers give them the version of the last state. */
 static bool is_over(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
+    if (KI_MUTANT(REPEATED_BRING_BACK))
+        return false;
     return kind != KI_EVENT_DELETED && is_older(ki_object_resource_version(obj), reflector->watch_version);
 }
 
@@ -127,10 +138,12 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     }
     if (is_over(reflector, kind, obj))
         return;
-    if (enqueue(reflector, kind, obj, &err)) {
+    if (enqueue(reflector, kind, obj, &err) && !KI_MUTANT(ADVANCE_WITHOUT_QUEUEING)) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
+    if (KI_MUTANT(NEVER_ADVANCE))
+        return;
     if (!reflector->holds_version || kind != KI_EVENT_ADDED)
         go_on_from(reflector, ki_object_resource_version(obj));
 }
@@ -167,7 +180,8 @@ static void on_bookmark(const char *version, bool initial_events_end, void *user
     heard(reflector);
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_error err = KI_ERROR_INIT;
-        if (initial_events_end && end_of_initial_events(reflector, version, &err))
+        if ((initial_events_end || KI_MUTANT(STREAM_ENDS_AT_ANY_BOOKMARK)) &&
+            end_of_initial_events(reflector, version, &err))
             ki_reflector_give_up(reflector, &err);
         return;
     }
@@ -204,7 +218,7 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
     }
     if (err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV) {
         bool may_help = !reflector->is_unavailable && reflector->resource_version[0] != '\0';
-        reflector->is_unavailable = true;
+        reflector->is_unavailable = !KI_MUTANT(STREAM_KEEPS_EXPIRED_VERSION);
         if (!may_help) {
             ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
             return;
@@ -243,7 +257,7 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
 static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->opened_at;
-    if (lasted < VERY_SHORT_WATCH && reflector->events == 0) {
+    if (lasted < VERY_SHORT_WATCH && reflector->events == 0 && !KI_MUTANT(SHORT_WATCH_IS_FINE)) {
         ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
         ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, with no event");
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
@@ -253,7 +267,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
         ki_reflector_report(reflector, err);
     if (lasted >= GOOD_WATCH)
         reflector->has_reopened = false;
-    if (!reflector->has_reopened) {
+    if (!reflector->has_reopened || KI_MUTANT(REOPEN_ALWAYS_AT_ONCE)) {
         reflector->has_reopened = true;
         ki_reflector_go(reflector, KI_REFLECT_WATCH);
         return;
@@ -286,6 +300,8 @@ static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
 }
 
 static bool is_watched_again(ki_reflector *reflector, const ki_error *err, bool opened, bool in_stream) {
+    if (KI_MUTANT(NO_LIST_AFTER_EXPIRED) && err->code == KI_ERR_EXPIRED)
+        return true;
     return is_retriable(err, opened) || (in_stream && may_retry_internal(reflector, err));
 }
 
@@ -323,7 +339,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
         .allow_bookmarks = true,
         .send_initial_events = initial_events,
         .timeout_s = WATCH_TIMEOUT_S + (int64_t)(ki_engine_random(engine) * WATCH_TIMEOUT_S),
-        .idle_timeout_ns = KI_REFLECTOR_IDLE,
+        .idle_timeout_ns = KI_MUTANT(NO_IDLE_TIMEOUT) ? 0 : KI_REFLECTOR_IDLE,
     };
     ki_watch_handler handler = {
         .on_open = on_open,
@@ -355,14 +371,15 @@ void ki_reflector_stream(ki_reflector *reflector) {
         stream_ended(reflector, &err, false);
         return;
     }
-    ki_timer_set(&reflector->timer, stream_deadline(reflector));
+    if (!KI_MUTANT(STREAM_WITHOUT_DEADLINE))
+        ki_timer_set(&reflector->timer, stream_deadline(reflector));
 }
 
 void ki_reflector_watch(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
-    const char *version = reflector->resource_version;
+    const char *version = KI_MUTANT(WATCH_FROM_ZERO) ? "0" : reflector->resource_version;
     reflector->holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
-    memcpy(reflector->watch_version, version, sizeof reflector->watch_version);
+    memcpy(reflector->watch_version, reflector->resource_version, sizeof reflector->watch_version);
     reflector->phase = KI_REFLECTOR_WATCHES;
     if (open_watch(reflector, version, false, &err))
         on_end(&err, false, false, reflector);

@@ -1,6 +1,7 @@
 /* registration.c: what a program does with an informer: adds and removes handlers, sets what must be set before the start, asks how it is
  * and waits for it. */
 #include "src/base/error.h"
+#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
@@ -88,7 +89,8 @@ static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t r
     if (informer->is_stopped)
         return ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural);
     if (processor->started) {
-        ki_listener_set_replay(listener, ki_store_snapshot(informer->store), atomic_load(&informer->synced));
+        if (!KI_MUTANT(NO_REPLAY))
+            ki_listener_set_replay(listener, ki_store_snapshot(informer->store), atomic_load(&informer->synced));
         ki_status status = ki_listener_start(listener, processor->threaded, err);
         if (status)
             return status;

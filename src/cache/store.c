@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 #include "src/cache/snapshot.h"
 #include "src/engine/thread.h"
 #include "src/object/format.h"
@@ -140,9 +141,11 @@ static ki_status update_index(ki_store *store, const ki_schema *schema, size_t a
         status = values_of_old(store, indexer, old);
     for (size_t i = 0; !status && i < store->old_values.count; i++) {
         ki_str value = ki_index_values_at(&store->old_values, i);
-        if (!ki_index_values_has(values, value))
+        if (!ki_index_values_has(values, value) && !KI_MUTANT(INDEX_KEEPS_OLD_VALUE))
             status = ki_index_remove(schema, index, value, ki_str_of(ki_object_key(old)));
     }
+    if (KI_MUTANT(INDEX_FORGETS_SECOND_CHANGE) && old)
+        return status;
     for (size_t i = 0; !status && i < values->count; i++)
         status = ki_index_add(schema, index, ki_index_values_at(values, i), obj);
     return status;
