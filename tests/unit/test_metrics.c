@@ -1,0 +1,613 @@
+/* test_metrics.c: what informers count and how old they say they are; the text of a factory, read by a strict little parser; a program's own
+ * metrics library. Informers have a source played by hand (fake_list_watch.h), factories a server within the process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <kinformer/kinformer.h>
+
+#include "src/base/error.h"
+#include "src/cache/informer_parts.h"
+#include "src/object/format.h"
+#include "src/transport/memory.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TEXT = 4096
+};
+
+/* --- a program's library, which writes down what it is told ------------------------------------------------------------------------ */
+
+typedef struct library {
+    char told[TEXT];
+    ki_factory *factory; /* asked from within, where it is set */
+    ki_status asked;
+} library;
+
+static void note(library *self, char sign, const ki_metric *metric, const ki_label *labels, size_t count,
+                 double value) {
+    size_t used = strlen(self->told);
+    assert_true(count == KI_INFORMER_LABELS || count == KI_INFORMER_LABELS + 1);
+    assert_int_equal(count == KI_INFORMER_LABELS + 1, metric->label != NULL);
+    assert_string_equal(labels[2].name, "resource");
+    snprintf(self->told + used, sizeof self->told - used, "%s%s%s%s%c%g", used ? " " : "", metric->name,
+             metric->label ? "/" : "", metric->label ? labels[KI_INFORMER_LABELS].value : "", sign, value);
+    if (self->factory)
+        self->asked = ki_factory_wait_for_sync(self->factory, 0, NULL);
+}
+
+static void on_counter(const ki_metric *metric, const ki_label *labels, size_t count, double by, void *user) {
+    assert_int_equal(metric->type, KI_METRIC_COUNTER);
+    note(user, '+', metric, labels, count, by);
+}
+
+static void on_observe(const ki_metric *metric, const ki_label *labels, size_t count, double value, void *user) {
+    assert_int_equal(metric->type, KI_METRIC_SUMMARY);
+    note(user, '~', metric, labels, count, value);
+}
+
+static void on_gauge(const ki_metric *metric, const ki_label *labels, size_t count, double value, void *user) {
+    assert_int_equal(metric->type, KI_METRIC_GAUGE);
+    note(user, '=', metric, labels, count, value);
+}
+
+/* --- an informer -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct stage {
+    test_engine engine;
+    fake_list_watch source;
+    library library;
+    ki_informer *informer;
+} stage;
+
+static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
+static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+
+static void open_stage(stage *s, const ki_resource *resource, const char *namespace_name, bool streams) {
+    memset(s, 0, sizeof *s);
+    assert_true(test_engine_open(&s->engine, NULL, 1));
+    fake_init(&s->source);
+    const ki_metrics metrics = { on_counter, on_observe, on_gauge, &s->library };
+    ki_shared_informer_options options = {
+        .engine = s->engine.engine,
+        .list_watch = &s->source.base,
+        .resource = resource,
+        .no_streaming_list = !streams,
+        .namespace_name = namespace_name,
+        .metrics = &metrics,
+    };
+    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void close_stage(stage *s) {
+    ki_informer_stop(s->informer);
+    ki_informer_join(s->informer);
+    ki_informer_free(s->informer);
+    test_engine_close(&s->engine);
+}
+
+static void play(stage *s, const char *script) {
+    char copy[TEXT];
+    char *rest = NULL;
+    strcpy(copy, script);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        if (strncmp(line, "wait ", 5) == 0)
+            assert_true(test_engine_advance(&s->engine, atoi(line + 5)));
+        else if (!fake_play(&s->source, line))
+            fail_msg("the source cannot do \"%s\" now: %s", line, s->source.trace);
+        assert_true(test_engine_settle(&s->engine));
+    }
+}
+
+static void expect_told(stage *s, const char *should_be) {
+    assert_string_equal(s->library.told, should_be);
+    s->library.told[0] = '\0';
+}
+
+static ki_health health_of(const stage *s) {
+    ki_health health;
+    ki_informer_health(s->informer, &health);
+    return health;
+}
+
+static void a_list_and_a_watch_are_counted_as_client_go_does(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &configmaps, NULL, false);
+    expect_told(&s, "reflector_lists+1");
+    play(&s, "item default/a 5\nwait 1500\npage 10 t\nitem default/b 6\npage 10 -");
+    expect_told(&s, "reflector_items_per_list~2 reflector_list_duration_seconds~1.5");
+    play(&s, "open");
+    expect_told(&s, "reflector_watches+1");
+    play(&s, "add default/c 11\nbookmark 12\nwait 2000\nclose");
+    expect_told(&s, "reflector_watch_duration_seconds~2 reflector_items_per_watch~2");
+    play(&s, "open\nclose");
+    expect_told(&s, "reflector_watches+1 reflector_watch_duration_seconds~0 reflector_items_per_watch~0 "
+                    "reflector_short_watches+1 informer_relists/protocol violation+1 informer_failures+1");
+    close_stage(&s);
+}
+
+static void a_streaming_list_is_a_list_and_then_a_watch(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &configmaps, NULL, true);
+    expect_told(&s, "reflector_lists+1");
+    play(&s, "open\nadd default/a 5\nadd default/b 6\nwait 3000\ninitial-end 10");
+    expect_told(&s, "reflector_items_per_list~2 reflector_list_duration_seconds~3 reflector_watches+1");
+    play(&s, "mod default/a 11\nwait 1000\nerror 410");
+    expect_told(&s, "reflector_watch_duration_seconds~1 reflector_items_per_watch~1 informer_relists/expired+1 "
+                    "informer_failures+1");
+    close_stage(&s);
+}
+
+static void lists_after_the_first_are_counted_by_cause(void **state) {
+    static const struct {
+        const char *script;
+        int cause;
+    } rows[] = {
+        { "error 410", KI_ERR_EXPIRED },
+        { "error 500", KI_ERR_HTTP },
+        { "fail protocol", KI_ERR_PROTOCOL },
+        { "mod default/a 12\nerror 500\nwait 1600\nfail toolarge", KI_ERR_TOO_LARGE_RV },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        open_stage(&s, &configmaps, NULL, false);
+        play(&s, "item default/a 5\npage 10 -\nopen");
+        play(&s, rows[i].script);
+        assert_int_equal(s.informer->metrics.relists[rows[i].cause], 1);
+        close_stage(&s);
+    }
+}
+
+static void a_first_list_that_fails_is_no_relist(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &configmaps, NULL, false);
+    play(&s, "fail 500\nwait 1600\nfail 500");
+    for (int cause = 0; cause < KI_RELIST_CAUSES; cause++)
+        assert_int_equal(s.informer->metrics.relists[cause], 0);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_FAILURES], 2);
+    close_stage(&s);
+}
+
+static void objects_set_aside_and_index_errors_are_counted(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &configmaps, NULL, false);
+    play(&s, "bad default/b\nitem default/a 5\npage 10 -\nopen\nbad default/b");
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_SET_ASIDE], 2);
+    assert_int_equal(health_of(&s).set_aside, 2);
+    close_stage(&s);
+}
+
+static void bytes_held_are_those_of_the_objects_in_the_store(void **state) {
+    (void)state;
+    stage s;
+    double value;
+    open_stage(&s, &configmaps, NULL, false);
+    play(&s, "item default/a 5\nitem default/b 6\npage 10 -\nopen\nmod default/a 1100\ndel default/b 1101");
+    ki_object *a = ki_informer_get(s.informer, "default/a");
+    size_t memory = ki_object_memory(a);
+    ki_object_unref(a);
+    s.library.told[0] = '\0';
+    assert_int_equal(ki_metrics_set_gauges(s.informer, NULL), KI_OK);
+    const char *at = strstr(s.library.told, "informer_object_bytes=");
+    assert_non_null(at);
+    value = strtod(strchr(at, '=') + 1, NULL);
+    assert_int_equal((size_t)value, memory);
+    play(&s, "del default/a 1102");
+    s.library.told[0] = '\0';
+    assert_int_equal(ki_metrics_set_gauges(s.informer, NULL), KI_OK);
+    expect_told(&s, "reflector_last_resource_version=1102 informer_objects=0 informer_object_bytes=0 "
+                    "informer_queue_depth=0 informer_synced=1 informer_staleness_seconds=0");
+    close_stage(&s);
+}
+
+/* --- health ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &configmaps, NULL, false);
+    assert_int_equal(health_of(&s).staleness_ms, -1);
+    play(&s, "item default/a 5\nwait 3000");
+    assert_int_equal(health_of(&s).staleness_ms, -1);
+    play(&s, "page 10 -");
+    assert_int_equal(health_of(&s).staleness_ms, 3000); /* since the list was asked for */
+    play(&s, "open\nwait 1000");
+    assert_int_equal(health_of(&s).staleness_ms, 4000);
+    play(&s, "add default/b 11");
+    assert_int_equal(health_of(&s).staleness_ms, 0);
+    play(&s, "wait 10000\nbyte\nwait 500");
+    assert_int_equal(health_of(&s).staleness_ms, 500);
+    play(&s, "bookmark 20\nwait 700\nerror 500\nwait 100");
+    assert_int_equal(health_of(&s).staleness_ms, 800); /* and nothing that is not a watch makes it younger */
+    play(&s, "wait 1600\nitem default/a 5\nwait 1000");
+    assert_true(health_of(&s).staleness_ms >= 3400);
+    play(&s, "page 30 -");
+    assert_true(health_of(&s).staleness_ms >= 1000);
+    assert_true(health_of(&s).staleness_ms < 3400);
+    close_stage(&s);
+}
+
+static void it_tells_what_is_tried_next_and_how_often_it_failed(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &configmaps, NULL, true);
+    assert_int_equal(health_of(&s).next, KI_ATTEMPT_NONE);
+    play(&s, "fail connect");
+    assert_int_equal(health_of(&s).next, KI_ATTEMPT_STREAMING_LIST);
+    assert_int_equal(health_of(&s).failures, 1);
+    play(&s, "wait 1600\nfail 400");
+    assert_int_equal(health_of(&s).next, KI_ATTEMPT_NONE); /* it is listing */
+    play(&s, "fail 503");
+    assert_int_equal(health_of(&s).next, KI_ATTEMPT_LIST);
+    assert_int_equal(health_of(&s).failures, 2);
+    assert_true(health_of(&s).retry_in_ms > 0);
+    play(&s, "wait 3200\npage 10 -\nfail 429");
+    assert_int_equal(health_of(&s).next, KI_ATTEMPT_WATCH);
+    assert_int_equal(health_of(&s).failures, 1); /* the list has come */
+    play(&s, "wait 12800\nopen\nbookmark 11");
+    assert_int_equal(health_of(&s).next, KI_ATTEMPT_NONE);
+    assert_int_equal(health_of(&s).failures, 0);
+    assert_string_equal(ki_attempt_name(KI_ATTEMPT_STREAMING_LIST), "streaming list");
+    assert_string_equal(ki_attempt_name((ki_attempt)99), "unknown attempt");
+    close_stage(&s);
+}
+
+static void it_says_why_in_a_person_s_words(void **state) {
+    static const struct {
+        const ki_resource *resource;
+        const char *namespace_name, *fails;
+        ki_state state;
+        const char *words;
+    } rows[] = {
+        { &configmaps, NULL, "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps at cluster scope" },
+        { &configmaps, "team", "fail 403", KI_STATE_BLOCKED, "forbidden: list configmaps in namespace team" },
+        { &foos, NULL, "page 10 -\nfail 403", KI_STATE_BLOCKED, "forbidden: watch foos.example.com at cluster scope" },
+        { &foos, NULL, "fail 404", KI_STATE_BLOCKED,
+          "the CRD foos.example.com is not installed, or not in version v1" },
+        { &configmaps, NULL, "fail 404", KI_STATE_BLOCKED, "the server has no configmaps in version v1" },
+        { &configmaps, NULL, "fail 401", KI_STATE_BLOCKED, "unauthorized: the server does not accept the credentials" },
+        { &configmaps, NULL, "fail 429", KI_STATE_BACKING_OFF, "the server is too busy" },
+        { &configmaps, NULL, "fail nomemory", KI_STATE_BACKING_OFF, "out of memory" },
+        { &configmaps, NULL, "fail connect", KI_STATE_BACKING_OFF, "connect" },
+        { &configmaps, NULL, "page 10 -\nopen", KI_STATE_WATCHING, "" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        open_stage(&s, rows[i].resource, rows[i].namespace_name, false);
+        play(&s, rows[i].fails);
+        ki_health health = health_of(&s);
+        assert_int_equal(health.state, rows[i].state);
+        assert_string_equal(health.words, rows[i].words);
+        close_stage(&s);
+    }
+}
+
+static void a_smaller_health_of_an_older_program_is_filled_so_far(void **state) {
+    (void)state;
+    stage s;
+    ki_health health;
+    open_stage(&s, &configmaps, NULL, false);
+    memset(&health, 0x55, sizeof health);
+    ki_informer_health_sized(s.informer, &health, offsetof(ki_health, staleness_ms));
+    assert_int_equal(health.state, KI_STATE_CONNECTING);
+    assert_int_equal(health.staleness_ms, 0x5555555555555555);
+    close_stage(&s);
+}
+
+/* --- a strict reader of OpenMetrics ------------------------------------------------------------------------------------------------------ */
+
+typedef struct reader {
+    const char *at;
+    char family[128], type[16];
+    char families[TEXT], samples[32768];
+} reader;
+
+static void need(const reader *r, bool ok, const char *what) {
+    if (!ok)
+        fail_msg("%s at: %.80s", what, r->at);
+}
+
+static void take(reader *r, const char *text) {
+    need(r, strncmp(r->at, text, strlen(text)) == 0, text);
+    r->at += strlen(text);
+}
+
+static void take_name(reader *r, char *to, size_t size) {
+    size_t used = 0;
+    need(r, isalpha((unsigned char)*r->at) || *r->at == '_', "a name");
+    while (isalnum((unsigned char)*r->at) || *r->at == '_') {
+        assert_true(used + 1 < size);
+        to[used++] = *r->at++;
+    }
+    to[used] = '\0';
+}
+
+static void take_family(reader *r) {
+    char line[256];
+    take(r, "# TYPE ");
+    take_name(r, r->family, sizeof r->family);
+    take(r, " ");
+    take_name(r, r->type, sizeof r->type);
+    need(r, !strcmp(r->type, "counter") || !strcmp(r->type, "gauge") || !strcmp(r->type, "summary"), "a type");
+    snprintf(line, sizeof line, "\n%s\n", r->family);
+    need(r, !strstr(r->families, line), "a family once");
+    strncat(r->families, line, sizeof r->families - strlen(r->families) - 1);
+    need(r, !strstr(r->family, "_total"), "a counter's family has no _total");
+    take(r, "\n# HELP ");
+    take(r, r->family);
+    take(r, " ");
+    need(r, *r->at != '\n', "a help");
+    while (*r->at != '\n')
+        need(r, *r->at++ != '\0', "an end of line");
+    take(r, "\n");
+}
+
+static void take_labels(reader *r) {
+    char name[64];
+    take(r, "{");
+    do {
+        take_name(r, name, sizeof name);
+        take(r, "=\"");
+        for (; *r->at != '"'; r->at++) {
+            need(r, *r->at != '\n' && *r->at != '\0', "no raw newline");
+            if (*r->at == '\\')
+                need(r, strchr("\\\"n", *++r->at) != NULL, "an escape");
+        }
+        take(r, "\"");
+    } while (*r->at == ',' && r->at++);
+    take(r, "} ");
+}
+
+static void take_number(reader *r) {
+    need(r, isdigit((unsigned char)*r->at), "a number");
+    while (isdigit((unsigned char)*r->at))
+        r->at++;
+    if (*r->at != '.')
+        return;
+    r->at++;
+    need(r, isdigit((unsigned char)*r->at), "a fraction");
+    while (isdigit((unsigned char)*r->at))
+        r->at++;
+}
+
+static void take_sample(reader *r) {
+    const char *begin = r->at;
+    char line[1024];
+    take(r, r->family);
+    if (strcmp(r->type, "counter") == 0)
+        take(r, "_total");
+    else if (strcmp(r->type, "summary") == 0)
+        take(r, r->at[1] == 's' ? "_sum" : "_count");
+    take_labels(r);
+    snprintf(line, sizeof line, "\n%.*s", (int)(r->at - begin), begin);
+    need(r, !strstr(r->samples, line), "a series once");
+    assert_true(strlen(r->samples) + strlen(line) < sizeof r->samples);
+    strcat(r->samples, line);
+    take_number(r);
+    take(r, "\n");
+}
+
+static void read_strictly(const char *text) {
+    reader *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    r->at = text;
+    while (strncmp(r->at, "# EOF", 5) != 0) {
+        take_family(r);
+        while (*r->at != '#')
+            take_sample(r);
+    }
+    take(r, "# EOF\n");
+    assert_int_equal(*r->at, '\0');
+    free(r);
+}
+
+/* --- a factory ------------------------------------------------------------------------------------------------------------------------------ */
+
+static const ki_response_head ok = { 200, -1, "application/json" };
+static const char list_text[] =
+    "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":["
+    "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\",\"uid\":\"u1\",\"resourceVersion\":\"5\"}}]}";
+
+static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+    int *exact = user;
+    *exact += strstr(request->target, "resourceVersionMatch=Exact") != NULL;
+    if (!ki_memory_call_head(call, &ok) || strstr(request->target, "watch=true"))
+        return;
+    if (ki_memory_call_data(call, list_text, sizeof list_text - 1))
+        ki_memory_call_end(call, NULL);
+}
+
+static void abandoned(ki_memory_call *call, void *user) {
+    (void)call;
+    (void)user;
+}
+
+typedef struct host {
+    test_engine engine;
+    ki_transport *transport;
+    ki_factory *factory;
+    library library;
+    int exact;
+} host;
+
+static ki_status open_host(host *h, const ki_allocator *allocator) {
+    memset(h, 0, sizeof *h);
+    if (!test_engine_open(&h->engine, allocator, 1))
+        return KI_ERR_NO_MEMORY;
+    const ki_memory_server server = { serve, abandoned, &h->exact };
+    const ki_metrics metrics = { on_counter, on_observe, on_gauge, &h->library };
+    ki_status status = ki_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
+    if (!status)
+        status = ki_factory_new(
+            NULL, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport, .metrics = &metrics),
+            &h->factory, NULL);
+    return status;
+}
+
+static void close_host(host *h) {
+    ki_factory_free(h->factory);
+    ki_transport_free(h->transport);
+    test_engine_close(&h->engine);
+}
+
+static void nothing(const ki_event *event, void *user) {
+    (void)event;
+    (void)user;
+}
+
+static ki_status add_informers(host *h) {
+    const ki_handler handler = { .on_add = nothing };
+    static const char *const selectors[] = { "a=\"b\\c\nd\"", "plain" };
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < 2; i++) {
+        ki_informer *informer = NULL;
+        status = ki_factory_informer(h->factory, KI_CONFIGMAPS,
+                                     &KI_INFORMER_OPTIONS(.namespace_name = "team", .no_streaming_list = true,
+                                                          .label_selector = selectors[i], .audit_ms = 1),
+                                     &informer, NULL);
+        for (int handlers = 0; !status && handlers < 3; handlers++)
+            status = ki_informer_register(informer, &handler, NULL,
+                                          &KI_REGISTRATION_OPTIONS(.name = handlers ? "same" : NULL), NULL, NULL);
+    }
+    return status ? status : ki_factory_start(h->factory, NULL);
+}
+
+static void the_text_is_strict_and_complete(void **state) {
+    (void)state;
+    host h;
+    char *text = NULL;
+    assert_int_equal(open_host(&h, NULL), KI_OK);
+    assert_int_equal(ki_factory_metrics_text(h.factory, &text, NULL), KI_OK); /* nothing there yet */
+    read_strictly(text);
+    ki_metrics_text_free(text);
+    assert_int_equal(add_informers(&h), KI_OK);
+    assert_true(test_engine_advance(&h.engine, 1234));
+    assert_int_equal(ki_factory_metrics_text(h.factory, &text, NULL), KI_OK);
+    read_strictly(text);
+    static const char *const lines[] = {
+        "\nreflector_lists_total{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\",label_selector="
+        "\"a=\\\"b\\\\c\\nd\\\"\",field_selector=\"\"} 1\n",
+        "label_selector=\"plain\",field_selector=\"\",handler=\"same\"} 0\n",
+        "label_selector=\"plain\",field_selector=\"\",handler=\"handler\"} 0\n",
+        "\nreflector_last_resource_version{",
+        "\nreflector_items_per_list_count{",
+        "\nreflector_items_per_list_sum{",
+        "\ninformer_staleness_seconds{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\","
+        "label_selector=\"plain\",field_selector=\"\"} 1.234000000\n",
+        "\n# TYPE informer_pending_notifications gauge\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(text, lines[i]))
+            fail_msg("no %s in\n%s", lines[i], text);
+    ki_metrics_text_free(text);
+    ki_metrics_text_free(NULL);
+    assert_null(ki_metric_at(KI_METRIC_COUNT));
+    close_host(&h);
+}
+
+static void the_library_is_told_from_within_a_callback(void **state) {
+    (void)state;
+    host h;
+    assert_int_equal(open_host(&h, NULL), KI_OK);
+    h.library.factory = h.factory;
+    assert_int_equal(add_informers(&h), KI_OK);
+    assert_true(test_engine_advance(&h.engine, 0));
+    assert_non_null(strstr(h.library.told, "reflector_lists+1"));
+    assert_int_equal(h.library.asked, KI_ERR_DEADLOCK);
+    h.library.factory = NULL;
+    h.library.told[0] = '\0';
+    assert_int_equal(ki_factory_update_gauges(h.factory, NULL), KI_OK);
+    assert_non_null(strstr(h.library.told, "informer_pending_notifications/same=0"));
+    assert_non_null(strstr(h.library.told, "informer_objects=1"));
+    close_host(&h);
+}
+
+static void an_audit_of_a_factory_s_informer_lists_beside_its_watch(void **state) {
+    (void)state;
+    host h;
+    ki_informer *informer = NULL;
+    char *text = NULL;
+    assert_int_equal(open_host(&h, NULL), KI_OK);
+    assert_int_equal(add_informers(&h), KI_OK);
+    assert_true(test_engine_advance(&h.engine, 10000)); /* less counts as that */
+    assert_int_equal(ki_factory_metrics_text(h.factory, &text, NULL), KI_OK);
+    assert_non_null(strstr(text, "\ninformer_audits_total{"));
+    assert_non_null(strstr(strstr(text, "\ninformer_audits_total{"), "} 1\n"));
+    ki_metrics_text_free(text);
+    assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS,
+                                         &KI_INFORMER_OPTIONS(.namespace_name = "team", .label_selector = "plain"),
+                                         &informer, NULL),
+                     KI_OK);
+    ki_health health;
+    ki_informer_health(informer, &health);
+    assert_int_equal(health.state, KI_STATE_WATCHING);
+    close_host(&h);
+}
+
+static void lack_of_memory_is_an_error(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        host h;
+        scarce_memory_init(&memory, n);
+        ki_status status = open_host(&h, &memory.allocator);
+        if (!status)
+            status = add_informers(&h);
+        if (!status) {
+            char *text = NULL;
+            test_engine_advance(&h.engine, 100);
+            status = ki_factory_metrics_text(h.factory, &text, NULL);
+            assert_true(status ? text == NULL : text != NULL);
+            ki_metrics_text_free(text);
+            status = ki_factory_update_gauges(h.factory, NULL);
+        }
+        assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
+        if (h.factory)
+            ki_factory_free(h.factory);
+        if (h.transport)
+            ki_transport_free(h.transport);
+        if (h.engine.engine)
+            test_engine_close(&h.engine);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_and_a_watch_are_counted_as_client_go_does),
+        cmocka_unit_test(a_streaming_list_is_a_list_and_then_a_watch),
+        cmocka_unit_test(lists_after_the_first_are_counted_by_cause),
+        cmocka_unit_test(a_first_list_that_fails_is_no_relist),
+        cmocka_unit_test(objects_set_aside_and_index_errors_are_counted),
+        cmocka_unit_test(bytes_held_are_those_of_the_objects_in_the_store),
+        cmocka_unit_test(the_age_is_counted_from_the_last_word_of_the_server),
+        cmocka_unit_test(it_tells_what_is_tried_next_and_how_often_it_failed),
+        cmocka_unit_test(it_says_why_in_a_person_s_words),
+        cmocka_unit_test(a_smaller_health_of_an_older_program_is_filled_so_far),
+        cmocka_unit_test(the_text_is_strict_and_complete),
+        cmocka_unit_test(the_library_is_told_from_within_a_callback),
+        cmocka_unit_test(an_audit_of_a_factory_s_informer_lists_beside_its_watch),
+        cmocka_unit_test(lack_of_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
