@@ -34,6 +34,9 @@ typedef struct ki_informer_options {
     bool check_streaming_list; /* lists again after each streaming list, at its version, and compares; as above */
     /* How long after the first internal error (500) within a watch it is only watched again; then listed. 0: listed at once. */
     int64_t internal_error_retry_ms;
+    /* Changes pass through one queue in the order of their arrival, and each list is taken as one step that readers see whole or not at
+     * all. Else they are gathered by key, keys in the order of their first arrival, and a list is taken key by key. */
+    bool in_order;
 } ki_informer_options;
 
 #define KI_INFORMER_OPTIONS(...) ((ki_informer_options){ .size = sizeof(ki_informer_options), __VA_ARGS__ })
@@ -159,8 +162,8 @@ typedef struct ki_health {
     /* The copy is at most as old as this, as far as the server that answers knows: the time since it last said anything on the watch, or
      * was asked for a list, and all that it had said was in the store. A quiet resource's watch is silent for a minute. -1: no copy yet. */
     int64_t staleness_ms;
-    ki_attempt next;   /* what retry_in_ms is until; KI_ATTEMPT_NONE: nothing is waited for */
-    uint64_t failures; /* that it waited after in a row, since something came of a list or a watch */
+    ki_attempt next;                 /* what retry_in_ms is until; KI_ATTEMPT_NONE: nothing is waited for */
+    uint64_t failures;               /* that it waited after in a row, since something came of a list or a watch */
     char words[KI_HEALTH_WORDS_MAX]; /* the cause for a person: "forbidden: list pods at cluster scope"; else "" */
 } ki_health;
 
@@ -186,6 +189,22 @@ KI_API bool ki_informer_has_synced(const ki_informer *informer);
  * Threads: any but the library's own, handlers, and one that steps the engine: KI_ERR_DEADLOCK. Blocks: yes, without polling.
  * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED where the informer is stopped, or the loop has ended. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err);
+
+/* Reading one's own writes: waits until the copy has seen the version that a write gave back, at most `timeout_ms` (< 0: for ever). That is
+ * where the copy is at that version or a newer one (ki_snapshot_resource_version); with a `key` (else NULL) also where the object under it
+ * is, or was before it was deleted. Versions that cannot be compared (ki_resource_version_compare) are seen only where they are the same.
+ * Threads, Blocks: as ki_informer_wait_for_sync. Errors: those, and KI_ERR_INVALID for no version. */
+KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key,
+                                                            const char *resource_version, int64_t timeout_ms,
+                                                            ki_error *err);
+
+/* The same without waiting: `handler` is called once, with KI_OK when the copy has seen the version, or with KI_ERR_CANCELLED when the
+ * informer is stopped before. It is called on the loop and must not block; not from inside this function.
+ * Ownership: `user` is the caller's, until that call. Threads: any, handlers too. Blocks: no.
+ * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED where the informer is stopped: then it is not called. */
+typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void *user);
+KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, const char *resource_version,
+                                                        ki_version_handler handler, void *user, ki_error *err);
 
 /* Ownership: borrowed from the informer. */
 KI_API const ki_resource *ki_informer_resource(const ki_informer *informer);

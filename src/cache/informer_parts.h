@@ -11,6 +11,8 @@
 #include "src/cache/reflector.h"
 #include "src/cache/shared_informer.h"
 
+typedef struct ki_version_wait ki_version_wait;
+
 enum {
     KI_INFORMER_KEY_MAX = 320
 }; /* bytes of a key in an error report: a namespace and a name */
@@ -23,7 +25,7 @@ struct ki_informer {
     const char *name;     /* for messages; borrowed */
     ki_list_watch *list_watch;
     ki_list_watch *audit_source; /* NULL: no audits, no checks */
-    int64_t resync_ns; /* of listeners that name none */
+    int64_t resync_ns;           /* of listeners that name none */
     int64_t page_size;
     bool no_streaming_list;
     bool check_streaming_list;
@@ -62,13 +64,20 @@ struct ki_informer {
     ki_metrics_record metrics;
     _Atomic bool synced; /* set under `wait_lock` and `change_lock` */
     ki_health_record health;
-    ki_mutex wait_lock; /* guards nothing but the waiting on `changed` */
-    ki_cond changed;    /* `synced`, or stopped */
-    bool is_over;       /* under `wait_lock`: stopped */
+    ki_mutex wait_lock;     /* for the waiting on `changed` */
+    ki_cond changed;        /* `synced`, stopped, or a wait has seen its version */
+    bool is_over;           /* under `wait_lock`: stopped */
+    ki_version_wait *waits; /* under `wait_lock` */
+    _Atomic size_t wait_count;
+    ki_task wait_task; /* calls back */
 };
 
 /* shared_informer.c */
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
+/* wait_for.c: all on the loop. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
+void ki_informer_init_waits(ki_informer *informer);
+void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
+void ki_informer_end_waits(ki_informer *informer);
 /* process.c: for the controller; `user` is the informer. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 ki_status ki_informer_drained(void *user, ki_error *err);

@@ -289,8 +289,10 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     ki_status status = apply(&(step){ .informer = informer, .deltas = deltas, .before = before }, err);
     ki_mutex_unlock(&informer->change_lock);
     ki_snapshot_free(before);
-    if (!status)
+    if (!status) {
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
+        ki_informer_check_waits(informer, deltas);
+    }
     *ret_requeue = status != KI_OK;
     return status;
 }
@@ -309,5 +311,6 @@ ki_status ki_informer_drained(void *user, ki_error *err) {
         ki_metrics_queue(&informer->metrics, 0);
     note_synced(informer);
     ki_mutex_unlock(&informer->change_lock);
+    ki_informer_check_waits(informer, NULL);
     return status;
 }

@@ -264,6 +264,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->audit_ns = options->audit_ns;
     informer->check_streaming_list = options->check_streaming_list;
     ki_metrics_init(&informer->metrics, options->metrics, informer->owner);
+    ki_informer_init_waits(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
     ki_processor_init(&informer->processor, allocator, options->resync_ns);
     ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
@@ -440,6 +441,7 @@ void ki_informer_stop(ki_informer *informer) {
     informer->is_over = true;
     ki_cond_broadcast(&informer->changed);
     ki_mutex_unlock(&informer->wait_lock);
+    ki_informer_end_waits(informer);
     if (!was_stopped)
         on_state(KI_STATE_STOPPED, NULL, -1, informer);
 }

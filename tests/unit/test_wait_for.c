@@ -1,0 +1,283 @@
+/* test_wait_for.c: reading one's own writes: who waits for a version goes on once the copy has seen it, and not before. The test steps the
+ * engine; waits that block are on a thread of their own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/cache/informer_parts.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TEXT = 1024
+};
+
+typedef struct stage {
+    test_engine engine;
+    fake_list_watch source;
+    ki_informer *informer;
+    char called[TEXT]; /* "name=status " of each callback */
+} stage;
+
+static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+static bool in_order;
+
+static ki_status open_stage(stage *s, const ki_allocator *allocator) {
+    memset(s, 0, sizeof *s);
+    if (!test_engine_open(&s->engine, allocator, 1))
+        return KI_ERR_NO_MEMORY;
+    fake_init(&s->source);
+    ki_shared_informer_options options = { .engine = s->engine.engine,
+                                           .list_watch = &s->source.base,
+                                           .resource = &configmaps,
+                                           .in_order = in_order,
+                                           .no_streaming_list = true };
+    assert_true(test_engine_settle(&s->engine));
+    ki_status status = ki_informer_new(&options, &s->informer, NULL);
+    if (status)
+        test_engine_close(&s->engine);
+    return status;
+}
+
+static void settle(stage *s) {
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void close_stage(stage *s) {
+    ki_informer_stop(s->informer);
+    ki_informer_join(s->informer);
+    ki_informer_free(s->informer);
+    test_engine_close(&s->engine);
+}
+
+/* Lines of the source, applied together. */
+static void play(stage *s, const char *lines) {
+    char copy[TEXT];
+    char *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", lines);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        if (!fake_play(&s->source, line))
+            fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
+    settle(s);
+}
+
+/* A copy at version 10 with an object at 5. */
+static void open_synced(stage *s) {
+    assert_int_equal(open_stage(s, NULL), KI_OK);
+    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
+    settle(s);
+    play(s, "item default/a 5\npage 10 -");
+    play(s, "open");
+}
+
+typedef struct asker {
+    stage *stage;
+    const char *name;
+} asker;
+
+static void on_version(ki_informer *informer, ki_status status, void *user) {
+    const asker *self = user;
+    assert_ptr_equal(informer, self->stage->informer);
+    char *text = self->stage->called;
+    snprintf(text + strlen(text), TEXT - strlen(text), "%s=%s ", self->name, ki_status_name(status));
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_informer_wait_for_version(informer, NULL, "1", 0, &err), KI_ERR_DEADLOCK);
+}
+
+/* On a thread of its own. */
+typedef struct waiter {
+    ki_informer *informer;
+    const char *key, *version;
+    int64_t timeout_ms;
+    ki_thread thread;
+    ki_status status;
+    ki_error err;
+} waiter;
+
+static void wait_for(void *user) {
+    waiter *w = user;
+    w->status = ki_informer_wait_for_version(w->informer, w->key, w->version, w->timeout_ms, &w->err);
+}
+
+/* Returns once it waits; `*ret` may not be moved. */
+static void begin_to_wait(waiter *ret, const stage *s, const char *key, const char *version) {
+    size_t before = atomic_load(&s->informer->wait_count);
+    *ret = (waiter){ .informer = s->informer, .key = key, .version = version, .timeout_ms = -1, .err = KI_ERROR_INIT };
+    assert_int_equal(ki_thread_start(&ret->thread, "waiter", wait_for, ret, NULL), KI_OK);
+    while (atomic_load(&s->informer->wait_count) == before)
+        sched_yield();
+}
+
+/* --- what counts as seen ----------------------------------------------------------------------------------------------------- */
+
+static void a_wait_ends_with_the_change_it_waits_for(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *version, *lines;
+    } cases[] = {
+        { NULL, "11", "mod default/a 11" },
+        { NULL, "11", "add default/x 12" },
+        { NULL, "11", "bookmark 11" },
+        { NULL, "9999999999999999999999", "bookmark 10000000000000000000000" },
+        { "default/a", "11", "mod default/a 11" },
+        { "default/a", "11", "mod default/a 12" },
+        { "default/a", "11", "bookmark 30" },
+        { "default/a", "11", "del default/a 12" },
+        { "default/x", "11", "add default/x 11" },
+        { "default/x", "11", "add default/x 11\ndel default/x 12" },
+        { "default/x", "11", "add default/y 12" },
+        { NULL, "abc", "bookmark abc" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        waiter w;
+        open_synced(&s);
+        begin_to_wait(&w, &s, cases[i].key, cases[i].version);
+        play(&s, cases[i].lines);
+        ki_thread_join(&w.thread);
+        assert_int_equal(w.status, KI_OK);
+        assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+        close_stage(&s);
+    }
+}
+
+static void a_wait_for_what_is_there_does_not_wait(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *version;
+        ki_status status;
+    } cases[] = {
+        { NULL, "10", KI_OK },           { NULL, "9", KI_OK },         { NULL, "11", KI_ERR_TIMEOUT },
+        { "default/a", "5", KI_OK },     { "default/x", "10", KI_OK }, { "default/a", "11", KI_ERR_TIMEOUT },
+        { NULL, "abc", KI_ERR_TIMEOUT }, { NULL, "", KI_ERR_INVALID }, { NULL, NULL, KI_ERR_INVALID },
+    };
+    stage s;
+    open_synced(&s);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        waiter w = { .informer = s.informer, .key = cases[i].key, .version = cases[i].version, .err = KI_ERROR_INIT };
+        assert_int_equal(ki_thread_start(&w.thread, "waiter", wait_for, &w, NULL), KI_OK);
+        ki_thread_join(&w.thread);
+        if (w.status != cases[i].status)
+            fail_msg("%s at %s: %s", w.key ? w.key : "all", w.version ? w.version : "NULL", ki_status_name(w.status));
+        assert_int_equal(w.err.code, w.status);
+    }
+    assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+    close_stage(&s);
+}
+
+static void what_came_and_went_at_once_has_been_seen_though_more_is_queued(void **state) {
+    (void)state;
+    stage s;
+    waiter w;
+    open_synced(&s);
+    begin_to_wait(&w, &s, "default/x", "11");
+    /* One unit of work at a time: the queue has more when x is gone, and the copy is still at 10. */
+    assert_true(fake_play(&s.source, "add default/x 11"));
+    assert_true(fake_play(&s.source, "del default/x 12"));
+    assert_true(fake_play(&s.source, "add default/y 13"));
+    while (atomic_load(&s.informer->wait_count) && ki_engine_timeout(s.engine.engine) == 0)
+        assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+    ki_thread_join(&w.thread);
+    assert_int_equal(w.status, KI_OK);
+    settle(&s);
+    close_stage(&s);
+}
+
+/* --- how it ends otherwise ----------------------------------------------------------------------------------------------------- */
+
+static void a_stop_ends_every_wait(void **state) {
+    (void)state;
+    stage s;
+    waiter all, one;
+    open_synced(&s);
+    asker early = { &s, "early" };
+    begin_to_wait(&all, &s, NULL, "99");
+    begin_to_wait(&one, &s, "default/a", "99");
+    assert_int_equal(ki_informer_when_version(s.informer, "99", on_version, &early, NULL), KI_OK);
+    ki_informer_stop(s.informer);
+    ki_thread_join(&all.thread);
+    ki_thread_join(&one.thread);
+    assert_int_equal(all.status, KI_ERR_CANCELLED);
+    assert_int_equal(one.status, KI_ERR_CANCELLED);
+    assert_string_equal(s.called, "early=cancelled ");
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_informer_when_version(s.informer, "1", on_version, &early, &err), KI_ERR_CANCELLED);
+    assert_int_equal(err.code, KI_ERR_CANCELLED);
+    close_stage(&s);
+    assert_string_equal(s.called, "early=cancelled ");
+}
+
+static void waiting_on_the_loop_would_be_a_deadlock(void **state) {
+    (void)state;
+    stage s;
+    ki_error err = KI_ERROR_INIT;
+    open_synced(&s);
+    assert_int_equal(ki_informer_wait_for_version(s.informer, NULL, "10", 0, &err), KI_ERR_DEADLOCK);
+    close_stage(&s);
+}
+
+/* --- callbacks ------------------------------------------------------------------------------------------------------------------- */
+
+static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state) {
+    (void)state;
+    stage s;
+    open_synced(&s);
+    asker first = { &s, "first" }, second = { &s, "second" }, third = { &s, "third" }, there = { &s, "there" };
+    assert_int_equal(ki_informer_when_version(s.informer, "12", on_version, &first, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, "11", on_version, &second, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, "13", on_version, &third, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, "10", on_version, &there, NULL), KI_OK);
+    assert_string_equal(s.called, ""); /* not from inside */
+    settle(&s);
+    assert_string_equal(s.called, "there=ok ");
+    play(&s, "mod default/a 12");
+    assert_string_equal(s.called, "there=ok first=ok second=ok ");
+    play(&s, "bookmark 20");
+    assert_string_equal(s.called, "there=ok first=ok second=ok third=ok ");
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, on_version, &first, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_when_version(s.informer, "1", NULL, &first, NULL), KI_ERR_INVALID);
+    close_stage(&s);
+}
+
+static void lack_of_memory_refuses_a_callback_and_nothing_else(void **state) {
+    (void)state;
+    for (size_t fail_at = 0;; fail_at++) {
+        stage s;
+        scarce_memory memory;
+        scarce_memory_init(&memory, fail_at);
+        if (open_stage(&s, &memory.allocator) == KI_OK) {
+            asker one = { &s, "one" };
+            ki_error err = KI_ERROR_INIT;
+            ki_status status = ki_informer_when_version(s.informer, "1", on_version, &one, &err);
+            assert_true(status == KI_OK || err.code == KI_ERR_NO_MEMORY);
+            close_stage(&s);
+            assert_string_equal(s.called, status ? "" : "one=cancelled ");
+        }
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_ends_with_the_change_it_waits_for),
+        cmocka_unit_test(a_wait_for_what_is_there_does_not_wait),
+        cmocka_unit_test(what_came_and_went_at_once_has_been_seen_though_more_is_queued),
+        cmocka_unit_test(a_stop_ends_every_wait),
+        cmocka_unit_test(waiting_on_the_loop_would_be_a_deadlock),
+        cmocka_unit_test(callbacks_come_once_on_the_loop_in_the_order_of_asking),
+        cmocka_unit_test(lack_of_memory_refuses_a_callback_and_nothing_else),
+    };
+    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
+    in_order = true;
+    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
+}
