@@ -34,8 +34,8 @@ bool ki_config_is_https(const ki_config *config);
 void ki_secret_clear(const ki_allocator *allocator, ki_secret *secret);
 ki_status ki_secret_set(const ki_allocator *allocator, ki_secret *secret, ki_str text, ki_error *err);
 
-/* The whole of a regular file. `what` names it in messages: "certificate-authority". Errors: KI_ERR_NOT_FOUND, KI_ERR_CONFIG (unreadable, not a
- * regular file), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+/* The whole of a file, or what comes through a pipe. `what` names it in messages: "certificate-authority". Errors: KI_ERR_NOT_FOUND,
+ * KI_ERR_CONFIG (unreadable, neither file nor pipe, a pipe that stays silent), KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, const char *what, ki_secret *ret_secret,
                               ki_error *err);
 /* A token file's text without the white space around it. */

@@ -4,22 +4,92 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
-ki_status ki_yaml_load(yaml_document_t *document, ki_str text, ki_error *err) {
+static ki_status parse_error(const yaml_parser_t *parser, ki_error *err) {
+    const char *problem = parser->problem ? parser->problem : "not YAML";
+    if (parser->error == YAML_MEMORY_ERROR)
+        return ki_error_no_memory(err, "reading YAML");
+    if (parser->error == YAML_READER_ERROR)
+        return ki_error_set(err, KI_ERR_PARSE, "byte %zu: %s", parser->problem_offset, problem);
+    return ki_error_set(err, KI_ERR_PARSE, "line %zu, column %zu: %s", parser->problem_mark.line + 1,
+                        parser->problem_mark.column + 1, problem);
+}
+
+/* libyaml takes time that grows with the square of the nesting, and of the number of anchors: both are counted, in a pass of its
+ * own that builds nothing, before it is asked for the document. */
+typedef struct shape {
+    size_t depth;
+    size_t anchors; /* and aliases */
+} shape;
+
+static ki_status check_event(shape *seen, const yaml_event_t *event, ki_error *err) {
+    const yaml_char_t *anchor = NULL;
+    switch (event->type) {
+    case YAML_SEQUENCE_START_EVENT:
+        anchor = event->data.sequence_start.anchor;
+        seen->depth++;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        anchor = event->data.mapping_start.anchor;
+        seen->depth++;
+        break;
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        seen->depth--;
+        break;
+    case YAML_SCALAR_EVENT:
+        anchor = event->data.scalar.anchor;
+        break;
+    case YAML_ALIAS_EVENT:
+        anchor = event->data.alias.anchor;
+        break;
+    default:
+        break;
+    }
+    seen->anchors += anchor != NULL;
+    size_t line = event->start_mark.line + 1;
+    if (seen->depth > KI_YAML_DEPTH_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: nested deeper than %d", line, KI_YAML_DEPTH_LIMIT);
+    if (seen->anchors > KI_YAML_ANCHOR_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d anchors and aliases", line,
+                            KI_YAML_ANCHOR_LIMIT);
+    return KI_OK;
+}
+
+/* Up to the end of the first document, which is all that is read. */
+static ki_status check_shape(ki_str text, ki_error *err) {
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser))
         return ki_error_no_memory(err, "reading YAML");
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
+    shape seen = { 0, 0 };
     ki_status status = KI_OK;
-    if (!yaml_parser_load(&parser, document)) {
-        const char *problem = parser.problem ? parser.problem : "not YAML";
-        if (parser.error == YAML_MEMORY_ERROR)
-            status = ki_error_no_memory(err, "reading YAML");
-        else if (parser.error == YAML_READER_ERROR)
-            status = ki_error_set(err, KI_ERR_PARSE, "byte %zu: %s", parser.problem_offset, problem);
-        else
-            status = ki_error_set(err, KI_ERR_PARSE, "line %zu, column %zu: %s", parser.problem_mark.line + 1,
-                                  parser.problem_mark.column + 1, problem);
+    bool is_over = false;
+    while (!status && !is_over) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event)) {
+            status = parse_error(&parser, err);
+            break;
+        }
+        is_over = event.type == YAML_DOCUMENT_END_EVENT || event.type == YAML_STREAM_END_EVENT;
+        status = check_event(&seen, &event, err);
+        if (event.type == YAML_SCALAR_EVENT)
+            ki_wipe(event.data.scalar.value, event.data.scalar.length);
+        yaml_event_delete(&event);
     }
+    yaml_parser_delete(&parser);
+    return status;
+}
+
+ki_status ki_yaml_load(yaml_document_t *document, ki_str text, ki_error *err) {
+    ki_status status = check_shape(text, err);
+    if (status)
+        return status;
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser))
+        return ki_error_no_memory(err, "reading YAML");
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
+    if (!yaml_parser_load(&parser, document))
+        status = parse_error(&parser, err);
     yaml_parser_delete(&parser);
     return status;
 }

@@ -8,10 +8,15 @@
 
 #include <yaml.h>
 
+enum {
+    KI_YAML_DEPTH_LIMIT = 64,
+    KI_YAML_ANCHOR_LIMIT = 1000 /* and aliases */
+};
+
 /* Borrowed from its document. */
 typedef yaml_node_t ki_yaml;
 
-/* The text's first document. Errors: KI_ERR_PARSE with line and column, KI_ERR_NO_MEMORY. */
+/* The text's first document. Errors: KI_ERR_PARSE with line and column, KI_ERR_LIMIT with the line, KI_ERR_NO_MEMORY. */
 ki_status ki_yaml_load(yaml_document_t *document, ki_str text, ki_error *err);
 /* Wipes all scalars, since some are secrets, and frees. */
 void ki_yaml_free(yaml_document_t *document);

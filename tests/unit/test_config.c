@@ -155,7 +155,7 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
         { "server: 'https://a', certificate-authority: certs/none.pem", "", KI_ERR_CONFIG,
           "certificate-authority: cannot open" },
         { "server: 'https://a', certificate-authority: certs", "", KI_ERR_CONFIG, "is a directory" },
-        { "server: 'https://a', certificate-authority: /dev/null", "", KI_ERR_CONFIG, "a device or pipe" },
+        { "server: 'https://a', certificate-authority: /dev/null", "", KI_ERR_CONFIG, "a device or socket" },
         { "server: 'https://a', insecure-skip-tls-verify: maybe", "", KI_ERR_CONFIG, "must be true or false" },
         { "server: 'https://a', insecure-skip-tls-verify: true, certificate-authority-data: WA==", "", KI_ERR_CONFIG,
           "contradicts certificate-authority" },
@@ -229,6 +229,127 @@ static void a_file_that_is_no_kubeconfig_is_an_error(void **state) {
     assert_int_equal(ftruncate(fileno(large), (off_t)KI_CONFIG_FILE_LIMIT + 1), 0);
     fclose(large);
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("large")), &config, &err), KI_ERR_LIMIT);
+}
+
+/* A '#' becomes the number. */
+static void put_numbered(FILE *file, const char *piece, size_t number) {
+    for (; *piece; piece++) {
+        if (*piece == '#')
+            fprintf(file, "%zu", number);
+        else
+            putc(*piece, file);
+    }
+}
+
+/* `piece` over and over, then what the parser says of it. */
+static ki_status load_repeated(const char *begin, const char *piece, size_t times, const char *end, ki_error *err) {
+    FILE *file = fopen(in_folder("config"), "w");
+    assert_non_null(file);
+    fputs(begin, file);
+    for (size_t i = 0; i < times; i++)
+        put_numbered(file, piece, i);
+    fputs(end, file);
+    assert_int_equal(fclose(file), 0);
+    ki_config *config = NULL;
+    ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config")), &config, err);
+    ki_config_free(config);
+    return status;
+}
+
+/* Each of them would keep the parser busy for minutes: a test that ends is the proof. */
+static void a_kubeconfig_that_is_made_to_be_slow_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *begin, *piece;
+        size_t times;
+        const char *message;
+    } cases[] = {
+        { "", "[", 200000, "line 1: nested deeper than 64" },
+        { "", "{a: ", 50000, "line 1: nested deeper than 64" },
+        { "a: 1\nb: ", "[\n", 200000, "line 65: nested deeper" },
+        { "", "- ", 100000, "line 1: nested deeper than 64" },
+        { "", "- &a# x\n", 300000, "line 1001: more than 1000 anchors and aliases" },
+        { "a: &a x\nb:\n", "- *a\n", 300000, "line 1002: more than 1000 anchors and aliases" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = load_repeated(cases[i].begin, cases[i].piece, cases[i].times, "", &err);
+        if (status != KI_ERR_LIMIT || !strstr(err.message, cases[i].message))
+            fail_msg("case %zu: %d, %s", i, (int)status, ki_error_message(&err));
+    }
+}
+
+static void aliases_that_grow_or_lead_to_themselves_are_harmless(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    write_file("config",
+               "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+               "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ncurrent-context: *d\ncontexts: *d\n");
+    ki_config *config = NULL;
+    const char *file = in_folder("config");
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_CONFIG);
+    write_file("config", "current-context: x\ncontexts: &l\n- &a {name: x, context: *a, cluster: *a, user: *l}\n");
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_CONFIG);
+}
+
+static void twenty_thousand_contexts_are_read(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status =
+        load_repeated("clusters: [{name: c, cluster: {server: 'https://a'}}]\ncontexts:\n",
+                      "- {name: context-#, context: {cluster: c}}\n", 20000, "current-context: context-19999\n", &err);
+    if (status)
+        fail_msg("%s", ki_error_message(&err));
+}
+
+static void a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_refused(void **state) {
+    (void)state;
+    static const char text[] = "{current-context: x, contexts: [{name: x, context: {cluster: c}}], "
+                               "clusters: [{name: c, cluster: {server: 'https://a'}}]}";
+    FILE *file = fopen(in_folder("config"), "w");
+    assert_non_null(file);
+    fputs("\xff\xfe", file);
+    for (const char *c = text; *c; c++)
+        fprintf(file, "%c%c", *c, 0);
+    fclose(file);
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    const char *path = in_folder("config");
+    if (ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = path), &config, &err))
+        fail_msg("%s", ki_error_message(&err));
+    assert_string_equal(ki_config_server(config), "https://a");
+    ki_config_free(config);
+    config = NULL;
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "current-context: a%cb\n", 0);
+    fclose(file);
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = path), &config, &err), KI_ERR_PARSE);
+}
+
+/* As a shell's <(command) does: what is in the pipe is read to its end. */
+static void a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_not_hang(void **state) {
+    (void)state;
+    static const char text[] = "{current-context: x, contexts: [{name: x, context: {cluster: c}}], "
+                               "clusters: [{name: c, cluster: {server: 'https://a'}}]}";
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], text, strlen(text)), strlen(text));
+    close(ends[1]);
+    char path[64];
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = path), &config, &err))
+        fail_msg("%s", ki_error_message(&err));
+    assert_string_equal(ki_config_server(config), "https://a");
+    ki_config_free(config);
+    close(ends[0]);
+    config = NULL;
+    assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("fifo")), &config, &err), KI_ERR_CONFIG);
+    assert_non_null(strstr(err.message, "nobody writes to the pipe"));
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = "/dev/zero"), &config, &err), KI_ERR_CONFIG);
 }
 
 static void options_win_over_the_file(void **state) {
@@ -470,6 +591,11 @@ int main(void) {
         TEST(a_kubeconfig_gives_what_it_says),
         TEST(what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field),
         TEST(a_file_that_is_no_kubeconfig_is_an_error),
+        TEST(a_kubeconfig_that_is_made_to_be_slow_is_refused),
+        TEST(aliases_that_grow_or_lead_to_themselves_are_harmless),
+        TEST(twenty_thousand_contexts_are_read),
+        TEST(a_kubeconfig_in_utf_16_is_read_and_zero_bytes_are_refused),
+        TEST(a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_not_hang),
         TEST(options_win_over_the_file),
         TEST(a_server_alone_is_enough_and_nothing_at_all_is_not),
         TEST(of_several_files_the_first_that_has_an_entry_wins),
