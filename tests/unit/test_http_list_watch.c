@@ -563,6 +563,20 @@ static void every_answer_is_told_as_it_is_whatever_the_chunks(void **state) {
     }
 }
 
+static void a_resource_of_its_own_may_be_called_table(void **state) {
+    (void)state;
+    static const ki_http_list_watch_options tables = { .resource = { "furniture.example", "v1", "tables", "Table",
+                                                                     true } };
+    fixture self;
+    assert_int_equal(open_fixture(&self, NULL, &tables), KI_OK);
+    self.answer.body = EVENT("ADDED", "{\"kind\":\"Table\",\"apiVersion\":\"furniture.example/v1\",\"metadata\":{"
+                                      "\"name\":\"a\",\"namespace\":\"n\",\"resourceVersion\":\"2\"}}");
+    assert_int_equal(start_watch(&self), KI_OK);
+    step(&self);
+    assert_string_equal(self.trace, "open +n/a@2 end(ok,opened)");
+    close_fixture(&self);
+}
+
 static void retry_after_of_the_head_is_in_the_error(void **state) {
     (void)state;
     fixture self;
@@ -763,6 +777,7 @@ int main(void) {
         cmocka_unit_test(a_lists_options_are_its_query),
         cmocka_unit_test(a_watchs_options_are_its_query),
         cmocka_unit_test(every_answer_is_told_as_it_is_whatever_the_chunks),
+        cmocka_unit_test(a_resource_of_its_own_may_be_called_table),
         cmocka_unit_test(retry_after_of_the_head_is_in_the_error),
         cmocka_unit_test(a_stream_cut_at_any_byte_delivers_what_was_whole),
         cmocka_unit_test(a_list_cut_at_any_byte_is_never_taken_for_whole),

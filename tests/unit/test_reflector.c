@@ -552,7 +552,8 @@ static void a_streaming_list_goes_on_as_the_watch(void **state) {
     play("? stream\nstate connecting\nopen\nstate listing\nadd default/b 7\nadd default/a 5\nadd default/c 6\nmod "
          "default/a 8\ndel default/c 9\n"
          "bookmark 9\n? -\nrv -\ninitial-end 10\n? replace 10: default/a=8 default/b=7\nrv 10\nstate watching\n"
-         "mod default/b 11\n? update default/b=11\nrv 11\nwait 600000\n? -\nreports -",
+         "mod default/b 11\n? update default/b=11\nrv 11\nwait 600000\n? -\nreports -\n"
+         "close\n? watch rv=11\nopen\nadd default/d 12\n? add default/d=12",
          streaming);
 }
 
