@@ -167,8 +167,10 @@ typedef struct ki_health {
     char words[KI_HEALTH_WORDS_MAX]; /* the cause for a person: "forbidden: list pods at cluster scope"; else "" */
 } ki_health;
 
-/* A snapshot. Threads: any. Blocks: no. `size` is sizeof(ki_health) of the one who calls: the struct grows at its end. */
+/* A snapshot of the first `size` bytes: ki_health grows at its end, and a program knows the one that it was built with. */
 KI_API void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health, size_t size);
+
+/* A snapshot. Threads: any. Blocks: no. */
 static inline void ki_informer_health(const ki_informer *informer, ki_health *ret_health) {
     ki_informer_health_sized(informer, ret_health, sizeof *ret_health);
 }

@@ -1,0 +1,197 @@
+/* bench_listeners.c: what handlers cost the loop: bytes for each change that waits for one, and how long the loop is held up, at most at
+ * a time, by a handler that comes when 100,000 objects are there. */
+#include "src/base/memory.h"
+#include "src/cache/pending.h"
+#include "src/cache/shared_informer.h"
+#include "src/object/format.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    OBJECTS = 100000
+};
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void need(bool ok, const char *what) {
+    if (ok)
+        return;
+    fprintf(stderr, "bench_listeners: %s\n", what);
+    exit(1);
+}
+
+static ki_object *make(ki_object_format *format, unsigned number, unsigned version) {
+    char json[256];
+    ki_object *obj = NULL;
+    snprintf(json, sizeof json,
+             "{\"metadata\":{\"name\":\"pod-%08x-%05u\",\"namespace\":\"namespace-%u\",\"resourceVersion\":\"%u\"}}",
+             number * 2654435761u, number, number % 100, version);
+    need(!ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL), "object");
+    return obj;
+}
+
+/* --- what waits --------------------------------------------------------------------------------------------------------------------- */
+
+static size_t bytes_held;
+
+static void *count_alloc(size_t size, void *user) {
+    (void)user;
+    void *memory = malloc(size);
+    bytes_held += memory ? malloc_usable_size(memory) : 0;
+    return memory;
+}
+
+static void count_free(void *memory, void *user) {
+    (void)user;
+    bytes_held -= memory ? malloc_usable_size(memory) : 0;
+    free(memory);
+}
+
+static void *count_realloc(void *memory, size_t size, void *user) {
+    (void)user;
+    size_t before = memory ? malloc_usable_size(memory) : 0;
+    void *moved = realloc(memory, size);
+    if (moved)
+        bytes_held += malloc_usable_size(moved) - before;
+    return moved;
+}
+
+static const ki_allocator counting = { count_alloc, count_realloc, count_free, NULL };
+
+static void measure_pending(ki_object **old, ki_object **new, ki_delivery delivery, const char *what) {
+    ki_pending pending;
+    bytes_held = 0;
+    ki_pending_init(&pending, &counting, delivery, 42);
+    int64_t from = now_ns();
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        const ki_notification notification = { .type = KI_NOTIFY_UPDATE, .obj = new[i], .old = old[i] };
+        need(!ki_pending_reserve(&pending, 1, 1), "reserve");
+        ki_pending_push(&pending, &notification);
+    }
+    int64_t pushed = now_ns();
+    printf("  %-44s %8.1f bytes %8.0f ns\n", what, (double)bytes_held / OBJECTS, (double)(pushed - from) / OBJECTS);
+    ki_pending_clear(&pending);
+}
+
+/* --- a late handler ------------------------------------------------------------------------------------------------------------------ */
+
+/* A source with one list, and a watch that stays open. */
+typedef struct source {
+    ki_list_watch base; /* first */
+    ki_list_handler list;
+    ki_watch_handler watch;
+} source;
+
+static ki_status source_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
+                             ki_error *err) {
+    (void)options;
+    (void)err;
+    ((source *)(void *)base)->list = *handler;
+    return KI_OK;
+}
+
+static ki_status source_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
+                              ki_error *err) {
+    (void)options;
+    (void)err;
+    ((source *)(void *)base)->watch = *handler;
+    return KI_OK;
+}
+
+static void source_nothing(ki_list_watch *base) {
+    (void)base;
+}
+
+static const ki_list_watch_ops source_ops = { source_list, source_watch, source_nothing, source_nothing };
+
+typedef struct longest {
+    int64_t step, total;
+    unsigned steps;
+} longest;
+
+static longest step_until(ki_engine *engine, const size_t *counter, size_t wanted) {
+    longest seen = { 0, 0, 0 };
+    do {
+        int64_t from = now_ns();
+        need(!ki_engine_step(engine, 0, NULL), "step");
+        int64_t took = now_ns() - from;
+        seen.step = took > seen.step ? took : seen.step;
+        seen.total += took;
+        seen.steps++;
+    } while (counter ? *counter < wanted : ki_engine_timeout(engine) == 0);
+    return seen;
+}
+
+static void count_add(const ki_event *event, void *user) {
+    (void)event;
+    ++*(size_t *)user;
+}
+
+static void report(const char *what, int64_t ns) {
+    printf("  %-44s %8.3f ms\n", what, (double)ns / 1e6);
+}
+
+static void measure_late_handler(ki_object **objects) {
+    static const ki_resource pods = { "", "v1", "pods", "Pod", true };
+    static const ki_handler handler = { .on_add = count_add };
+    source from_here = { .base = { .ops = &source_ops } };
+    ki_engine *engine = NULL;
+    ki_informer *informer = NULL;
+    size_t adds = 0;
+    need(!ki_engine_new(NULL, &engine, NULL), "engine");
+    ki_shared_informer_options options = {
+        .engine = engine, .list_watch = &from_here.base, .resource = &pods, .no_streaming_list = true, .seed = 42
+    };
+    need(!ki_informer_new(&options, &informer, NULL), "informer");
+    step_until(engine, NULL, 0);
+    need(!ki_informer_start(informer, NULL), "start");
+    step_until(engine, NULL, 0);
+    for (unsigned i = 0; i < OBJECTS; i++)
+        from_here.list.on_object(objects[i], from_here.list.user);
+    from_here.list.on_end(&(ki_list_result){ "10", "", -1 }, NULL, from_here.list.user);
+    step_until(engine, NULL, 0);
+    need(ki_informer_has_synced(informer), "sync");
+    int64_t from = now_ns();
+    need(!ki_informer_add_handler(informer, &handler, &adds, NULL), "handler");
+    report("adding the handler", now_ns() - from);
+    longest seen = step_until(engine, &adds, OBJECTS);
+    report("its longest step of the loop", seen.step);
+    report("all its steps", seen.total);
+    printf("  %-44s %8u\n", "steps", seen.steps);
+    ki_informer_stop(informer);
+    ki_informer_join(informer);
+    ki_informer_free(informer);
+    ki_engine_free(engine);
+}
+
+int main(void) {
+    static const ki_object_format_options format_options = { .namespaced = true };
+    ki_object_format *format = NULL;
+    need(!ki_object_format_new(&ki_allocator_default, &format_options, &format, NULL), "format");
+    ki_object **old = calloc(OBJECTS, sizeof *old), **new = calloc(OBJECTS, sizeof *new);
+    need(old && new, "memory");
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        old[i] = make(format, i, 1);
+        new[i] = make(format, i, 2);
+    }
+    printf(" %d changes wait for a handler, each\n", (int)OBJECTS);
+    measure_pending(old, new, KI_DELIVER_ALL, "all");
+    measure_pending(old, new, KI_DELIVER_LATEST, "latest, of as many keys");
+    printf(" a handler comes when %d objects are there\n", (int)OBJECTS);
+    measure_late_handler(old);
+    for (unsigned i = 0; i < OBJECTS; i++) {
+        ki_object_unref(old[i]);
+        ki_object_unref(new[i]);
+    }
+    free(old);
+    free(new);
+    ki_object_format_unref(format);
+    return 0;
+}
