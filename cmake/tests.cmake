@@ -43,3 +43,6 @@ foreach(kind unit integration)
             ENVIRONMENT "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
     endforeach()
 endforeach()
+
+add_test(NAME parity COMMAND ${PROJECT_SOURCE_DIR}/tests/check_parity.sh)
+set_tests_properties(parity PROPERTIES LABELS unit TIMEOUT 120)
