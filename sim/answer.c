@@ -1,4 +1,5 @@
 /* answer.c: what a request gets when a fault is waiting for it: an answer that the server's own model would not give now. */
+#include "sim/workload.h"
 #include "sim/world.h"
 
 #include <inttypes.h>
@@ -60,26 +61,17 @@ static void garbage(sim_connection *connection, uint64_t detail) {
     answer(connection, 200, -1, texts[detail % (sizeof texts / sizeof *texts)]);
 }
 
-/* The watch begins some events earlier, where all of them only changed what the client knows. */
+/* The watch begins some events earlier. */
 static void repeat(sim_connection *connection, uint64_t detail) {
     const sim_truth *truth = &connection->world->truth;
-    uint64_t revision = connection->revision;
-    size_t at = truth->log_count;
-    while (at > 0 && truth->writes[truth->log[at - 1]].revision > revision)
+    size_t at = truth->log_count, back = 2 + (size_t)(detail % 8);
+    while (at > 0 && truth->writes[truth->log[at - 1]].revision > connection->revision)
         at--;
-    for (unsigned left = 1 + (unsigned)(detail % 6); left > 0 && at > 1; left--) {
-        const sim_write *write = &truth->writes[truth->log[at - 1]], *before = NULL;
-        for (size_t i = at - 1; i > 0 && !before; i--) {
-            const sim_write *earlier = &truth->writes[truth->log[i - 1]];
-            before = earlier->key == write->key ? earlier : NULL;
-        }
-        if (write->is_delete || !before || before->is_delete || before->label != write->label)
-            break;
-        at--;
-        revision = truth->writes[truth->log[at - 1]].revision;
-    }
+    if (at <= back)
+        return;
+    uint64_t revision = truth->writes[truth->log[at - back]].revision;
     const char *version = strstr(connection->target, "resourceVersion=");
-    if (!version || revision == connection->revision || revision == 0)
+    if (!version || revision >= connection->revision)
         return;
     char *target = sim_alloc(strlen(connection->target) + 32);
     version += strlen("resourceVersion=");
@@ -95,6 +87,8 @@ static bool answer_continuation(sim_connection *connection) {
     uint64_t detail;
     sim_source *source = connection->source;
     if (sim_network_hits(connection->world, SIM_TOKEN_EXPIRES, &detail)) {
+        for (unsigned writes = 0; writes < 12; writes++) /* much has happened since the first page */
+            sim_workload_write(connection->world);
         answer_status(connection, 410, -1, "Expired", "The provided continue parameter is too old", "");
         return true;
     }
@@ -106,11 +100,22 @@ static bool answer_continuation(sim_connection *connection) {
     return true;
 }
 
+/* Without a word, or after a bookmark: then the watch was not a short one, and it is the loop that has to be noticed. */
+static void close_at_once(sim_connection *connection, uint64_t detail) {
+    char text[TEXT_MAX] = "";
+    if (detail & 1 && connection->revision)
+        snprintf(text, sizeof text,
+                 "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
+                 "\"resourceVersion\":\"%" PRIu64 "\"}}}\n",
+                 connection->revision);
+    answer(connection, 200, -1, text);
+}
+
 static bool answer_watch(sim_connection *connection) {
     uint64_t detail;
     sim_world *world = connection->world;
     if (sim_network_hits(world, SIM_CLOSE_AT_ONCE, &detail)) {
-        answer(connection, 200, -1, "");
+        close_at_once(connection, detail);
         return true;
     }
     /* What was restored has never heard of this revision. */

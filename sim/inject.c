@@ -146,6 +146,11 @@ static void memory_is_back(void *user, uint64_t argument) {
     world->memory.per_mille = 0;
 }
 
+static void write_one(void *user, uint64_t argument) {
+    (void)argument;
+    sim_workload_write(user);
+}
+
 static void restart_client(void *user, uint64_t argument) {
     sim_world *world = user;
     (void)argument;
@@ -158,12 +163,16 @@ static void to_client(sim_world *world, const sim_fault *fault) {
     switch (fault->kind) {
     case SIM_SMALL_CHUNKS:
         world->network.small_until = world->now + length;
+        for (sim_connection *connection = world->network.first; connection; connection = connection->next)
+            connection->chunk = detail >> 20 & 1 ? 1 : 2 + (size_t)(detail >> 21 & 0x3f);
         break;
     case SIM_SLOW_NETWORK:
         world->network.slow_until = world->now + length;
         break;
     case SIM_NO_MEMORY:
         world->memory.per_mille = 1 + (unsigned)(detail >> 8) % (detail >> 32 & 1 ? 20 : 500);
+        for (int64_t at = 0; at < length / 4; at += SIM_SECOND / 2) /* what fails has to be something */
+            sim_after(world, at, write_one, world, 0);
         sim_after(world, length / 4, memory_is_back, world, 0);
         break;
     case SIM_RESTART_CLIENT:
@@ -181,7 +190,7 @@ void sim_inject(sim_world *world, const sim_fault *fault) {
     if (fault->kind <= SIM_HUGE_EVENT)
         to_connection(world, fault);
     else if (fault->kind <= SIM_BAD_ITEM) {
-        unsigned most = fault->kind == SIM_CLOSE_AT_ONCE || fault->kind == SIM_REFUSE ? 12 : 4;
+        unsigned most = fault->kind == SIM_CLOSE_AT_ONCE ? 200 : fault->kind == SIM_REFUSE ? 12 : 4;
         sim_network_arm(world, fault->kind, fault->detail, 1 + (unsigned)(fault->detail >> 40) % most,
                         world->now + 180 * SIM_SECOND);
         /* Most requests are the beginnings of watches, which come when something has ended. */

@@ -59,6 +59,17 @@ static void lose_what_was_announced(sim_connection *connection) {
         connection->world->truth.keys[connection->ahead - 1].is_poisoned = true;
 }
 
+/* The oracle of streaming lists: they end, with their bookmark or given up. */
+static void check_stream(const sim_connection *connection) {
+    enum {
+        LONGEST_S = 305 /* the deadline, and a handler that was slow just then */
+    };
+    sim_world *world = connection->world;
+    if (connection->in_initial && world->now - connection->asked_at > LONGEST_S * SIM_SECOND)
+        sim_fail(world, "a streaming list without an end was given up after %lld s only",
+                 (long long)((world->now - connection->asked_at) / SIM_SECOND));
+}
+
 /* The client hears of the end. */
 static void finish(sim_connection *connection, ki_status status) {
     static const char *const texts[] = { "the simulated connection was cut", "the simulated server refuses" };
@@ -66,6 +77,7 @@ static void finish(sim_connection *connection, ki_status status) {
     ki_error err = KI_ERROR_INIT;
     connection->call = NULL;
     lose_what_was_announced(connection);
+    check_stream(connection);
     if (status)
         ki_error_set(&err, status, "%s", texts[status == KI_ERR_CONNECT]);
     SIM_TRACE(connection->world, "connection %llu: ends, %s", (unsigned long long)connection->number,
@@ -368,6 +380,7 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
         connection->next->previous = connection;
     network->first = connection;
     connection->number = ++world->requests;
+    connection->asked_at = world->now;
     connection->target = sim_strdup(request->target);
     ki_buffer_init(&connection->out, &ki_allocator_default, 0);
     ki_buffer_init(&connection->held, &ki_allocator_default, 0);
@@ -395,6 +408,7 @@ static void on_abandoned(ki_memory_call *call, void *user) {
     sim_connection *connection = ki_memory_call_user(call);
     connection->call = NULL;
     lose_what_was_announced(connection);
+    check_stream(connection);
     SIM_TRACE(world, "connection %llu: the client lets go", (unsigned long long)connection->number);
     if (connection->is_silent && world->now - connection->silent_since > LATEST_S * SIM_SECOND)
         sim_fail(world, "silence was noticed after %lld s only",

@@ -72,6 +72,7 @@ typedef struct sim_connection {
     bool pumps, delivers; /* an action of the agenda will */
     ki_status end;        /* how it ends once `out` is sent */
     /* faults */
+    int64_t asked_at;
     bool is_silent;
     int64_t silent_since;
     int64_t cut_after; /* bytes; -1: never */

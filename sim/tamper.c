@@ -131,8 +131,51 @@ static void append_shuffled(sim_connection *connection) {
     ki_buffer_reset(&connection->held, 0);
 }
 
+/* A state that is over, as an event. */
+static void append_state(sim_connection *connection, const char *type, const sim_write *write, uint64_t n,
+                         uint64_t revision) {
+    ki_buffer_printf(&connection->out,
+                     "{\"type\":\"%s\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":"
+                     "\"cm-%u\",\"namespace\":\"ns%u\",\"uid\":\"%s\",\"resourceVersion\":\"%llu\",\"labels\":{"
+                     "\"app\":\"%c\"}},\"data\":{\"n\":\"%llu\"}}}\n",
+                     type, (unsigned)(write->key % SIM_NAME_MAX), sim_key_ns(write->key), write->uid,
+                     (unsigned long long)revision, (char)('a' + write->label), (unsigned long long)n);
+}
+
+/* Is it in every selection of this namespace, or of all? */
+static bool is_asked_for(const sim_connection *connection, const sim_write *write) {
+    char path[32];
+    snprintf(path, sizeof path, "/namespaces/ns%u/", sim_key_ns(write->key));
+    return write->label == 0 && (!strstr(connection->target, "/namespaces/") || strstr(connection->target, path));
+}
+
+/* Changes among the initial events: states that objects had before, and objects that are gone. */
+static void append_past(sim_connection *connection) {
+    const sim_truth *truth = &connection->world->truth;
+    for (size_t i = 0; i < truth->log_count; i++) {
+        const sim_write *write = &truth->writes[truth->log[i]], *after = NULL;
+        uint64_t next = 0;
+        for (size_t k = i + 1; k < truth->log_count && !after; k++) {
+            next = truth->log[k];
+            after = truth->writes[next].key == write->key ? &truth->writes[next] : NULL;
+        }
+        if (!after || write->is_delete || !is_asked_for(connection, write) || truth->keys[write->key].is_poisoned ||
+            !sim_chance(&connection->world->network.random, 20))
+            continue;
+        if (after->is_delete && !truth->keys[write->key].n) {
+            append_state(connection, "ADDED", write, truth->log[i], write->revision);
+            append_state(connection, "DELETED", write, truth->log[i], after->revision);
+        } else if (truth->keys[write->key].n == next && after->label == write->label) {
+            append_state(connection, "ADDED", write, truth->log[i], write->revision);
+        }
+    }
+}
+
 static void append_initial(sim_connection *connection, ki_str frame) {
     if (frame_has(frame, "k8s.io/initial-events-end")) {
+        if (connection->is_unordered &&
+            connection->world->servers[connection->server].applied == connection->world->truth.log_count)
+            append_past(connection);
         append_shuffled(connection);
         if (connection->has_no_end)
             return; /* and never comes */
