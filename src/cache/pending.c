@@ -22,18 +22,9 @@ struct ki_pending_chunk {
     waiting items[CHUNK_SIZE];
 };
 
-struct ki_pending_entry {
-    ki_pending_entry *before, *after;
-    uint64_t number;  /* of its first push */
-    ki_object *known; /* what the listener saw last; NULL: it does not know the object */
-    ki_object *obj;   /* the newest state, or the last one where it is gone */
-    bool is_gone;
-    bool is_in_initial_list, is_resync, final_state_unknown;
-};
-
 void ki_pending_init(ki_pending *pending, const ki_allocator *allocator, ki_delivery delivery, uint64_t seed) {
     *pending = (ki_pending){ .allocator = allocator, .delivery = delivery };
-    ki_map_init(&pending->by_key, allocator, seed);
+    ki_pending_table_init(&pending->by_key, allocator, seed);
 }
 
 /* --- all ------------------------------------------------------------------------------------------------------------------ */
@@ -82,6 +73,7 @@ static void push_all(ki_pending *pending, const ki_notification *notification) {
         .final_state_unknown = notification->final_state_unknown,
     };
     pending->count++;
+    pending->pushed++;
 }
 
 static void drop_head(ki_pending *pending) {
@@ -124,7 +116,7 @@ static bool pop_all(ki_pending *pending, ki_notification *ret_notification) {
 /* --- latest --------------------------------------------------------------------------------------------------------------- */
 
 static ki_status reserve_entries(ki_pending *pending, size_t keys) {
-    ki_status status = ki_map_reserve(&pending->by_key, pending->count + keys);
+    ki_status status = ki_pending_table_reserve(&pending->by_key, pending->count + keys);
     while (!status && pending->spare_count < keys) {
         ki_pending_entry *entry = ki_alloc(pending->allocator, sizeof *entry);
         if (!entry)
@@ -148,18 +140,10 @@ static void free_spares(ki_pending *pending, size_t keep) {
         ki_free(pending->allocator, take_spare(pending));
 }
 
-static ki_str key_of(const ki_pending_entry *entry) {
-    return ki_str_of(ki_object_key(entry->obj));
-}
-
-/* Under its object's own key, which has a place already or one that was reserved. */
-static void put_entry(ki_pending *pending, ki_pending_entry *entry) {
-    if (ki_map_put(&pending->by_key, key_of(entry), entry, NULL))
-        return; /* cannot be: reserved */
-}
-
 static void drop_entry(ki_pending *pending, ki_pending_entry *entry) {
-    ki_map_remove(&pending->by_key, key_of(entry));
+    ki_pending_table_remove(&pending->by_key, entry);
+    if (pending->marked == entry)
+        pending->marked = entry->before;
     *(entry->before ? &entry->before->after : &pending->first) = entry->after;
     *(entry->after ? &entry->after->before : &pending->last) = entry->before;
     pending->count--;
@@ -178,7 +162,6 @@ static void first_change(ki_pending *pending, const ki_notification *notificatio
     ki_pending_entry *entry = take_spare(pending);
     *entry = (ki_pending_entry){
         .before = pending->last,
-        .number = pending->pushed,
         .known = notification->type == KI_NOTIFY_ADD ? NULL : ki_object_ref(notification->old),
         .obj = ki_object_ref(notification->obj),
         .is_gone = notification->type == KI_NOTIFY_DELETE,
@@ -189,11 +172,11 @@ static void first_change(ki_pending *pending, const ki_notification *notificatio
     *(pending->last ? &pending->last->after : &pending->first) = entry;
     pending->last = entry;
     pending->count++;
-    put_entry(pending, entry);
+    ki_pending_table_put(&pending->by_key, entry);
 }
 
 static void push_latest(ki_pending *pending, const ki_notification *notification) {
-    ki_pending_entry *entry = ki_map_get(&pending->by_key, ki_str_of(ki_object_key(notification->obj)));
+    ki_pending_entry *entry = ki_pending_table_get(&pending->by_key, ki_object_key(notification->obj));
     if (!entry) {
         first_change(pending, notification);
         return;
@@ -213,7 +196,6 @@ static void push_latest(ki_pending *pending, const ki_notification *notification
     entry->is_gone = notification->type == KI_NOTIFY_DELETE;
     entry->final_state_unknown = notification->final_state_unknown;
     entry->is_resync = entry->is_resync && notification->is_resync;
-    put_entry(pending, entry); /* the key's text belongs to the object */
     ki_object_unref(before);
 }
 
@@ -265,7 +247,6 @@ void ki_pending_push(ki_pending *pending, const ki_notification *notification) {
         push_all(pending, notification);
     else
         push_latest(pending, notification);
-    pending->pushed++;
 }
 
 bool ki_pending_pop(ki_pending *pending, ki_notification *ret_notification) {
@@ -275,12 +256,13 @@ bool ki_pending_pop(ki_pending *pending, ki_notification *ret_notification) {
 
 void ki_pending_set_mark(ki_pending *pending) {
     pending->mark = pending->pushed;
+    pending->marked = pending->last;
 }
 
 bool ki_pending_mark_is_reached(const ki_pending *pending) {
     if (pending->delivery == KI_DELIVER_ALL)
         return pending->popped >= pending->mark;
-    return !pending->first || pending->first->number >= pending->mark;
+    return !pending->marked;
 }
 
 void ki_pending_clear(ki_pending *pending) {
@@ -293,6 +275,6 @@ void ki_pending_clear(ki_pending *pending) {
     free_chunks(pending, pending->spare);
     free_spares(pending, 0);
     uint64_t seed = pending->by_key.seed;
-    ki_map_free(&pending->by_key);
+    ki_pending_table_free(&pending->by_key);
     ki_pending_init(pending, pending->allocator, pending->delivery, seed);
 }

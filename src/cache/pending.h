@@ -6,24 +6,23 @@
 
 #include <kinformer/informer.h>
 
-#include "src/base/map.h"
+#include "src/cache/pending_table.h"
 #include "src/cache/processor.h"
 
 typedef struct ki_pending_chunk ki_pending_chunk;
-typedef struct ki_pending_entry ki_pending_entry;
 
 typedef struct ki_pending {
     const ki_allocator *allocator;
     ki_delivery delivery;
-    size_t count;    /* that wait */
-    uint64_t pushed; /* since the beginning */
-    uint64_t popped; /* KI_DELIVER_ALL only */
-    uint64_t mark;   /* of ki_pending_set_mark */
+    size_t count; /* that wait */
     /* KI_DELIVER_ALL: a chain of blocks */
+    uint64_t pushed, popped; /* since the beginning */
+    uint64_t mark;           /* what was pushed at ki_pending_set_mark */
     ki_pending_chunk *head, *tail, *spare;
     size_t head_at, tail_at;
     /* KI_DELIVER_LATEST: entries by key, in order of their first change */
-    ki_map by_key;
+    ki_pending_table by_key;
+    ki_pending_entry *marked; /* the last one that was there at ki_pending_set_mark and still is; NULL: none */
     ki_pending_entry *first, *last, *spare_entry; /* spare ones are a chain by `after` */
     size_t spare_count;
 } ki_pending;

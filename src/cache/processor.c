@@ -3,6 +3,8 @@
 
 #include "src/cache/listener.h"
 
+#include <string.h>
+
 bool ki_is_same_object(const ki_object *a, const ki_object *b) {
     const char *left = ki_object_uid(a), *right = ki_object_uid(b);
     return left[0] == '\0' || right[0] == '\0' || strcmp(left, right) == 0;

@@ -75,6 +75,12 @@ static int64_t audit_ns(int64_t asked_ms) {
     return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
 }
 
+static int64_t window_ns(int64_t asked_ms) {
+    if (asked_ms <= 0)
+        return 0;
+    return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
+}
+
 /* Where an informer's objects come from; and where audits and checks list, beside the watch. */
 typedef struct sources {
     ki_list_watch *main;
@@ -158,7 +164,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .label_selector = options->label_selector,
         .field_selector = options->field_selector,
         .metrics = maker->metrics,
-        .internal_error_retry_ns = KI_MILLISECONDS(options->internal_error_retry_ms),
+        .internal_error_retry_ns = window_ns(options->internal_error_retry_ms),
         .owner = maker->owner,
         .seed = maker->seed,
     };
