@@ -21,6 +21,9 @@ typedef struct ki_factory_options {
     int64_t resync_ms;              /* of all informers that name none; 0: none; less than 1000 counts as 1000 */
     struct ki_transport *transport; /* in place of a network, for tests; outlives the factory; NULL: libcurl */
     const ki_metrics *metrics;      /* the program's metrics library (metrics.h); copied; NULL: none */
+    /* For tests: every second each informer looks whether an object of its copy was written to, which nobody may, and names it to the watch
+     * error handler. Costs a pass over all of them. Also with the environment's KUBE_CACHE_MUTATION_DETECTOR=true. */
+    bool detect_mutations;
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) ((ki_factory_options){ .size = sizeof(ki_factory_options), __VA_ARGS__ })

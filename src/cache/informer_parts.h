@@ -7,6 +7,7 @@
 #include "src/cache/controller.h"
 #include "src/cache/health.h"
 #include "src/cache/metrics.h"
+#include "src/cache/mutation_detector.h"
 #include "src/cache/processor.h"
 #include "src/cache/reflector.h"
 #include "src/cache/shared_informer.h"
@@ -29,6 +30,7 @@ struct ki_informer {
     int64_t page_size;
     bool no_streaming_list;
     bool check_streaming_list;
+    bool detect_mutations;
     int64_t audit_ns; /* 0: none */
     int64_t internal_error_retry_ns;
     char *namespace_name, *label_selector, *field_selector; /* for people: "" where there is none */
@@ -57,6 +59,8 @@ struct ki_informer {
     ki_reflector reflector;
     ki_audit audit;
     ki_timer resync_timer;
+    ki_timer detector_timer;
+    ki_mutation_detector detector;                   /* of no use unless `detect_mutations` */
     ki_task report_task;                             /* of index errors; posted by any thread */
     char store_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the store was told last */
 

@@ -225,6 +225,15 @@ static ki_status stage(step *at, bool is_list, const char *version, ki_error *er
     return KI_OK;
 }
 
+/* From now on nobody may write to what is in the store. */
+static void watch_stored(const step *at) {
+    for (size_t i = 0; i < at->deltas->count; i++) {
+        const ki_object *obj = at->deltas->items[i].obj;
+        if (obj && object_in(at->after, ki_object_key(obj)) == obj)
+            ki_mutation_detector_add(&at->informer->detector, obj);
+    }
+}
+
 /* The change lock is held. */
 static ki_status apply(step *at, ki_error *err) {
     ki_informer *informer = at->informer;
@@ -249,6 +258,8 @@ static ki_status apply(step *at, ki_error *err) {
         return status;
     if (at->after && version)
         (void)ki_reflector_copy_version(informer->store_version, version, NULL); /* one that fits: see version_after */
+    if (at->after && informer->detect_mutations)
+        watch_stored(at);
     teller tells = { .processor = &informer->processor };
     tell_all(at, &tells);
     if (!at->deltas->key) {

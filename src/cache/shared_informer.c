@@ -66,6 +66,10 @@ static void set_aside(const ki_error *err, const char *key, void *user) {
     ki_informer_report(informer, err, key);
 }
 
+static void on_mutation(const ki_error *err, const char *key, void *user) {
+    ki_informer_report(user, err, key);
+}
+
 static void on_progress(void *user) {
     ki_informer *informer = user;
     ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
@@ -258,6 +262,8 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->resync_ns = options->resync_ns;
     informer->page_size = options->page_size;
     informer->no_streaming_list = options->no_streaming_list;
+    informer->detect_mutations = options->detect_mutations;
+    ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
     informer->seed = options->seed;
     informer->internal_error_retry_ns = options->internal_error_retry_ns;
     informer->audit_source = options->audit_source;
@@ -314,6 +320,13 @@ static void resync(ki_timer *timer, void *user) {
     ki_error err = KI_ERROR_INIT;
     if (due && informer->queue->ops->resync(informer->queue, &err))
         ki_informer_report(informer, &err, ""); /* the next one comes by itself */
+}
+
+static void check_for_mutations(ki_timer *timer, void *user) {
+    ki_informer *informer = user;
+    int64_t now = ki_engine_now(informer->engine);
+    ki_mutation_detector_check(&informer->detector, now);
+    ki_timer_set(timer, now + KI_MUTATION_PERIOD);
 }
 
 static bool is_watching(void *user) {
@@ -380,7 +393,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         status = ki_reflector_open(&informer->reflector, &reflector, err);
     if (!status)
         status = open_audit(informer, err);
-    if (!status && ki_timer_init(&informer->resync_timer, informer->engine, resync, informer))
+    if (!status && (ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
+                    ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer)))
         status = ki_error_no_memory(err, "starting an informer");
     return status;
 }
@@ -389,6 +403,7 @@ static void close_parts(ki_informer *informer) {
     ki_audit_close(&informer->audit);
     ki_reflector_close(&informer->reflector);
     ki_timer_close(&informer->resync_timer);
+    ki_timer_close(&informer->detector_timer);
     ki_controller_close(&informer->controller);
 }
 
@@ -408,6 +423,8 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     int64_t period = informer->processor.resync_ns;
     if (period > 0)
         ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
+    if (informer->detect_mutations)
+        ki_timer_set(&informer->detector_timer, ki_engine_now(informer->engine) + KI_MUTATION_PERIOD);
     ki_reflector_start(&informer->reflector);
     if (informer->audit_source)
         ki_audit_start(&informer->audit);
@@ -442,6 +459,8 @@ void ki_informer_stop(ki_informer *informer) {
     ki_cond_broadcast(&informer->changed);
     ki_mutex_unlock(&informer->wait_lock);
     ki_informer_end_waits(informer);
+    ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
+    ki_mutation_detector_close(&informer->detector);
     if (!was_stopped)
         on_state(KI_STATE_STOPPED, NULL, -1, informer);
 }

@@ -18,9 +18,10 @@ typedef struct ki_shared_informer_options {
     int64_t resync_ns;           /* of the listeners that name none; 0: none */
     int64_t page_size;           /* 0: the reflector's */
     bool no_streaming_list;
-    bool in_order; /* the queue is the in-order one */
-    const void *owner; /* of the callbacks (callback.h): the factory; NULL: the informer itself */
-    uint64_t seed;     /* of key hashes */
+    bool in_order;         /* the queue is the in-order one */
+    bool detect_mutations; /* looks whether objects are changed in place */
+    const void *owner;     /* of the callbacks (callback.h): the factory; NULL: the informer itself */
+    uint64_t seed;         /* of key hashes */
     /* What the source selects, for health and metrics; copied; NULL: nothing. */
     const char *namespace_name, *label_selector, *field_selector;
     const ki_metrics *metrics; /* the program's library; copied; NULL: none */

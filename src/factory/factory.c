@@ -14,6 +14,8 @@
 #include "src/factory/informer_table.h"
 #include "src/transport/curl.h"
 
+#include <stdlib.h>
+
 #define START_RETRY KI_SECONDS(1)
 
 struct ki_factory {
@@ -181,6 +183,15 @@ static ki_status make_locks(ki_factory *factory, ki_error *err) {
     return status;
 }
 
+/* As Go reads a truth value from text. */
+static bool is_true(const char *text) {
+    static const char *const truths[] = { "1", "t", "T", "true", "True", "TRUE" };
+    for (size_t i = 0; text && i < sizeof truths / sizeof *truths; i++)
+        if (strcmp(text, truths[i]) == 0)
+            return true;
+    return false;
+}
+
 /* The rest, once there are engine and locks. */
 static ki_status fill(ki_factory *factory, const ki_config *config, const ki_factory_options *given, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(factory->engine);
@@ -210,6 +221,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .namespace_name = factory->namespace_name,
         .resync_ms = given->resync_ms,
         .metrics = given->metrics ? &factory->metrics : NULL,
+        .detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
         .seed = seed,
     };
     return KI_OK;

@@ -160,6 +160,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .page_size = options->page_size,
         .no_streaming_list = options->no_streaming_list,
         .in_order = options->in_order,
+        .detect_mutations = maker->detect_mutations,
         .namespace_name = namespace_name,
         .label_selector = options->label_selector,
         .field_selector = options->field_selector,

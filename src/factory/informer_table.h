@@ -35,6 +35,7 @@ typedef struct ki_informer_maker {
     const char *namespace_name; /* of those that name none; NULL: all */
     int64_t resync_ms;          /* likewise; 0: none */
     const ki_metrics *metrics;  /* NULL: none */
+    bool detect_mutations;
     uint64_t seed;
 } ki_informer_maker;
 

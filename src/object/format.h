@@ -40,5 +40,7 @@ ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char 
 
 /* Bytes of memory that the object takes, itself and its body. */
 size_t ki_object_memory(const ki_object *obj);
+/* A hash of those `size` bytes, but for the count of its owners: the same for as long as nobody writes to the object. */
+uint64_t ki_object_fingerprint(const ki_object *obj, size_t size);
 
 #endif

@@ -393,6 +393,11 @@ size_t ki_object_memory(const ki_object *obj) {
     return (size_t)obj->body_at + obj->body_size + 1;
 }
 
+uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
+    size_t from = offsetof(ki_object, label_count);
+    return ki_hash((const char *)obj + from, size - from, 0);
+}
+
 /* The body from its first member on that is neither kind nor apiVersion: a list's items do not carry those, a watch's do. */
 static ki_str content(const ki_object *obj) {
     static const char *const names[] = { "\"kind\":\"", "\"apiVersion\":\"" };
