@@ -12,12 +12,14 @@
 #include <kinformer/config.h>
 #include <kinformer/engine.h>
 #include <kinformer/error.h>
+#include <kinformer/expiration_cache.h>
 #include <kinformer/export.h>
 #include <kinformer/factory.h>
 #include <kinformer/informer.h>
 #include <kinformer/lister.h>
 #include <kinformer/log.h>
 #include <kinformer/metrics.h>
+#include <kinformer/mutation_cache.h>
 #include <kinformer/object.h>
 #include <kinformer/resource.h>
 #include <kinformer/version.h>
