@@ -76,6 +76,7 @@ typedef struct ki_reflector {
     ki_buffer continue_token;
     size_t pages;
     size_t empty_pages;    /* in a row, up to now */
+    size_t thin_pages;     /* the same */
     size_t objects_before; /* the page at hand */
     bool has_pages;        /* more than one; also where it was then listed in one piece */
     bool is_full;          /* in one piece, since a continue token had expired */

@@ -5,7 +5,9 @@
 #include "src/cache/reflector_steps.h"
 
 enum {
-    EMPTY_PAGES_MAX = 100 /* in a row */
+    EMPTY_PAGES_MAX = 100, /* in a row */
+    THIN_PAGES_MAX = 1000, /* in a row */
+    THIN = 50              /* a page is thin that has less than one object for each so many of its limit */
 };
 
 static void on_object(ki_object *obj, void *user) {
@@ -49,21 +51,40 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
 }
 
+/* Where the server pages: at "", and at "0" where it has no cache to answer from. */
+static int64_t page_size(const ki_reflector *reflector) {
+    const char *version = reflector->list_version;
+    if (reflector->is_full)
+        return 0;
+    if (reflector->options.page_size > 0)
+        return reflector->options.page_size;
+    bool from_cache = version[0] != '\0' && strcmp(version, "0") != 0;
+    return from_cache && !reflector->is_paginated ? 0 : KI_REFLECTOR_PAGE;
+}
+
 /* Is it the one that the page itself was asked for with? */
 static bool is_same_token(const ki_reflector *reflector, const char *token) {
     const ki_buffer *sent = &reflector->continue_token;
     return reflector->pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token);
 }
 
-/* Empty pages that only lead to another one, without end, would be a loop as tight as the network is fast. */
+/* Empty pages that only lead to another one, without end, would be a loop as tight as the network is fast; pages of an object or two
+ * nearly so. A server may well give less than the limit, even a tenth of it, all the way. */
 static ki_status check_progress(ki_reflector *reflector, const char *token, ki_error *err) {
     if (is_same_token(reflector, token))
         return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
-    bool is_empty = reflector->object_count == reflector->objects_before;
-    reflector->empty_pages = is_empty ? reflector->empty_pages + 1 : 0;
+    size_t objects = reflector->object_count - reflector->objects_before;
+    int64_t limit = page_size(reflector) ? page_size(reflector) : KI_REFLECTOR_PAGE;
+    bool is_thin = (int64_t)objects < limit / THIN;
+    reflector->empty_pages = objects == 0 ? reflector->empty_pages + 1 : 0;
+    reflector->thin_pages = is_thin ? reflector->thin_pages + 1 : 0;
     reflector->objects_before = reflector->object_count;
     if (reflector->empty_pages > EMPTY_PAGES_MAX)
         return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d empty pages of the list in a row", EMPTY_PAGES_MAX);
+    if (reflector->thin_pages > THIN_PAGES_MAX)
+        return ki_error_set(err, KI_ERR_PROTOCOL,
+                            "more than %d pages of the list in a row with hardly an object, %zu of %lld in the last",
+                            THIN_PAGES_MAX, objects, (long long)limit);
     return KI_OK;
 }
 
@@ -117,17 +138,6 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
         on_page(reflector, result);
 }
 
-/* Where the server pages: at "", and at "0" where it has no cache to answer from. */
-static int64_t page_size(const ki_reflector *reflector) {
-    const char *version = reflector->list_version;
-    if (reflector->is_full)
-        return 0;
-    if (reflector->options.page_size > 0)
-        return reflector->options.page_size;
-    bool from_cache = version[0] != '\0' && strcmp(version, "0") != 0;
-    return from_cache && !reflector->is_paginated ? 0 : KI_REFLECTOR_PAGE;
-}
-
 static const char *first_version(const ki_reflector *reflector) {
     if (reflector->is_unavailable)
         return "";
@@ -137,7 +147,7 @@ static const char *first_version(const ki_reflector *reflector) {
 static void begin_list(ki_reflector *reflector, const char *version) {
     if (!(KI_MUTANT(FULL_LIST_KEEPS_PAGES) && reflector->is_full))
         ki_reflector_drop_objects(reflector);
-    reflector->pages = reflector->empty_pages = reflector->objects_before = 0;
+    reflector->pages = reflector->empty_pages = reflector->thin_pages = reflector->objects_before = 0;
     /* Cannot be too long: it was copied by the same rule before. */
     if (ki_reflector_copy_version(reflector->list_version, version, NULL))
         reflector->list_version[0] = '\0';

@@ -20,7 +20,9 @@
 
 enum {
     WHAT_MAX = 256,
-    HTTP_OK = 200
+    HTTP_OK = 200,
+    WATCH_GRACE_S = 60,  /* a watch that goes on for this long after its timeoutSeconds is cut */
+    LIST_SILENCE_S = 300 /* a list that brings no object for this long is cut, however many bytes come */
 };
 
 typedef struct http_call http_call;
@@ -48,6 +50,8 @@ struct http_call {
     bool over;             /* ended or cancelled: no callback any more */
     int inside;            /* functions that are working in it */
     ki_list_decoder *list;
+    ki_timer silence; /* a list's */
+    int64_t last_object_at;
     ki_watch_decoder *watch;
     ki_list_handler list_handler;
     ki_watch_handler watch_handler;
@@ -64,6 +68,7 @@ struct http_call {
 static void leave(http_call *call) {
     if (--call->inside > 0 || !call->over)
         return;
+    ki_timer_close(&call->silence);
     ki_list_decoder_free(call->list);
     ki_watch_decoder_free(call->watch);
     ki_buffer_free(&call->error_body);
@@ -75,6 +80,7 @@ static void close_call(http_call *call) {
     http_list_watch *owner = call->owner;
     call->over = true;
     owner->call = NULL;
+    ki_timer_close(&call->silence);
     ki_exchange *exchange = call->exchange;
     call->exchange = NULL;
     if (exchange)
@@ -98,12 +104,28 @@ static void fail_with(http_call *call, ki_status status, const char *message) {
     fail(call, &err);
 }
 
+/* Bytes alone, such as white space without end, are no progress. */
+static void list_is_silent(ki_timer *timer, void *user) {
+    http_call *call = user;
+    int64_t deadline = call->last_object_at + KI_SECONDS(LIST_SILENCE_S);
+    if (ki_engine_now(call->owner->engine) < deadline) {
+        ki_timer_set(timer, deadline);
+        return;
+    }
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_TIMEOUT, "no object of the list for %d s", LIST_SILENCE_S);
+    call->inside++;
+    fail(call, &err);
+    leave(call);
+}
+
 /* --- objects ---------------------------------------------------------------------------------------------------------------- */
 
 /* One object is one unit of a step's work: a buffer may hold thousands of small ones. */
-static ki_status interest(const http_call *call) {
+static ki_status interest(http_call *call) {
     if (call->over)
         return KI_ERR_CANCELLED;
+    call->last_object_at = ki_engine_now(call->owner->engine);
     ki_engine_work(call->owner->engine, 1);
     return KI_OK;
 }
@@ -267,13 +289,38 @@ static void on_data(const char *data, size_t size, void *user) {
     leave(call);
 }
 
+static bool is_built_in(ki_str group, ki_str kind) {
+    const ki_resource *resource;
+    for (unsigned i = 0; (resource = ki_resource_at(i)); i++) {
+        if (ki_str_equals(group, resource->group) && ki_str_equals(kind, resource->kind))
+            return true;
+    }
+    return false;
+}
+
+/* The list of another resource, in which no item need say its kind. Only a built-in's list is known for certain to be another one:
+ * a custom resource may name its list as it likes, and some servers say just "List". */
+static ki_status check_list_kind(const http_call *call, const ki_list_meta *meta, ki_error *err) {
+    const char *kind = call->owner->resource.kind;
+    ki_str api_version = ki_str_of(meta->api_version);
+    ki_str item = { meta->kind, strlen(meta->kind) - strlen("List") };
+    ki_str version;
+    ki_str group = ki_str_split(api_version, '/', &version);
+    if (!version.data)
+        group.size = 0; /* "v1" */
+    if (ki_str_equals(item, kind) || !is_built_in(group, item))
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_PROTOCOL, "expected %sList, got %s of %s", kind, meta->kind,
+                        meta->api_version[0] ? meta->api_version : "no apiVersion");
+}
+
 static void end_list(http_call *call) {
     ki_error err = KI_ERROR_INIT;
-    if (ki_list_decoder_finish(call->list, &err)) {
+    const ki_list_meta *meta = ki_list_decoder_meta(call->list);
+    if (ki_list_decoder_finish(call->list, &err) || check_list_kind(call, meta, &err)) {
         fail(call, &err);
         return;
     }
-    const ki_list_meta *meta = ki_list_decoder_meta(call->list);
     const ki_list_result result = { meta->resource_version, meta->continue_token, meta->remaining_item_count };
     close_call(call);
     call->list_handler.on_end(&result, NULL, call->list_handler.user);
@@ -355,15 +402,18 @@ static void begin_target(ki_buffer *target, const http_list_watch *owner) {
 }
 
 /* Sends the call's request; on failure the call is gone. */
-static ki_status send_call(http_call *call, ki_buffer *target, int64_t idle_timeout_ns, ki_error *err) {
+static ki_status send_call(http_call *call, ki_buffer *target, int64_t idle_timeout_ns, int64_t total_timeout_ns,
+                           ki_error *err) {
     http_list_watch *owner = call->owner;
     ki_status status;
     if (target->failed) {
         status = ki_error_no_memory(err, "making a request");
     } else {
-        const ki_request request = {
-            .method = "GET", .target = target->data, .accept = "application/json", .idle_timeout_ns = idle_timeout_ns
-        };
+        const ki_request request = { .method = "GET",
+                                     .target = target->data,
+                                     .accept = "application/json",
+                                     .idle_timeout_ns = idle_timeout_ns,
+                                     .total_timeout_ns = total_timeout_ns };
         const ki_response_sink sink = { on_head, on_data, on_end, call };
         status = ki_transport_send(owner->transport, &request, &sink, &call->exchange, err);
     }
@@ -395,6 +445,10 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     call->list_handler = *handler;
     const ki_list_sink sink = { on_item, on_bad, call };
     status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
+    if (!status && ki_timer_init(&call->silence, self->engine, list_is_silent, call)) {
+        ki_list_decoder_free(call->list);
+        status = ki_error_no_memory(err, "making a request");
+    }
     if (status) {
         ki_free(self->allocator, call);
         return status;
@@ -405,7 +459,9 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     parameter(&target, "continue", KI_MUTANT(CONTINUE_FROM_THE_START) ? NULL : options->continue_token);
     parameter(&target, "resourceVersion", options->resource_version);
     parameter(&target, "resourceVersionMatch", options->resource_version_match);
-    return send_call(call, &target, options->idle_timeout_ns, err);
+    call->last_object_at = ki_engine_now(self->engine);
+    ki_timer_set(&call->silence, call->last_object_at + KI_SECONDS(LIST_SILENCE_S));
+    return send_call(call, &target, options->idle_timeout_ns, 0, err);
 }
 
 static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
@@ -432,7 +488,10 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     parameter(&target, "sendInitialEvents", options->send_initial_events ? "true" : NULL);
     parameter(&target, "resourceVersionMatch", options->send_initial_events ? "NotOlderThan" : NULL);
     number_parameter(&target, "timeoutSeconds", options->timeout_s);
-    return send_call(call, &target, options->idle_timeout_ns, err);
+    int64_t total = options->timeout_s > 0 && options->timeout_s < INT64_MAX / KI_SECONDS(2)
+                        ? KI_SECONDS(options->timeout_s + WATCH_GRACE_S)
+                        : 0;
+    return send_call(call, &target, options->idle_timeout_ns, total, err);
 }
 
 static void http_cancel(ki_list_watch *base) {

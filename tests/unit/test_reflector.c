@@ -293,6 +293,20 @@ static void empty_pages_without_end_are_an_error(void **state) {
     close_stage(&s);
 }
 
+static void pages_of_one_object_without_end_are_an_error_and_wait(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, by_pages, 1);
+    play_lines(&s, "? list rv=0 limit=500\nitem default/a 5\npage 10 t0");
+    for (int i = 1; i <= 1000; i++) {
+        char script[TEXT];
+        snprintf(script, sizeof script, "? list continue=t%d limit=500\nitem default/a%d 5\npage 10 t%d", i - 1, i, i);
+        play_lines(&s, script);
+    }
+    play_lines(&s, "? -\nreports protocol violation\nquiet 799\nwait 801\n? list rv=0 limit=500");
+    close_stage(&s);
+}
+
 static void a_token_that_expires_makes_one_full_list(void **state) {
     (void)state;
     play("? list rv=0 limit=500\nitem default/a 5\npage 10 t\n? list continue=t limit=500\nfail 410\n"
@@ -701,6 +715,7 @@ int main(void) {
         cmocka_unit_test(that_it_paged_at_0_is_remembered_though_the_token_expired),
         cmocka_unit_test(a_page_that_leads_to_itself_is_an_error),
         cmocka_unit_test(empty_pages_without_end_are_an_error),
+        cmocka_unit_test(pages_of_one_object_without_end_are_an_error_and_wait),
         cmocka_unit_test(a_token_that_expires_makes_one_full_list),
         cmocka_unit_test(a_full_list_that_expires_too_lists_the_latest),
         cmocka_unit_test(a_full_list_that_comes_in_pages_all_the_same_makes_no_loop),
