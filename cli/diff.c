@@ -219,8 +219,12 @@ size_t diff_print(const char *old_json, size_t old_size, const char *new_json, s
         total += c.counts[rank];
         for (size_t i = 0; i < c.counts[rank] && i < DIFF_SHOWN && printed < DIFF_SHOWN; i++, printed++) {
             const change *shown = &c.shown[rank][i];
-            fprintf(out, "%s%s: %s%s%s → %s", printed ? ", " : "", shown->path, colour_text(out, COLOUR_DIM),
-                    shown->before, colour_text(out, COLOUR_NONE), shown->after);
+            fputs(printed ? ", " : "", out);
+            print_tame(out, shown->path);
+            fprintf(out, ": %s", colour_text(out, COLOUR_DIM));
+            print_tame(out, shown->before);
+            fprintf(out, "%s → ", colour_text(out, COLOUR_NONE));
+            print_tame(out, shown->after);
         }
     }
     if (total > printed)

@@ -74,14 +74,17 @@ static void print_table(const get *g, const target *t, const ki_object_list *lis
         const struct row *row = ki_object_view(obj);
         char age[24];
         write_age(row ? row->created : NULL, age);
-        if (shows_namespace)
-            printf("%-*s   ", (int)namespace_width, ki_object_namespace(obj));
+        if (shows_namespace) {
+            const char *namespace_name = ki_object_namespace(obj);
+            print_tame(stdout, namespace_name);
+            printf("%*s   ", (int)(namespace_width - strlen(namespace_name)), "");
+        }
         size_t size = strlen(ki_object_name(obj));
         if (g->several) {
             print_object_name(&t->resource, obj);
             size += strlen(ki_object_kind(obj)) + strlen(t->resource.group) + (*t->resource.group ? 2 : 1);
         } else {
-            printf("%s", ki_object_name(obj));
+            print_tame(stdout, ki_object_name(obj));
         }
         printf("%*s   %s\n", size < name_width ? (int)(name_width - size) : 0, "", age);
     }

@@ -10,6 +10,10 @@
 #include <string.h>
 #include <yyjson.h>
 
+enum {
+    LOAD_FILE_LIMIT = 256 * 1024 * 1024 /* bytes */
+};
+
 static ki_status fail(ki_error *err, ki_status code, const char *format, ...)
     __attribute__((__format__(__printf__, 3, 4)));
 
@@ -109,10 +113,14 @@ static char *read_file(const char *path, size_t *ret_size, ki_error *err) {
         }
         size_t got = fread(text + size, 1, capacity - size, file);
         size += got;
-        if (!got)
+        if (!got || size > LOAD_FILE_LIMIT)
             break;
     }
-    if (ferror(file) || !text || !feof(file)) {
+    if (size > LOAD_FILE_LIMIT) {
+        fail(err, KI_ERR_LIMIT, "%s is larger than %d bytes", path, LOAD_FILE_LIMIT);
+        free(text);
+        text = NULL;
+    } else if (ferror(file) || !text || !feof(file)) {
         fail(err, KI_ERR_SYSTEM, "cannot read %s: %s", path, strerror(errno));
         free(text);
         text = NULL;

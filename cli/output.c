@@ -9,6 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+enum {
+    SAY_MAX = 2048
+};
+
 static int failure; /* errno of the first failed write to stdout */
 static bool failure_is_said;
 static bool progress_is_shown;
@@ -64,12 +68,26 @@ void show_progress(const char *text) {
 
 void say(const char *command, const char *format, ...) {
     va_list args;
+    char text[SAY_MAX];
     show_progress(NULL);
-    fprintf(stderr, "kinformer %s: ", command);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    fprintf(stderr, "kinformer %s: ", command);
+    print_tame(stderr, text);
     fputc('\n', stderr);
+}
+
+void print_tame(FILE *out, const char *text) {
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        bool is_c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* in UTF-8: U+009B is what ESC [ is */
+        if (is_c1)
+            c++;
+        if (is_c1 || *c < 0x20 || *c == 0x7f)
+            fputs(is_c1 ? "??" : "?", out);
+        else
+            putc(*c, out);
+    }
 }
 
 const char *with_commas(unsigned long long number, char text[32]) {
@@ -88,5 +106,6 @@ const char *with_commas(unsigned long long number, char text[32]) {
 void print_object_name(const ki_resource *resource, const ki_object *obj) {
     for (const char *c = ki_object_kind(obj); *c; c++)
         putchar(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
-    printf("%s%s/%s", *resource->group ? "." : "", resource->group, ki_object_name(obj));
+    printf("%s%s/", *resource->group ? "." : "", resource->group);
+    print_tame(stdout, ki_object_name(obj));
 }

@@ -32,6 +32,9 @@ void say(const char *command, const char *format, ...) __attribute__((__format__
 /* A line that is overwritten by the next, on a terminal; NULL clears it. */
 void show_progress(const char *text);
 
+/* Text from elsewhere with '?' for each byte of a control character: a server must not drive the terminal. */
+void print_tame(FILE *out, const char *text);
+
 /* "deployment.apps/web", as kubectl's -o name. */
 void print_object_name(const ki_resource *resource, const ki_object *obj);
 

@@ -66,7 +66,8 @@ static int run(const options *o) {
         printf("serving %s\n", ki_testing_server_url(server));
         if (!output_flush())
             status = output_status();
-        sigwait(&ends, &signal_number);
+        if (status == EXIT_FINE)
+            sigwait(&ends, &signal_number);
     }
     ki_testing_server_free(server);
     return status;

@@ -126,6 +126,8 @@ int session_set_resources(session *s, const char *names) {
 
 /* What a person can do about it. */
 static const char *remedy(const ki_error *cause) {
+    if (cause->category == KI_CATEGORY_FATAL)
+        return "";
     if (cause->category == KI_CATEGORY_CREDENTIALS)
         return "; fix the credentials or permissions";
     if (cause->http_status == 404)

@@ -418,6 +418,13 @@ static void load(const char *text) {
     unlink(file);
 }
 
+static void a_load_without_end_is_refused(void **state) {
+    (void)state;
+    run("serve --load /dev/zero");
+    assert_says("/dev/zero is larger than 268435456 bytes");
+    assert_ends(1);
+}
+
 static void what_cannot_be_loaded_is_said(void **state) {
     (void)state;
     static const struct {
@@ -525,6 +532,7 @@ int main(void) {
         TEST(a_line_says_what_changed),
         TEST(get_shows_what_is_there_in_order),
         TEST(get_of_a_name_is_that_object_or_not_found),
+        TEST(a_load_without_end_is_refused),
         TEST(what_cannot_be_loaded_is_said),
         TEST(yaml_means_what_it_means_to_kubectl),
         TEST(serve_loads_a_file_and_writes_a_kubeconfig),
