@@ -146,9 +146,9 @@ static void memory_is_back(void *user, uint64_t argument) {
     world->memory.per_mille = 0;
 }
 
-static void write_one(void *user, uint64_t argument) {
-    (void)argument;
-    sim_workload_write(user);
+static void write_some(void *user, uint64_t count) {
+    while (count-- > 0)
+        sim_workload_write(user);
 }
 
 static void restart_client(void *user, uint64_t argument) {
@@ -171,8 +171,8 @@ static void to_client(sim_world *world, const sim_fault *fault) {
         break;
     case SIM_NO_MEMORY:
         world->memory.per_mille = 1 + (unsigned)(detail >> 8) % (detail >> 32 & 1 ? 20 : 500);
-        for (int64_t at = 0; at < length / 4; at += SIM_SECOND / 2) /* what fails has to be something */
-            sim_after(world, at, write_one, world, 0);
+        for (int64_t at = 0; at < length / 4; at += SIM_SECOND) /* what fails has to be something */
+            sim_after(world, at, write_some, world, detail >> 33 & 0xf);
         sim_after(world, length / 4, memory_is_back, world, 0);
         break;
     case SIM_RESTART_CLIENT:

@@ -2,6 +2,8 @@
 #include "sim/shrink.h"
 #include "sim/world.h"
 
+#include "src/base/mutant.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,20 @@ typedef struct arguments {
     uint32_t without; /* faults that are left out, by bit */
     bool one, trace, shrink;
 } arguments;
+
+#ifdef KI_MUTANTS
+static int list_mutants(void) {
+#define PRINT(name, what, test) puts(#name "\t" what "\t" test);
+    KI_MUTANT_LIST(PRINT)
+#undef PRINT
+    return 0;
+}
+#else
+static int list_mutants(void) {
+    fputs("sim: there are no mutants in this build\n", stderr);
+    return 2;
+}
+#endif
 
 static int usage(void) {
     fputs("usage: sim [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--trace] [--shrink]\n"
@@ -75,6 +91,8 @@ static void report(const sim_plan *plan, const char *message, uint32_t without) 
 int main(int argc, char **argv) {
     static sim_world world;
     arguments given;
+    if (argc == 2 && strcmp(argv[1], "--list-mutants") == 0)
+        return list_mutants();
     if (!parse(argc, argv, &given))
         return usage();
     uint64_t writes = 0, requests = 0, faults = 0, digest = 0;

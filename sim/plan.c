@@ -59,6 +59,13 @@ static void make_faults(sim_plan *plan, sim_random *random) {
         plan->faults[i] =
             (sim_fault){ (sim_fault_kind)sim_below(random, SIM_FAULT_KINDS), at, sim_random_next(random) };
     }
+    /* What is lost just before the faults end, nothing later makes good. */
+    if (sim_chance(random, 40)) {
+        sim_fault *last = &plan->faults[plan->fault_count - 1];
+        last->at = plan->duration - sim_between(random, 0, 6 * SIM_SECOND);
+        if (sim_chance(random, 30))
+            last->kind = SIM_NO_MEMORY;
+    }
     qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], by_time);
 }
 

@@ -38,7 +38,7 @@
     X(BACKOFF_NEVER_GROWS, "each wait is as long as the first", "backoff") \
     X(NO_TOMBSTONES, "what is missing in a new list stays in the store", "") \
     X(NO_QUEUED_TOMBSTONES, "what is queued and missing in a new list stays", "delta_fifo") \
-    X(KEEP_OLDEST_DELTA, "a change of a key that is queued is dropped", "") \
+    X(KEEP_OLDEST_DELTA, "a change of a key that is queued is dropped", "delta_fifo") \
     X(FORGET_FAILED_ITEM, "an item that could not be processed is dropped", "") \
     X(SYNCED_WITH_THE_LIST, "synced once the list is queued", "") \
     X(RESYNC_QUEUED_KEYS, "a resync comes after a newer state that is queued", "delta_fifo") \
@@ -62,7 +62,7 @@
     X(FILTER_FORGETS_OLD, "what stops matching a filter is not deleted", "") \
     X(ON_REMOVED_NEVER, "on_removed is not called", "") \
     X(LEAK_OLD_STATE, "an update's old state is never let go of", "") \
-    X(ERROR_EVENT_IGNORED, "an ERROR event is passed over", "") \
+    X(ERROR_EVENT_IGNORED, "an ERROR event is passed over", "http_list_watch") \
     X(EXPIRED_IS_ANY_ERROR, "expired is not told from other errors", "") \
     X(TOO_LARGE_IS_ANY_ERROR, "too large is not told from other errors", "status") \
     X(CHUNK_FORGETS_STRING, "a string that two chunks share is not known as one in the second", "") \
