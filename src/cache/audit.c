@@ -9,6 +9,7 @@ enum {
     PAGE = 500,
     WALK_AT_ONCE = 500, /* objects of the store in one turn of the loop */
     FIRST_PRINTS = 1024,
+    EMPTY_PAGES_MAX = 100,
     CONTINUE_TOKEN_MAX = 1 << 16 /* bytes */
 };
 #define IDLE KI_SECONDS(90)          /* no byte of a list for this long: the connection is dead */
@@ -276,6 +277,16 @@ static void on_bad_object(const ki_error *err, const char *key, void *user) {
         give_up(audit);
 }
 
+/* A list that never ends would be a loop as tight as the network is fast. */
+static ki_status check_progress(const ki_audit *audit, const char *token, ki_error *err) {
+    const ki_buffer *sent = &audit->continue_token;
+    if (audit->pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token))
+        return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
+    if (audit->pages > audit->listed + EMPTY_PAGES_MAX)
+        return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d empty pages of the list", EMPTY_PAGES_MAX);
+    return KI_OK;
+}
+
 static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
     ki_audit *audit = user;
     ki_error cause = KI_ERROR_INIT;
@@ -286,6 +297,8 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
     ki_status status = KI_OK;
     if (audit->pages++ == 0 && !audit->is_check)
         status = ki_reflector_copy_version(audit->version, result->resource_version, &cause);
+    if (!status && result->continue_token[0])
+        status = check_progress(audit, result->continue_token, &cause);
     if (!status && result->continue_token[0]) {
         ki_buffer_reset(&audit->continue_token, SIZE_MAX);
         if (ki_buffer_append_string(&audit->continue_token, result->continue_token))

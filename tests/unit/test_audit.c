@@ -202,6 +202,26 @@ static void a_list_that_fails_is_reported_and_given_up_until_the_next(void **sta
         audits);
 }
 
+static void a_list_without_end_is_given_up(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS
+                 "a item default/a 5\na page 10 t\na? list continue=t limit=500\na page 10 t\na? -\n"
+                 "errors protocol violation:\nw? -",
+        audits);
+    stage s;
+    assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
+    play(&s, WATCHING "wait 60000\n" LISTS);
+    for (int i = 0; i <= 100; i++) {
+        char script[TEXT];
+        snprintf(script, sizeof script, "a page 10 t%d\na? %s", i, i < 100 ? "list continue=t" : "-");
+        if (i < 100)
+            snprintf(script + strlen(script), sizeof script - strlen(script), "%d limit=500", i);
+        play(&s, script);
+    }
+    play(&s, "errors protocol violation:\nw? -");
+    close_stage(&s);
+}
+
 static void an_object_that_cannot_be_used_is_not_a_ghost(void **state) {
     (void)state;
     run(WATCHING "wait 60000\n" LISTS
@@ -340,6 +360,7 @@ int main(void) {
         cmocka_unit_test(an_object_that_was_made_and_deleted_meanwhile_is_no_difference),
         cmocka_unit_test(without_a_watch_there_is_no_verdict),
         cmocka_unit_test(a_list_that_fails_is_reported_and_given_up_until_the_next),
+        cmocka_unit_test(a_list_without_end_is_given_up),
         cmocka_unit_test(an_object_that_cannot_be_used_is_not_a_ghost),
         cmocka_unit_test(what_a_repair_did_not_help_is_reported_only),
         cmocka_unit_test(a_streaming_list_is_compared_with_a_list_at_its_version),

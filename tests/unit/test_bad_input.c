@@ -1,0 +1,323 @@
+/* test_bad_input.c: what a server may send that nobody should: as bytes into a watch, all the way to handlers, reports and health. Each is
+ * counted and reported, with the key where there is one; what is well formed before and after it arrives. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <kinformer/kinformer.h>
+
+#include "src/transport/memory.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TEXT = 4096,
+    OBJECT_LIMIT = 2000
+};
+
+typedef struct stage {
+    test_engine engine;
+    ki_transport *transport;
+    ki_factory *factory;
+    ki_informer *informer;
+    ki_memory_call *watch;
+    const char *list;
+    int lists, watches;
+    char errors[TEXT];
+} stage;
+
+static const ki_response_head ok = { 200, -1, "application/json" };
+
+#define OBJECT(name, version) \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
+    "\",\"namespace\":\"ns\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" version "\"}}"
+#define LIST_OF(version, items) \
+    "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"" version \
+    "\"},\"items\":[" items "]}"
+static const char good_list[] = LIST_OF("10", OBJECT("a", "5"));
+
+static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+    stage *s = user;
+    bool watches = strstr(request->target, "watch=true") != NULL;
+    s->watches += watches;
+    s->lists += !watches;
+    if (watches)
+        s->watch = call;
+    if (!ki_memory_call_head(call, &ok) || watches)
+        return;
+    if (ki_memory_call_data(call, s->list, strlen(s->list)))
+        ki_memory_call_end(call, NULL);
+}
+
+static void abandoned(ki_memory_call *call, void *user) {
+    stage *s = user;
+    if (s->watch == call)
+        s->watch = NULL;
+}
+
+static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    stage *s = user;
+    (void)informer;
+    size_t used = strlen(s->errors);
+    assert_true(cause->message[0] != '\0');
+    snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
+}
+
+static void open_stage(stage *s, const char *list) {
+    memset(s, 0, sizeof *s);
+    s->list = list;
+    assert_true(test_engine_open(&s->engine, NULL, 1));
+    const ki_memory_server server = { serve, abandoned, s };
+    assert_int_equal(ki_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
+    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = s->engine.engine, .transport = s->transport),
+                                    &s->factory, NULL),
+                     KI_OK);
+    assert_int_equal(ki_factory_informer(s->factory, KI_CONFIGMAPS,
+                                         &KI_INFORMER_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT),
+                                         &s->informer, NULL),
+                     KI_OK);
+    assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(s->factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void close_stage(stage *s) {
+    ki_factory_free(s->factory);
+    ki_transport_free(s->transport);
+    test_engine_close(&s->engine);
+}
+
+static void send(stage *s, const char *bytes, size_t size) {
+    assert_non_null(s->watch);
+    (void)ki_memory_call_data(s->watch, bytes, size);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void expect_version(const stage *s, const char *key, const char *version) {
+    ki_object *obj = ki_informer_get(s->informer, key);
+    if (!obj)
+        fail_msg("there is no %s", key);
+    assert_string_equal(ki_object_resource_version(obj), version);
+    ki_object_unref(obj);
+}
+
+static uint64_t set_aside(const stage *s) {
+    ki_health health;
+    ki_informer_health(s->informer, &health);
+    return health.set_aside;
+}
+
+#define ADDED(object) "{\"type\":\"ADDED\",\"object\":" object "}\n"
+#define BEFORE ADDED(OBJECT("before", "20"))
+#define AFTER ADDED(OBJECT("after", "30"))
+#define META(more) "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{" more "}}"
+
+/* Set aside; the watch goes on. */
+static void a_bad_event_is_counted_and_the_others_arrive(void **state) {
+    static const struct {
+        const char *bytes, *errors;
+    } rows[] = {
+        { ADDED("{\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"ns\"}}"), "malformed:" },
+        { ADDED("{\"kind\":\"ConfigMap\",\"metadata\":null}"), "malformed:" },
+        { ADDED("{\"kind\":\"ConfigMap\"}"), "malformed:" },
+        { ADDED("[]"), "malformed:" },
+        { ADDED("7"), "malformed:" },
+        { "{\"type\":\"ERROR\",\"object\":[1]}\n", "malformed:" },
+        { ADDED("{\"kind\":\"Secret\",\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"resourceVersion\":\"21\"}}"),
+          "protocol violation:ns/b" },
+        { ADDED("{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"rows\":[]}"), "malformed:" },
+        { ADDED(META("\"name\":\"b\",\"namespace\":\"ns\",\"resourceVersion\":21")), "malformed:ns/b" },
+        { ADDED(META("\"name\":\"b\\u0000c\",\"namespace\":\"ns\",\"resourceVersion\":\"21\"")), "malformed:" },
+        { "{\"type\":\"PATCHED\",\"object\":" OBJECT("b", "21") "}\n", "malformed:ns/b" },
+        { "{\"type\":7,\"object\":" OBJECT("b", "21") "}\n", "malformed:ns/b" },
+        { "{\"object\":" OBJECT("b", "21") "}\n", "malformed:ns/b" },
+        { "{\"type\":\"ADDED\"}\n", "malformed:" },
+        { "{\"type\":\"BOOKMARK\",\"object\":" META("\"name\":\"x\"") "}\n", "protocol violation:x" },
+        { "{\"type\":\"BOOKMARK\",\"object\":" META("\"resourceVersion\":25") "}\n", "protocol violation:" },
+        { "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Secret\",\"metadata\":{\"resourceVersion\":\"25\"}}}\n",
+          "protocol violation:" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        open_stage(&s, good_list);
+        send(&s, BEFORE, sizeof BEFORE - 1);
+        send(&s, rows[i].bytes, strlen(rows[i].bytes));
+        if (strcmp(s.errors, rows[i].errors) != 0)
+            fail_msg("%s gives \"%s\", not \"%s\"", rows[i].bytes, s.errors, rows[i].errors);
+        assert_int_equal(set_aside(&s), 1);
+        send(&s, AFTER, sizeof AFTER - 1);
+        expect_version(&s, "ns/before", "20");
+        expect_version(&s, "ns/after", "30");
+        assert_int_equal(s.watches, 1);
+        close_stage(&s);
+    }
+}
+
+static void an_event_over_the_limit_is_counted_with_its_key(void **state) {
+    (void)state;
+    stage s;
+    char bytes[3 * OBJECT_LIMIT];
+    open_stage(&s, good_list);
+    int size = snprintf(bytes, sizeof bytes,
+                        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"b\","
+                        "\"namespace\":\"ns\",\"resourceVersion\":\"21\"},\"data\":\"%0*d\"}}\n",
+                        2 * OBJECT_LIMIT, 0);
+    send(&s, bytes, (size_t)size);
+    assert_string_equal(s.errors, "limit reached:ns/b");
+    assert_int_equal(set_aside(&s), 1);
+    send(&s, AFTER, sizeof AFTER - 1);
+    expect_version(&s, "ns/after", "30");
+    close_stage(&s);
+}
+
+/* No stream of events any more, or the server says so: what came before holds, and it is watched or listed again. */
+static void what_ends_a_watch_is_reported_and_recovered_from(void **state) {
+    static const char *const rows[] = {
+        "<html>no</html>\n",
+        "\x00\x01\x02\n",
+        "{\"type\":\"ERROR\",\"object\":{}}\n",
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":\"many\",\"message\":7,\"details\":\"x\"}}\n",
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":-99999999999999999999999}}\n",
+        "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410,\"reason\":\"Expired\"}}\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        open_stage(&s, good_list);
+        send(&s, BEFORE, sizeof BEFORE - 1);
+        send(&s, rows[i], strlen(rows[i]) ? strlen(rows[i]) : 4);
+        if (s.errors[0] == '\0')
+            fail_msg("nobody is told of %s", rows[i]);
+        expect_version(&s, "ns/before", "20");
+        s.list = LIST_OF("40", OBJECT("a", "5") "," OBJECT("c", "35"));
+        assert_true(test_engine_advance(&s.engine, 2000));
+        assert_int_equal(s.lists, 2);
+        expect_version(&s, "ns/c", "35");
+        assert_null(ki_informer_get(s.informer, "ns/before"));
+        close_stage(&s);
+    }
+}
+
+/* Objects of a list, and what is beside them. */
+static void a_bad_item_of_a_list_is_counted_and_the_others_arrive(void **state) {
+    static const struct {
+        const char *list, *errors;
+        uint64_t aside;
+    } rows[] = {
+        { LIST_OF("10", "{\"metadata\":{\"namespace\":\"ns\"}}," OBJECT("a", "5")), "malformed:", 1 },
+        { LIST_OF("10", "7," OBJECT("a", "5") ",[]"), "malformed: malformed:", 2 },
+        { LIST_OF("10", OBJECT("a", "5") ",{\"kind\":\"Secret\",\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"}}"),
+          "protocol violation:ns/b", 1 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        open_stage(&s, rows[i].list);
+        assert_string_equal(s.errors, rows[i].errors);
+        assert_int_equal(set_aside(&s), rows[i].aside);
+        expect_version(&s, "ns/a", "5");
+        assert_true(ki_informer_has_synced(s.informer));
+        close_stage(&s);
+    }
+}
+
+static void what_is_no_list_is_reported_and_asked_for_again(void **state) {
+    static const char *const lists[] = {
+        "",
+        "{",
+        "[]",
+        "null",
+        "{\"kind\":\"Status\",\"status\":\"Success\"}",
+        "{\"kind\":\"ConfigMapList\",\"items\":7}",
+        "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":7},\"items\":[]}",
+        "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"10\""
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        stage s;
+        open_stage(&s, lists[i]);
+        if (s.errors[0] == '\0')
+            fail_msg("nobody is told of %s", lists[i]);
+        assert_false(ki_informer_has_synced(s.informer));
+        s.list = good_list;
+        assert_true(test_engine_advance(&s.engine, 1600));
+        expect_version(&s, "ns/a", "5");
+        close_stage(&s);
+    }
+}
+
+/* --- misuse -------------------------------------------------------------------------------------------------------------------------- */
+
+static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
+
+static void stop_and_wait(const ki_event *event, void *user) {
+    stage *s = user;
+    (void)event;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_factory_shutdown(s->factory, &err), KI_ERR_DEADLOCK);
+    assert_true(err.message[0] != '\0');
+}
+
+static void misuse_is_an_error_value(void **state) {
+    (void)state;
+    stage s;
+    const ki_handler handler = { .on_add = stop_and_wait };
+    const ki_registration_options no_size = { .size = 0 };
+    open_stage(&s, good_list);
+    assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK); /* repeatable */
+    assert_int_equal(ki_informer_set_transform(s.informer, keep, NULL, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_set_watch_error_handler(s.informer, NULL, NULL, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(s.informer, NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_register(s.informer, &handler, &s, &no_size, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &s, NULL), KI_OK);
+    assert_true(test_engine_settle(&s.engine));
+    ki_factory_stop(s.factory);
+    assert_true(test_engine_settle(&s.engine));
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &s, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_factory_start(s.factory, NULL), KI_ERR_STATE);
+    close_stage(&s);
+}
+
+static void times_without_measure_are_bounded(void **state) {
+    (void)state;
+    stage s;
+    ki_informer *informer = NULL;
+    static const int64_t times[] = { INT64_MAX, INT64_MIN, -1, 1 };
+    open_stage(&s, good_list);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char selector[32];
+        snprintf(selector, sizeof selector, "n=%zu", i);
+        assert_int_equal(
+            ki_factory_informer(s.factory, KI_CONFIGMAPS,
+                                &KI_INFORMER_OPTIONS(.label_selector = selector, .audit_ms = times[i],
+                                                     .resync_ms = times[i], .internal_error_retry_ms = times[i]),
+                                &informer, NULL),
+            KI_OK);
+    }
+    assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+    assert_true(test_engine_advance(&s.engine, 3000));
+    close_stage(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bad_event_is_counted_and_the_others_arrive),
+        cmocka_unit_test(an_event_over_the_limit_is_counted_with_its_key),
+        cmocka_unit_test(what_ends_a_watch_is_reported_and_recovered_from),
+        cmocka_unit_test(a_bad_item_of_a_list_is_counted_and_the_others_arrive),
+        cmocka_unit_test(what_is_no_list_is_reported_and_asked_for_again),
+        cmocka_unit_test(misuse_is_an_error_value),
+        cmocka_unit_test(times_without_measure_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
