@@ -116,8 +116,9 @@ typedef struct step {
     const ki_snapshot *after; /* NULL: nothing is to be stored */
 } step;
 
+/* NULL where there is none, or no such moment. */
 static ki_object *object_in(const ki_snapshot *moment, const char *key) {
-    return ki_tree_get(&moment->schema->objects, &moment->items, ki_str_of(key));
+    return moment ? ki_tree_get(&moment->schema->objects, &moment->items, ki_str_of(key)) : NULL;
 }
 
 /* The key of each group of deltas: all of them are of one, or each has its own. */

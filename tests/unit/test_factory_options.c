@@ -1,0 +1,103 @@
+/* test_factory_options.c: options that a factory passes on to its informers, and what it takes from the environment. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <kinformer/factory.h>
+
+#include "src/base/memory.h"
+#include "src/cache/in_order_fifo.h"
+#include "src/cache/informer_parts.h"
+#include "src/transport/memory.h"
+#include "tests/support/test_engine.h"
+
+#include <stdlib.h>
+
+#define DETECTOR "KUBE_CACHE_MUTATION_DETECTOR"
+
+typedef struct host {
+    test_engine engine;
+    ki_transport *transport;
+    ki_factory *factory;
+} host;
+
+static void no_server(ki_memory_call *call, const ki_request *request, void *user) {
+    (void)call;
+    (void)request;
+    (void)user;
+}
+
+static void abandoned(ki_memory_call *call, void *user) {
+    (void)call;
+    (void)user;
+}
+
+static void open_host(host *h, bool detect_mutations) {
+    const ki_memory_server server = { no_server, abandoned, NULL };
+    assert_true(test_engine_open(&h->engine, NULL, 1));
+    assert_int_equal(ki_memory_transport_new(h->engine.engine, &server, &h->transport, NULL), KI_OK);
+    const ki_factory_options options =
+        KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport, .detect_mutations = detect_mutations);
+    assert_int_equal(ki_factory_new(NULL, &options, &h->factory, NULL), KI_OK);
+}
+
+static void close_host(host *h) {
+    ki_factory_free(h->factory);
+    ki_transport_free(h->transport);
+    test_engine_close(&h->engine);
+}
+
+static void mutations_are_detected_where_option_or_environment_asks_for_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *environment;
+        bool option, detects;
+    } cases[] = {
+        { NULL, false, false },  { NULL, true, true }, { "true", false, true },
+        { "1", false, true },    { "T", false, true }, { "false", false, false },
+        { "false", true, true }, { "", false, false }, { "yes", false, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        host h;
+        ki_informer *before = NULL, *after = NULL;
+        if (cases[i].environment)
+            setenv(DETECTOR, cases[i].environment, 1);
+        else
+            unsetenv(DETECTOR);
+        open_host(&h, cases[i].option);
+        assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &before, NULL), KI_OK);
+        assert_int_equal(before->detect_mutations, cases[i].detects);
+        setenv(DETECTOR, "true", 1); /* read when the factory was made, and not again */
+        assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &after, NULL), KI_OK);
+        assert_int_equal(after->detect_mutations, cases[i].detects);
+        close_host(&h);
+    }
+    unsetenv(DETECTOR);
+}
+
+static void an_informer_has_the_queue_that_it_was_asked_for(void **state) {
+    (void)state;
+    ki_queue *queue = NULL;
+    const ki_in_order_fifo_options options = { .allocator = &ki_allocator_default };
+    assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_OK);
+    host h;
+    ki_informer *pods = NULL, *nodes = NULL;
+    open_host(&h, false);
+    assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &pods, NULL), KI_OK);
+    const ki_informer_options in_order = KI_INFORMER_OPTIONS(.in_order = true);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, &in_order, &nodes, NULL), KI_OK);
+    assert_ptr_not_equal(pods->queue->ops, queue->ops);
+    assert_ptr_equal(nodes->queue->ops, queue->ops);
+    close_host(&h);
+    queue->ops->free(queue);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mutations_are_detected_where_option_or_environment_asks_for_it),
+        cmocka_unit_test(an_informer_has_the_queue_that_it_was_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
