@@ -13,9 +13,11 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 typedef struct curl_transport curl_transport;
 
@@ -55,6 +57,7 @@ struct ki_exchange {
     bool suspected; /* the idle deadline has passed once; a second look decides */
     int64_t idle_timeout_ns, last_byte;
     ki_timer idle, total;
+    int no_socket; /* errno of the last try to make one; 0: there is one, or none was needed */
     char detail[CURL_ERROR_SIZE];
 };
 
@@ -306,6 +309,14 @@ static void give_head(ki_exchange *exchange) {
     exchange->sink.on_head(&head, exchange->sink.user);
 }
 
+static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)purpose;
+    ki_exchange *exchange = user;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    exchange->no_socket = fd < 0 ? errno : 0;
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 /* libcurl hands over each header line; an empty one ends the head (or a 1xx answer, or the trailers). */
 static size_t on_header_line(char *line, size_t one, size_t size, void *user) {
     (void)one;
@@ -382,7 +393,9 @@ static bool end_one_finished(curl_pool *pool) {
         ki_exchange *exchange = NULL;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
         ki_error err = KI_ERROR_INIT;
-        if (code)
+        if (code == CURLE_COULDNT_CONNECT && exchange->no_socket)
+            ki_curl_no_socket(exchange->no_socket, server, &err);
+        else if (code)
             ki_curl_error(exchange->easy, code, exchange->detail, server, &err);
         else if (!exchange->head_given) /* libcurl is content with half a head */
             ki_error_set(&err, KI_ERR_CUT, "%s cut the connection before the answer's head was whole", server);
@@ -435,6 +448,8 @@ static ki_status open_exchange(ki_exchange *exchange, const ki_request *request,
         return status;
     curl_easy_setopt(exchange->easy, CURLOPT_PRIVATE, exchange);
     curl_easy_setopt(exchange->easy, CURLOPT_ERRORBUFFER, exchange->detail);
+    curl_easy_setopt(exchange->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(exchange->easy, CURLOPT_OPENSOCKETDATA, exchange);
     curl_easy_setopt(exchange->easy, CURLOPT_HEADERFUNCTION, on_header_line);
     curl_easy_setopt(exchange->easy, CURLOPT_HEADERDATA, exchange);
     curl_easy_setopt(exchange->easy, CURLOPT_WRITEFUNCTION, on_body);

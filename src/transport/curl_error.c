@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* OpenSSL's X509_V_ERR_…, which CURLINFO_SSL_VERIFYRESULT gives: the server's own fault, not that of our authority file. */
@@ -20,6 +21,12 @@ static void connect_error(CURL *easy, const char *detail, const char *server, ki
         ki_error_set(err, KI_ERR_CONNECT, "connect to %s: %s", server, detail);
 }
 
+void ki_curl_no_socket(int number, const char *server, ki_error *err) {
+    ki_error_set_errno(err, KI_ERR_CONNECT, number, "no socket to connect to %s", server);
+    if (number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM)
+        err->category = KI_CATEGORY_FATAL; /* ours, not the server's */
+}
+
 static void verify_error(CURL *easy, const char *detail, const char *server, ki_error *err) {
     long result = 0;
     curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
@@ -35,6 +42,15 @@ static void handshake_error(const char *detail, const char *server, ki_error *er
     err->category = ours ? KI_CATEGORY_CREDENTIALS : KI_CATEGORY_RETRY;
 }
 
+/* Has an answer begun whose head is not whole? libcurl has no other result for a header line above its limit (CURL_MAX_HTTP_HEADER) than
+ * that of memory that was refused, which is far less likely there. */
+static bool is_in_head(CURL *easy) {
+    curl_off_t began_us = 0, body = 0;
+    curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &began_us);
+    curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &body);
+    return began_us > 0 && body == 0;
+}
+
 void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *server, ki_error *err) {
     if (!detail[0])
         detail = curl_easy_strerror(code);
@@ -46,7 +62,10 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
     }
     switch (code) {
     case CURLE_OUT_OF_MEMORY:
-        ki_error_no_memory(err, "talking to the server");
+        if (is_in_head(easy))
+            ki_error_set(err, KI_ERR_PROTOCOL, "%s sent a header line that is too long", server);
+        else
+            ki_error_no_memory(err, "talking to the server");
         break;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* --- the client ------------------------------------------------------------------------------------------------------------- */
 
@@ -240,6 +241,46 @@ static void a_request_says_who_asks_for_what_and_no_more(void **state) {
     assert_non_null(strstr(server.last_request, "\r\nAccept: a/b\r\n"));
     assert_non_null(strstr(server.last_request, "\r\nContent-Type: c/d\r\n"));
     assert_non_null(strstr(server.last_request, "\r\nContent-Length: 7\r\n"));
+}
+
+static void a_header_line_above_the_limit_is_the_servers_fault(void **state) {
+    (void)state;
+    enum {
+        LONG = 200 * 1024
+    };
+    char *text = malloc(LONG + 100);
+    assert_non_null(text);
+    size_t used = (size_t)sprintf(text, OK_HEAD "X-Long: ");
+    memset(text + used, 'x', LONG - used);
+    memcpy(text + LONG, "\r\n\r\n", 5);
+    const raw_answer answer = { text, 0, RAW_CLOSE };
+    outcome one = { .status = 0 };
+    raw_server server;
+    exchange_once(&answer, &get_request, &one, &server);
+    free(text);
+    assert_string_equal(one.trace, "x");
+    assert_int_equal(one.end.code, KI_ERR_PROTOCOL);
+    assert_int_equal(one.end.category, KI_CATEGORY_SERVER);
+    assert_non_null(strstr(one.end.message, "a header line that is too long"));
+}
+
+static void a_lack_of_descriptors_is_not_blamed_on_the_server(void **state) {
+    (void)state;
+    client self;
+    open_plain(&self, raw_server_free_port());
+    outcome one = { .status = 0 };
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(send_one(&self, &one, &get_request), KI_OK);
+    const struct rlimit none = { 3, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    run_until_ended(&self, &one);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (!strstr(one.end.message, "no socket to connect to"))
+        fail_msg("%s", one.end.message);
+    assert_int_equal(one.end.code, KI_ERR_CONNECT);
+    assert_int_equal(one.end.category, KI_CATEGORY_FATAL);
+    close_client(&self);
 }
 
 static void a_refused_connection_says_where_and_why(void **state) {
@@ -586,6 +627,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_told_as_it_came),
         cmocka_unit_test(a_request_says_who_asks_for_what_and_no_more),
+        cmocka_unit_test(a_header_line_above_the_limit_is_the_servers_fault),
+        cmocka_unit_test(a_lack_of_descriptors_is_not_blamed_on_the_server),
         cmocka_unit_test(a_refused_connection_says_where_and_why),
         cmocka_unit_test(an_endless_answer_can_be_cancelled_anywhere),
         cmocka_unit_test(cancelling_before_anything_happened_is_silent),
