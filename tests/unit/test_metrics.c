@@ -562,6 +562,40 @@ static void an_audit_of_a_factory_s_informer_lists_beside_its_watch(void **state
     close_host(&h);
 }
 
+static void any_thread_may_ask_while_the_loop_works(void **state) {
+    (void)state;
+    host h;
+    memset(&h, 0, sizeof h);
+    ki_engine *engine = NULL;
+    const ki_memory_server server = { serve, abandoned, &h.exact };
+    assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+    assert_int_equal(ki_memory_transport_new(engine, &server, &h.transport, NULL), KI_OK);
+    assert_int_equal(
+        ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = h.transport), &h.factory, NULL), KI_OK);
+    assert_int_equal(add_informers(&h), KI_OK);
+    assert_int_equal(ki_engine_start(engine, NULL), KI_OK);
+    bool synced = false;
+    while (!synced) {
+        char *text = NULL;
+        ki_health health;
+        ki_informer *informer = NULL;
+        synced = ki_factory_has_synced(h.factory);
+        assert_int_equal(ki_factory_metrics_text(h.factory, &text, NULL), KI_OK);
+        read_strictly(text);
+        ki_metrics_text_free(text);
+        assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS,
+                                             &KI_INFORMER_OPTIONS(.namespace_name = "team", .label_selector = "plain"),
+                                             &informer, NULL),
+                         KI_OK);
+        bool has_copy = ki_informer_has_synced(informer);
+        ki_informer_health(informer, &health);
+        assert_true(!has_copy || health.staleness_ms >= 0);
+    }
+    ki_factory_free(h.factory);
+    ki_transport_free(h.transport);
+    ki_engine_free(engine);
+}
+
 static void lack_of_memory_is_an_error(void **state) {
     (void)state;
     for (size_t n = 0;; n++) {
@@ -607,6 +641,7 @@ int main(void) {
         cmocka_unit_test(the_text_is_strict_and_complete),
         cmocka_unit_test(the_library_is_told_from_within_a_callback),
         cmocka_unit_test(an_audit_of_a_factory_s_informer_lists_beside_its_watch),
+        cmocka_unit_test(any_thread_may_ask_while_the_loop_works),
         cmocka_unit_test(lack_of_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
