@@ -143,7 +143,8 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
         KI_INFORMER_OPTIONS(.namespace_name = plan->selection.ns < 0 ? NULL : namespaces[plan->selection.ns],
                             .label_selector = sim_selector_text(plan->selection.selector), .view = view_fields,
                             .resync_ms = plan->resync_ms, .page_size = plan->page_size,
-                            .no_streaming_list = plan->no_streaming_list, .object_limit = SIM_OBJECT_LIMIT);
+                            .no_streaming_list = plan->no_streaming_list, .object_limit = SIM_OBJECT_LIMIT,
+                            .audit_ms = world->plan.audit_ms);
     if (!is_fine(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),
                  "making an informer", &err))
         return false;

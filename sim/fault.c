@@ -12,6 +12,7 @@ static const struct {
     [SIM_ERROR_EVENT] = { "error-event", "23" },
     [SIM_TOO_LARGE_EVENT] = { "too-large-event", "6" },
     [SIM_BOOKMARK_AHEAD] = { "bookmark-ahead", "13" },
+    [SIM_LOST_EVENT] = { "lost-event", "12" },
     [SIM_BAD_EVENT] = { "bad-event", "20" },
     [SIM_HUGE_EVENT] = { "huge-event", "20" },
     [SIM_REFUSE] = { "refuse", "23" },

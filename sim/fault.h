@@ -14,6 +14,7 @@ typedef enum sim_fault_kind {
     SIM_ERROR_EVENT, /* a Status 500 in the stream */
     SIM_TOO_LARGE_EVENT,
     SIM_BOOKMARK_AHEAD, /* of the next events */
+    SIM_LOST_EVENT,     /* the next event never comes; only where the client audits */
     SIM_BAD_EVENT,      /* the next object cannot be used */
     SIM_HUGE_EVENT,
     /* to the next requests */

@@ -57,6 +57,9 @@ static void to_connection(sim_world *world, const sim_fault *fault) {
     case SIM_BOOKMARK_AHEAD:
         connection->bookmark_ahead = true;
         break;
+    case SIM_LOST_EVENT:
+        connection->lose_next = world->plan.audit_ms > 0;
+        break;
     case SIM_BAD_EVENT:
         connection->bad_next = true;
         break;
@@ -215,5 +218,5 @@ void sim_heal(sim_world *world) {
         sim_server_set_lag(&world->servers[i], 0);
     }
     for (sim_connection *connection = world->network.first; connection; connection = connection->next)
-        connection->bookmark_ahead = connection->bad_next = connection->huge_next = false;
+        connection->bookmark_ahead = connection->lose_next = connection->bad_next = connection->huge_next = false;
 }

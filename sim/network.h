@@ -77,7 +77,7 @@ typedef struct sim_connection {
     int64_t silent_since;
     int64_t cut_after; /* bytes; -1: never */
     bool is_unordered, has_no_end, in_initial;
-    bool bookmark_ahead, bad_next, huge_next;
+    bool bookmark_ahead, lose_next, bad_next, huge_next;
     uint32_t
         ahead; /* 1 + the key of an event in `out` whose bookmark came before it: lost if this breaks now; 0: none */
     ki_buffer held;   /* initial events that wait for being shuffled */

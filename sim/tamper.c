@@ -95,6 +95,12 @@ static void append_bookmark(sim_connection *connection, ki_str of) {
 /* An event after the initial ones. */
 static void append_event(sim_connection *connection, ki_str frame) {
     bool is_change = frame_is(frame, "ADDED") || frame_is(frame, "MODIFIED");
+    if (connection->lose_next && (is_change || frame_is(frame, "DELETED"))) {
+        connection->lose_next = false;
+        SIM_TRACE(connection->world, "connection %llu: loses %.*s", (unsigned long long)connection->number,
+                  (int)frame.size, frame.data);
+        return;
+    }
     if (connection->bookmark_ahead && (is_change || frame_is(frame, "DELETED"))) {
         uint32_t key;
         connection->bookmark_ahead = false;
