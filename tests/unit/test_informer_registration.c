@@ -1,0 +1,307 @@
+/* test_informer_registration.c: handlers that come late, go, resync by their own clock, want the latest only or what a filter lets through; on a
+ * stepped engine. What they hear otherwise: test_shared_informer.c. With threads: test_listener.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/error.h"
+#include "tests/support/informer_stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- late handlers --------------------------------------------------------------------------------------------------------------------- */
+
+static void a_late_handler_hears_of_what_is_there_then_of_changes(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    open_stage(&s, 0);
+    start_stage(&s);
+    play_each(&s, LISTED "\nadd default/c 11");
+    add_hearer(&h, &s, NULL);
+    assert_int_equal(ki_registration_pending(h.registration), 3);
+    play(&s, "mod default/a 12\ndel default/b 13"); /* before it has been told anything */
+    settle(&s);
+    assert_int_equal(ki_registration_pending(h.registration), 0);
+    assert_true(ki_registration_has_synced(h.registration));
+    char *changes = strstr(h.heard, "synced");
+    assert_non_null(changes);
+    assert_string_equal(changes, "synced ~a=5>12 -b=13");
+    *(changes - 1) = '\0';
+    expect_any_order(&h, "+a=5i +b=6i +c=11i");
+    close_stage(&s);
+}
+
+static void a_handler_added_while_the_list_is_applied_misses_nothing(void **state) {
+    (void)state;
+    for (int steps = 0; steps < 40; steps++) {
+        stage s;
+        hearer h;
+        open_stage(&s, 0);
+        start_stage(&s);
+        play(&s, "item default/a 5\nitem default/b 6\npage 10 -");
+        for (int i = 0; i < steps; i++)
+            assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+        add_hearer(&h, &s, steps % 2 ? &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST) : NULL);
+        settle(&s);
+        assert_true(ki_registration_has_synced(h.registration));
+        assert_non_null(strstr(h.heard, "synced"));
+        assert_int_equal(strlen(strstr(h.heard, "synced")), strlen("synced")); /* the last */
+        expect_any_order(&h, "+a=5i +b=6i synced");
+        close_stage(&s);
+    }
+}
+
+/* --- removal ----------------------------------------------------------------------------------------------------------------------------- */
+
+static void a_removed_handler_hears_no_more(void **state) {
+    (void)state;
+    stage s;
+    hearer h, other;
+    open_stage(&s, 0);
+    add_hearer(&h, &s, NULL);
+    add_hearer(&other, &s, NULL);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    play(&s, "mod default/a 11");
+    assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_OK);
+    settle(&s);
+    expect(&h, "+a=5i +b=6i synced removed");
+    expect(&other, "+a=5i +b=6i synced ~a=5>11");
+    assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
+    close_stage(&s);
+    expect(&h, "");
+}
+
+static void a_handler_may_be_removed_from_inside_any_call(void **state) {
+    (void)state;
+    static const char *const all = "+a=5i +b=6i synced ~a=5>11 -a=12 ";
+    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
+        for (const char *at = all; at; at = *at ? strchr(at, ' ') + 1 : NULL) {
+            stage s;
+            hearer h;
+            char expected[TEXT];
+            int length = (int)(at - all);
+            open_stage(&s, 0);
+            add_hearer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
+            h.removes_itself = length == 0;
+            start_stage(&s);
+            static const char *const lines[] = { "item default/a 5", "item default/b 6", "page 10 -", "open",
+                                                 "mod default/a 11", "del default/a 12" };
+            for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+                play(&s, lines[i]);
+                while (ki_engine_timeout(s.engine.engine) == 0) {
+                    assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+                    if ((int)strlen(h.heard) + 1 == length && !h.removed)
+                        h.removes_itself = true;
+                }
+            }
+            const char *end = *at ? strchr(at, ' ') : at;
+            snprintf(expected, sizeof expected, "%.*s%s", (int)(end - all), all, *at ? " removed" : "");
+            if (!*at) {
+                h.heard[length - 1] = '\0';
+                snprintf(expected, sizeof expected, "%.*s", length - 1, all);
+            }
+            assert_string_equal(h.heard, expected);
+            h.removes_itself = false;
+            close_stage(&s);
+            assert_int_equal(h.removed, 1);
+        }
+    }
+}
+
+static void a_handler_may_remove_another_one(void **state) {
+    (void)state;
+    stage s;
+    hearer first, second;
+    open_stage(&s, 0);
+    add_hearer(&first, &s, NULL);
+    add_hearer(&second, &s, NULL);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    first.removes = second.registration;
+    play_each(&s, "mod default/a 11\nmod default/a 12");
+    expect(&first, "+a=5i +b=6i synced ~a=5>11 ~a=11>12");
+    expect(&second, "+a=5i +b=6i synced removed");
+    close_stage(&s);
+}
+
+static void a_handler_may_be_removed_before_the_start_and_after_the_end(void **state) {
+    (void)state;
+    stage s;
+    hearer early, never, late;
+    open_stage(&s, 0);
+    add_hearer(&early, &s, NULL);
+    add_hearer(&never, &s, NULL);
+    add_hearer(&late, &s, NULL);
+    assert_int_equal(ki_informer_remove_handler(s.informer, early.registration, NULL), KI_OK);
+    settle(&s);
+    expect(&early, "removed");
+    assert_int_equal(ki_informer_remove_handler(s.informer, never.registration, NULL), KI_OK);
+    ki_informer_stop(s.informer);
+    settle(&s);
+    assert_int_equal(ki_informer_remove_handler(s.informer, late.registration, NULL), KI_OK);
+    settle(&s);
+    expect(&never, "");
+    expect(&late, "");
+    assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &late, NULL), KI_ERR_STATE);
+    close_stage(&s);
+    expect(&never, "removed");
+    expect(&late, "removed");
+}
+
+static void a_handler_of_another_informer_is_not_found(void **state) {
+    (void)state;
+    stage s, other;
+    hearer h;
+    open_stage(&s, 0);
+    open_stage(&other, 0);
+    add_hearer(&h, &other, NULL);
+    assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
+    close_stage(&s);
+    close_stage(&other);
+}
+
+/* --- resync ------------------------------------------------------------------------------------------------------------------------------ */
+
+static void each_listener_has_its_own_resync_period(void **state) {
+    (void)state;
+    stage s;
+    hearer two, three, none;
+    open_stage(&s, 0);
+    add_hearer(&two, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 2000));
+    add_hearer(&three, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 3000));
+    add_hearer(&none, &s, NULL);
+    start_stage(&s);
+    play_each(&s, "item default/a 5\npage 10 -\nopen");
+    expect(&two, "+a=5i synced");
+    expect(&three, "+a=5i synced");
+    /* The informer looks every two seconds: 3 s are over at the second look. */
+    play(&s, "wait 1999");
+    expect(&two, "");
+    play(&s, "wait 1");
+    expect(&two, "~a=5>5r");
+    expect(&three, "");
+    play(&s, "wait 2000");
+    expect(&two, "~a=5>5r");
+    expect(&three, "~a=5>5r");
+    expect(&none, "+a=5i synced");
+    close_stage(&s);
+}
+
+typedef struct period_case {
+    int64_t informer_ms, before_ms, after_ms;
+    int first_ms; /* the informer looks */
+    bool before_hears, after_hears;
+} period_case;
+
+static void resync_periods_are_lowered_before_the_start_and_raised_after(void **state) {
+    (void)state;
+    static const period_case cases[] = {
+        { 0, 0, 0, 10000, false, false },    { 5000, 0, 0, 5000, true, true },     { 5000, 1000, 0, 1000, true, false },
+        { 5000, 0, 1000, 5000, true, true }, { 5000, -1, -1, 5000, false, false }, { 0, 1500, 0, 1500, true, false },
+        { 0, 0, 2000, 10000, false, false }, { 0, 1, 0, 1000, true, false }, /* one second is the least */
+        { 5000, 1, 1, 1000, true, true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const period_case *c = &cases[i];
+        stage s;
+        hearer before, after;
+        open_stage(&s, c->informer_ms);
+        add_hearer(&before, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = c->before_ms));
+        start_stage(&s);
+        add_hearer(&after, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = c->after_ms));
+        play_each(&s, "item default/a 5\npage 10 -\nopen");
+        expect(&before, "+a=5i synced");
+        expect(&after, "+a=5i synced");
+        assert_true(test_engine_advance(&s.engine, c->first_ms - 1));
+        expect(&before, "");
+        expect(&after, "");
+        assert_true(test_engine_advance(&s.engine, 1));
+        expect(&before, c->before_hears ? "~a=5>5r" : "");
+        expect(&after, c->after_hears ? "~a=5>5r" : "");
+        close_stage(&s);
+    }
+}
+
+/* --- latest, filter, transform ------------------------------------------------------------------------------------------------------------ */
+
+static void latest_keeps_one_change_for_each_key(void **state) {
+    (void)state;
+    static const struct {
+        const char *play, *heard;
+    } cases[] = {
+        { "mod default/a 11\nmod default/a 12", "~a=5>12" },
+        { "mod default/a 11\ndel default/a 12", "-a=12" },
+        { "del default/a 12\nadd default/a 13 other", "-a=5? +a=13" },
+        { "del default/a 12\nadd default/a 13", "~a=5>13" },
+        { "add default/c 11\nmod default/c 12", "+c=12" },
+        { "add default/c 11\ndel default/c 12", "" },
+        { "add default/c 11\ndel default/c 12\nadd default/c 13", "+c=13" },
+        { "del default/a 12\nadd default/a 13 other\ndel default/a 14 other", "-a=5?" },
+        { "mod default/a 11\nmod default/b 12\nmod default/a 13\nadd default/d 14", "~a=5>13 ~b=6>12 +d=14" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        hearer h;
+        open_stage(&s, 0);
+        add_hearer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
+        start_stage(&s);
+        play_each(&s, LISTED);
+        expect(&h, "+a=5i +b=6i synced");
+        play(&s, cases[i].play);
+        settle(&s); /* one item in the queue: the deltas reach the listener together */
+        expect(&h, cases[i].heard);
+        close_stage(&s);
+    }
+}
+
+static bool is_odd(const ki_object *obj, void *user) {
+    (void)user;
+    return atoi(ki_object_resource_version(obj)) % 2 == 1;
+}
+
+static void a_filter_turns_updates_into_adds_and_deletes(void **state) {
+    (void)state;
+    for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
+        stage s;
+        hearer h = { .stage = &s };
+        open_stage(&s, 0);
+        ki_handler handler = hearing;
+        handler.filter = is_odd;
+        assert_int_equal(ki_informer_register(s.informer, &handler, &h,
+                                              &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery),
+                                              &h.registration, NULL),
+                         KI_OK);
+        start_stage(&s);
+        play_each(&s, LISTED);
+        expect(&h, "+a=5i synced");
+        play_each(&s, "mod default/a 11\nmod default/a 12\nmod default/a 14\nmod default/a 15\ndel default/a 17\n"
+                      "mod default/b 18\ndel default/b 20\nadd default/c 22\nadd default/d 23");
+        expect(&h, "~a=5>11 -a=11 +a=15 -a=17 +d=23");
+        close_stage(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_late_handler_hears_of_what_is_there_then_of_changes),
+        cmocka_unit_test(a_handler_added_while_the_list_is_applied_misses_nothing),
+        cmocka_unit_test(a_removed_handler_hears_no_more),
+        cmocka_unit_test(a_handler_may_be_removed_from_inside_any_call),
+        cmocka_unit_test(a_handler_may_remove_another_one),
+        cmocka_unit_test(a_handler_may_be_removed_before_the_start_and_after_the_end),
+        cmocka_unit_test(a_handler_of_another_informer_is_not_found),
+        cmocka_unit_test(each_listener_has_its_own_resync_period),
+        cmocka_unit_test(resync_periods_are_lowered_before_the_start_and_raised_after),
+        cmocka_unit_test(latest_keeps_one_change_for_each_key),
+        cmocka_unit_test(a_filter_turns_updates_into_adds_and_deletes),
+    };
+    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
+    in_order = true;
+    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
+}
