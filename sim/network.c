@@ -315,6 +315,15 @@ static sim_source *source_of(sim_network *network, const char *target) {
     return source;
 }
 
+/* Audits and checks list beside the informer, and look like it. */
+static bool has_other_requests(const sim_world *world) {
+    for (unsigned i = 0; i < world->plan.informer_count; i++) {
+        if (world->plan.informers[i].checks)
+            return true;
+    }
+    return world->plan.audit_ms > 0;
+}
+
 /* The oracle of request rates: no tight loop whatever is answered, and no request before a Retry-After has passed. */
 static void check_rate(sim_world *world, sim_source *source) {
     enum {
@@ -324,7 +333,7 @@ static void check_rate(sim_world *world, sim_source *source) {
     };
     uint64_t asked = source->asked++;
     source->asked_at[asked % SIM_RATE_WINDOW] = world->now;
-    if (world->now < source->not_before && !world->plan.audit_ms) /* an audit's requests look like the others */
+    if (world->now < source->not_before && !has_other_requests(world))
         sim_fail(world, "%s: a request %lld ms before the Retry-After has passed", source->name,
                  (long long)((source->not_before - world->now) / SIM_MILLISECOND));
     if (asked >= AT_ONCE &&

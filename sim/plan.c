@@ -37,6 +37,9 @@ static void make_informers(sim_plan *plan, sim_random *random) {
         informer->no_streaming_list = sim_chance(random, 50);
         informer->page_size = pages[sim_below(random, 6)];
         informer->resync_ms = sim_chance(random, 70) ? 0 : sim_between(random, 500, 90000);
+        informer->in_order = sim_chance(random, 40);
+        informer->checks = sim_chance(random, 10);
+        informer->internal_error_retry_ms = sim_chance(random, 70) ? 0 : sim_between(random, 1000, 60000);
         informer->handlers = 1 + (unsigned)sim_below(random, 3);
     }
 }
@@ -113,10 +116,10 @@ void sim_plan_print(const sim_plan *plan) {
         const char *selector = sim_selector_text(informer->selection.selector);
         if (i == 0 && plan->audit_ms)
             printf("  audits every %" PRId64 " ms\n", plan->audit_ms);
-        printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers\n", i,
+        printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers%s\n", i,
                informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
-               informer->handlers);
+               informer->handlers, informer->in_order ? ", in order" : "");
     }
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%s)\n", i, (double)plan->faults[i].at / 1e9,
