@@ -66,7 +66,7 @@ static void make_faults(sim_plan *plan, sim_random *random) {
     if (sim_chance(random, 40)) {
         sim_fault *last = &plan->faults[plan->fault_count - 1];
         last->at = plan->duration - sim_between(random, 0, 6 * SIM_SECOND);
-        if (sim_chance(random, 30))
+        if (sim_chance(random, 50))
             last->kind = SIM_NO_MEMORY;
     }
     qsort(plan->faults, plan->fault_count, sizeof plan->faults[0], by_time);
@@ -86,7 +86,7 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     plan->names = (unsigned)sim_between(&random, 1, 12);
     make_informers(plan, &random);
     plan->max_work = sim_chance(&random, 70) ? 0 : (int)sim_between(&random, 1, 20);
-    plan->audit_ms = sim_chance(&random, 75) ? 0 : sim_between(&random, 10000, 60000);
+    plan->audit_ms = sim_chance(&random, 85) ? 0 : sim_between(&random, 10000, 60000);
     plan->reentry = sim_chance(&random, 50) ? 0 : (unsigned)sim_between(&random, 1, 10);
     plan->late_events = (unsigned)sim_below(&random, 6);
     plan->duration = sim_between(&random, 540, 720) * SIM_SECOND;
