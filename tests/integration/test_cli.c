@@ -1,5 +1,6 @@
 /* test_cli.c: the kinformer program as scripts use it: its output, its exit status, its messages. */
 #include "tests/support/process.h"
+#include "tests/support/raw_server.h"
 
 #include <kinformer-testing/server.h>
 
@@ -387,6 +388,27 @@ static void get_shows_what_is_there_in_order(void **state) {
     assert_ends(0);
 }
 
+/* The terminal is not the server's. */
+static void control_characters_in_names_are_not_printed(void **state) {
+    (void)state;
+    static const char body[] =
+        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"9\"},"
+        "\"items\":[{\"metadata\":{\"name\":\"a\\u001b[31m\\u009b2J\\u007f\\nb\",\"namespace\":\"n\","
+        "\"resourceVersion\":\"1\",\"uid\":\"1\"}}]}";
+    char list[1024], command[128];
+    snprintf(list, sizeof list, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+             strlen(body), body);
+    const raw_answer answers[] = { { "HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n", 0, RAW_KEEP },
+                                   { list, 0, RAW_KEEP } };
+    raw_server hostile;
+    raw_server_start(&hostile, answers, 2);
+    snprintf(command, sizeof command, "get pods -A -o name -q --server http://127.0.0.1:%d", hostile.port);
+    run(command);
+    assert_non_null(ki_process_expect(&program, "pod/a?[31m??2J??b"));
+    assert_ends(0);
+    raw_server_stop(&hostile);
+}
+
 static void get_of_a_name_is_that_object_or_not_found(void **state) {
     (void)state;
     run("get node node-00001 -o json --server URL");
@@ -531,6 +553,7 @@ int main(void) {
         TEST(a_cluster_that_is_not_there_is_status_3),
         TEST(a_line_says_what_changed),
         TEST(get_shows_what_is_there_in_order),
+        TEST(control_characters_in_names_are_not_printed),
         TEST(get_of_a_name_is_that_object_or_not_found),
         TEST(a_load_without_end_is_refused),
         TEST(what_cannot_be_loaded_is_said),
