@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 enum {
-    CONNECTION_LIMIT = 65536
+    CONNECTION_LIMIT = 65536,
+    IDLE_TIMEOUT_S =
+        30 /* the daemon overlooks clients that close in the middle of a request; suspended watches do not count as idle */
 };
 
 struct kt_front {
@@ -206,11 +208,12 @@ static struct MHD_Daemon *start_daemon(kt_front *front, int listener) {
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    struct MHD_Daemon *daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL, on_request, front,
-        MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTION_LIMIT,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK, MHD_OPTION_URI_LOG_CALLBACK, on_uri, front,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_END);
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
+                         on_request, front, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
+                         (unsigned)CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK, MHD_OPTION_URI_LOG_CALLBACK,
+                         on_uri, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
