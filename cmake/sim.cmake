@@ -14,3 +14,9 @@ target_compile_definitions(sim PRIVATE _GNU_SOURCE)
 target_include_directories(sim PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(sim PRIVATE kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps
     Threads::Threads)
+if(KI_TESTS AND NOT KI_MUTANTS)
+    add_test(NAME sim/seeds COMMAND sim --seeds 200)
+    add_test(NAME sim/same_trace COMMAND sh -c "a=$($1 --seed 77 --trace | cksum) && b=$($1 --seed 77 --trace | cksum) && \
+test \"$a\" = \"$b\"" sh $<TARGET_FILE:sim>)
+    set_tests_properties(sim/seeds sim/same_trace PROPERTIES LABELS sim TIMEOUT 120)
+endif()
