@@ -30,7 +30,8 @@ typedef struct ki_config_options {
 
 /* From the options and the kubeconfig they name. Errors: KI_ERR_CONFIG (the message names file, field and remedy),
  * KI_ERR_NOT_FOUND (an explicit file or context that does not exist), KI_ERR_PARSE, KI_ERR_NO_MEMORY, KI_ERR_LIMIT.
- * Ownership: the caller's, freed with ki_config_free; a factory copies what it needs. Blocks: reads files. */
+ * Ownership: the caller's, freed with ki_config_free; a factory copies what it needs. Blocks: reads files,
+ * and pipes until their writer closes them. */
 KI_API KI_MUST_CHECK ki_status ki_config_new(const ki_config_options *options, ki_config **ret_config, ki_error *err);
 
 /* As a pod sees its cluster: the service account's token, ca.crt and namespace, KUBERNETES_SERVICE_HOST and _PORT.

@@ -6,13 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum {
-    PIPE_WAIT_MS = 30000 /* for a pipe's next bytes */
-};
 
 void ki_secret_clear(const ki_allocator *allocator, ki_secret *secret) {
     if (secret->data)
@@ -36,7 +31,7 @@ static ki_status too_large(const char *what, const char *path, ki_error *err) {
 
 /* A file, or a pipe as from a shell's <(command): `*ret_size` is how much there may be. */
 static ki_status open_file(const char *path, const char *what, int *ret_fd, size_t *ret_size, ki_error *err) {
-    /* Not blocking: a pipe without a writer must not hang the program. */
+    /* Opened without blocking: a pipe without a writer must not hang the program. It is read as any file then. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         ki_status status = errno == ENOENT || errno == ENOTDIR ? KI_ERR_NOT_FOUND : KI_ERR_CONFIG;
@@ -51,6 +46,8 @@ static ki_status open_file(const char *path, const char *what, int *ret_fd, size
                               S_ISDIR(info.st_mode) ? "a directory" : "a device or socket");
     else if (S_ISREG(info.st_mode) && (info.st_size < 0 || (uintmax_t)info.st_size > KI_CONFIG_FILE_LIMIT))
         status = too_large(what, path, err);
+    else if (fcntl(fd, F_SETFL, 0))
+        status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "%s: cannot read %s", what, path);
     if (status) {
         close(fd);
         return status;
@@ -58,26 +55,6 @@ static ki_status open_file(const char *path, const char *what, int *ret_fd, size
     *ret_fd = fd;
     *ret_size = S_ISREG(info.st_mode) ? (size_t)info.st_size : KI_CONFIG_FILE_LIMIT + 1;
     return KI_OK;
-}
-
-/* Waits where a pipe's writer has not written yet. `*ret_count` 0: the end. */
-static ki_status read_some(int fd, char *to, size_t room, size_t *ret_count, const char *what, const char *path,
-                           ki_error *err) {
-    struct pollfd ready = { .fd = fd, .events = POLLIN };
-    for (;;) {
-        ssize_t count = read(fd, to, room);
-        if (count >= 0) {
-            *ret_count = (size_t)count;
-            return KI_OK;
-        }
-        if (errno == EAGAIN) {
-            if (poll(&ready, 1, PIPE_WAIT_MS) == 0)
-                return ki_error_set(err, KI_ERR_CONFIG, "%s: nothing came through the pipe %s for %d s", what, path,
-                                    PIPE_WAIT_MS / 1000);
-        } else if (errno != EINTR) {
-            return ki_error_set_errno(err, KI_ERR_CONFIG, errno, "%s: cannot read %s", what, path);
-        }
-    }
 }
 
 ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, const char *what, ki_secret *ret_secret,
@@ -93,10 +70,15 @@ ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, c
         return ki_error_no_memory(err, "reading a file");
     }
     size_t got = 0;
-    size_t count = 1; /* 0: the end; a file may have become shorter meanwhile */
-    while (!status && count && got < size) {
-        status = read_some(fd, data + got, size - got, &count, what, path, err);
-        got += status ? 0 : count;
+    while (got < size) {
+        ssize_t count = read(fd, data + got, size - got);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            status = ki_error_set_errno(err, KI_ERR_CONFIG, errno, "%s: cannot read %s", what, path);
+        if (count <= 0)
+            break; /* 0: the end; a file may have become shorter meanwhile */
+        got += (size_t)count;
     }
     close(fd);
     data[got] = '\0';

@@ -303,7 +303,8 @@ static bool is_built_in(ki_str group, ki_str kind) {
 static ki_status check_list_kind(const http_call *call, const ki_list_meta *meta, ki_error *err) {
     const char *kind = call->owner->resource.kind;
     ki_str api_version = ki_str_of(meta->api_version);
-    ki_str item = { meta->kind, strlen(meta->kind) - strlen("List") };
+    ki_str item = ki_str_of(meta->kind); /* ends with List: the decoder's finish has seen to it */
+    item.size -= strlen("List");
     ki_str version;
     ki_str group = ki_str_split(api_version, '/', &version);
     if (!version.data)

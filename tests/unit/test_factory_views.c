@@ -1,0 +1,96 @@
+/* test_factory_views.c: two who ask for one informer, each with a view. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <kinformer/kinformer.h>
+
+/* A view lies within the shared objects: read as another struct it would be memory that is not there. */
+static void who_shares_an_informer_agrees_on_its_view(void **state) {
+    (void)state;
+    enum {
+        P = sizeof(char *)
+    };
+    static const ki_field none[] = { KI_FIELD_END };
+    static const ki_field first[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                      KI_FIELD_END };
+    static const ki_field same[] = { { "['spec'].a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                     KI_FIELD_END };
+    static const ki_field path[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec.c", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                     KI_FIELD_END };
+    static const ki_field step[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec[1]", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                     KI_FIELD_END };
+    static const ki_field depth[] = { { "spec.a.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                      { "spec.b", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                      KI_FIELD_END };
+    static const ki_field offset[] = { { "spec.a", P, 2 * P, KI_FIELD_TYPE_STRING },
+                                       { "spec.b", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                       KI_FIELD_END };
+    static const ki_field size[] = { { "spec.a", 0, 3 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec.b", P, 3 * P, KI_FIELD_TYPE_STRING },
+                                     KI_FIELD_END };
+    static const ki_field fewer[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const ki_field type[] = { { "spec.a", 0, 2 * P, KI_FIELD_TYPE_STRING },
+                                     { "spec.b", P, 2 * P, KI_FIELD_TYPE_BOOL },
+                                     KI_FIELD_END };
+    static const ki_field invalid[] = { { "spec[", 0, P, KI_FIELD_TYPE_STRING }, KI_FIELD_END };
+    static const struct {
+        const ki_field *first, *second;
+        ki_status status;
+    } rows[] = {
+        { first, first, KI_OK },
+        { first, same, KI_OK },
+        { first, NULL, KI_OK },
+        { first, none, KI_OK },
+        { NULL, NULL, KI_OK },
+        { NULL, none, KI_OK },
+        { first, path, KI_ERR_EXISTS },
+        { first, step, KI_ERR_EXISTS },
+        { first, depth, KI_ERR_EXISTS },
+        { first, offset, KI_ERR_EXISTS },
+        { first, size, KI_ERR_EXISTS },
+        { first, fewer, KI_ERR_EXISTS },
+        { fewer, first, KI_ERR_EXISTS },
+        { first, type, KI_ERR_EXISTS },
+        { NULL, first, KI_ERR_EXISTS },
+        { none, first, KI_ERR_EXISTS },
+        { first, invalid, KI_ERR_PARSE },
+        { NULL, invalid, KI_ERR_PARSE },
+    };
+    ki_config *config = NULL;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:1"), &config, NULL), KI_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_factory *factory = NULL;
+        ki_error err = KI_ERROR_INIT;
+        ki_informer *informer = NULL, *again = NULL;
+        assert_int_equal(ki_factory_new(config, NULL, &factory, NULL), KI_OK);
+        assert_int_equal(
+            ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = rows[i].first), &informer, NULL), KI_OK);
+        ki_status status =
+            ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = rows[i].second), &again, &err);
+        if (status != rows[i].status)
+            fail_msg("row %zu: %s: %s", i, ki_status_name(status), ki_error_message(&err));
+        assert_ptr_equal(again, status ? NULL : informer);
+        if (status == KI_ERR_EXISTS)
+            assert_string_equal(err.message, rows[i].first && rows[i].first != none
+                                                 ? "the informer of pods exists already with another view; ask for it "
+                                                   "with that view, or with none"
+                                                 : "the informer of pods exists already without a view; ask for it "
+                                                   "with none");
+        ki_factory_free(factory);
+    }
+    ki_config_free(config);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_shares_an_informer_agrees_on_its_view),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
