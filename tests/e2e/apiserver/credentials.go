@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -107,6 +108,35 @@ func writeCredentials(dir, server string) error {
 	// Last: its presence says that the directory is complete.
 	return os.WriteFile(filepath.Join(dir, "kubeconfig-cert-data"), []byte(kubeconfig(server, caData,
 		"client-certificate-data: "+encode(certText), "client-key-data: "+encode(keyText))), 0o600)
+}
+
+// copyCredentials takes another server's; the kubeconfigs lead to this one.
+func copyCredentials(from, dir, server string) error {
+	if _, err := os.Stat(filepath.Join(dir, "kubeconfig-cert-data")); err == nil {
+		return nil
+	}
+	port, err := os.ReadFile(filepath.Join(from, "port"))
+	if err != nil {
+		return err
+	}
+	other := "https://127.0.0.1:" + strings.TrimSpace(string(port))
+	for _, pattern := range []string{"*.crt", "*.key", "*.token", "tokens.csv", "audit-policy.yaml", "kubeconfig-*"} {
+		paths, err := filepath.Glob(filepath.Join(from, pattern))
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text = bytes.ReplaceAll(text, []byte("server: "+other+"\n"), []byte("server: "+server+"\n"))
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func kubeconfig(server, ca string, user ...string) string {

@@ -4,6 +4,7 @@
 // kubeconfigs. A directory that has been used before (--keep) is taken up again, on the same port: that is a restart.
 // It prints "ready URL" once it serves, ends on SIGTERM or SIGINT, and removes the directory unless --keep is given.
 // SIGUSR1 compacts etcd to its current revision and prints "compacted REVISION".
+// With --join DIR it is a second kube-apiserver of the cluster in DIR: with its credentials, and its etcd at --etcd-servers.
 package main
 
 import (
@@ -32,6 +33,8 @@ type options struct {
 	dir          string
 	port         int
 	featureGates string
+	join, etcd   string
+	noWatchCache bool
 	keep         bool
 	verbosity    int
 }
@@ -41,11 +44,15 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "directory of everything the server writes (required; created)")
 	flag.IntVar(&o.port, "port", 0, "port on 127.0.0.1; 0 takes the directory's last one, else a free one")
 	flag.StringVar(&o.featureGates, "feature-gates", "", "the kube-apiserver's, such as WatchList=false")
+	flag.StringVar(&o.join, "join", "", "directory of a server that runs: be another one of its cluster")
+	flag.StringVar(&o.etcd, "etcd-servers", "", "with --join: where its etcd is")
+	flag.BoolVar(&o.noWatchCache, "no-watch-cache", false, "answer lists and watches from etcd")
 	flag.BoolVar(&o.keep, "keep", false, "leave the directory for a later start")
 	flag.IntVar(&o.verbosity, "v", 0, "the kube-apiserver's log level")
 	flag.Parse()
-	if o.dir == "" || flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "usage: apiserver --dir DIR [--port N] [--feature-gates A=false,...] [--keep]")
+	if o.dir == "" || flag.NArg() > 0 || (o.join == "") != (o.etcd == "") {
+		fmt.Fprintln(os.Stderr, "usage: apiserver --dir DIR [--port N] [--feature-gates A=false,...] [--no-watch-cache] [--keep]\n"+
+			"       [--join DIR --etcd-servers URL]")
 		os.Exit(2)
 	}
 	err := run(o)
@@ -63,12 +70,21 @@ func main() {
 func run(o options) error {
 	command := app.NewAPIServerCommand() // first: from here on SIGTERM is handled
 	ctx := command.Context()
+	execute := func(arguments []string) error {
+		command.SetArgs(arguments)
+		return command.ExecuteContext(ctx)
+	}
 	if err := os.MkdirAll(o.dir, 0o700); err != nil {
 		return err
 	}
 	var err error
 	if o.dir, err = filepath.Abs(o.dir); err != nil {
 		return err
+	}
+	if o.join != "" {
+		if o.join, err = filepath.Abs(o.join); err != nil {
+			return err
+		}
 	}
 	if err := os.Chdir(o.dir); err != nil {
 		return err
@@ -77,6 +93,12 @@ func run(o options) error {
 		return err
 	}
 	server := fmt.Sprintf("https://127.0.0.1:%d", o.port)
+	if o.join != "" {
+		if err := copyCredentials(o.join, o.dir, server); err != nil {
+			return err
+		}
+		return serve(ctx, execute, o, server, o.etcd, nil)
+	}
 	if err := writeCredentials(o.dir, server); err != nil {
 		return err
 	}
@@ -96,10 +118,14 @@ func run(o options) error {
 		return nil
 	}
 	go compactOnSignal(ctx, endpoint)
+	return serve(ctx, execute, o, server, endpoint, etcd.Err())
+}
 
-	command.SetArgs(serverArguments(o, endpoint))
+// serve runs the kube-apiserver until it ends or its etcd fails.
+func serve(ctx context.Context, execute func([]string) error, o options, server, endpoint string,
+	etcdFailed <-chan error) error {
 	ended := make(chan error, 1)
-	go func() { ended <- command.ExecuteContext(ctx) }()
+	go func() { ended <- execute(serverArguments(o, endpoint)) }()
 	go func() {
 		if err := waitReady(ctx, o.dir, server); err != nil {
 			fmt.Fprintln(os.Stderr, "apiserver:", err)
@@ -111,7 +137,7 @@ func run(o options) error {
 	select {
 	case err := <-ended:
 		return err
-	case err := <-etcd.Err():
+	case err := <-etcdFailed:
 		return fmt.Errorf("etcd: %w", err)
 	}
 }
@@ -140,6 +166,9 @@ func serverArguments(o options, etcdEndpoint string) []string {
 		// Watches are ended at once when the server stops; else it would wait a minute for their clients.
 		"--shutdown-watch-termination-grace-period=1s",
 		fmt.Sprintf("-v=%d", o.verbosity),
+	}
+	if o.noWatchCache {
+		args = append(args, "--watch-cache=false")
 	}
 	if o.featureGates != "" {
 		args = append(args, "--feature-gates="+o.featureGates)

@@ -183,10 +183,7 @@ func compareRequests(s *server, streaming bool) error {
 		return err
 	}
 	var differences []string
-	for resource := range kindOf {
-		if resource == "nodes" {
-			continue
-		}
+	for _, resource := range strings.Split(watchedResources, ",") {
 		streams := count(requests, resource, isStreamingList)
 		lists := count(requests, resource, isPlainList)
 		watches := count(requests, resource, isPlainWatch)

@@ -26,6 +26,7 @@ type harness struct {
 	caseName  string
 	caseDir   string
 	processes []*process // the case's own; ended with it
+	gates     []*gate    // likewise
 	shared    *server    // one apiserver for the cases that leave it as it is
 }
 
@@ -49,6 +50,10 @@ func (h *harness) endCase(failed bool) error {
 		}
 	}
 	h.processes = nil
+	for _, g := range h.gates {
+		g.shut()
+	}
+	h.gates = nil
 	return errors.Join(append(errs, os.RemoveAll(h.caseDir))...)
 }
 
@@ -147,6 +152,15 @@ type server struct {
 
 func (s *server) file(name string) string { return filepath.Join(s.dir, name) }
 
+func (s *server) address() string { return strings.TrimPrefix(s.url, "https://") }
+
+// through are kinformer's flags to reach the server through a gate.
+func (s *server) through(g *gate) ([]string, error) {
+	token, err := os.ReadFile(s.file("kinformer.token"))
+	return []string{"--server", "https://" + g.address, "--token", string(token),
+		"--certificate-authority", s.file("ca.crt")}, err
+}
+
 // compact makes etcd forget all changes before now.
 func (s *server) compact(ctx context.Context) error {
 	if err := s.process.command.Process.Signal(syscall.SIGUSR1); err != nil {
@@ -205,10 +219,23 @@ func (h *harness) ownServer(ctx context.Context, flags ...string) (*server, erro
 	return s, err
 }
 
+// secondServer is another kube-apiserver of the same cluster, for this case alone; it reaches etcd through the gate.
+func (h *harness) secondServer(ctx context.Context, first *server, etcd *gate) (*server, error) {
+	s, err := h.startServer(ctx, filepath.Join(h.caseDir, "second", "apiserver"), "--join", first.dir,
+		"--etcd-servers", "http://"+etcd.address)
+	if err == nil {
+		h.processes = append(h.processes, s.process)
+	}
+	return s, err
+}
+
 // startServer starts a kube-apiserver, or starts it again where one ran before, and waits until it is ready.
 func (h *harness) startServer(ctx context.Context, dir string, flags ...string) (*server, error) {
 	s := &server{dir: dir, out: newLines()}
 	argv := append([]string{filepath.Join(h.bin, "apiserver"), "--dir", dir, "--keep"}, flags...)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, err
+	}
 	var err error
 	s.process, err = startProcess(filepath.Dir(dir), apiserverName, s.out.take, argv...)
 	if err != nil {

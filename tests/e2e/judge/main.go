@@ -33,6 +33,9 @@ func allCases() []testCase {
 	cases = append(cases, getCases...)
 	cases = append(cases, churnCases...)
 	cases = append(cases, restartCases...)
+	cases = append(cases, compactionCases...)
+	cases = append(cases, bigListCases...)
+	cases = append(cases, lagCases...)
 	cases = append(cases, kubectlCases...)
 	cases = append(cases, serveCases...)
 	return cases

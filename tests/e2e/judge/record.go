@@ -32,6 +32,7 @@ type record struct {
 	changes    int                   // without the initial ones
 	newest     string                // the highest version of any change
 	violations []string
+	mayRepeat  bool
 	news       chan struct{} // closed and made anew at each change
 }
 
@@ -44,6 +45,13 @@ func newRecord(name string) *record {
 func (r *record) violation(format string, arguments ...any) {
 	r.violations = append(r.violations, fmt.Sprintf(format, arguments...))
 	r.announce()
+}
+
+// allowRepeats: after a new list client-go tells of every object that is still there, changed or not; kinformer must not.
+func (r *record) allowRepeats() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mayRepeat = true
 }
 
 func (r *record) announce() {
@@ -61,6 +69,9 @@ func (r *record) note(kind string, old, obj object) {
 		return
 	}
 	before, present := r.state[id]
+	if r.mayRepeat && present && kind == modifiedChange && versionOf(obj) == versionOf(before) {
+		return
+	}
 	switch {
 	case kind == modifiedChange || kind == deletedChange:
 		if !present {
@@ -217,4 +228,41 @@ func follows(saw, happened []change) bool {
 	}
 	absent := start == 0 || happened[start-1].kind == deletedChange
 	return absent && slices.Equal(saw, happened[start:])
+}
+
+// compareStates holds an observer that may have missed changes to the witness, who has not: the states that it told of an
+// object are, in order, some of those that the object had.
+func compareStates(observer, witness *record) error {
+	var differences []string
+	observer.mu.Lock()
+	ids := slices.Collect(maps.Keys(observer.history))
+	observer.mu.Unlock()
+	for _, id := range ids {
+		saw, happened := observer.historyOf(id), witness.historyOf(id)
+		if !isSubsequence(statesOf(saw), statesOf(happened)) {
+			differences = append(differences, fmt.Sprintf("%s: saw %v of %v", id, saw, happened))
+		}
+	}
+	return report(fmt.Sprintf("the states that %s told, beside %s", observer.name, witness.name), differences)
+}
+
+// statesOf is the versions that an object had; while it was gone, none.
+func statesOf(changes []change) []string {
+	var states []string
+	for _, c := range changes {
+		if c.kind == deletedChange {
+			c.version = ""
+		}
+		states = append(states, c.version)
+	}
+	return states
+}
+
+func isSubsequence(some, all []string) bool {
+	for _, state := range all {
+		if len(some) > 0 && some[0] == state {
+			some = some[1:]
+		}
+	}
+	return len(some) == 0
 }

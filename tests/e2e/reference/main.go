@@ -30,6 +30,7 @@ var resources = map[string]schema.GroupVersionResource{
 	"pods":             {Version: "v1", Resource: "pods"},
 	"po":               {Version: "v1", Resource: "pods"},
 	"namespaces":       {Version: "v1", Resource: "namespaces"},
+	"configmaps":       {Version: "v1", Resource: "configmaps"},
 	"deployments":      {Group: "apps", Version: "v1", Resource: "deployments"},
 	"deployments.apps": {Group: "apps", Version: "v1", Resource: "deployments"},
 }

@@ -1,0 +1,190 @@
+// Two kube-apiservers of one cluster, one of which lags: its connection to etcd is silent, and its watch cache stays where it was.
+// Kinformer and client-go's informer, side by side on the same changes, are moved from the good one to it and back. None may
+// tell an older state after a newer one; each object's states are, in order, some of those that it had; both end equal.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+)
+
+var lagCases = []testCase{{name: "lagging-cache", run: laggingCache}}
+
+// The audit log is a file: there is nothing to wait on but its content.
+const auditLogInterval = 50 * time.Millisecond
+
+// How often kinformer may ask the one that lags, in two cuts of its connection and the seconds of the lag.
+const maxRequestsOfLag = 12
+
+func laggingCache(ctx context.Context, h *harness) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	good, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	toEtcd, err := h.openGate("unix", filepath.Join(good.dir, "client:0"))
+	if err != nil {
+		return err
+	}
+	lagging, err := h.secondServer(ctx, good, toEtcd)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(good)
+	if err := k.runAll(ctx, "create namespace "+churnNamespace); err != nil {
+		return err
+	}
+	client, err := good.client()
+	if err != nil {
+		return err
+	}
+	witness, err := rawWatch(ctx, client, pods)
+	if err != nil {
+		return err
+	}
+	kinformerGate, err := h.openGate("tcp", good.address())
+	if err != nil {
+		return err
+	}
+	connection, err := good.through(kinformerGate)
+	if err != nil {
+		return err
+	}
+	w, err := h.watch("kinformer", append([]string{"pods", "-A"}, connection...)...)
+	if err != nil {
+		return err
+	}
+	informerGate, err := h.openGate("tcp", good.address())
+	if err != nil {
+		return err
+	}
+	config, err := good.restConfig()
+	if err != nil {
+		return err
+	}
+	config.Host = "https://" + informerGate.address
+	informerClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	informer, err := clientGoInformer(ctx, informerClient, pods)
+	if err != nil {
+		return err
+	}
+	informer.allowRepeats()
+	if err := w.awaitSynced(ctx, "pods"); err != nil {
+		return errors.Join(err, w.check())
+	}
+	if err := churn(ctx, client, churnSeed); err != nil {
+		return err
+	}
+
+	// From here on the second one learns nothing; it has to be right until then.
+	laggingClient, err := lagging.client()
+	if err != nil {
+		return err
+	}
+	lagCtx, endLag := context.WithCancel(ctx)
+	defer endLag()
+	witnessOfLag, err := rawWatch(lagCtx, laggingClient, pods)
+	if err != nil {
+		return err
+	}
+	toEtcd.hold(true)
+	if err := errors.Join(churn(ctx, client, churnSeed+1), k.runAll(ctx, "run seen -n churn --image=example.com/seen:1")); err != nil {
+		return err
+	}
+	seen := identity{"Pod", churnNamespace, "seen"}
+	for _, r := range []*record{w.record, informer, witness} {
+		if err := r.awaitChange(ctx, nil, addedChange, seen); err != nil {
+			return err
+		}
+	}
+
+	// Moved, and cut once more at once: the watch goes on there, then the copy is asked for anew, newer than this server has it.
+	if err := errors.Join(kinformerGate.lead("tcp", lagging.address()), informerGate.lead("tcp", lagging.address())); err != nil {
+		return err
+	}
+	isOpened := func(r request) bool { return isPlainWatch(r) }
+	if err := lagging.awaitRequest(ctx, "watch by kinformer", isOpened); err != nil {
+		return err
+	}
+	kinformerGate.cut()
+	informerGate.cut()
+	if err := churn(ctx, client, churnSeed+2); err != nil {
+		return err
+	}
+	asksAnew := func(r request) bool { return isStreamingList(r) || r.code >= 400 }
+	if err := lagging.awaitRequest(ctx, "new list by kinformer", asksAnew); err != nil {
+		return err
+	}
+	behind := witnessOfLag.historyOf(seen)
+	endLag() // a server that catches up may end watches
+	if behind != nil {
+		return fmt.Errorf("the second server does not lag: %v", behind)
+	}
+	toEtcd.hold(false)
+	if err := k.runAll(ctx, "run caught-up -n churn --image=example.com/up:1"); err != nil {
+		return err
+	}
+	caughtUp := identity{"Pod", churnNamespace, "caught-up"}
+	for _, r := range []*record{w.record, informer, witness} {
+		if err := r.awaitChange(ctx, nil, addedChange, caughtUp); err != nil {
+			return err
+		}
+	}
+	requests, _, err := lagging.requests(0)
+	if err != nil {
+		return err
+	}
+	if n := count(requests, "pods", func(request) bool { return true }); n > maxRequestsOfLag {
+		return fmt.Errorf("%d requests to the server that lags", n)
+	}
+
+	// And back, in the middle of changes.
+	if err := errors.Join(kinformerGate.lead("tcp", good.address()), informerGate.lead("tcp", good.address())); err != nil {
+		return err
+	}
+	if err := errors.Join(churn(ctx, client, churnSeed+3), k.runAll(ctx, "run last -n churn --image=example.com/last:1")); err != nil {
+		return err
+	}
+	last := identity{"Pod", churnNamespace, "last"}
+	for _, r := range []*record{w.record, informer, witness} {
+		if err := r.awaitChange(ctx, nil, addedChange, last); err != nil {
+			return err
+		}
+	}
+	list, err := k.list(ctx, "pods")
+	if err != nil {
+		return err
+	}
+	errs := []error{witness.check(), compareObjects("the witness", witness.snapshot(), list)}
+	for _, r := range []*record{w.record, informer} {
+		errs = append(errs, r.check(), compareStates(r, witness), compareObjects(r.name+" at the end", r.snapshot(), list))
+	}
+	return errors.Join(append(errs, w.process.stop())...)
+}
+
+// awaitRequest waits until the audit log has such a request of kinformer.
+func (s *server) awaitRequest(ctx context.Context, what string, is func(request) bool) error {
+	for {
+		requests, _, err := s.requests(0)
+		if err != nil {
+			return err
+		}
+		if count(requests, "pods", is) > 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no %s: %v: %w", what, requests, ctx.Err())
+		case <-time.After(auditLogInterval):
+		}
+	}
+}
