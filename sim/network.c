@@ -344,6 +344,23 @@ static void check_rate(sim_world *world, sim_source *source) {
         sim_fail(world, "%s: %d requests in %d s", source->name, SIM_RATE_WINDOW, WINDOW_S);
 }
 
+/* A list may come after a lack of memory, or be an audit's. */
+static bool lists_for_other_reasons(const sim_world *world) {
+    for (size_t i = 0; i < world->plan.fault_count; i++) {
+        if (world->plan.faults[i].kind == SIM_NO_MEMORY)
+            return true;
+    }
+    return has_other_requests(world);
+}
+
+/* The oracle of resuming: what follows on a watch that fell silent is a watch, and no list. */
+static void check_resumption(sim_connection *connection) {
+    sim_source *source = connection->source;
+    if (source->resumes && (!connection->is_watch || connection->is_stream))
+        sim_fail(connection->world, "%s: a list after a watch that fell silent", source->name);
+    source->resumes = false;
+}
+
 static const char *parameter(const char *target, const char *name) {
     size_t size = strlen(name);
     for (const char *at = strpbrk(target, "?&"); at; at = strpbrk(at + 1, "?&")) {
@@ -397,6 +414,7 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
     connection->source = source_of(network, request->target);
     if (!connection->is_continuation)
         check_rate(world, connection->source);
+    check_resumption(connection);
     connection->server = choose_server(network);
     bool slow = world->now < network->slow_until;
     connection->latency = sim_between(&network->random, 0, slow ? 4000 : 40) * SIM_MILLISECOND;
@@ -422,6 +440,8 @@ static void on_abandoned(ki_memory_call *call, void *user) {
     if (connection->is_silent && world->now - connection->silent_since > LATEST_S * SIM_SECOND)
         sim_fail(world, "silence was noticed after %lld s only",
                  (long long)((world->now - connection->silent_since) / SIM_SECOND));
+    if (connection->is_silent && connection->is_watch && !connection->is_stream && connection->has_head)
+        connection->source->resumes = connection->status == 200 && !lists_for_other_reasons(world);
     drop_response(connection);
     release(connection);
 }

@@ -85,6 +85,8 @@ static void look_at(sim_world *world, sim_informer *informer) {
                      (unsigned long long)n, (unsigned long long)informer->shown[key]);
         informer->shown[key] = n;
     }
+    if (!ki_snapshot_has_index(snapshot, KI_NAMESPACE_INDEX) || !ki_snapshot_has_index(snapshot, "label"))
+        sim_fail(world, "an index is not there");
     check_index(world, snapshot, KI_NAMESPACE_INDEX, false);
     check_index(world, snapshot, "label", true);
     check_index(world, snapshot, "late", true);

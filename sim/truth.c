@@ -109,7 +109,9 @@ bool sim_truth_has(const sim_truth *truth, const sim_selection *selection, uint6
 bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after) {
     if (before < after)
         return true;
-    /* Back in time, where what came after `after` was lost. */
+    /* Back in time: from a state that was lost, or to the same one, where what was lost came in between. */
+    if (before > after)
+        return truth->writes[before].is_lost;
     for (uint64_t n = after + 1; n < truth->write_count; n++) {
         if (truth->writes[n].key == truth->writes[after].key && truth->writes[n].is_lost)
             return true;
