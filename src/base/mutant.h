@@ -26,6 +26,7 @@
     X(NO_LIST_AFTER_EXPIRED, "an expired watch is opened again at the same version", "") \
     X(REOPEN_ALWAYS_AT_ONCE, "a watch that is closed again and again is opened at once each time", "") \
     X(SHORT_WATCH_IS_FINE, "a very short watch is opened again with no list", "reflector") \
+    X(LIST_AFTER_LOST_CONNECTION, "a watch whose connection is lost is followed by a list", "reflector") \
     X(NO_IDLE_TIMEOUT, "silence is never noticed", "") \
     X(NO_BACKOFF, "what failed is tried again at once", "") \
     X(IGNORE_RETRY_AFTER, "Retry-After is not obeyed", "") \

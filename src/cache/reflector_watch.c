@@ -263,6 +263,10 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
         return;
     }
+    if (err && KI_MUTANT(LIST_AFTER_LOST_CONNECTION)) {
+        ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+        return;
+    }
     if (err)
         ki_reflector_report(reflector, err);
     if (lasted >= GOOD_WATCH)
