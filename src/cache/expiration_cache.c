@@ -17,6 +17,7 @@ struct ki_expiration_cache {
     ki_engine *engine;
     const ki_allocator *allocator;
     ki_expiration_cache_options options;
+    uint64_t seed;
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_map entries;
@@ -42,7 +43,8 @@ ki_status ki_expiration_cache_new(ki_engine *engine, const ki_expiration_cache_o
     cache->allocator = allocator;
     if (options)
         memcpy(&cache->options, options, options->size < sizeof cache->options ? options->size : sizeof cache->options);
-    ki_map_init(&cache->entries, allocator, (uint64_t)ki_engine_now(engine));
+    cache->seed = (uint64_t)ki_engine_now(engine);
+    ki_map_init(&cache->entries, allocator, cache->seed);
     *ret_cache = cache;
     return KI_OK;
 }
@@ -99,7 +101,7 @@ ki_status ki_expiration_cache_put(ki_expiration_cache *cache, const ki_object *o
 ki_status ki_expiration_cache_replace(ki_expiration_cache *cache, const ki_object *const *objects, size_t count,
                                       ki_error *err) {
     ki_map entries;
-    ki_map_init(&entries, cache->allocator, cache->entries.seed);
+    ki_map_init(&entries, cache->allocator, cache->seed);
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < count; i++) {
         entry *old = NULL; /* where a key comes twice */
