@@ -229,6 +229,18 @@ static void an_object_that_cannot_be_used_is_not_a_ghost(void **state) {
         audits);
 }
 
+static void while_an_object_has_no_name_nothing_is_a_ghost(void **state) {
+    (void)state;
+    stage s;
+    ki_error bad = KI_ERROR_INIT;
+    ki_error_set(&bad, KI_ERR_PARSE, "bad object");
+    assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
+    play(&s, WATCHING "wait 60000\n" LISTS "a item default/a 5");
+    s.audit.list.on_bad_object(&bad, "", s.audit.list.user); /* it may be default/b */
+    play(&s, "a page 10 -\nwait 4000\na? -\nerrors -\nw? -");
+    close_stage(&s);
+}
+
 static void what_a_repair_did_not_help_is_reported_only(void **state) {
     (void)state;
     run(WATCHING "wait 60000\n" LOOKS_TWICE(
@@ -263,6 +275,18 @@ static void a_streaming_list_that_differs_is_reported_and_listed(void **state) {
                  others[i]);
         run(script, checks);
     }
+}
+
+static void a_check_says_what_it_found_while_the_watch_waits_and_the_list_comes_in_its_time(void **state) {
+    (void)state;
+    run(STREAMED "w fail 429\nerrors http error:\na item default/a 5\na page 10 -\n"
+                 "errors protocol violation:\nw? -\nwait 3000\nw? list limit=500\nw page 12 -\nw? watch rv=12\na? -",
+        checks);
+}
+
+static void an_object_that_cannot_be_used_is_not_counted_by_a_check(void **state) {
+    (void)state;
+    run(STREAMED "a item default/a 5\na item default/b 6\na bad default/c\na page 10 -\nerrors -\nw? -", checks);
 }
 
 static void a_check_that_cannot_be_made_says_nothing_of_the_list(void **state) {
@@ -362,9 +386,12 @@ int main(void) {
         cmocka_unit_test(a_list_that_fails_is_reported_and_given_up_until_the_next),
         cmocka_unit_test(a_list_without_end_is_given_up),
         cmocka_unit_test(an_object_that_cannot_be_used_is_not_a_ghost),
+        cmocka_unit_test(while_an_object_has_no_name_nothing_is_a_ghost),
         cmocka_unit_test(what_a_repair_did_not_help_is_reported_only),
         cmocka_unit_test(a_streaming_list_is_compared_with_a_list_at_its_version),
         cmocka_unit_test(a_streaming_list_that_differs_is_reported_and_listed),
+        cmocka_unit_test(a_check_says_what_it_found_while_the_watch_waits_and_the_list_comes_in_its_time),
+        cmocka_unit_test(an_object_that_cannot_be_used_is_not_counted_by_a_check),
         cmocka_unit_test(a_check_that_cannot_be_made_says_nothing_of_the_list),
         cmocka_unit_test(the_repair_delivers_what_was_lost),
         cmocka_unit_test(many_objects_are_walked_and_many_differences_are_bounded),

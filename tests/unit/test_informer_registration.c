@@ -166,6 +166,18 @@ static void a_handler_of_another_informer_is_not_found(void **state) {
     close_stage(&other);
 }
 
+static void a_registration_that_makes_no_sense_is_refused(void **state) {
+    (void)state;
+    stage s;
+    ki_registration_options no_size = { .on_loop = true };
+    ki_registration_options no_such_delivery = KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)2);
+    open_stage(&s, 0);
+    assert_int_equal(ki_informer_register(s.informer, NULL, NULL, NULL, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_register(s.informer, &hearing, NULL, &no_size, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_register(s.informer, &hearing, NULL, &no_such_delivery, NULL, NULL), KI_ERR_INVALID);
+    close_stage(&s);
+}
+
 /* --- resync ------------------------------------------------------------------------------------------------------------------------------ */
 
 static void each_listener_has_its_own_resync_period(void **state) {
@@ -296,6 +308,7 @@ int main(void) {
         cmocka_unit_test(a_handler_may_remove_another_one),
         cmocka_unit_test(a_handler_may_be_removed_before_the_start_and_after_the_end),
         cmocka_unit_test(a_handler_of_another_informer_is_not_found),
+        cmocka_unit_test(a_registration_that_makes_no_sense_is_refused),
         cmocka_unit_test(each_listener_has_its_own_resync_period),
         cmocka_unit_test(resync_periods_are_lowered_before_the_start_and_raised_after),
         cmocka_unit_test(latest_keeps_one_change_for_each_key),

@@ -1,4 +1,4 @@
-/* test_lister.c: lists and lookups in one moment: by namespace, by labels, by name. */
+/* test_lister.c: lists and lookups in one moment: by namespace, by labels, by name; and of an informer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 #include "src/base/memory.h"
 #include "src/cache/snapshot.h"
 #include "src/cache/store.h"
+#include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 
@@ -145,11 +146,33 @@ static void lack_of_memory_is_told_and_leaks_nothing(void **state) {
     }
 }
 
+static void a_lister_reads_the_copy_of_its_informer(void **state) {
+    (void)state;
+    stage s;
+    ki_object *obj = NULL;
+    ki_object_list list = { NULL, 0, NULL };
+    open_stage(&s, 0);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    assert_int_equal(ki_lister_list(s.informer, "default", NULL, &list, NULL), KI_OK);
+    assert_listed(&list, "default/a default/b");
+    ki_object_list_free(&list);
+    assert_int_equal(ki_lister_get(s.informer, "default", "c", &obj, NULL), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_lister_get(s.informer, "default", "a", &obj, NULL), KI_OK);
+    assert_string_equal(ki_object_key(obj), "default/a");
+    ki_object_unref(obj);
+    assert_int_equal(ki_lister_get(s.informer, "default", NULL, &obj, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_lister_get(NULL, "default", "a", &obj, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_lister_list(NULL, NULL, NULL, &list, NULL), KI_ERR_INVALID);
+    close_stage(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_has_what_matches_namespace_and_labels),
         cmocka_unit_test(a_malformed_selector_gives_no_list),
         cmocka_unit_test(an_object_is_found_by_namespace_and_name),
+        cmocka_unit_test(a_lister_reads_the_copy_of_its_informer),
         cmocka_unit_test(lack_of_memory_is_told_and_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
