@@ -4,6 +4,7 @@
 #include "src/cache/informer_parts.h"
 #include "src/transport/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,21 @@ static ki_status index_by_label(const ki_object *obj, ki_index_values *values, v
     (void)user;
     const char *label = ki_object_label(obj, "app");
     return label ? ki_index_values_add(values, label) : KI_OK;
+}
+
+/* Leaves no name, no version and no uid in the content: the cache has them elsewhere. */
+static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    const sim_view *view = ki_object_view(obj);
+    const char *label = ki_object_label(obj, "app");
+    char json[128];
+    if (!view || !view->n || !label) {
+        *ret_obj = ki_object_ref(obj);
+        return KI_OK;
+    }
+    int size = snprintf(json, sizeof json, "{\"metadata\":{\"labels\":{\"app\":\"%.8s\"}},\"data\":{\"n\":\"%.24s\"}}",
+                        label, view->n);
+    return ki_object_with_json(obj, json, (size_t)size, ret_obj, NULL);
 }
 
 /* Only for lack of memory. */
@@ -156,6 +172,9 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
     }
     unsigned index = client->informer_count++;
     if (!is_fine(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
+        return false;
+    if (plan->transforms && !is_fine(world, ki_informer_set_transform(informer->informer, transform, NULL, &err),
+                                     "setting a transform", &err))
         return false;
     for (unsigned i = 0; i < plan->handlers; i++)
         sim_client_add_handler(world, index);

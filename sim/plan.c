@@ -7,7 +7,8 @@
 
 enum {
     STREAM_CONFIGURATION = 1,
-    STREAM_FAULTS
+    STREAM_FAULTS,
+    STREAM_TRANSFORMS
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -94,6 +95,9 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     plan->burst = (unsigned)sim_between(&random, 0, 5);
     random = sim_random_from(seed, STREAM_FAULTS);
     make_faults(plan, &random);
+    random = sim_random_from(seed, STREAM_TRANSFORMS);
+    for (unsigned i = 0; i < plan->informer_count; i++)
+        plan->informers[i].transforms = sim_chance(&random, 20);
 }
 
 void sim_plan_leave_out(sim_plan *plan, uint32_t without) {
@@ -116,10 +120,10 @@ void sim_plan_print(const sim_plan *plan) {
         const char *selector = sim_selector_text(informer->selection.selector);
         if (i == 0 && plan->audit_ms)
             printf("  audits every %" PRId64 " ms\n", plan->audit_ms);
-        printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers%s\n", i,
+        printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers%s%s\n", i,
                informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,
-               informer->handlers, informer->in_order ? ", in order" : "");
+               informer->handlers, informer->in_order ? ", in order" : "", informer->transforms ? ", transforms" : "");
     }
     for (size_t i = 0; i < plan->fault_count; i++)
         printf("  fault %zu at %.3f s: %s (%s)\n", i, (double)plan->faults[i].at / 1e9,

@@ -35,8 +35,9 @@ typedef struct sim_informer_plan {
     bool no_streaming_list;
     int64_t page_size;
     int64_t resync_ms;
-    bool in_order; /* the queue of events as they come, in place of the DeltaFIFO */
-    bool checks;   /* lists again after a streaming list, and compares */
+    bool in_order;   /* the queue of events as they come, in place of the DeltaFIFO */
+    bool transforms; /* to what is needed here: no name, no version */
+    bool checks;     /* lists again after a streaming list, and compares */
     int64_t internal_error_retry_ms;
     unsigned handlers;
 } sim_informer_plan;
