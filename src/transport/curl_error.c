@@ -35,8 +35,13 @@ static void verify_error(CURL *easy, const char *detail, const char *server, ki_
     err->category = by_server ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
 }
 
-/* A handshake that the server broke off: over our certificate, or for a reason of its own that may pass. */
+/* A handshake that the server broke off: over our certificate, or for a reason of its own that may pass. A reset says nothing of TLS: the
+ * server, or what is before it, went away. */
 static void handshake_error(const char *detail, const char *server, ki_error *err) {
+    if (strstr(detail, "Connection reset")) {
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: reset during the TLS handshake", server);
+        return;
+    }
     ki_error_set(err, KI_ERR_TLS, "TLS with %s: %s", server, detail);
     bool ours = strstr(detail, "certificate") || strstr(detail, "unknown ca") || strstr(detail, "access denied");
     err->category = ours ? KI_CATEGORY_CREDENTIALS : KI_CATEGORY_RETRY;

@@ -28,6 +28,7 @@ static void each_result_has_its_code_and_category(void **state) {
         { CURLE_SSL_CERTPROBLEM, "", KI_ERR_TLS, KI_CATEGORY_CREDENTIALS },
         { CURLE_SSL_CONNECT_ERROR, "tlsv13 alert certificate required", KI_ERR_TLS, KI_CATEGORY_CREDENTIALS },
         { CURLE_SSL_CONNECT_ERROR, "reset", KI_ERR_TLS, KI_CATEGORY_RETRY },
+        { CURLE_SSL_CONNECT_ERROR, "Recv failure: Connection reset by peer", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
         { CURLE_GOT_NOTHING, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
         { CURLE_PARTIAL_FILE, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
         { CURLE_RECV_ERROR, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
