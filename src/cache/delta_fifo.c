@@ -10,6 +10,7 @@
 #include "src/base/map.h"
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
+#include "src/cache/processor.h"
 #include "src/cache/transform.h"
 
 enum {
@@ -206,13 +207,18 @@ static void take_back(delta_fifo *fifo) {
     }
 }
 
-/* Two Deleted in a row are one: the older, unless it is a tombstone: then the newer, which knows more. */
+static bool are_two_objects(const ki_delta *a, const ki_delta *b) {
+    return a->obj && b->obj && !ki_is_same_object(a->obj, b->obj);
+}
+
+/* Two Deleted of one object in a row are one: the older, unless it is a tombstone: then the newer, which knows more. A server that
+ * repeats itself may tell of an earlier object's end first; the end of the one that is there must not be lost to it. */
 static void merge_deletions(entry *e) {
     if (e->count < 2)
         return;
     ki_delta *newer = &e->deltas[e->count - 1];
     ki_delta *older = newer - 1;
-    if (older->type != KI_DELTA_DELETED || newer->type != KI_DELTA_DELETED)
+    if (older->type != KI_DELTA_DELETED || newer->type != KI_DELTA_DELETED || are_two_objects(older, newer))
         return;
     ki_object *dropped = older->tombstone ? older->obj : newer->obj;
     if (older->tombstone)

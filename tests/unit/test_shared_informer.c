@@ -84,6 +84,22 @@ static void a_relist_of_what_is_known_is_a_resync(void **state) {
     close_stage(&s);
 }
 
+static void the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    open_stage(&s, 0);
+    add_hearer(&h, &s, NULL);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    expect(&h, "+a=5i +b=6i synced");
+    assert_true(fake_play(&s.source, "del default/a 4 another")); /* both before the queue is looked at */
+    assert_true(fake_play(&s.source, "del default/a 12"));
+    play(&s, "wait 1");
+    expect(&h, "-a=12");
+    close_stage(&s);
+}
+
 /* After a restore from a backup a resource version is given a second time. */
 static void a_relist_with_another_content_is_an_update_whatever_its_version(void **state) {
     (void)state;
@@ -479,6 +495,7 @@ int main(void) {
         cmocka_unit_test(a_relist_tells_the_difference),
         cmocka_unit_test(a_relist_of_what_is_known_is_a_resync),
         cmocka_unit_test(a_relist_with_another_content_is_an_update_whatever_its_version),
+        cmocka_unit_test(the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there),
         cmocka_unit_test(another_object_under_the_same_name_is_a_delete_and_an_add),
         cmocka_unit_test(repeated_and_older_events_are_dropped),
         cmocka_unit_test(an_empty_list_is_synced_at_once),
