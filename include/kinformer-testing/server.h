@@ -72,6 +72,7 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_write_kubeconfig(const ki_testi
 
 /* The requests create, update, merge patch and delete, with all that a server does with them: defaults, validation, conflicts,
  * finalizers, namespaces that must exist. Blocks: while another thread is in the server.
+ * The resource version that a write gave its object is in what ki_testing_server_get gives, and in the answer of ki_testing_server_request.
  * Errors: KI_ERR_HTTP with the Status' code, reason and message; KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_create(ki_testing_server *server, const ki_resource *resource,
                                                         const char *namespace_name, const char *json, size_t size,

@@ -195,7 +195,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, 
 /* Reading one's own writes: waits until the copy has seen the version that a write gave back, at most `timeout_ms` (< 0: for ever). That is
  * where the copy is at that version or a newer one (ki_snapshot_resource_version); with a `key` (else NULL) also where the object under it
  * is, or was before it was deleted. Versions that cannot be compared (ki_resource_version_compare) are seen only where they are the same.
- * Threads, Blocks: as ki_informer_wait_for_sync. Errors: those, and KI_ERR_INVALID for no version. */
+ * A handler may not have heard of it yet. Threads, Blocks: as ki_informer_wait_for_sync. Errors: those (a version that was seen is KI_OK also
+ * where the informer is stopped), and KI_ERR_INVALID for no version. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key,
                                                             const char *resource_version, int64_t timeout_ms,
                                                             ki_error *err);
@@ -203,7 +204,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informe
 /* The same without waiting: `handler` is called once, with KI_OK when the copy has seen the version, or with KI_ERR_CANCELLED when the
  * informer is stopped before. It is called on the loop and must not block; not from inside this function.
  * Ownership: `user` is the caller's, until that call. Threads: any, handlers too. Blocks: no.
- * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED where the informer is stopped: then it is not called. */
+ * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED where the informer is stopped, whatever it has seen: then it is not called. */
 typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void *user);
 KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, const char *resource_version,
                                                         ki_version_handler handler, void *user, ki_error *err);
