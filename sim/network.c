@@ -429,7 +429,8 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
 
 static void on_abandoned(ki_memory_call *call, void *user) {
     enum {
-        LATEST_S = 95 /* of noticing silence: the idle deadline, and a handler that was slow just then */
+        LATEST_S =
+            120 /* of noticing silence: the idle deadline, and handlers that were slow just then, one after the other */
     };
     sim_world *world = user;
     sim_connection *connection = ki_memory_call_user(call);
