@@ -209,6 +209,13 @@ typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void
 KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, const char *resource_version,
                                                         ki_version_handler handler, void *user, ki_error *err);
 
+/* An object from JSON as a server gives it, the answer to a write say, made as the informer's own are: with its view, and kind and
+ * apiVersion filled in. It is not put into the copy; ki_mutation_cache_put takes it.
+ * Ownership: `*ret_obj` is a reference, the caller's. Threads: any. Blocks: no.
+ * Errors: KI_ERR_PARSE (no JSON, no metadata, no name), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_informer_object_from_json(const ki_informer *informer, const char *json, size_t size,
+                                                            ki_object **ret_obj, ki_error *err);
+
 /* Ownership: borrowed from the informer. */
 KI_API const ki_resource *ki_informer_resource(const ki_informer *informer);
 

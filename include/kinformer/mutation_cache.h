@@ -28,7 +28,7 @@ KI_API KI_MUST_CHECK ki_status ki_mutation_cache_new(ki_informer *informer, cons
 /* NULL is accepted. */
 KI_API void ki_mutation_cache_free(ki_mutation_cache *cache);
 
-/* What a write gave back. Of two writes to one object the one with the newer resource version stays, whatever the order of these calls.
+/* What a write gave back, as an object of the informer's kind (ki_informer_object_from_json). Of two writes to one object the one with the newer resource version stays, whatever the order of these calls.
  * Ownership: the cache takes a reference of its own. Errors: KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_mutation_cache_put(ki_mutation_cache *cache, const ki_object *obj, ki_error *err);
 

@@ -25,6 +25,7 @@ struct ki_informer {
     ki_resource resource; /* its strings are the informer's own */
     const char *name;     /* for messages; borrowed */
     ki_list_watch *list_watch;
+    ki_object_format *format;    /* or NULL */
     ki_list_watch *audit_source; /* NULL: no audits, no checks */
     int64_t resync_ns;           /* of listeners that name none */
     int64_t page_size;

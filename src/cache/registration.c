@@ -6,6 +6,12 @@
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
 
+#include <stdio.h>
+
+enum {
+    KI_API_VERSION_MAX = 320 /* a DNS name, a slash, a DNS label, and the zero */
+};
+
 #define MINIMUM_RESYNC_MS INT64_C(1000)
 #define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
 
@@ -195,6 +201,22 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
 
 bool ki_informer_has_synced(const ki_informer *informer) {
     return atomic_load(&informer->synced);
+}
+
+ki_status ki_informer_object_from_json(const ki_informer *informer, const char *json, size_t size, ki_object **ret_obj,
+                                       ki_error *err) {
+    if (!json || !ret_obj)
+        return ki_error_set(err, KI_ERR_INVALID, "no JSON, or no place for its object");
+    if (!informer->format)
+        return ki_error_set(err, KI_ERR_INVALID, "the informer's objects are not made from JSON");
+    const ki_resource *resource = &informer->resource;
+    char api_version[KI_API_VERSION_MAX];
+    int length = snprintf(api_version, sizeof api_version, "%s%s%s", resource->group, resource->group[0] ? "/" : "",
+                          resource->version);
+    if (length < 0 || (size_t)length >= sizeof api_version)
+        return ki_error_set(err, KI_ERR_LIMIT, "the resource's group and version are longer than %d bytes",
+                            KI_API_VERSION_MAX - 1);
+    return ki_object_from_json(informer->format, (ki_str){ json, size }, api_version, resource->kind, ret_obj, err);
 }
 
 const ki_resource *ki_informer_resource(const ki_informer *informer) {

@@ -259,6 +259,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     informer->engine = options->engine;
     informer->owner = options->owner ? options->owner : informer;
     informer->list_watch = options->list_watch;
+    informer->format = options->format;
     informer->resync_ns = options->resync_ns;
     informer->page_size = options->page_size;
     informer->no_streaming_list = options->no_streaming_list;

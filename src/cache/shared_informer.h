@@ -9,14 +9,16 @@
 #include "src/cache/list_watch.h"
 #include "src/cache/store.h"
 #include "src/engine/engine.h"
+#include "src/object/format.h"
 
 typedef struct ki_shared_informer_options {
     ki_engine *engine;
     ki_list_watch *list_watch;   /* the informer's own once it is made */
     const ki_resource *resource; /* copied, its strings too */
-    const char *name;            /* for messages; outlives the informer; NULL: the resource's plural */
-    int64_t resync_ns;           /* of the listeners that name none; 0: none */
-    int64_t page_size;           /* 0: the reflector's */
+    ki_object_format *format; /* that its objects are made with; outlives the informer; NULL: it makes none by itself */
+    const char *name;         /* for messages; outlives the informer; NULL: the resource's plural */
+    int64_t resync_ns;        /* of the listeners that name none; 0: none */
+    int64_t page_size;        /* 0: the reflector's */
     bool no_streaming_list;
     bool in_order;         /* the queue is the in-order one */
     bool detect_mutations; /* looks whether objects are changed in place */

@@ -155,6 +155,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .audit_ns = audit_ns(options->audit_ms),
         .check_streaming_list = options->check_streaming_list,
         .resource = resource,
+        .format = entry->format,
         .name = entry->selection,
         .resync_ns = resync_ns(options->resync_ms, maker->resync_ms),
         .page_size = options->page_size,

@@ -1,4 +1,4 @@
-/* test_factory_views.c: two who ask for one informer, each with a view. */
+/* test_factory_views.c: two who ask for one informer, each with a view; objects made as the informer's own are, by its view. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,8 +88,53 @@ static void who_shares_an_informer_agrees_on_its_view(void **state) {
     ki_config_free(config);
 }
 
+static void what_a_write_gave_back_becomes_an_object_like_the_informer_s_own(void **state) {
+    (void)state;
+    struct deployment {
+        const char *strategy;
+        int64_t replicas;
+    };
+    static const ki_field fields[] = { KI_FIELD(struct deployment, strategy, "spec.strategy.type"),
+                                       KI_FIELD(struct deployment, replicas, "spec.replicas"), KI_FIELD_END };
+    static const char answer[] = "{\"metadata\":{\"name\":\"web\",\"namespace\":\"shop\",\"resourceVersion\":\"7\"},"
+                                 "\"spec\":{\"replicas\":3,\"strategy\":{\"type\":\"Recreate\"}}}";
+    ki_error err = KI_ERROR_INIT;
+    ki_config *config = NULL;
+    ki_factory *factory = NULL;
+    ki_informer *informer = NULL;
+    ki_mutation_cache *cache = NULL;
+    ki_object *obj = NULL;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:1"), &config, NULL), KI_OK);
+    assert_int_equal(ki_factory_new(config, NULL, &factory, NULL), KI_OK);
+    assert_int_equal(
+        ki_factory_informer(factory, KI_DEPLOYMENTS, &KI_INFORMER_OPTIONS(.view = fields), &informer, NULL), KI_OK);
+    assert_int_equal(ki_informer_object_from_json(informer, answer, sizeof answer - 1, &obj, NULL), KI_OK);
+    assert_string_equal(ki_object_key(obj), "shop/web");
+    assert_string_equal(ki_object_kind(obj), "Deployment");
+    assert_string_equal(ki_object_api_version(obj), "apps/v1");
+    const struct deployment *view = ki_object_view(obj);
+    assert_string_equal(view->strategy, "Recreate");
+    assert_int_equal(view->replicas, 3);
+
+    assert_int_equal(ki_mutation_cache_new(informer, NULL, &cache, NULL), KI_OK);
+    assert_int_equal(ki_mutation_cache_put(cache, obj, NULL), KI_OK);
+    ki_object *shown = ki_mutation_cache_get(cache, "shop/web");
+    assert_ptr_equal(shown, obj);
+    ki_object_unref(shown);
+    ki_object_unref(obj);
+
+    obj = NULL;
+    assert_int_equal(ki_informer_object_from_json(informer, "{\"metadata\":{}}", 15, &obj, &err), KI_ERR_PARSE);
+    assert_int_equal(ki_informer_object_from_json(informer, NULL, 0, &obj, &err), KI_ERR_INVALID);
+    assert_null(obj);
+    ki_mutation_cache_free(cache);
+    ki_factory_free(factory);
+    ki_config_free(config);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_write_gave_back_becomes_an_object_like_the_informer_s_own),
         cmocka_unit_test(who_shares_an_informer_agrees_on_its_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
