@@ -62,7 +62,7 @@ static void lose_what_was_announced(sim_connection *connection) {
 /* The oracle of streaming lists: they end, with their bookmark or given up. */
 static void check_stream(const sim_connection *connection) {
     enum {
-        LONGEST_S = 330 /* the deadline, and handlers that were slow just then, one after the other */
+        LONGEST_S = 305 /* the deadline, and a handler that was slow just then */
     };
     sim_world *world = connection->world;
     if (connection->in_initial && world->now - connection->asked_at > LONGEST_S * SIM_SECOND)
@@ -429,8 +429,7 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
 
 static void on_abandoned(ki_memory_call *call, void *user) {
     enum {
-        LATEST_S =
-            120 /* of noticing silence: the idle deadline, and handlers that were slow just then, one after the other */
+        LATEST_S = 95 /* of noticing silence: the idle deadline, and a handler that was slow just then */
     };
     sim_world *world = user;
     sim_connection *connection = ki_memory_call_user(call);

@@ -55,6 +55,45 @@ static void changes_of_one_key_come_in_order_after_the_store(void **state) {
     close_stage(&s);
 }
 
+/* A handler that takes a second for each call, on the loop, and a timer that becomes due meanwhile. */
+typedef struct slow_handler {
+    stage *stage;
+    ki_timer timer;
+    int calls, calls_at_timer; /* -1: it has not fired */
+} slow_handler;
+
+static void take_a_second(const ki_event *event, void *user) {
+    slow_handler *slow = user;
+    (void)event;
+    slow->calls++;
+    slow->stage->engine.now += KI_SECONDS(1);
+}
+
+static void note_calls(ki_timer *timer, void *user) {
+    slow_handler *slow = user;
+    (void)timer;
+    slow->calls_at_timer = slow->calls;
+}
+
+static void a_slow_handler_on_the_loop_delays_a_timer_by_one_call(void **state) {
+    (void)state;
+    stage s;
+    slow_handler slow = { .stage = &s, .calls_at_timer = -1 };
+    const ki_handler handler = { .on_add = take_a_second };
+    open_stage(&s, 0);
+    assert_int_equal(ki_informer_add_handler(s.informer, &handler, &slow, NULL), KI_OK);
+    start_stage(&s);
+    play_each(&s, "item default/a 1\nitem default/b 2\nitem default/c 3\nitem default/d 4\nitem default/e 5\n"
+                  "item default/f 6");
+    assert_int_equal(ki_timer_init(&slow.timer, s.engine.engine, note_calls, &slow), KI_OK);
+    ki_timer_set(&slow.timer, s.engine.now + KI_MILLISECONDS(1500)); /* due in the second call */
+    play_each(&s, "page 10 -\nopen");
+    assert_int_equal(slow.calls, 6);
+    assert_int_equal(slow.calls_at_timer, 2);
+    ki_timer_close(&slow.timer);
+    close_stage(&s);
+}
+
 static void a_relist_tells_the_difference(void **state) {
     (void)state;
     stage s;
@@ -492,6 +531,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handler_hears_of_the_list_then_of_changes),
         cmocka_unit_test(changes_of_one_key_come_in_order_after_the_store),
+        cmocka_unit_test(a_slow_handler_on_the_loop_delays_a_timer_by_one_call),
         cmocka_unit_test(a_relist_tells_the_difference),
         cmocka_unit_test(a_relist_of_what_is_known_is_a_resync),
         cmocka_unit_test(a_relist_with_another_content_is_an_update_whatever_its_version),
