@@ -19,17 +19,57 @@ enum {
 
 static const char service_account[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
+static void clear_list(const ki_allocator *allocator, ki_secret_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        ki_secret_clear(allocator, &list->items[i]);
+    ki_free(allocator, list->items);
+    *list = (ki_secret_list){ 0 };
+}
+
+static void clear_pairs(const ki_allocator *allocator, ki_secret_pairs *pairs) {
+    for (size_t i = 0; i < pairs->count; i++) {
+        ki_secret_clear(allocator, &pairs->items[i].name);
+        ki_secret_clear(allocator, &pairs->items[i].value);
+    }
+    ki_free(allocator, pairs->items);
+    *pairs = (ki_secret_pairs){ 0 };
+}
+
+static void clear_exec(const ki_allocator *allocator, ki_exec_config *exec) {
+    ki_secret_clear(allocator, &exec->api_version);
+    ki_secret_clear(allocator, &exec->command);
+    ki_secret_clear(allocator, &exec->install_hint);
+    ki_secret_clear(allocator, &exec->cluster_extension);
+    clear_list(allocator, &exec->arguments);
+    clear_pairs(allocator, &exec->environment);
+}
+
 void ki_config_free(ki_config *config) {
     if (!config)
         return;
     ki_allocator allocator = config->allocator;
-    ki_secret_clear(&allocator, &config->server);
-    ki_secret_clear(&allocator, &config->namespace_name);
-    ki_secret_clear(&allocator, &config->user_agent);
-    ki_secret_clear(&allocator, &config->token);
-    ki_secret_clear(&allocator, &config->ca);
-    ki_secret_clear(&allocator, &config->client_certificate);
-    ki_secret_clear(&allocator, &config->client_key);
+    ki_secret *const texts[] = { &config->server,
+                                 &config->namespace_name,
+                                 &config->user_agent,
+                                 &config->token,
+                                 &config->token_file,
+                                 &config->username,
+                                 &config->password,
+                                 &config->impersonate_user,
+                                 &config->impersonate_uid,
+                                 &config->ca,
+                                 &config->client_certificate,
+                                 &config->client_key,
+                                 &config->ca_file,
+                                 &config->client_certificate_file,
+                                 &config->client_key_file,
+                                 &config->tls_server_name,
+                                 &config->proxy_url };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ki_secret_clear(&allocator, texts[i]);
+    clear_exec(&allocator, &config->exec);
+    clear_list(&allocator, &config->impersonate_groups);
+    clear_pairs(&allocator, &config->impersonate_extra);
     ki_free(&allocator, config);
 }
 

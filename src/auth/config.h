@@ -15,16 +15,68 @@ typedef struct ki_secret {
     size_t size;
 } ki_secret;
 
+/* A list of texts, each wiped when freed. */
+typedef struct ki_secret_list {
+    ki_secret *items;
+    size_t count;
+} ki_secret_list;
+
+typedef struct ki_secret_pair {
+    ki_secret name;
+    ki_secret value;
+} ki_secret_pair;
+
+typedef struct ki_secret_pairs {
+    ki_secret_pair *items;
+    size_t count;
+} ki_secret_pairs;
+
+typedef enum ki_exec_interactive {
+    KI_EXEC_NEVER,
+    KI_EXEC_IF_AVAILABLE, /* the default; always without a terminal here, so as never */
+    KI_EXEC_ALWAYS        /* cannot be served: an error when it is needed */
+} ki_exec_interactive;
+
+/* A user's credential plugin, as the kubeconfig has it: client.authentication.k8s.io. command.data NULL: none. */
+typedef struct ki_exec_config {
+    ki_secret api_version; /* client.authentication.k8s.io/v1 or /v1beta1 */
+    ki_secret command; /* a bare name is looked up in PATH; a relative path was made absolute from its file's folder */
+    ki_secret_list arguments;
+    ki_secret_pairs environment; /* over the process' own */
+    ki_secret install_hint;
+    bool provide_cluster_info;
+    ki_exec_interactive interactive_mode;
+    ki_secret
+        cluster_extension; /* JSON of the cluster's client.authentication.k8s.io/exec extension; not given: none */
+} ki_exec_config;
+
 struct ki_config {
     ki_allocator allocator;
     ki_secret server;         /* URL without a closing slash */
     ki_secret namespace_name; /* not given: "default" */
     ki_secret user_agent;     /* the whole header's value */
     ki_secret token;
-    ki_secret ca;                 /* PEM */
-    ki_secret client_certificate; /* PEM */
-    ki_secret client_key;         /* PEM */
+    ki_secret token_file; /* path; read again as it rotates; `token` is then what it held when the config was made */
+    ki_secret username;   /* basic */
+    ki_secret password;
+    ki_exec_config exec;
+    ki_secret impersonate_user;
+    ki_secret impersonate_uid;
+    ki_secret_list impersonate_groups;
+    ki_secret_pairs impersonate_extra; /* a name may come several times */
+    ki_secret ca;                      /* PEM */
+    ki_secret client_certificate;      /* PEM */
+    ki_secret client_key;              /* PEM */
+    ki_secret ca_file;                 /* paths, where the three came from files: looked at again as they rotate */
+    ki_secret client_certificate_file;
+    ki_secret client_key_file;
+    ki_secret tls_server_name;
+    ki_secret
+        proxy_url; /* http, https or socks5, perhaps with a password, which no message shows; not given: the environment's */
     bool insecure_skip_tls_verify;
+    bool disable_compression;
+    int requests_per_second; /* of the client-side limit; negative: off; 0: 5 */
+    int request_burst;       /* 0: 10 */
 };
 
 bool ki_config_is_https(const ki_config *config);
