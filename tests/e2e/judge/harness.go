@@ -57,13 +57,17 @@ func (h *harness) endCase(failed bool) error {
 	return errors.Join(append(errs, os.RemoveAll(h.caseDir))...)
 }
 
-func (h *harness) stopAll() error {
-	var err error
-	if h.shared != nil {
-		err = h.shared.process.stop()
-		h.shared = nil
+func (h *harness) stopShared() error {
+	if h.shared == nil {
+		return nil
 	}
-	return errors.Join(err, os.RemoveAll(h.work))
+	shared := h.shared
+	h.shared = nil
+	return shared.process.stop()
+}
+
+func (h *harness) stopAll() error {
+	return errors.Join(h.stopShared(), os.RemoveAll(h.work))
 }
 
 func (h *harness) start(name string, onLine func([]byte), argv ...string) (*process, error) {
