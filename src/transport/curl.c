@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -58,6 +59,11 @@ struct ki_exchange {
     int64_t idle_timeout_ns, last_byte;
     ki_timer idle, total;
     int no_socket; /* errno of the last try to make one; 0: there is one, or none was needed */
+    bool is_safe;  /* may go twice: it changes nothing */
+    unsigned attempts;
+    size_t head_bytes;    /* of all header lines: 1xx, head, trailers */
+    int64_t retry_after;  /* seconds that a Retry-After header says, or -1 */
+    ki_error own_failure; /* why a callback of ours ended the transfer; code 0: it did not */
     char detail[CURL_ERROR_SIZE];
 };
 
@@ -292,17 +298,18 @@ static void total_timer_fired(ki_timer *timer, void *user) {
 
 static void give_head(ki_exchange *exchange) {
     long status = 0;
-    curl_off_t retry_after = 0;
     const char *content_type = NULL;
     curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
     if (status < 200)
         return;
-    curl_easy_getinfo(exchange->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    curl_off_t until = 0; /* libcurl knows dates; 0 may be none, garbage, or now */
+    curl_easy_getinfo(exchange->easy, CURLINFO_RETRY_AFTER, &until);
     curl_easy_getinfo(exchange->easy, CURLINFO_CONTENT_TYPE, &content_type);
-    const curl_off_t longest = INT64_MAX / 1000;
+    int64_t retry_after = exchange->retry_after < 0 && until > 0 ? until : exchange->retry_after;
+    const int64_t longest = INT64_MAX / 1000;
     const ki_response_head head = {
         .status = (int)status,
-        .retry_after_ms = retry_after > 0 ? (retry_after < longest ? retry_after : longest) * 1000 : -1,
+        .retry_after_ms = retry_after < 0 ? -1 : (retry_after < longest ? retry_after : longest) * 1000,
         .content_type = content_type ? content_type : "",
     };
     exchange->head_given = true;
@@ -317,6 +324,35 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
+/* Before each time that the request goes out. libcurl sends again, on a new connection, what got no answer on one that was used before; the
+ * server may have done it all the same, so only what changes nothing may go twice. */
+static int before_request(void *user, char *there, char *here, int port_there, int port_here) {
+    (void)there, (void)here, (void)port_there, (void)port_here;
+    ki_exchange *exchange = user;
+    if (exchange->attempts++ == 0 || exchange->is_safe)
+        return CURL_PREREQFUNC_OK;
+    ki_error_set(&exchange->own_failure, KI_ERR_CUT,
+                 "%s cut the connection before it answered: the request may have been carried out or not, "
+                 "and is not sent twice",
+                 exchange->transport->identity.server.data);
+    return CURL_PREREQFUNC_ABORT;
+}
+
+/* Seconds; a date is left to libcurl. */
+static void note_retry_after(ki_exchange *exchange, ki_str line) {
+    static const char name[] = "retry-after:";
+    if (line.size < sizeof name - 1 || strncasecmp(line.data, name, sizeof name - 1) != 0)
+        return;
+    ki_str value = { line.data + sizeof name - 1, line.size - (sizeof name - 1) };
+    for (; value.size && strchr(" \t", *value.data); value.size--)
+        value.data++;
+    while (value.size && strchr(" \t\r\n", value.data[value.size - 1]))
+        value.size--;
+    uint64_t seconds;
+    if (ki_str_to_uint64(value, INT64_MAX, &seconds))
+        exchange->retry_after = (int64_t)seconds;
+}
+
 /* libcurl hands over each header line; an empty one ends the head (or a 1xx answer, or the trailers). */
 static size_t on_header_line(char *line, size_t one, size_t size, void *user) {
     (void)one;
@@ -324,6 +360,14 @@ static size_t on_header_line(char *line, size_t one, size_t size, void *user) {
     if (exchange->state != EXCHANGE_ACTIVE)
         return 0;
     touch(exchange);
+    exchange->head_bytes += size;
+    if (exchange->head_bytes > KI_CURL_HEAD_LIMIT) {
+        ki_error_set(&exchange->own_failure, KI_ERR_PROTOCOL, "%s sent more than %d bytes of headers",
+                     exchange->transport->identity.server.data, KI_CURL_HEAD_LIMIT);
+        return 0;
+    }
+    if (!exchange->head_given)
+        note_retry_after(exchange, (ki_str){ line, size });
     bool is_empty = size == 0 || line[0] == '\r' || line[0] == '\n';
     if (is_empty && !exchange->head_given)
         give_head(exchange);
@@ -393,7 +437,9 @@ static bool end_one_finished(curl_pool *pool) {
         ki_exchange *exchange = NULL;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &exchange);
         ki_error err = KI_ERROR_INIT;
-        if (code == CURLE_COULDNT_CONNECT && exchange->no_socket)
+        if (code && exchange->own_failure.code)
+            err = exchange->own_failure;
+        else if (code == CURLE_COULDNT_CONNECT && exchange->no_socket)
             ki_curl_no_socket(exchange->no_socket, server, &err);
         else if (code)
             ki_curl_error(exchange->easy, code, exchange->detail, server, &err);
@@ -450,6 +496,8 @@ static ki_status open_exchange(ki_exchange *exchange, const ki_request *request,
     curl_easy_setopt(exchange->easy, CURLOPT_ERRORBUFFER, exchange->detail);
     curl_easy_setopt(exchange->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     curl_easy_setopt(exchange->easy, CURLOPT_OPENSOCKETDATA, exchange);
+    curl_easy_setopt(exchange->easy, CURLOPT_PREREQFUNCTION, before_request);
+    curl_easy_setopt(exchange->easy, CURLOPT_PREREQDATA, exchange);
     curl_easy_setopt(exchange->easy, CURLOPT_HEADERFUNCTION, on_header_line);
     curl_easy_setopt(exchange->easy, CURLOPT_HEADERDATA, exchange);
     curl_easy_setopt(exchange->easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -465,6 +513,8 @@ static ki_status curl_send(ki_transport *base, const ki_request *request, const 
         return ki_error_no_memory(err, "sending a request");
     exchange->transport = transport;
     exchange->sink = *sink;
+    exchange->retry_after = -1;
+    exchange->is_safe = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
     ki_status status = open_exchange(exchange, request, err);
     if (status) {
         ki_timer_close(&exchange->idle);

@@ -22,29 +22,61 @@ static void connect_error(CURL *easy, const char *detail, const char *server, ki
 }
 
 void ki_curl_no_socket(int number, const char *server, ki_error *err) {
-    ki_error_set_errno(err, KI_ERR_CONNECT, number, "no socket to connect to %s", server);
-    if (number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM)
-        err->category = KI_CATEGORY_FATAL; /* ours, not the server's */
+    bool ours = number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
+    ki_error_set_errno(err, ours ? KI_ERR_SYSTEM : KI_ERR_CONNECT, number, "no socket to connect to %s", server);
+    if (ours) /* not the server's fault */
+        err->category = KI_CATEGORY_FATAL;
 }
 
 static void verify_error(CURL *easy, const char *detail, const char *server, ki_error *err) {
     long result = 0;
     curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
-    ki_error_set(err, KI_ERR_TLS, "the certificate of %s is not accepted: %s", server, detail);
-    bool by_server = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
-    err->category = by_server ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
+    bool by_time = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
+    bool by_name = strstr(detail, "subject name") || strstr(detail, "does not match");
+    const char *remedy = by_time   ? "renew it, or look at this machine's clock"
+                         : by_name ? "use a name that it has, or tls-server-name"
+                                   : "look at certificate-authority";
+    ki_error_set(err, KI_ERR_TLS, "the certificate of %s is not accepted: %.250s; %s", server, detail, remedy);
+    err->category = by_time ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
 }
 
-/* A handshake that the server broke off: over our certificate, or for a reason of its own that may pass. A reset says nothing of TLS: the
- * server, or what is before it, went away. */
-static void handshake_error(const char *detail, const char *server, ki_error *err) {
-    if (strstr(detail, "Connection reset")) {
-        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: reset during the TLS handshake", server);
-        return;
+static bool has_one_of(const char *text, const char *const *words) {
+    for (; *words; words++) {
+        if (strstr(text, *words))
+            return true;
     }
-    ki_error_set(err, KI_ERR_TLS, "TLS with %s: %s", server, detail);
-    bool ours = strstr(detail, "certificate") || strstr(detail, "unknown ca") || strstr(detail, "access denied");
-    err->category = ours ? KI_CATEGORY_CREDENTIALS : KI_CATEGORY_RETRY;
+    return false;
+}
+
+/* Did the server refuse the certificate that we showed, or want one? With TLS 1.3 it says so when our side is through already. */
+static bool is_refused_certificate(const char *detail) {
+    static const char *const words[] = { "alert bad certificate",         "alert certificate",
+                                         "alert unsupported certificate", "alert unknown ca",
+                                         "alert access denied",           "alert decrypt error",
+                                         "alert handshake failure",       NULL };
+    static const char *const terms[] = { "certificate required", "certificate expired", "certificate revoked",
+                                         "certificate unknown", NULL };
+    return has_one_of(detail, words) || (strstr(detail, "alert") && has_one_of(detail, terms));
+}
+
+/* A handshake that came to nothing: over our certificate, over TLS itself, or since the server, or what is before it, went away. The
+ * last says nothing of TLS: OpenSSL tells it as an error of the system, with or without a cause, or as an unexpected end. */
+static void handshake_error(const char *detail, const char *server, ki_error *err) {
+    static const char *const gone[] = { "Connection reset",      "SSL_ERROR_SYSCALL",
+                                        "unexpected eof",        "Broken pipe",
+                                        "SSL_ERROR_ZERO_RETURN", "Connection refused",
+                                        "Connection timed out",  NULL };
+    if (is_refused_certificate(detail)) {
+        ki_error_set(err, KI_ERR_TLS, "TLS with %s: %.250s; look at client-certificate", server, detail);
+        err->category = KI_CATEGORY_CREDENTIALS;
+    } else if (has_one_of(detail, gone)) {
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: closed during the TLS handshake", server);
+    } else {
+        const char *remedy =
+            strstr(detail, "wrong version number") || strstr(detail, "packet length") ? "; is it an http server?" : "";
+        ki_error_set(err, KI_ERR_TLS, "TLS with %s: %.250s%s", server, detail, remedy);
+        err->category = KI_CATEGORY_RETRY;
+    }
 }
 
 /* Has an answer begun whose head is not whole? libcurl has no other result for a header line above its limit (CURL_MAX_HTTP_HEADER) than
@@ -94,7 +126,12 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
         err->category = KI_CATEGORY_REQUEST;
         break;
     case CURLE_SSL_CERTPROBLEM:
-        ki_error_set(err, KI_ERR_TLS, "client-certificate or client-key is not usable: %s", detail);
+        if (strstr(detail, "does not match"))
+            ki_error_set(err, KI_ERR_TLS,
+                         "client-certificate or client-key is not usable: client-key is not the key of "
+                         "client-certificate; give the two that were issued together");
+        else
+            ki_error_set(err, KI_ERR_TLS, "client-certificate or client-key is not usable: %s", detail);
         err->category = KI_CATEGORY_CREDENTIALS;
         break;
     case CURLE_SSL_CONNECT_ERROR:
@@ -102,10 +139,15 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
     case CURLE_SSL_CLIENTCERT:
         handshake_error(detail, server, err);
         break;
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+        if (is_refused_certificate(detail)) {
+            handshake_error(detail, server, err);
+            break;
+        }
+        /* fall through */
     case CURLE_GOT_NOTHING:
     case CURLE_PARTIAL_FILE:
-    case CURLE_RECV_ERROR:
-    case CURLE_SEND_ERROR:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
         ki_error_set(err, KI_ERR_CUT, "%s cut the connection: %s", server, detail);

@@ -13,7 +13,8 @@ enum {
     KI_CURL_KEEPALIVE_IDLE_S = 15,      /* a dead peer is noticed after idle + interval * count = 45 s */
     KI_CURL_KEEPALIVE_INTERVAL_S = 10,
     KI_CURL_KEEPALIVE_COUNT = 3,
-    KI_CURL_URL_LIMIT = 64 * 1024 /* bytes of server and target together */
+    KI_CURL_HEAD_LIMIT = 256 * 1024, /* bytes of all header lines of an answer, 1xx and trailers among them */
+    KI_CURL_URL_LIMIT = 64 * 1024    /* bytes of server and target together */
 };
 
 /* The server and who we are: the transport's own copy of a config's parts. */

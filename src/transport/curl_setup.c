@@ -146,19 +146,36 @@ static CURLcode set_url(CURL *easy, const ki_curl_identity *identity, const ki_r
     return failed;
 }
 
+/* What the server must be told the length of, be it 0. */
+static bool has_body(const ki_request *request) {
+    static const char *const methods[] = { "POST", "PUT", "PATCH" };
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (strcmp(request->method, methods[i]) == 0)
+            return true;
+    }
+    return request->body.size > 0;
+}
+
 static CURLcode set_method(CURL *easy, const ki_request *request) {
     CURLcode failed = CURLE_OK;
-    if (request->body.size) {
+    if (has_body(request)) {
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
-        SET(CURLOPT_COPYPOSTFIELDS, request->body.data);
+        SET(CURLOPT_COPYPOSTFIELDS, request->body.size ? request->body.data : "");
+    } else if (strcmp(request->method, "HEAD") == 0) {
+        SET(CURLOPT_NOBODY, 1L);
+        return failed;
     }
-    if (request->body.size || strcmp(request->method, "GET") != 0)
+    if (has_body(request) || strcmp(request->method, "GET") != 0)
         SET(CURLOPT_CUSTOMREQUEST, request->method);
     return failed;
 }
 
 static ki_status add_header(ki_buffer *line, struct curl_slist **headers, const char *name, const char *value) {
     ki_buffer_reset(line, line->capacity);
+    for (const char *at = value; *at; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            return KI_ERR_INVALID; /* it would become another header */
+    }
     ki_buffer_printf(line, "%s: %s", name, value);
     struct curl_slist *longer = line->failed ? NULL : curl_slist_append(*headers, line->data);
     if (!longer)
@@ -175,7 +192,12 @@ static ki_status make_headers(const ki_curl_identity *identity, const ki_request
     if (!status && request->content_type)
         status = add_header(&line, headers, "Content-Type", request->content_type);
     ki_buffer_free(&line);
-    if (!status && request->body.size) {
+    if (!status && has_body(request) && !request->content_type) {
+        struct curl_slist *longer = curl_slist_append(*headers, "Content-Type:"); /* not libcurl's idea of it */
+        status = longer ? KI_OK : KI_ERR_NO_MEMORY;
+        *headers = longer ? longer : *headers;
+    }
+    if (!status && has_body(request)) {
         struct curl_slist *longer = curl_slist_append(*headers, "Expect:"); /* send the body at once */
         status = longer ? KI_OK : KI_ERR_NO_MEMORY;
         *headers = longer ? longer : *headers;
@@ -216,6 +238,8 @@ ki_status ki_curl_setup(CURL *easy, const ki_curl_identity *identity, const ki_r
     SET(CURLOPT_HTTPHEADER, headers);
     if (status || failed) {
         ki_curl_free_headers(headers);
+        if (status == KI_ERR_INVALID)
+            return ki_error_set(err, status, "a header of the request holds a control character");
         return ki_error_no_memory(err, "sending a request");
     }
     *ret_headers = headers;

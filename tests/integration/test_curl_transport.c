@@ -264,6 +264,119 @@ static void a_header_line_above_the_limit_is_the_servers_fault(void **state) {
     assert_non_null(strstr(one.end.message, "a header line that is too long"));
 }
 
+/* Each of 1xx answers, head and trailers may be the endless part. */
+static void headers_without_end_are_cut_off(void **state) {
+    (void)state;
+    enum {
+        LINES = 6000 /* of 50 bytes */
+    };
+    static const struct {
+        const char *before, *after, *trace;
+    } cases[] = {
+        { OK_HEAD, "\r\n", "x" },
+        { CHUNKED "4\r\nbody\r\n0\r\n", "\r\n", "hdx" },
+        { "HTTP/1.1 103 Early\r\n", "\r\n" OK_HEAD "Content-Length: 0\r\n\r\n", "x" },
+    };
+    char *text = malloc(LINES * 50 + 1024);
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *at = text + sprintf(text, "%s", cases[i].before);
+        for (int n = 0; n < LINES; n++)
+            at += sprintf(at, "X-%05d: 01234567890123456789012345678901234567\r\n", n);
+        sprintf(at, "%s", cases[i].after);
+        const raw_answer answer = { text, 0, RAW_CLOSE };
+        outcome one = { .status = 0 };
+        raw_server server;
+        exchange_once(&answer, &get_request, &one, &server);
+        if (strcmp(one.trace, cases[i].trace) != 0 || one.end.code != KI_ERR_PROTOCOL)
+            fail_msg("case %zu: %s, %s", i, one.trace, ki_error_message(&one.end));
+        assert_int_equal(one.end.category, KI_CATEGORY_SERVER);
+    }
+    free(text);
+}
+
+static void retry_after_zero_is_at_once_and_nonsense_is_none(void **state) {
+    (void)state;
+    static const struct {
+        const char *answer;
+        int64_t want_ms;
+    } cases[] = {
+        { "HTTP/1.1 429 No\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n", 0 },
+        { "HTTP/1.1 429 No\r\nretry-after:3 \r\nContent-Length: 0\r\n\r\n", 3000 },
+        { "HTTP/1.1 429 No\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n", -1 },
+        { "HTTP/1.1 429 No\r\nRetry-After: -1\r\nContent-Length: 0\r\n\r\n", -1 },
+        { "HTTP/1.1 429 No\r\nContent-Length: 0\r\n\r\n", -1 },
+        { "HTTP/1.1 429 No\r\nRetry-After: 9999999999999999\r\nContent-Length: 0\r\n\r\n", INT64_MAX / 1000 * 1000 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const raw_answer answer = { cases[i].answer, 0, RAW_KEEP };
+        outcome one = { .status = 0 };
+        raw_server server;
+        exchange_once(&answer, &get_request, &one, &server);
+        if (one.retry_after_ms != cases[i].want_ms)
+            fail_msg("case %zu: %lld", i, (long long)one.retry_after_ms);
+    }
+}
+
+/* The server takes a connection's second request and closes without a word: it may have carried it out. */
+static void what_changes_something_is_never_sent_twice(void **state) {
+    (void)state;
+    static const struct {
+        ki_request request;
+        size_t requests;
+        ki_status end;
+    } cases[] = {
+        { { .method = "GET", .target = "/x" }, 3, KI_OK },
+        { { .method = "POST", .target = "/x", .body = { "{}", 2 }, .content_type = "a/b" }, 2, KI_ERR_CUT },
+        { { .method = "POST", .target = "/x" }, 2, KI_ERR_CUT },
+        { { .method = "PUT", .target = "/x", .body = { "{}", 2 } }, 2, KI_ERR_CUT },
+        { { .method = "PATCH", .target = "/x", .body = { "{}", 2 } }, 2, KI_ERR_CUT },
+        { { .method = "DELETE", .target = "/x" }, 2, KI_ERR_CUT },
+    };
+    static const raw_answer answers[] = {
+        { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP },
+        { "", 0, RAW_CLOSE },
+        { OK_HEAD "Content-Length: 2\r\n\r\nok", 0, RAW_KEEP },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        raw_server server;
+        raw_server_start(&server, answers, 3);
+        client self;
+        open_plain(&self, server.port);
+        outcome first = { .status = 0 }, second = { .status = 0 };
+        assert_int_equal(send_one(&self, &first, &get_request), KI_OK);
+        run_until_ended(&self, &first);
+        assert_int_equal(send_one(&self, &second, &cases[i].request), KI_OK);
+        run_until_ended(&self, &second);
+        close_client(&self);
+        raw_server_stop(&server);
+        if (server.requests != cases[i].requests || second.end.code != cases[i].end)
+            fail_msg("case %zu: %zu requests, %s", i, server.requests, ki_error_message(&second.end));
+    }
+}
+
+static void a_write_without_a_body_says_so_and_header_values_stay_one_line(void **state) {
+    (void)state;
+    const raw_answer answer = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_KEEP };
+    outcome one = { .status = 0 };
+    raw_server server;
+    const ki_request post = { .method = "POST", .target = "/x" };
+    exchange_once(&answer, &post, &one, &server);
+    assert_int_equal(strncmp(server.last_request, "POST /x HTTP/1.1\r\n", 18), 0);
+    assert_non_null(strstr(server.last_request, "\r\nContent-Length: 0\r\n"));
+    assert_null(strstr(server.last_request, "Content-Type"));
+    one = (outcome){ .status = 0 };
+    const ki_request delete = { .method = "DELETE", .target = "/x" };
+    exchange_once(&answer, &delete, &one, &server);
+    assert_int_equal(strncmp(server.last_request, "DELETE /x HTTP/1.1\r\n", 20), 0);
+
+    client self;
+    open_plain(&self, raw_server_free_port());
+    const ki_request smuggling = { .method = "GET", .target = "/x", .accept = "a/b\r\nX-Other: y" };
+    assert_int_equal(send_one(&self, &one, &smuggling), KI_ERR_INVALID);
+    close_client(&self);
+}
+
 static void a_lack_of_descriptors_is_not_blamed_on_the_server(void **state) {
     (void)state;
     client self;
@@ -278,7 +391,7 @@ static void a_lack_of_descriptors_is_not_blamed_on_the_server(void **state) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     if (!strstr(one.end.message, "no socket to connect to"))
         fail_msg("%s", one.end.message);
-    assert_int_equal(one.end.code, KI_ERR_CONNECT);
+    assert_int_equal(one.end.code, KI_ERR_SYSTEM);
     assert_int_equal(one.end.category, KI_CATEGORY_FATAL);
     close_client(&self);
 }
@@ -628,6 +741,10 @@ int main(void) {
         cmocka_unit_test(an_answer_is_told_as_it_came),
         cmocka_unit_test(a_request_says_who_asks_for_what_and_no_more),
         cmocka_unit_test(a_header_line_above_the_limit_is_the_servers_fault),
+        cmocka_unit_test(headers_without_end_are_cut_off),
+        cmocka_unit_test(retry_after_zero_is_at_once_and_nonsense_is_none),
+        cmocka_unit_test(what_changes_something_is_never_sent_twice),
+        cmocka_unit_test(a_write_without_a_body_says_so_and_header_values_stay_one_line),
         cmocka_unit_test(a_lack_of_descriptors_is_not_blamed_on_the_server),
         cmocka_unit_test(a_refused_connection_says_where_and_why),
         cmocka_unit_test(an_endless_answer_can_be_cancelled_anywhere),
