@@ -60,6 +60,8 @@ struct ki_informer {
     ki_reflector reflector;
     ki_audit audit;
     ki_timer resync_timer;
+    size_t resync_left; /* items from the front of the queue up to the last of the resync under way */
+    bool resync_waits;  /* the next is due already */
     ki_timer detector_timer;
     ki_mutation_detector detector;                   /* of no use unless `detect_mutations` */
     ki_task report_task;                             /* of index errors; posted by any thread */
@@ -79,6 +81,8 @@ struct ki_informer {
 
 /* shared_informer.c */
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
+/* So many items of the queue may still be of the resync under way. */
+void ki_informer_note_resync_left(ki_informer *informer, size_t left);
 /* wait_for.c: all on the loop. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
 void ki_informer_init_waits(ki_informer *informer);
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);

@@ -293,6 +293,17 @@ static void note_synced(ki_informer *informer) {
                  ki_store_count(informer->store));
 }
 
+/* What failed is put back, perhaps behind all others. */
+static void follow_resync(ki_informer *informer, const ki_deltas *deltas, bool failed) {
+    if (informer->resync_left == 0)
+        return;
+    size_t taken = deltas->kind == KI_DELTAS_BATCH ? deltas->count : 1;
+    size_t left = informer->resync_left > taken ? informer->resync_left - taken : 0;
+    if (failed)
+        left = informer->queue->ops->length(informer->queue) + taken;
+    ki_informer_note_resync_left(informer, left);
+}
+
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     ki_informer *informer = user;
     ki_mutex_lock(&informer->change_lock);
@@ -301,6 +312,7 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     ki_status status = apply(&(step){ .informer = informer, .deltas = deltas, .before = before }, err);
     ki_mutex_unlock(&informer->change_lock);
     ki_snapshot_free(before);
+    follow_resync(informer, deltas, status != KI_OK);
     if (!status) {
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
         ki_informer_check_waits(informer, deltas);
@@ -321,6 +333,7 @@ ki_status ki_informer_drained(void *user, ki_error *err) {
     }
     if (!status)
         ki_metrics_queue(&informer->metrics, 0);
+    ki_informer_note_resync_left(informer, 0);
     note_synced(informer);
     ki_mutex_unlock(&informer->change_lock);
     ki_informer_check_waits(informer, NULL);

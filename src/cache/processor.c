@@ -36,12 +36,15 @@ bool ki_processor_resync_due(ki_processor *processor, int64_t now) {
     bool any = false;
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
         listener->resync_is_due = listener->resync_ns > 0 && now >= listener->next_resync;
-        if (!listener->resync_is_due)
-            continue;
-        any = true;
-        listener->next_resync = now + listener->resync_ns;
+        any = any || listener->resync_is_due;
     }
     return any;
+}
+
+void ki_processor_resync_begun(ki_processor *processor, int64_t now) {
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        if (listener->resync_is_due)
+            listener->next_resync = now + listener->resync_ns;
 }
 
 /* --- coming and going ------------------------------------------------------------------------------------------------------- */

@@ -60,8 +60,10 @@ void ki_processor_trim(ki_processor *processor);
 void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience);
 /* The initial population is complete: on_synced comes after what was distributed up to now. */
 void ki_processor_mark_synced(ki_processor *processor);
-/* Is some listener's period over? Notes which, and when each is next. */
+/* Is some listener's period over? Notes which. */
 bool ki_processor_resync_due(ki_processor *processor, int64_t now);
+/* What is due is queued: their next periods begin. */
+void ki_processor_resync_begun(ki_processor *processor, int64_t now);
 
 /* Tells every listener to end; nothing is added any more. */
 void ki_processor_stop(ki_processor *processor);

@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+#define RESYNC_RETRY KI_SECONDS(1) /* after one that found no memory; no period is shorter */
+
 /* --- what the parts tell ------------------------------------------------------------------------------------------------------ */
 
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key) {
@@ -311,16 +313,41 @@ void ki_informer_freeze(ki_informer *informer) {
     ki_mutex_unlock(&informer->change_lock);
 }
 
-static void resync(ki_timer *timer, void *user) {
-    ki_informer *informer = user;
-    int64_t now = ki_engine_now(informer->engine);
+static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err) {
     ki_mutex_lock(&informer->change_lock);
     bool due = ki_processor_resync_due(&informer->processor, now);
-    ki_timer_set(timer, now + informer->processor.resync_ns);
     ki_mutex_unlock(&informer->change_lock);
+    ki_status status = due ? informer->queue->ops->resync(informer->queue, err) : KI_OK;
+    if (status || !due)
+        return status;
+    ki_mutex_lock(&informer->change_lock);
+    ki_processor_resync_begun(&informer->processor, now);
+    ki_mutex_unlock(&informer->change_lock);
+    informer->resync_left = informer->queue->ops->length(informer->queue);
+    return KI_OK;
+}
+
+/* Whom a resync is for is known by the time it is queued: the next one has to wait until it is through. */
+static void resync(ki_timer *timer, void *user) {
+    ki_informer *informer = user;
+    if (informer->resync_left > 0) {
+        informer->resync_waits = true;
+        return;
+    }
+    int64_t now = ki_engine_now(informer->engine);
     ki_error err = KI_ERROR_INIT;
-    if (due && informer->queue->ops->resync(informer->queue, &err))
-        ki_informer_report(informer, &err, ""); /* the next one comes by itself */
+    ki_status status = begin_resync(informer, now, &err);
+    if (status)
+        ki_informer_report(informer, &err, "");
+    ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
+}
+
+void ki_informer_note_resync_left(ki_informer *informer, size_t left) {
+    informer->resync_left = left;
+    if (left > 0 || !informer->resync_waits)
+        return;
+    informer->resync_waits = false;
+    ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine));
 }
 
 static void check_for_mutations(ki_timer *timer, void *user) {

@@ -263,6 +263,11 @@ static bool may_go_on(const ki_engine *engine) {
     return engine->work_left > 0 && !atomic_load(&engine->stopping);
 }
 
+static bool (*const kinds[])(ki_engine *engine) = { ki_engine_run_task, ki_engine_fire_timer, ki_engine_dispatch_io };
+enum {
+    KINDS = sizeof kinds / sizeof *kinds
+};
+
 /* One unit of one kind. */
 static bool take_turn(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
     if (!may_go_on(engine))
@@ -274,16 +279,17 @@ static bool take_turn(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
     return true;
 }
 
+/* Whose turn it is stays from one step to the next: else the first kind alone would fill steps of a single unit. */
 static ki_status turn(ki_engine *engine, int max_work, int timeout_ms, ki_error *err) {
     ki_status status = ki_engine_poll(engine, timeout_ms, err);
     if (status)
         return status;
     engine->work_left = max_work;
     engine->dispatching = true;
-    for (bool busy = true; busy && may_go_on(engine);) {
-        busy = take_turn(engine, ki_engine_run_task);
-        busy |= take_turn(engine, ki_engine_fire_timer);
-        busy |= take_turn(engine, ki_engine_dispatch_io);
+    for (unsigned idle = 0; idle < KINDS && may_go_on(engine);) {
+        bool (*kind)(ki_engine * engine) = kinds[engine->next_kind];
+        engine->next_kind = (engine->next_kind + 1) % KINDS;
+        idle = take_turn(engine, kind) ? 0 : idle + 1;
     }
     engine->dispatching = false;
     return KI_OK;

@@ -52,6 +52,7 @@ struct ki_engine {
     bool dispatching; /* a callback may be running: `now` holds, wake-ups are not needed */
     int64_t now;
     int work_left;
+    unsigned next_kind; /* of work: whose turn it is */
     ki_end_hook *end_hooks;
     ki_heap timers;
     size_t timer_count; /* initialised ones, each with its place in the heap */

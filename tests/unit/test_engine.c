@@ -272,6 +272,27 @@ static void the_three_kinds_of_work_take_turns(void **state) {
     ki_engine_free(engine);
 }
 
+static void no_kind_of_work_starves_in_steps_of_one_unit(void **state) {
+    (void)state;
+    ki_engine *engine = new_engine();
+    ki_task task;
+    ki_io io;
+    int times = 100, fd = eventfd(1, EFD_NONBLOCK); /* readable for ever */
+    rearming again = { .times = 100 };
+    ki_task_init(&task, engine, post_again, &times);
+    ki_task_post(&task);
+    assert_int_equal(ki_timer_init(&again.timer, engine, rearm, &again), KI_OK);
+    ki_timer_set(&again.timer, test_time);
+    assert_int_equal(ki_io_add(&io, engine, fd, EPOLLIN, note_io, &letters[0], NULL), KI_OK);
+    for (int i = 0; i < 9; i++)
+        step(engine, 1);
+    assert_string_equal(trace, "ktaktakta");
+    ki_io_remove(&io);
+    close(fd);
+    ki_timer_close(&again.timer);
+    ki_engine_free(engine);
+}
+
 typedef struct remover {
     ki_io *ios[3];
     int called;
@@ -714,6 +735,7 @@ int main(void) {
         TEST(a_step_does_no_more_than_its_bound),
         TEST(a_task_that_reports_its_work_stops_at_the_bound),
         TEST(the_three_kinds_of_work_take_turns),
+        TEST(no_kind_of_work_starves_in_steps_of_one_unit),
         TEST(a_descriptor_removed_by_another_ones_callback_is_never_touched),
         TEST(a_descriptors_events_can_be_changed),
         TEST(the_first_way_of_driving_decides),

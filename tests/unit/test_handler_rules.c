@@ -8,6 +8,7 @@
 
 #include "src/cache/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -68,9 +69,10 @@ static const ki_handler odd = { .on_add = on_add, .on_update = on_update, .on_de
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
-static void make_stage(stage *s, const ki_handler *handler, bool streams, int delivery) {
+static void make_stage_with(stage *s, const ki_handler *handler, bool streams, int delivery,
+                            const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
-    assert_true(test_engine_open(&s->engine, NULL, 1));
+    assert_true(test_engine_open(&s->engine, allocator, 1));
     fake_init(&s->source);
     ki_shared_informer_options options = {
         .engine = s->engine.engine,
@@ -84,6 +86,10 @@ static void make_stage(stage *s, const ki_handler *handler, bool streams, int de
                                           &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery), NULL, NULL),
                      KI_OK);
     assert_true(test_engine_settle(&s->engine));
+}
+
+static void make_stage(stage *s, const ki_handler *handler, bool streams, int delivery) {
+    make_stage_with(s, handler, streams, delivery, NULL);
 }
 
 static void start(stage *s) {
@@ -218,6 +224,65 @@ static void each_period_counts_from_the_last_resync_and_never_less_than_the_info
     close_stage(&s);
 }
 
+/* One unit of work, `ms` later. */
+static void step_late(stage *s, int64_t ms) {
+    s->engine.now += KI_MILLISECONDS(ms);
+    assert_int_equal(ki_engine_step(s->engine.engine, 1, NULL), KI_OK);
+}
+
+static void a_resync_that_is_late_is_not_lost_to_the_next(void **state) {
+    (void)state;
+    stage s;
+    counter one, two;
+    make_stage(&s, &all, false, KI_DELIVER_ALL);
+    listen(&s, &one, 1000);
+    listen(&s, &two, 2000);
+    start(&s);
+    play(&s, "item default/a 5\nitem default/b 6\nitem default/c 7\npage 10 -\nsettle\nopen\nsettle");
+    assert_true(test_engine_advance(&s.engine, 1000));
+    assert_int_equal(one.resyncs, 3);
+    /* Each unit of work takes so long that the informer's period is over again before all objects had their turn. */
+    for (int i = 0; two.resyncs < 3 && i < 100; i++)
+        step_late(&s, 600);
+    assert_int_equal(two.resyncs, 3);
+    assert_true(test_engine_settle(&s.engine));
+    assert_true(one.resyncs >= 6);
+    assert_int_equal(one.resyncs % 3, 0);
+    assert_int_equal(two.resyncs % 3, 0);
+    close_stage(&s);
+}
+
+enum {
+    MANY = 1100 /* more objects than the queue keeps room for */
+};
+
+static void a_resync_for_which_there_is_no_memory_comes_a_second_later(void **state) {
+    (void)state;
+    static const ki_handler silent = { .on_add = NULL };
+    stage s;
+    counter ten;
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    make_stage_with(&s, &silent, false, KI_DELIVER_ALL, &memory.allocator);
+    listen(&s, &ten, 10000);
+    start(&s);
+    for (int i = 0; i < MANY; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "item default/a%d 5", i);
+        assert_true(fake_play(&s.source, line));
+    }
+    play(&s, "page 10 -\nsettle\nopen\nsettle");
+    assert_true(test_engine_advance(&s.engine, 9999));
+    memory.fail_at = atomic_load(&memory.calls);
+    assert_true(test_engine_advance(&s.engine, 1));
+    assert_true(scarce_memory_failed(&memory));
+    assert_int_equal(ten.resyncs, 0);
+    assert_true(test_engine_advance(&s.engine, 1000));
+    assert_int_equal(ten.resyncs, MANY);
+    close_stage(&s);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 static void an_add_is_of_the_initial_list_only_where_the_object_was_in_it(void **state) {
     (void)state;
     stage s;
@@ -272,6 +337,8 @@ int main(void) {
         cmocka_unit_test(who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else),
         cmocka_unit_test(the_deletion_of_another_object_is_that_of_the_known_one_too),
         cmocka_unit_test(a_change_on_top_of_a_resync_is_a_change),
+        cmocka_unit_test(a_resync_that_is_late_is_not_lost_to_the_next),
+        cmocka_unit_test(a_resync_for_which_there_is_no_memory_comes_a_second_later),
         cmocka_unit_test(each_period_counts_from_the_last_resync_and_never_less_than_the_informers),
         cmocka_unit_test(an_add_is_of_the_initial_list_only_where_the_object_was_in_it),
         cmocka_unit_test(an_object_without_a_uid_is_the_one_of_its_name),
