@@ -160,7 +160,7 @@ typedef struct ki_health {
     size_t objects;      /* in the store */
     uint64_t set_aside;  /* objects that could not be used, since the start */
     /* The copy is at most as old as this, as far as the server that answers knows: the time since it last said anything on the watch, or
-     * was asked for a list, and all that it had said was in the store. A quiet resource's watch is silent for a minute. -1: no copy yet. */
+     * was asked for a list, and all that it had said, whole events and bookmarks, was in the store. A quiet resource's watch is silent for a minute. -1: no copy yet. */
     int64_t staleness_ms;
     ki_attempt next;                 /* what retry_in_ms is until; KI_ATTEMPT_NONE: nothing is waited for */
     uint64_t failures;               /* that it waited after in a row, since something came of a list or a watch */

@@ -68,6 +68,13 @@
     X(TOO_LARGE_IS_ANY_ERROR, "too large is not told from other errors", "status") \
     X(CHUNK_FORGETS_STRING, "a string that two chunks share is not known as one in the second", "") \
     X(SELECTOR_NOT_SENT, "the label selector is not sent", "") \
+    X(TASKS_COME_FIRST, "each step begins with tasks: small ones do nothing else", "engine") \
+    X(ORDER_OF_ADDRESSES, "a seed of maps comes from an address", "factory_options") \
+    X(AUDITS_IGNORE_RETRY_AFTER, "audits do not obey Retry-After", "audit") \
+    X(RESYNC_OVERTAKES, "a resync begins before the one before it is through", "handler_rules") \
+    X(FAILED_RESYNC_COUNTS, "a resync that had no memory is not made up for", "handler_rules") \
+    X(RESYNC_ONLY_ONCE, "after the first resync there is none", "handler_rules") \
+    X(YOUNG_BY_ANY_BYTE, "any byte makes the copy young, though its event is not whole", "metrics") \
     X(CONTINUE_FROM_THE_START, "the continue token is not sent", "")
 
 typedef enum ki_mutant {

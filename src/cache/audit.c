@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 
 enum {
     PAGE = 500,
@@ -33,7 +34,13 @@ static void drop_list(ki_audit *audit) {
     ki_buffer_reset(&audit->continue_token, 0);
 }
 
-/* The next audit after the interval. */
+static void go(ki_audit *audit, ki_audit_step next, int64_t in_ns) {
+    int64_t at = ki_engine_now(audit->options.engine) + in_ns;
+    audit->next = next;
+    ki_timer_set(&audit->timer, at < audit->not_before ? audit->not_before : at);
+}
+
+/* The next audit after the interval, and after what the server has asked for. */
 static void rest(ki_audit *audit) {
     drop_list(audit);
     drop_suspects(&audit->suspects);
@@ -42,14 +49,22 @@ static void rest(ki_audit *audit) {
     audit->passes = 0;
     audit->next = KI_AUDIT_BEGIN;
     if (audit->options.interval_ns > 0)
-        ki_timer_set(&audit->timer, ki_engine_now(audit->options.engine) + audit->options.interval_ns);
+        go(audit, KI_AUDIT_BEGIN, audit->options.interval_ns);
     else
         ki_timer_cancel(&audit->timer);
+}
+
+/* A Retry-After holds for the next audit, and for a check that comes before it. */
+static void note_retry_after(ki_audit *audit, const ki_error *err) {
+    int64_t asked_ms = err->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? err->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
+    if (asked_ms > 0 && !KI_MUTANT(AUDITS_IGNORE_RETRY_AFTER))
+        audit->not_before = ki_engine_now(audit->options.engine) + KI_MILLISECONDS(asked_ms);
 }
 
 static void fail(ki_audit *audit, const ki_error *why) {
     ki_error err = *why; /* it may lie in what is about to go */
     ki_error_prefix(&err, "%s", audit->is_check ? "checking a streaming list" : "auditing");
+    note_retry_after(audit, &err);
     rest(audit);
     audit->options.on_failure(&err, audit->options.user);
 }
@@ -59,11 +74,6 @@ static void give_up(ki_audit *audit) {
     audit->options.list_watch->ops->cancel(audit->options.list_watch);
     ki_error_no_memory(&err, "comparing");
     fail(audit, &err);
-}
-
-static void go(ki_audit *audit, ki_audit_step next, int64_t in_ns) {
-    audit->next = next;
-    ki_timer_set(&audit->timer, ki_engine_now(audit->options.engine) + in_ns);
 }
 
 /* --- what was listed ------------------------------------------------------------------------------------------------------------- */
@@ -341,13 +351,12 @@ static void take_step(ki_timer *timer, void *user) {
     ki_audit *audit = user;
     switch (audit->next) {
     case KI_AUDIT_BEGIN:
-        if (!audit->is_check && !audit->options.is_watching(audit->options.user))
-            rest(audit);
-        else
-            list(audit);
-        return;
     case KI_AUDIT_PAGE:
-        list(audit);
+        /* Without a watch there is no verdict; and who waits, perhaps since the server has asked for that, asks for nothing. */
+        if (audit->options.is_watching(audit->options.user))
+            list(audit);
+        else
+            rest(audit);
         return;
     case KI_AUDIT_WALK:
         walk(audit);

@@ -54,7 +54,8 @@ typedef struct ki_audit {
     bool is_check; /* of a streaming list */
     ki_timer timer;
     ki_audit_step next;
-    int passes; /* that found something */
+    int passes;         /* that found something */
+    int64_t not_before; /* a Retry-After */
     /* the list */
     ki_buffer continue_token;
     char version[KI_RESOURCE_VERSION_MAX + 1]; /* of the list; of a check: to be asked for */

@@ -9,9 +9,8 @@
 #include "src/cache/reflector_steps.h"
 
 enum {
-    FIRST_CAPACITY = 64,          /* objects */
-    CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
-    RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000
+    FIRST_CAPACITY = 64,         /* objects */
+    CONTINUE_TOKEN_MAX = 1 << 16 /* bytes */
 };
 
 /* --- what comes next ------------------------------------------------------------------------------------------------------ */
@@ -121,7 +120,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_engine *engine = reflector->options.engine;
     int64_t now = ki_engine_now(engine);
     int64_t wait = ki_backoff_next(&reflector->backoff, now, ki_engine_random(engine));
-    int64_t asked_ms = cause->retry_after_ms < RETRY_AFTER_MAX_MS ? cause->retry_after_ms : RETRY_AFTER_MAX_MS;
+    int64_t asked_ms = cause->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? cause->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
     if (KI_MILLISECONDS(asked_ms) > wait && !KI_MUTANT(IGNORE_RETRY_AFTER))
         wait = KI_MILLISECONDS(asked_ms);
     if (KI_MUTANT(NO_BACKOFF))
@@ -180,15 +179,16 @@ ki_status ki_reflector_copy_version(char *to, const char *version, ki_error *err
     return KI_OK;
 }
 
-void ki_reflector_advance(ki_reflector *reflector, const char *version) {
+bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
     if (version[0] == '\0' || strcmp(version, reflector->resource_version) == 0)
-        return;
+        return false;
     ki_error err = KI_ERROR_INIT;
     if (ki_reflector_copy_version(reflector->resource_version, version, &err)) {
         ki_reflector_report(reflector, &err); /* the one before it is still good to watch from */
-        return;
+        return false;
     }
     reflector->options.on_progress(reflector->options.user);
+    return true;
 }
 
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
@@ -236,7 +236,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_reflector_drop_objects(reflector);
     if (ki_reflector_copy_version(reflector->result_version, version, NULL))
         reflector->result_version[0] = '\0';
-    ki_reflector_advance(reflector, version);
+    (void)ki_reflector_advance(reflector, version);
     reflector->options.on_progress(reflector->options.user); /* an empty list wakes nobody else */
     return KI_OK;
 }

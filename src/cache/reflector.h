@@ -15,8 +15,9 @@
 #include "src/engine/engine.h"
 
 enum {
-    KI_RESOURCE_VERSION_MAX = 127
-}; /* bytes of a list's or bookmark's resource version */
+    KI_RESOURCE_VERSION_MAX = 127, /* bytes of a list's or bookmark's resource version */
+    KI_RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1000
+};
 
 typedef struct ki_reflector_options {
     ki_engine *engine;

@@ -20,7 +20,7 @@ void ki_reflector_set_state(ki_reflector *reflector, ki_state state);
 /* Cancels what is under way and fails with KI_ERR_NO_MEMORY or whatever `err` is; from inside its callbacks. */
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
 void ki_reflector_bad_object(ki_reflector *reflector, const ki_error *err, const char *key);
-void ki_reflector_advance(ki_reflector *reflector, const char *version);
+bool ki_reflector_advance(ki_reflector *reflector, const char *version); /* on_progress was called */
 /* Hands all objects to the queue, then advances. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj); /* to `objects`; takes a reference */

@@ -23,8 +23,12 @@ static bool is_retriable(const ki_error *err, bool opened) {
 
 static void note_sign_of_life(ki_reflector *reflector) {
     reflector->heard_at = ki_engine_now(reflector->options.engine);
+}
+
+/* What it said last is whole, and in the queue: bytes of an event that is still on its way do not make the copy any younger. */
+static void told(ki_reflector *reflector) {
     if (reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_told(reflector->options.metrics, reflector->heard_at);
+        ki_metrics_told(reflector->options.metrics, ki_engine_now(reflector->options.engine));
 }
 
 static void heard(ki_reflector *reflector) {
@@ -36,6 +40,8 @@ static void heard(ki_reflector *reflector) {
 
 static void on_bytes(void *user) {
     note_sign_of_life(user);
+    if (KI_MUTANT(YOUNG_BY_ANY_BYTE))
+        told(user);
 }
 
 static void count_watch(ki_reflector *reflector) {
@@ -117,10 +123,9 @@ static bool is_over(const ki_reflector *reflector, ki_watch_kind kind, const ki_
 }
 
 /* Never backwards within a watch: one from there would bring back what has been deleted since. */
-static void go_on_from(ki_reflector *reflector, const char *version) {
+static bool go_on_from(ki_reflector *reflector, const char *version) {
     reflector->holds_version = false;
-    if (!is_older(version, reflector->resource_version))
-        ki_reflector_advance(reflector, version);
+    return !is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
 }
 
 static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
@@ -136,16 +141,18 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
         reflector->options.on_listed(reflector->staged.count, -1, reflector->options.user);
         return;
     }
-    if (is_over(reflector, kind, obj))
+    if (is_over(reflector, kind, obj)) {
+        told(reflector);
         return;
+    }
     if (enqueue(reflector, kind, obj, &err) && !KI_MUTANT(ADVANCE_WITHOUT_QUEUEING)) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    if (KI_MUTANT(NEVER_ADVANCE))
-        return;
-    if (!reflector->holds_version || kind != KI_EVENT_ADDED)
-        go_on_from(reflector, ki_object_resource_version(obj));
+    bool advances = (!reflector->holds_version || kind != KI_EVENT_ADDED) && !KI_MUTANT(NEVER_ADVANCE);
+    if (!advances || !go_on_from(reflector, ki_object_resource_version(obj)))
+        reflector->options.on_progress(reflector->options.user); /* the queue has grown all the same */
+    told(reflector);
 }
 
 static ki_status end_of_initial_events(ki_reflector *reflector, const char *version, ki_error *err) {
@@ -185,7 +192,8 @@ static void on_bookmark(const char *version, bool initial_events_end, void *user
             ki_reflector_give_up(reflector, &err);
         return;
     }
-    go_on_from(reflector, version);
+    (void)go_on_from(reflector, version);
+    told(reflector);
 }
 
 static void on_bad_object(const ki_error *err, const char *key, void *user) {

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 #include "src/cache/delta_fifo.h"
 #include "src/cache/in_order_fifo.h"
@@ -318,7 +319,7 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
     bool due = ki_processor_resync_due(&informer->processor, now);
     ki_mutex_unlock(&informer->change_lock);
     ki_status status = due ? informer->queue->ops->resync(informer->queue, err) : KI_OK;
-    if (status || !due)
+    if ((status && !KI_MUTANT(FAILED_RESYNC_COUNTS)) || !due)
         return status;
     ki_mutex_lock(&informer->change_lock);
     ki_processor_resync_begun(&informer->processor, now);
@@ -330,7 +331,7 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
 /* Whom a resync is for is known by the time it is queued: the next one has to wait until it is through. */
 static void resync(ki_timer *timer, void *user) {
     ki_informer *informer = user;
-    if (informer->resync_left > 0) {
+    if (informer->resync_left > 0 && !KI_MUTANT(RESYNC_OVERTAKES)) {
         informer->resync_waits = true;
         return;
     }
@@ -339,6 +340,8 @@ static void resync(ki_timer *timer, void *user) {
     ki_status status = begin_resync(informer, now, &err);
     if (status)
         ki_informer_report(informer, &err, "");
+    if (KI_MUTANT(RESYNC_ONLY_ONCE) && informer->resync_left > 0)
+        return;
     ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
 }
 

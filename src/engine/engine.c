@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,6 +7,7 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 #include "src/cache/metrics.h"
 #include "src/cache/shared_informer.h"
@@ -136,8 +137,18 @@ static ki_status take_options(const ki_config *config, const ki_factory_options 
 
 typedef struct loop_setup {
     ki_factory *factory;
+    uint64_t seed;
     ki_status status;
 } loop_setup;
+
+/* It keeps keys from being made to collide. From the engine's own numbers, never from a place in memory: whoever gives the engine a seed
+ * gets the same order of everything each time. */
+static void draw_seed(void *user) {
+    loop_setup *setup = user;
+    ki_engine *engine = setup->factory->engine;
+    uint64_t high = (uint64_t)(ki_engine_random(engine) * UINT32_MAX);
+    setup->seed = high << 32 | (uint64_t)(ki_engine_random(engine) * UINT32_MAX);
+}
 
 static void set_up_on_loop(void *user) {
     loop_setup *setup = user;
@@ -198,9 +209,10 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     loop_setup setup = { .factory = factory };
     ki_task_init(&factory->start_task, factory->engine, start_task, factory);
     ki_task_init(&factory->stop_task, factory->engine, stop_task, factory);
-    /* The seed only has to differ from program to program: it keeps keys from being made to collide. */
-    uint64_t seed = (uint64_t)(uintptr_t)factory ^ (uint64_t)ki_engine_now(factory->engine);
-    ki_informer_table_init(&factory->table, allocator, seed);
+    ki_engine_call(factory->engine, draw_seed, &setup);
+    if (KI_MUTANT(ORDER_OF_ADDRESSES))
+        setup.seed = (uint64_t)(uintptr_t)factory;
+    ki_informer_table_init(&factory->table, allocator, setup.seed);
     ki_status status = make_transport(factory, config, given, err);
     if (status)
         return status;
@@ -222,7 +234,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         .resync_ms = given->resync_ms,
         .metrics = given->metrics ? &factory->metrics : NULL,
         .detect_mutations = given->detect_mutations || is_true(getenv("KUBE_CACHE_MUTATION_DETECTOR")),
-        .seed = seed,
+        .seed = setup.seed,
     };
     return KI_OK;
 }

@@ -202,6 +202,20 @@ static void a_list_that_fails_is_reported_and_given_up_until_the_next(void **sta
         audits);
 }
 
+static void the_next_audit_waits_as_long_as_the_server_asked_for(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a fail 429+90000\nerrors http error:\nwait 89999\na? -\nwait 1\n" LISTS
+                 "a fail 429+1000\nerrors http error:\nwait 59999\na? -\nwait 1\n" LISTS "w? -",
+        audits);
+}
+
+static void while_the_informer_waits_its_audit_asks_for_nothing(void **state) {
+    (void)state;
+    run(WATCHING "wait 60000\n" LISTS "a item default/a 5\nw fail 429+30000\nerrors http error:\na page 10 t\na? -\n"
+                 "wait 31000\nw? watch rv=10\na? -\nerrors -",
+        audits);
+}
+
 static void a_list_without_end_is_given_up(void **state) {
     (void)state;
     run(WATCHING "wait 60000\n" LISTS
@@ -384,6 +398,8 @@ int main(void) {
         cmocka_unit_test(an_object_that_was_made_and_deleted_meanwhile_is_no_difference),
         cmocka_unit_test(without_a_watch_there_is_no_verdict),
         cmocka_unit_test(a_list_that_fails_is_reported_and_given_up_until_the_next),
+        cmocka_unit_test(the_next_audit_waits_as_long_as_the_server_asked_for),
+        cmocka_unit_test(while_the_informer_waits_its_audit_asks_for_nothing),
         cmocka_unit_test(a_list_without_end_is_given_up),
         cmocka_unit_test(an_object_that_cannot_be_used_is_not_a_ghost),
         cmocka_unit_test(while_an_object_has_no_name_nothing_is_a_ghost),

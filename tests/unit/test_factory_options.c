@@ -94,10 +94,25 @@ static void an_informer_has_the_queue_that_it_was_asked_for(void **state) {
     queue->ops->free(queue);
 }
 
+/* Where maps are walked their order follows from the seed: a simulation repeats itself. */
+static void the_order_of_things_follows_from_the_engine_s_seed_alone(void **state) {
+    (void)state;
+    host h[3];
+    ki_informer *pods[3];
+    for (int i = 0; i < 3; i++) {
+        open_host(&h[i], false);
+        assert_int_equal(ki_factory_informer(h[i].factory, KI_PODS, NULL, &pods[i], NULL), KI_OK);
+    }
+    assert_true(pods[0]->seed == pods[1]->seed && pods[1]->seed == pods[2]->seed);
+    for (int i = 0; i < 3; i++)
+        close_host(&h[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mutations_are_detected_where_option_or_environment_asks_for_it),
         cmocka_unit_test(an_informer_has_the_queue_that_it_was_asked_for),
+        cmocka_unit_test(the_order_of_things_follows_from_the_engine_s_seed_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,8 @@ static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
     play(&s, "add default/b 11");
     assert_int_equal(health_of(&s).staleness_ms, 0);
     play(&s, "wait 10000\nbyte\nwait 500");
+    assert_int_equal(health_of(&s).staleness_ms, 10500); /* what it is saying is not in the store */
+    play(&s, "mod default/b 12\nwait 500");
     assert_int_equal(health_of(&s).staleness_ms, 500);
     play(&s, "bookmark 20\nwait 700\nerror 500\nwait 100");
     assert_int_equal(health_of(&s).staleness_ms, 800); /* and nothing that is not a watch makes it younger */
@@ -241,6 +243,20 @@ static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
     play(&s, "page 30 -");
     assert_true(health_of(&s).staleness_ms >= 1000);
     assert_true(health_of(&s).staleness_ms < 3400);
+    close_stage(&s);
+}
+
+/* An event of a version that the watch holds already moves nothing on: it is queued all the same. */
+static void an_event_that_waits_in_the_queue_makes_the_copy_no_younger(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &configmaps, NULL, false);
+    play(&s, "item default/a 5\npage 10 -\nopen\nbookmark 10\nwait 5000");
+    assert_int_equal(health_of(&s).staleness_ms, 5000);
+    assert_true(fake_play(&s.source, "add default/b 10"));
+    assert_int_equal(health_of(&s).staleness_ms, 5000);
+    play(&s, "wait 100");
+    assert_int_equal(health_of(&s).staleness_ms, 100);
     close_stage(&s);
 }
 
@@ -635,6 +651,7 @@ int main(void) {
         cmocka_unit_test(objects_set_aside_and_index_errors_are_counted),
         cmocka_unit_test(bytes_held_are_those_of_the_objects_in_the_store),
         cmocka_unit_test(the_age_is_counted_from_the_last_word_of_the_server),
+        cmocka_unit_test(an_event_that_waits_in_the_queue_makes_the_copy_no_younger),
         cmocka_unit_test(it_tells_what_is_tried_next_and_how_often_it_failed),
         cmocka_unit_test(it_says_why_in_a_person_s_words),
         cmocka_unit_test(a_smaller_health_of_an_older_program_is_filled_so_far),
