@@ -287,6 +287,8 @@ static ki_status turn(ki_engine *engine, int max_work, int timeout_ms, ki_error 
         return status;
     engine->work_left = max_work;
     engine->dispatching = true;
+    if (KI_MUTANT(TASKS_COME_FIRST))
+        engine->next_kind = 0;
     for (unsigned idle = 0; idle < KINDS && may_go_on(engine);) {
         bool (*kind)(ki_engine * engine) = kinds[engine->next_kind];
         engine->next_kind = (engine->next_kind + 1) % KINDS;
