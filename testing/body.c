@@ -2,6 +2,7 @@
 #include "testing/body.h"
 
 #include "testing/json.h"
+#include "testing/schema/protobuf.h"
 #include "testing/status.h"
 
 enum {
@@ -23,14 +24,17 @@ ki_status kt_fail_media_type(kt_call *call, const char *accepted) {
                    "the body of the request was in an unknown format - accepted media types include: %s", accepted);
 }
 
+/* What `call` is about may be a path without a resource. */
 static ki_status fail_unrecognized(kt_call *call, const char *why) {
-    ki_str body = call->request->body;
+    bool is_text = kt_body_is(call, "application/json");
+    ki_str body = is_text ? call->request->body : KI_STR("");
     int shown = (int)(body.size < SUMMARY_SIZE ? body.size : SUMMARY_SIZE);
     return kt_fail_bad_request(
         call,
         "the object provided is unrecognized (must be of type %s): couldn't get version/kind; json "
         "parse error: %s (%.*s%s)",
-        call->resource->kind, why, shown, body.data ? body.data : "", body.size > SUMMARY_SIZE ? " ..." : "");
+        call->resource ? call->resource->kind : "object", why, shown, body.data ? body.data : "",
+        body.size > SUMMARY_SIZE ? " ..." : "");
 }
 
 ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
@@ -72,12 +76,32 @@ ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
     return KI_OK;
 }
 
+ki_status kt_body_text(kt_call *call, ki_str *ret_text) {
+    if (kt_body_is(call, "application/json")) {
+        *ret_text = call->request->body;
+        return KI_OK;
+    }
+    if (!kt_body_is(call, KT_PROTOBUF_TYPE))
+        return kt_fail_media_type(call, "application/json, " KT_PROTOBUF_TYPE);
+    const char *why = NULL;
+    ki_buffer_reset(&call->decoded, SIZE_MAX);
+    ki_status status = kt_protobuf_to_json(call->request->body, &call->decoded, &why);
+    if (status == KI_ERR_PARSE)
+        return fail_unrecognized(call, why);
+    if (status == KI_ERR_LIMIT)
+        return kt_fail_generic(call, 413);
+    *ret_text = (ki_str){ call->decoded.data, call->decoded.size };
+    return status;
+}
+
 ki_status kt_body_read(kt_call *call, yyjson_doc **ret_doc) {
-    if (!kt_body_is(call, "application/json"))
-        return kt_fail_media_type(call, "application/json");
     yyjson_doc *doc = NULL;
     const char *why = NULL;
-    ki_status status = kt_json_read(call->allocator, call->request->body, &doc, &why);
+    ki_str text;
+    ki_status status = kt_body_text(call, &text);
+    if (status)
+        return status;
+    status = kt_json_read(call->allocator, text, &doc, &why);
     if (status == KI_ERR_PARSE)
         return fail_unrecognized(call, why);
     if (status)

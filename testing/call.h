@@ -43,6 +43,8 @@ typedef struct kt_call {
     ki_str name;
     ki_str subresource;
 
+    ki_buffer decoded; /* a protobuf body as JSON */
+
     kt_form form;
     const char *form_version; /* of meta.k8s.io: "v1" */
 } kt_call;

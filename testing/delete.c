@@ -16,10 +16,12 @@ static ki_status read_options(kt_call *call, kt_write *write, yyjson_doc **ret_d
     ki_status status = kt_change_begin(call, write);
     if (status || call->request->body.size == 0)
         return status;
-    if (!kt_body_is(call, "application/json"))
-        return kt_fail_media_type(call, "application/json");
+    ki_str text;
+    status = kt_body_text(call, &text);
+    if (status)
+        return status;
     const char *why = NULL;
-    status = kt_json_read(call->allocator, call->request->body, ret_doc, &why);
+    status = kt_json_read(call->allocator, text, ret_doc, &why);
     if (status == KI_ERR_PARSE)
         return kt_fail_bad_request(call,
                                    "the object provided is unrecognized (must be of type DeleteOptions): couldn't get "

@@ -11,6 +11,10 @@
 
 #define VERSION_MINOR "36"
 
+enum {
+    DECODED_MAX = 8 * KT_BODY_MAX
+}; /* bytes of a protobuf body as JSON: names and escapes make it longer */
+
 typedef struct method {
     const char *name;
     unsigned verb; /* of ki_verb */
@@ -136,6 +140,7 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
                      .now_ms = now_ms,
                      .response = &response,
                      .form_version = "v1" };
+    ki_buffer_init(&call.decoded, &cluster->allocator, DECODED_MAX);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
     if (!status && request->body.size > KT_BODY_MAX)

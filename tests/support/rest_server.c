@@ -37,8 +37,15 @@ void rest_server_stop(rest_server *server) {
 }
 
 static int send_as(rest_server *server, const char *method, const char *target, const char *accept, const char *type,
-                   const char *body) {
-    kt_request request = { method, target, accept, type, "tests/1.0", NULL, ki_str_of(body) };
+                   ki_str body) {
+    kt_request request = {
+        .method = method,
+        .target = target,
+        .accept = accept,
+        .content_type = type,
+        .user_agent = "tests/1.0",
+        .body = body,
+    };
     forget(server);
     check(kt_rest_handle(server->cluster, &request, server->now_ms, &server->response));
     server->answered = true;
@@ -49,19 +56,23 @@ static int send_as(rest_server *server, const char *method, const char *target, 
 }
 
 int rest_send(rest_server *server, const char *method, const char *target, const char *type, const char *body) {
+    return send_as(server, method, target, NULL, type, ki_str_of(body));
+}
+
+int rest_send_bytes(rest_server *server, const char *method, const char *target, const char *type, ki_str body) {
     return send_as(server, method, target, NULL, type, body);
 }
 
 int rest_get(rest_server *server, const char *target) {
-    return send_as(server, "GET", target, NULL, NULL, NULL);
+    return send_as(server, "GET", target, NULL, NULL, (ki_str){ NULL, 0 });
 }
 
 int rest_get_as(rest_server *server, const char *target, const char *accept) {
-    return send_as(server, "GET", target, accept, NULL, NULL);
+    return send_as(server, "GET", target, accept, NULL, (ki_str){ NULL, 0 });
 }
 
 int rest_post(rest_server *server, const char *target, const char *body) {
-    return send_as(server, "POST", target, NULL, "application/json", body);
+    return send_as(server, "POST", target, NULL, "application/json", ki_str_of(body));
 }
 
 bool rest_has(const rest_server *server, const char *part) {

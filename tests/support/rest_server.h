@@ -19,6 +19,8 @@ void rest_server_stop(rest_server *server);
 
 /* Sends a request and returns the status; server->text has the body. `type` and `body` may be NULL. */
 int rest_send(rest_server *server, const char *method, const char *target, const char *type, const char *body);
+/* The same with a body that is no text. */
+int rest_send_bytes(rest_server *server, const char *method, const char *target, const char *type, ki_str body);
 int rest_get(rest_server *server, const char *target);
 int rest_get_as(rest_server *server, const char *target, const char *accept);
 int rest_post(rest_server *server, const char *target, const char *body);

@@ -1,0 +1,25 @@
+/* builtin.c: the generated table of types (builtin.inc), with the short words that it is written in. */
+#include "testing/schema/builtin.h"
+
+#define F(name, number, wrap, kind, type, flags) \
+    { name, NULL, NULL, number, type, flags, KT_WRAP_##wrap, KT_VALUE_##kind }
+#define K(name, number, wrap, kind, type, flags, list_keys, merge_key) \
+    { name, list_keys, merge_key, number, type, flags, KT_WRAP_##wrap, KT_VALUE_##kind }
+
+enum {
+    P = KT_FIELD_POINTER,
+    E = KT_FIELD_OMIT_EMPTY,
+    R = KT_FIELD_REQUIRED,
+    I = KT_FIELD_INLINE,
+    S = KT_FIELD_SET,
+    L = KT_FIELD_KEYED,
+    A = KT_FIELD_ATOMIC,
+    M = KT_FIELD_MERGE,
+    T = KT_FIELD_RETAIN,
+    Y = KT_FIELD_REPLACE
+};
+
+#include "testing/schema/builtin.inc"
+
+const kt_schema kt_builtin_schema = { types, fields, sizeof types / sizeof types[0] };
+const size_t kt_builtin_kind_count = sizeof kt_builtin_kinds / sizeof kt_builtin_kinds[0];
