@@ -16,6 +16,7 @@
 #include <kinformer/export.h>
 #include <kinformer/factory.h>
 #include <kinformer/informer.h>
+#include <kinformer/jsonpath.h>
 #include <kinformer/lister.h>
 #include <kinformer/log.h>
 #include <kinformer/metrics.h>
