@@ -194,20 +194,30 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, 
 
 /* Reading one's own writes: waits until the copy has seen the version that a write gave back, at most `timeout_ms` (< 0: for ever). That is
  * where the copy is at that version or a newer one (ki_snapshot_resource_version); with a `key` (else NULL) also where the object under it
- * is, or was before it was deleted. Versions that cannot be compared (ki_resource_version_compare) are seen only where they are the same.
- * A handler may not have heard of it yet. Threads, Blocks: as ki_informer_wait_for_sync. Errors: those (a version that was seen is KI_OK also
- * where the informer is stopped), and KI_ERR_INVALID for no version. */
+ * is, or was before it was deleted. With a key and no version (NULL) any state of that object will do. Versions that cannot be compared
+ * (ki_resource_version_compare) are seen only where they are the same. A handler may not have heard of it yet.
+ * Threads, Blocks: as ki_informer_wait_for_sync. Errors: those (a version that was seen is KI_OK also where the informer is stopped),
+ * KI_ERR_INVALID for neither key nor version, and KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key,
                                                             const char *resource_version, int64_t timeout_ms,
                                                             ki_error *err);
 
-/* The same without waiting: `handler` is called once, with KI_OK when the copy has seen the version, or with KI_ERR_CANCELLED when the
- * informer is stopped before. It is called on the loop and must not block; not from inside this function.
- * Ownership: `user` is the caller's, until that call. Threads: any, handlers too. Blocks: no.
+/* The same without waiting: `handler` is called exactly once: with KI_OK when the copy has seen it, with KI_ERR_TIMEOUT after `timeout_ms` of the
+ * engine's time (< 0: never), or with KI_ERR_CANCELLED when the informer is stopped before, or by ki_informer_cancel_when_version. It is
+ * called on the loop and must not block; not from inside this function. As many may wait as there is memory for; a change costs no more
+ * than the waits that it ends.
+ * Ownership: texts are copied; `user` is the caller's, until that call. Threads: any, handlers too. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED where the informer is stopped, whatever it has seen: then it is not called. */
 typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void *user);
-KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, const char *resource_version,
+KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, const char *key,
+                                                        const char *resource_version, int64_t timeout_ms,
                                                         ki_version_handler handler, void *user, ki_error *err);
+
+/* Ends all waits of ki_informer_when_version with this handler and user: they are told KI_ERR_CANCELLED, on the loop, soon.
+ * Threads: any, handlers too. Blocks: no.
+ * Errors: KI_ERR_NOT_FOUND where nothing waits: each was told another end, or is about to be. */
+KI_API KI_MUST_CHECK ki_status ki_informer_cancel_when_version(ki_informer *informer, ki_version_handler handler,
+                                                               void *user, ki_error *err);
 
 /* An object from JSON as a server gives it, the answer to a write say, made as the informer's own are: with its view, and kind and
  * apiVersion filled in. It is not put into the copy; ki_mutation_cache_put takes it.

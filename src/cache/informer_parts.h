@@ -11,8 +11,7 @@
 #include "src/cache/processor.h"
 #include "src/cache/reflector.h"
 #include "src/cache/shared_informer.h"
-
-typedef struct ki_version_wait ki_version_wait;
+#include "src/cache/wait_table.h"
 
 enum {
     KI_INFORMER_KEY_MAX = 320
@@ -71,22 +70,26 @@ struct ki_informer {
     ki_metrics_record metrics;
     _Atomic bool synced; /* set under `wait_lock` and `change_lock` */
     ki_health_record health;
-    ki_mutex wait_lock;     /* for the waiting on `changed` */
-    ki_cond changed;        /* `synced`, stopped, or a wait has seen its version */
-    bool is_over;           /* under `wait_lock`: stopped */
-    ki_version_wait *waits; /* under `wait_lock` */
-    _Atomic size_t wait_count;
-    ki_task wait_task; /* calls back */
+    ki_mutex wait_lock;          /* for all waiting */
+    ki_cond changed;             /* `synced`, or stopped */
+    bool is_over;                /* under `wait_lock`: stopped */
+    ki_wait_table waits;         /* under `wait_lock` */
+    _Atomic size_t waits_in_all; /* undecided: set under `wait_lock` */
+    ki_task wait_task;           /* calls back */
+    ki_timer wait_timer;         /* of the callbacks' deadlines; loop; made where it is first needed */
 };
 
 /* shared_informer.c */
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
 /* So many items of the queue may still be of the resync under way. */
 void ki_informer_note_resync_left(ki_informer *informer, size_t left);
-/* wait_for.c: all on the loop. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
+/* wait_for.c: is it stopped, or can nobody go on with it? Under `wait_lock`. */
+bool ki_informer_is_over(const ki_informer *informer);
+/* All on the loop but init and free. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
 void ki_informer_init_waits(ki_informer *informer);
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 void ki_informer_end_waits(ki_informer *informer);
+void ki_informer_free_waits(ki_informer *informer);
 /* process.c: for the controller; `user` is the informer. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 ki_status ki_informer_drained(void *user, ki_error *err);

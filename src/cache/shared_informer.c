@@ -485,10 +485,6 @@ void ki_informer_stop(ki_informer *informer) {
     ki_processor_stop(&informer->processor);
     ki_mutex_unlock(&informer->change_lock);
     ki_task_cancel(&informer->report_task);
-    ki_mutex_lock(&informer->wait_lock);
-    informer->is_over = true;
-    ki_cond_broadcast(&informer->changed);
-    ki_mutex_unlock(&informer->wait_lock);
     ki_informer_end_waits(informer);
     ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
     ki_mutation_detector_close(&informer->detector);
@@ -540,6 +536,7 @@ void ki_informer_free(ki_informer *informer) {
         informer->audit_source->ops->free(informer->audit_source);
     informer->queue->ops->free(informer->queue);
     ki_store_free(informer->store);
+    ki_informer_free_waits(informer);
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);

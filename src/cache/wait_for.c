@@ -1,7 +1,7 @@
-/* wait_for.c: reading one's own writes: waits until an informer's copy has seen a resource version, or calls back then.
+/* wait_for.c: reading one's own writes: waits until an informer's copy has seen a resource version or an object, or calls back then.
  *
- * Whoever waits is on a list under the wait lock. The loop looks at the list after each change of the store, where it is not empty: one
- * atomic load otherwise. A wait is put on the list before it looks at the store itself, so that it cannot miss a change in between. */
+ * Whoever waits is in the wait table, under the wait lock. The loop looks there after each change of the store, where anybody waits: one
+ * atomic load otherwise. A wait is put into the table before it looks at the store itself, so that it cannot miss a change in between. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/callback.h"
@@ -9,187 +9,249 @@
 
 #include <string.h>
 
-struct ki_version_wait {
-    ki_version_wait *next;
-    const char *key; /* NULL: the whole copy */
-    const char *version;
-    bool has_seen;
-    /* Of a callback; then it and the version are one block of its own. Else it is on the stack of the thread that waits. */
-    ki_version_handler handler;
-    void *user;
-};
-
 /* --- has it been seen? ------------------------------------------------------------------------------------------------------- */
 
-static bool is_reached(const char *version, const char *wanted) {
-    ki_order order = ki_resource_version_compare(version, wanted);
-    return order == KI_ORDER_SAME || order == KI_ORDER_NEWER;
-}
-
-static bool is_in_snapshot(const ki_version_wait *wait, const ki_snapshot *now) {
-    if (is_reached(ki_snapshot_resource_version(now), wait->version))
-        return true;
-    const ki_object *obj = wait->key ? ki_snapshot_get(now, wait->key) : NULL;
-    return obj && is_reached(ki_object_resource_version(obj), wait->version);
-}
-
 /* What came and went within one change shows in no moment of the store. */
-static bool is_in_deltas(const ki_version_wait *wait, const ki_deltas *deltas) {
-    if (!wait->key || !deltas || (deltas->key && strcmp(deltas->key, wait->key) != 0))
-        return false;
-    for (size_t i = 0; i < deltas->count; i++) {
+static void see_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
+    for (size_t i = 0; i < deltas->count && waits->keyed > 0; i++) {
         const ki_delta *delta = &deltas->items[i];
-        if (delta->obj && !delta->is_unusable && strcmp(ki_object_key(delta->obj), wait->key) == 0 &&
-            is_reached(ki_object_resource_version(delta->obj), wait->version))
-            return true;
+        if (delta->obj && !delta->is_unusable)
+            ki_wait_table_seen(waits, ki_object_key(delta->obj), ki_object_resource_version(delta->obj),
+                               delta->type == KI_DELTA_DELETED);
     }
-    return false;
 }
 
-void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
-    if (atomic_load(&informer->wait_count) == 0)
-        return;
-    bool wakes = false, calls = false;
-    ki_snapshot *now = ki_store_snapshot(informer->store);
-    ki_mutex_lock(&informer->wait_lock);
-    for (ki_version_wait *wait = informer->waits; wait; wait = wait->next) {
-        if (wait->has_seen || !(is_in_snapshot(wait, now) || is_in_deltas(wait, deltas)))
-            continue;
-        wait->has_seen = true;
-        *(wait->handler ? &calls : &wakes) = true;
-    }
-    if (wakes)
-        ki_cond_broadcast(&informer->changed);
-    ki_mutex_unlock(&informer->wait_lock);
-    ki_snapshot_free(now);
-    if (calls)
+/* The wait lock is held. What has happened to the table is made known. */
+static void note_waits(ki_informer *informer) {
+    atomic_store(&informer->waits_in_all, informer->waits.undecided);
+    if (ki_wait_table_has_decided(&informer->waits))
         ki_task_post(&informer->wait_task);
 }
 
-/* --- the list: under the wait lock --------------------------------------------------------------------------------------------- */
-
-/* Behind the others: callbacks come in the order of asking. */
-static void put_on_list(ki_informer *informer, ki_version_wait *wait) {
-    ki_version_wait **last = &informer->waits;
-    while (*last)
-        last = &(*last)->next;
-    *last = wait;
-    atomic_fetch_add(&informer->wait_count, 1);
+void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
+    if (atomic_load(&informer->waits_in_all) == 0)
+        return;
+    ki_snapshot *now = ki_store_snapshot(informer->store);
+    ki_mutex_lock(&informer->wait_lock);
+    ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+    if (deltas)
+        see_deltas(&informer->waits, deltas);
+    note_waits(informer);
+    ki_mutex_unlock(&informer->wait_lock);
+    ki_snapshot_free(now);
 }
 
-static void take_off_list(ki_informer *informer, ki_version_wait **at) {
-    *at = (*at)->next;
-    atomic_fetch_sub(&informer->wait_count, 1);
+/* --- coming in ------------------------------------------------------------------------------------------------------------------ */
+
+static ki_status check_wait(const char *key, const char *resource_version, ki_error *err) {
+    if ((resource_version && resource_version[0]) || (key && key[0]))
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
+}
+
+/* It may be there already. The wait lock is held. */
+static void look_now(ki_informer *informer, const char *key) {
+    ki_snapshot *now = ki_store_snapshot(informer->store);
+    const ki_object *obj = key ? ki_snapshot_get(now, key) : NULL;
+    ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
+    if (obj)
+        ki_wait_table_seen(&informer->waits, key, ki_object_resource_version(obj), false);
+    ki_snapshot_free(now);
+}
+
+/* The wait lock is held. */
+static ki_status come_in(ki_informer *informer, ki_version_wait *wait, ki_error *err) {
+    if (ki_wait_table_add(&informer->waits, wait))
+        return ki_error_no_memory(err, "waiting for a resource version");
+    atomic_store(&informer->waits_in_all, informer->waits.undecided); /* from now on the loop looks, too */
+    look_now(informer, wait->key);
+    return KI_OK;
+}
+
+bool ki_informer_is_over(const ki_informer *informer) {
+    return informer->is_over || ki_engine_is_over(informer->engine);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------------- */
 
-static ki_status check_version(const char *resource_version, ki_error *err) {
-    if (resource_version && resource_version[0])
-        return KI_OK;
-    return ki_error_set(err, KI_ERR_INVALID, "waiting for a resource version without naming one");
+static ki_status tell_end(const ki_informer *informer, const ki_version_wait *wait, ki_status status, ki_error *err) {
+    if (status == KI_ERR_CANCELLED)
+        return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name);
+    if (status == KI_ERR_TIMEOUT && wait->version[0])
+        return ki_error_set(err, KI_ERR_TIMEOUT, "%s not at version %s in time", wait->key ? wait->key : informer->name,
+                            wait->version);
+    if (status == KI_ERR_TIMEOUT)
+        return ki_error_set(err, KI_ERR_TIMEOUT, "no %s in time", wait->key);
+    return status;
 }
 
-/* The wait lock is held. It may be there already. */
-static void look_now(const ki_informer *informer, ki_version_wait *wait) {
-    ki_snapshot *now = ki_store_snapshot(informer->store);
-    wait->has_seen = is_in_snapshot(wait, now);
-    ki_snapshot_free(now);
+/* The wait lock is held. */
+static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline, ki_error *err) {
+    ki_status status = come_in(informer, wait, err);
+    if (status)
+        return status;
+    note_waits(informer); /* what it saw was waited for by others, too */
+    bool in_time = true;
+    while (!wait->is_decided && !ki_informer_is_over(informer) && in_time)
+        in_time = ki_engine_wait(informer->engine, wait->changed, &informer->wait_lock, deadline);
+    status = in_time ? KI_ERR_CANCELLED : KI_ERR_TIMEOUT;
+    if (wait->is_decided)
+        status = wait->status;
+    else if (ki_informer_is_over(informer))
+        status = KI_ERR_CANCELLED;
+    ki_wait_table_remove(&informer->waits, wait);
+    atomic_store(&informer->waits_in_all, informer->waits.undecided);
+    return status;
 }
 
 ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, const char *resource_version,
                                        int64_t timeout_ms, ki_error *err) {
-    const char *name = informer->name;
-    ki_status status = check_version(resource_version, err);
+    ki_status status = check_wait(key, resource_version, err);
     if (status)
         return status;
     if (ki_callback_is_inside(informer->owner) || ki_engine_on_loop(informer->engine))
-        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
-    ki_version_wait wait = { .key = key, .version = resource_version };
-    int64_t deadline = ki_deadline_of_timeout(timeout_ms);
-    bool in_time = true;
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", informer->name);
+    ki_cond changed;
+    status = ki_cond_init(&changed, err);
+    if (status)
+        return status;
+    ki_version_wait wait = {
+        .key = key, .version = resource_version ? resource_version : "", .deadline = INT64_MAX, .changed = &changed
+    };
     ki_mutex_lock(&informer->wait_lock);
-    put_on_list(informer, &wait);
-    look_now(informer, &wait);
-    bool unserved =
-        ki_engine_is_stopping(informer->engine) && ki_engine_is_idle(informer->engine); /* nobody will tell */
-    while (!wait.has_seen && !informer->is_over && !unserved && in_time)
-        in_time = ki_cond_wait_until(&informer->changed, &informer->wait_lock, deadline);
-    bool over = informer->is_over || unserved;
-    ki_version_wait **at = &informer->waits;
-    while (*at != &wait)
-        at = &(*at)->next;
-    take_off_list(informer, at);
+    status = wait_until(informer, &wait, ki_deadline_of_timeout(timeout_ms), err);
     ki_mutex_unlock(&informer->wait_lock);
-    if (wait.has_seen)
-        return KI_OK;
-    if (over)
-        return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", name);
-    return ki_error_set(err, KI_ERR_TIMEOUT, "%s not at version %s in time", key ? key : name, resource_version);
+    ki_cond_destroy(&changed);
+    return tell_end(informer, &wait, status, err);
 }
 
 /* --- calling back ---------------------------------------------------------------------------------------------------------------- */
 
-static ki_version_wait *next_call(ki_informer *informer, bool any) {
+static ki_version_wait *next_call(ki_informer *informer) {
     ki_mutex_lock(&informer->wait_lock);
-    ki_version_wait **at = &informer->waits;
-    while (*at && !((*at)->handler && ((*at)->has_seen || any)))
-        at = &(*at)->next;
-    ki_version_wait *wait = *at;
-    if (wait)
-        take_off_list(informer, at);
+    ki_version_wait *wait = ki_wait_table_next_decided(&informer->waits);
     ki_mutex_unlock(&informer->wait_lock);
     return wait;
 }
 
-static void call(ki_informer *informer, bool any) {
-    ki_version_wait *wait;
-    while ((wait = next_call(informer, any))) {
-        ki_callback callback;
-        ki_callback_enter(&callback, informer->owner);
-        wait->handler(informer, wait->has_seen ? KI_OK : KI_ERR_CANCELLED, wait->user);
-        ki_callback_leave(&callback);
-        ki_free(ki_engine_allocator(informer->engine), wait);
-    }
+static bool call_next(ki_informer *informer) {
+    ki_version_wait *wait = next_call(informer);
+    if (!wait)
+        return false;
+    ki_callback callback;
+    ki_callback_enter(&callback, informer->owner);
+    wait->handler(informer, wait->status, wait->user);
+    ki_callback_leave(&callback);
+    ki_free(ki_engine_allocator(informer->engine), wait);
+    return true;
 }
 
+static void expire(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_informer *informer = user;
+    ki_mutex_lock(&informer->wait_lock);
+    ki_wait_table_expire(&informer->waits, ki_engine_now(informer->engine));
+    note_waits(informer);
+    ki_mutex_unlock(&informer->wait_lock);
+    ki_task_post(&informer->wait_task); /* sets the timer for the next */
+}
+
+/* On the loop. Where there is no memory for the timer it is tried again a task later: with the next wait, or change that ends one. */
+static void set_timer(ki_informer *informer) {
+    ki_mutex_lock(&informer->wait_lock);
+    int64_t next = ki_wait_table_next_deadline(&informer->waits);
+    ki_mutex_unlock(&informer->wait_lock);
+    if (next == INT64_MAX) {
+        ki_timer_cancel(&informer->wait_timer);
+        return;
+    }
+    if (informer->wait_timer.engine || !ki_timer_init(&informer->wait_timer, informer->engine, expire, informer))
+        ki_timer_set(&informer->wait_timer, next);
+}
+
+/* One call a turn, as with handlers on the loop: what else is due comes in between. */
 static void run(ki_task *task, void *user) {
-    (void)task;
-    call(user, false);
+    ki_informer *informer = user;
+    set_timer(informer);
+    if (call_next(informer))
+        ki_task_post(task);
 }
 
 void ki_informer_init_waits(ki_informer *informer) {
     ki_task_init(&informer->wait_task, informer->engine, run, informer);
+    ki_wait_table_init(&informer->waits, ki_engine_allocator(informer->engine), informer->seed);
 }
 
 void ki_informer_end_waits(ki_informer *informer) {
-    call(informer, true);
+    ki_mutex_lock(&informer->wait_lock);
+    informer->is_over = true;
+    ki_wait_table_cancel_all(&informer->waits);
+    atomic_store(&informer->waits_in_all, 0);
+    ki_cond_broadcast(&informer->changed);
+    ki_mutex_unlock(&informer->wait_lock);
+    while (call_next(informer)) {}
     ki_task_cancel(&informer->wait_task);
+    ki_timer_close(&informer->wait_timer);
 }
 
-ki_status ki_informer_when_version(ki_informer *informer, const char *resource_version, ki_version_handler handler,
-                                   void *user, ki_error *err) {
-    ki_status status = check_version(resource_version, err);
+void ki_informer_free_waits(ki_informer *informer) {
+    ki_wait_table_free(&informer->waits);
+}
+
+/* One block with its texts. */
+static ki_version_wait *new_wait(const ki_allocator *allocator, const char *key, const char *version) {
+    size_t key_size = key ? strlen(key) + 1 : 0, version_size = strlen(version) + 1;
+    ki_version_wait *wait = ki_alloc(allocator, sizeof *wait + key_size + version_size);
+    if (!wait)
+        return NULL;
+    char *texts = (char *)(wait + 1);
+    *wait = (ki_version_wait){ .version = memcpy(texts, version, version_size) };
+    if (key)
+        wait->key = memcpy(texts + version_size, key, key_size);
+    return wait;
+}
+
+static int64_t deadline_of(const ki_informer *informer, int64_t timeout_ms) {
+    int64_t now = ki_engine_now(informer->engine);
+    if (timeout_ms < 0 || timeout_ms > (INT64_MAX - now) / KI_MILLISECONDS(1))
+        return INT64_MAX;
+    return now + KI_MILLISECONDS(timeout_ms);
+}
+
+ki_status ki_informer_when_version(ki_informer *informer, const char *key, const char *resource_version,
+                                   int64_t timeout_ms, ki_version_handler handler, void *user, ki_error *err) {
+    ki_status status = check_wait(key, resource_version, err);
     if (status)
         return status;
     if (!handler)
         return ki_error_set(err, KI_ERR_INVALID, "nothing to call once a version is there");
-    size_t size = strlen(resource_version) + 1;
-    ki_version_wait *wait = ki_alloc(ki_engine_allocator(informer->engine), sizeof *wait + size);
+    const ki_allocator *allocator = ki_engine_allocator(informer->engine);
+    ki_version_wait *wait = new_wait(allocator, key, resource_version ? resource_version : "");
     if (!wait)
         return ki_error_no_memory(err, "waiting for a resource version");
-    *wait = (ki_version_wait){ .version = memcpy(wait + 1, resource_version, size), .handler = handler, .user = user };
+    wait->deadline = deadline_of(informer, timeout_ms);
+    wait->handler = handler;
+    wait->user = user;
     ki_mutex_lock(&informer->wait_lock);
-    bool over = informer->is_over;
-    if (!over) {
-        put_on_list(informer, wait);
-        look_now(informer, wait);
-        if (wait->has_seen)
-            ki_task_post(&informer->wait_task);
-    }
+    status = informer->is_over ? ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name)
+                               : come_in(informer, wait, err);
+    if (!status)
+        note_waits(informer);
+    if (!status && wait->deadline != INT64_MAX)
+        ki_task_post(&informer->wait_task); /* to set the timer */
     ki_mutex_unlock(&informer->wait_lock);
-    if (!over)
-        return KI_OK;
-    ki_free(ki_engine_allocator(informer->engine), wait);
-    return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name);
+    if (status)
+        ki_free(allocator, wait);
+    return status;
+}
+
+ki_status ki_informer_cancel_when_version(ki_informer *informer, ki_version_handler handler, void *user,
+                                          ki_error *err) {
+    ki_mutex_lock(&informer->wait_lock);
+    bool found = ki_wait_table_cancel(&informer->waits, handler, user);
+    if (found)
+        note_waits(informer);
+    ki_mutex_unlock(&informer->wait_lock);
+    return found ? KI_OK
+                 : ki_error_set(err, KI_ERR_NOT_FOUND, "nobody waits so for the informer of %s", informer->name);
 }

@@ -13,6 +13,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define LOOK_FOR_STOP KI_MILLISECONDS(100) /* of a thread that waits for an engine that is not driven by one */
+
 uintptr_t ki_thread_self(void) {
     static _Thread_local char place;
     return (uintptr_t)&place;
@@ -152,6 +154,21 @@ bool ki_engine_is_idle(const ki_engine *engine) {
 
 bool ki_engine_is_stopping(const ki_engine *engine) {
     return atomic_load(&engine->stopping);
+}
+
+bool ki_engine_is_over(const ki_engine *engine) {
+    return ki_engine_is_stopping(engine) && ki_engine_is_idle(engine);
+}
+
+/* A stop is one write that a signal handler may do: it cannot signal a condition, and where nobody steps any more nobody else does. */
+bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns) {
+    if (ki_engine_is_threaded(engine))
+        return ki_cond_wait_until(cond, mutex, deadline_ns);
+    int64_t look = ki_monotonic_now() + LOOK_FOR_STOP;
+    if (deadline_ns <= look)
+        return ki_cond_wait_until(cond, mutex, deadline_ns);
+    (void)ki_cond_wait_until(cond, mutex, look);
+    return true;
 }
 
 int64_t ki_engine_now(const ki_engine *engine) {
@@ -451,7 +468,7 @@ void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user) {
             ki_task_post(&waiting.task);
             posted = true;
         }
-        ki_cond_wait(&engine->changed, &engine->mutex);
+        (void)ki_engine_wait(engine, &engine->changed, &engine->mutex, INT64_MAX);
     }
     ki_mutex_unlock(&engine->mutex);
 }

@@ -6,6 +6,7 @@
 #include <kinformer/engine.h>
 
 #include "src/base/heap.h"
+#include "src/engine/thread.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -77,6 +78,11 @@ bool ki_engine_on_loop(const ki_engine *engine);
 bool ki_engine_is_threaded(const ki_engine *engine);
 /* Was it asked to stop? Then nothing can begin on it any more. Any thread. */
 bool ki_engine_is_stopping(const ki_engine *engine);
+/* Can the loop serve nobody any more? Waiting for it would be in vain. Any thread. */
+bool ki_engine_is_over(const ki_engine *engine);
+/* As ki_cond_wait_until, for what the loop is to signal; but it also returns true now and then where ki_engine_stop may be the last that is
+ * heard of the engine, as with a host that steps it and then does not any more. To be asked again: ki_engine_is_over. */
+bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns);
 /* Embedded. `ended` is called once, on the loop, when that has done its last work. Set and removed on the loop; removing one that is
  * zeroed, removed or was called does nothing. */
 typedef struct ki_end_hook {

@@ -109,10 +109,10 @@ static void wait_for(void *user) {
 
 /* Returns once it waits; `*ret` may not be moved. */
 static void begin_to_wait(waiter *ret, const stage *s, const char *key, const char *version) {
-    size_t before = atomic_load(&s->informer->wait_count);
+    size_t before = atomic_load(&s->informer->waits_in_all);
     *ret = (waiter){ .informer = s->informer, .key = key, .version = version, .timeout_ms = -1, .err = KI_ERROR_INIT };
     assert_int_equal(ki_thread_start(&ret->thread, "waiter", wait_for, ret, NULL), KI_OK);
-    while (atomic_load(&s->informer->wait_count) == before)
+    while (atomic_load(&s->informer->waits_in_all) == before)
         sched_yield();
 }
 
@@ -135,6 +135,8 @@ static void a_wait_ends_with_the_change_it_waits_for(void **state) {
         { "default/x", "11", "add default/x 11\ndel default/x 12" },
         { "default/x", "11", "add default/y 12" },
         { NULL, "abc", "bookmark abc" },
+        { "default/x", NULL, "add default/x 11" },
+        { "default/x", NULL, "add default/x 11\ndel default/x 12" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
@@ -144,7 +146,7 @@ static void a_wait_ends_with_the_change_it_waits_for(void **state) {
         play(&s, cases[i].lines);
         ki_thread_join(&w.thread);
         assert_int_equal(w.status, KI_OK);
-        assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+        assert_int_equal(atomic_load(&s.informer->waits_in_all), 0);
         close_stage(&s);
     }
 }
@@ -158,6 +160,7 @@ static void a_wait_for_what_is_there_does_not_wait(void **state) {
         { NULL, "10", KI_OK },           { NULL, "9", KI_OK },         { NULL, "11", KI_ERR_TIMEOUT },
         { "default/a", "5", KI_OK },     { "default/x", "10", KI_OK }, { "default/a", "11", KI_ERR_TIMEOUT },
         { NULL, "abc", KI_ERR_TIMEOUT }, { NULL, "", KI_ERR_INVALID }, { NULL, NULL, KI_ERR_INVALID },
+        { "default/a", NULL, KI_OK },    { "", "", KI_ERR_INVALID },   { "default/x", "", KI_ERR_TIMEOUT },
     };
     stage s;
     open_synced(&s);
@@ -169,7 +172,7 @@ static void a_wait_for_what_is_there_does_not_wait(void **state) {
             fail_msg("%s at %s: %s", w.key ? w.key : "all", w.version ? w.version : "NULL", ki_status_name(w.status));
         assert_int_equal(w.err.code, w.status);
     }
-    assert_int_equal(atomic_load(&s.informer->wait_count), 0);
+    assert_int_equal(atomic_load(&s.informer->waits_in_all), 0);
     close_stage(&s);
 }
 
@@ -183,7 +186,7 @@ static void what_came_and_went_at_once_has_been_seen_though_more_is_queued(void 
     assert_true(fake_play(&s.source, "add default/x 11"));
     assert_true(fake_play(&s.source, "del default/x 12"));
     assert_true(fake_play(&s.source, "add default/y 13"));
-    while (atomic_load(&s.informer->wait_count) && ki_engine_timeout(s.engine.engine) == 0)
+    while (atomic_load(&s.informer->waits_in_all) && ki_engine_timeout(s.engine.engine) == 0)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     ki_thread_join(&w.thread);
     assert_int_equal(w.status, KI_OK);
@@ -201,7 +204,7 @@ static void a_stop_ends_every_wait(void **state) {
     asker early = { &s, "early" };
     begin_to_wait(&all, &s, NULL, "99");
     begin_to_wait(&one, &s, "default/a", "99");
-    assert_int_equal(ki_informer_when_version(s.informer, "99", on_version, &early, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "99", -1, on_version, &early, NULL), KI_OK);
     ki_informer_stop(s.informer);
     ki_thread_join(&all.thread);
     ki_thread_join(&one.thread);
@@ -209,7 +212,7 @@ static void a_stop_ends_every_wait(void **state) {
     assert_int_equal(one.status, KI_ERR_CANCELLED);
     assert_string_equal(s.called, "early=cancelled ");
     ki_error err = KI_ERROR_INIT;
-    assert_int_equal(ki_informer_when_version(s.informer, "1", on_version, &early, &err), KI_ERR_CANCELLED);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "1", -1, on_version, &early, &err), KI_ERR_CANCELLED);
     assert_int_equal(err.code, KI_ERR_CANCELLED);
     close_stage(&s);
     assert_string_equal(s.called, "early=cancelled ");
@@ -231,10 +234,10 @@ static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state)
     stage s;
     open_synced(&s);
     asker first = { &s, "first" }, second = { &s, "second" }, third = { &s, "third" }, there = { &s, "there" };
-    assert_int_equal(ki_informer_when_version(s.informer, "12", on_version, &first, NULL), KI_OK);
-    assert_int_equal(ki_informer_when_version(s.informer, "11", on_version, &second, NULL), KI_OK);
-    assert_int_equal(ki_informer_when_version(s.informer, "13", on_version, &third, NULL), KI_OK);
-    assert_int_equal(ki_informer_when_version(s.informer, "10", on_version, &there, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "12", -1, on_version, &first, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "11", -1, on_version, &second, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "13", -1, on_version, &third, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "10", -1, on_version, &there, NULL), KI_OK);
     assert_string_equal(s.called, ""); /* not from inside */
     settle(&s);
     assert_string_equal(s.called, "there=ok ");
@@ -242,8 +245,113 @@ static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state)
     assert_string_equal(s.called, "there=ok first=ok second=ok ");
     play(&s, "bookmark 20");
     assert_string_equal(s.called, "there=ok first=ok second=ok third=ok ");
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, on_version, &first, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_when_version(s.informer, "1", NULL, &first, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, NULL, -1, on_version, &first, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "1", -1, NULL, &first, NULL), KI_ERR_INVALID);
+    close_stage(&s);
+}
+
+static void a_callback_comes_once_by_what_comes_first(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *version, *lines; /* lines NULL: cancelled after 400 ms; "": neither */
+        const char *called;
+    } cases[] = {
+        { "default/x", "11", "add default/x 11", "one=ok " },
+        { "default/x", NULL, "add default/x 11", "one=ok " },
+        { NULL, "11", "bookmark 11", "one=ok " },
+        { "default/x", "99", "add default/x 11", "one=timeout " },
+        { "default/x", NULL, "", "one=timeout " },
+        { NULL, "99", NULL, "one=cancelled " },
+        { "default/x", "v9", NULL, "one=cancelled " },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        open_synced(&s);
+        asker one = { &s, "one" }, other = { &s, "other" };
+        assert_int_equal(
+            ki_informer_when_version(s.informer, cases[i].key, cases[i].version, 500, on_version, &one, NULL), KI_OK);
+        assert_int_equal(ki_informer_when_version(s.informer, NULL, "999", -1, on_version, &other, NULL), KI_OK);
+        assert_true(test_engine_advance(&s.engine, 400));
+        assert_string_equal(s.called, "");
+        if (!cases[i].lines) {
+            assert_int_equal(ki_informer_cancel_when_version(s.informer, on_version, &one, NULL), KI_OK);
+            assert_string_equal(s.called, ""); /* not from inside */
+        } else {
+            play(&s, cases[i].lines);
+        }
+        assert_true(test_engine_advance(&s.engine, 99));
+        assert_string_equal(s.called, strstr(cases[i].called, "timeout") ? "" : cases[i].called);
+        assert_true(test_engine_advance(&s.engine, 1));
+        assert_string_equal(s.called, cases[i].called);
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_informer_cancel_when_version(s.informer, on_version, &one, &err), KI_ERR_NOT_FOUND);
+        play(&s, "add default/y 100");
+        assert_true(test_engine_advance(&s.engine, 1000));
+        assert_string_equal(s.called, cases[i].called);
+        ki_informer_stop(s.informer);
+        assert_non_null(strstr(s.called, "other=cancelled "));
+        assert_int_equal(ki_informer_cancel_when_version(s.informer, on_version, &other, &err), KI_ERR_NOT_FOUND);
+        close_stage(&s);
+    }
+}
+
+static void ask_and_cancel(ki_informer *informer, ki_status status, void *user) {
+    asker *self = user;
+    on_version(informer, status, user);
+    if (status == KI_OK) {
+        assert_int_equal(ki_informer_when_version(informer, NULL, "99", 10, ask_and_cancel, self, NULL), KI_OK);
+        assert_int_equal(ki_informer_cancel_when_version(informer, ask_and_cancel, self, NULL), KI_OK);
+    }
+}
+
+static void a_callback_may_ask_and_cancel(void **state) {
+    (void)state;
+    stage s;
+    open_synced(&s);
+    asker one = { &s, "one" };
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "10", 10, ask_and_cancel, &one, NULL), KI_OK);
+    settle(&s);
+    assert_string_equal(s.called, "one=ok one=cancelled ");
+    assert_true(test_engine_advance(&s.engine, 1000));
+    assert_string_equal(s.called, "one=ok one=cancelled ");
+    close_stage(&s);
+}
+
+/* Before the start, too: there is nothing to see yet, and time passes. */
+static void a_deadline_holds_before_the_start(void **state) {
+    (void)state;
+    stage s;
+    assert_int_equal(open_stage(&s, NULL), KI_OK);
+    asker first = { &s, "first" }, second = { &s, "second" };
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "1", 50, on_version, &second, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, "a", NULL, 20, on_version, &first, NULL), KI_OK);
+    assert_true(test_engine_advance(&s.engine, 100));
+    assert_string_equal(s.called, "first=timeout second=timeout ");
+    close_stage(&s);
+}
+
+static void wait_for_sync(void *user) {
+    waiter *w = user;
+    w->status = ki_informer_wait_for_sync(w->informer, -1, &w->err);
+}
+
+/* A host stops its engine, perhaps from a signal handler, and never steps it again: nobody is left to tell. */
+static void a_stop_that_no_step_follows_ends_every_wait(void **state) {
+    (void)state;
+    stage s;
+    waiter version, sync = { .err = KI_ERROR_INIT };
+    assert_int_equal(open_stage(&s, NULL), KI_OK);
+    assert_int_equal(ki_informer_start(s.informer, NULL), KI_OK);
+    settle(&s);
+    begin_to_wait(&version, &s, NULL, "99");
+    sync.informer = s.informer;
+    assert_int_equal(ki_thread_start(&sync.thread, "waiter", wait_for_sync, &sync, NULL), KI_OK);
+    ki_engine_stop(s.engine.engine);
+    ki_thread_join(&version.thread);
+    ki_thread_join(&sync.thread);
+    assert_int_equal(version.status, KI_ERR_CANCELLED);
+    assert_int_equal(sync.status, KI_ERR_CANCELLED);
+    assert_int_equal(atomic_load(&s.informer->waits_in_all), 0);
     close_stage(&s);
 }
 
@@ -256,8 +364,9 @@ static void lack_of_memory_refuses_a_callback_and_nothing_else(void **state) {
         if (open_stage(&s, &memory.allocator) == KI_OK) {
             asker one = { &s, "one" };
             ki_error err = KI_ERROR_INIT;
-            ki_status status = ki_informer_when_version(s.informer, "1", on_version, &one, &err);
+            ki_status status = ki_informer_when_version(s.informer, "a", "1", 10, on_version, &one, &err);
             assert_true(status == KI_OK || err.code == KI_ERR_NO_MEMORY);
+            settle(&s);
             close_stage(&s);
             assert_string_equal(s.called, status ? "" : "one=cancelled ");
         }
@@ -275,6 +384,10 @@ int main(void) {
         cmocka_unit_test(a_stop_ends_every_wait),
         cmocka_unit_test(waiting_on_the_loop_would_be_a_deadlock),
         cmocka_unit_test(callbacks_come_once_on_the_loop_in_the_order_of_asking),
+        cmocka_unit_test(a_callback_comes_once_by_what_comes_first),
+        cmocka_unit_test(a_callback_may_ask_and_cancel),
+        cmocka_unit_test(a_deadline_holds_before_the_start),
+        cmocka_unit_test(a_stop_that_no_step_follows_ends_every_wait),
         cmocka_unit_test(lack_of_memory_refuses_a_callback_and_nothing_else),
     };
     int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
