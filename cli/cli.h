@@ -16,8 +16,15 @@ enum {
 };
 
 enum {
-    MAX_ARGUMENTS = 2
-}; /* those that are no flags */
+    MAX_ARGUMENTS = 2, /* those that are no flags */
+    MAX_REPEATS = 64   /* of a flag that may come again and again */
+};
+
+/* The values of a flag that may be repeated. */
+typedef struct option_list {
+    const char *items[MAX_REPEATS];
+    size_t count;
+} option_list;
 
 /* What the flags of all commands set. Strings are borrowed from the command line. */
 typedef struct options {
@@ -31,6 +38,20 @@ typedef struct options {
     const char *token;
     const char *certificate_authority;
     bool insecure;
+    const char *cluster;
+    const char *user;
+    const char *token_file;
+    const char *username;
+    const char *password;
+    const char *client_certificate;
+    const char *client_key;
+    const char *tls_server_name;
+    const char *proxy_url;
+    bool disable_compression;
+    const char *as;
+    const char *as_uid;
+    option_list as_groups;
+    option_list as_user_extra; /* NAME=VALUE */
     const char *namespace_name;
     bool all_namespaces;
     const char *selector;

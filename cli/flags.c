@@ -19,10 +19,20 @@ const flag flags_connection[] = {
     FLAG("certificate-authority", 0, FLAG_TEXT, certificate_authority, "FILE",
          "the certificate that signs the server's"),
     FLAG("insecure-skip-tls-verify", 0, FLAG_BOOL, insecure, NULL, "do not check the server's certificate"),
-    FLAG_NOT_YET("cluster", "use --context, or --server with --certificate-authority"),
-    FLAG_NOT_YET("user", "use --context, or --token"),
-    FLAG_NOT_YET("as", "impersonation is not there; use a --context of that user"),
-    FLAG_NOT_YET("as-group", "impersonation is not there; use a --context of that user"),
+    FLAG("cluster", 0, FLAG_TEXT, cluster, "NAME", "the kubeconfig's cluster to use"),
+    FLAG("user", 0, FLAG_TEXT, user, "NAME", "the kubeconfig's user to use"),
+    FLAG("token-file", 0, FLAG_TEXT, token_file, "FILE", "the bearer token's file; read again as it changes"),
+    FLAG("username", 0, FLAG_TEXT, username, "NAME", "the user name for basic authentication"),
+    FLAG("password", 0, FLAG_TEXT, password, "WORD", "its password"),
+    FLAG("client-certificate", 0, FLAG_TEXT, client_certificate, "FILE", "the client's certificate"),
+    FLAG("client-key", 0, FLAG_TEXT, client_key, "FILE", "its key"),
+    FLAG("tls-server-name", 0, FLAG_TEXT, tls_server_name, "NAME", "the name that the server's certificate is for"),
+    FLAG("proxy-url", 0, FLAG_TEXT, proxy_url, "URL", "the proxy to go through: http, https or socks5"),
+    FLAG("disable-compression", 0, FLAG_BOOL, disable_compression, NULL, "do not ask for packed answers"),
+    FLAG("as", 0, FLAG_TEXT, as, "NAME", "the user to act as"),
+    FLAG("as-uid", 0, FLAG_TEXT, as_uid, "UID", "that user's uid"),
+    FLAG("as-group", 0, FLAG_LIST, as_groups, "NAME", "a group to act as a member of; may be repeated"),
+    FLAG("as-user-extra", 0, FLAG_LIST, as_user_extra, "NAME=VALUE", "a fact more about that user; may be repeated"),
     FLAG_NOT_YET("request-timeout", "use --timeout, which bounds the first sync as a whole"),
     FLAGS_END
 };
@@ -139,6 +149,15 @@ static bool set(const cli_command *command, const flag *f, const char *text, opt
     case FLAG_TEXT:
         *(const char **)(void *)place = text;
         return true;
+    case FLAG_LIST: {
+        option_list *list = (option_list *)(void *)place;
+        if (list->count == MAX_REPEATS) {
+            fprintf(stderr, "kinformer %s: --%s: more than %d of it\n", command->name, f->name, MAX_REPEATS);
+            return false;
+        }
+        list->items[list->count++] = text;
+        return true;
+    }
     case FLAG_NUMBER:
         if (parse_number(text, (int64_t *)(void *)place))
             return true;

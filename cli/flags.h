@@ -10,6 +10,7 @@ typedef enum flag_type {
     FLAG_END = 0,
     FLAG_BOOL,     /* bool */
     FLAG_TEXT,     /* const char * */
+    FLAG_LIST,     /* option_list; each time one more */
     FLAG_NUMBER,   /* int64_t, not negative */
     FLAG_DURATION, /* int64_t, milliseconds: "30s", "1m30s", "500ms" or plain seconds */
     FLAG_LATER     /* known, and not offered: `help` says what to do instead */

@@ -171,8 +171,7 @@ static int print_all(get *g) {
         if (!in_namespace)
             fprintf(stderr, "No resources found\n");
         else
-            fprintf(stderr, "No resources found in %s namespace.\n",
-                    o->namespace_name ? o->namespace_name : ki_config_namespace(s->config));
+            fprintf(stderr, "No resources found in %s namespace.\n", ki_config_namespace(s->config));
     }
     return output_flush() ? EXIT_FINE : output_status();
 }

@@ -1,6 +1,8 @@
 /* session.c: see session.h. */
 #include "session.h"
 
+#include "connection.h"
+
 #include "output.h"
 
 #include <errno.h>
@@ -228,24 +230,12 @@ static bool is_set(const char *text) {
 
 static ki_status connect_to(session *s, ki_error *err) {
     const options *o = s->options;
-    const ki_config_options config = {
-        .size = sizeof config,
-        .kubeconfig = o->kubeconfig,
-        .context = o->context,
-        .server = o->server,
-        .token = o->token,
-        .certificate_authority = o->certificate_authority,
-        .insecure_skip_tls_verify = o->insecure,
-        .user_agent = "kinformer/" KI_VERSION,
-    };
     const ki_log log = { .write = write_log, .user = s, .max_level = KI_LOG_INFO };
     const ki_engine_options engine = { .size = sizeof engine,
                                        .allocator = s->allocator,
                                        .log = o->verbose ? &log : NULL };
 
-    bool is_told = o->kubeconfig || o->context || o->server; /* else a pod's own cluster comes first */
-    ki_status status =
-        is_told ? ki_config_new(&config, &s->config, err) : ki_config_new_default(&config, &s->config, err);
+    ki_status status = connection_config(o, s->allocator, &s->config, err);
     if (status)
         return status;
     status = ki_engine_new(&engine, &s->engine, err);
@@ -268,7 +258,7 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
         .keep_managed_fields = o->show_managed_fields,
     };
     if (t->resource.namespaced && !o->all_namespaces) {
-        informer.namespace_name = is_set(o->namespace_name) ? o->namespace_name : ki_config_namespace(s->config);
+        informer.namespace_name = ki_config_namespace(s->config);
     }
     if (s->name) {
         const char *more = informer.field_selector ? informer.field_selector : "";
@@ -315,7 +305,8 @@ int session_start(session *s) {
     if (!status)
         status = ki_factory_start(s->factory, &err);
     if (status) {
-        bool is_nowhere = status == KI_ERR_NOT_FOUND && !s->options->kubeconfig && !s->options->context;
+        bool is_nowhere = status == KI_ERR_NOT_FOUND && !s->options->kubeconfig && !s->options->context &&
+                          !s->options->cluster && !s->options->user;
         say(s->command, "%s%s", err.code ? ki_error_message(&err) : ki_status_name(status),
             is_nowhere ? "; name one with --kubeconfig or --server, or see kinformer demo" : "");
         return status == KI_ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;

@@ -17,7 +17,13 @@ static int value_of(char c) {
     return c == '/' ? 63 : -1;
 }
 
-/* Writes the bytes; false where the text is no base64. */
+static void put(char *out, size_t *size, unsigned byte) {
+    if (out)
+        out[*size] = (char)(unsigned char)byte;
+    ++*size;
+}
+
+/* Writes the bytes where `out` is given; false where the text is no base64. */
 static bool decode(ki_str text, char *out, size_t *ret_size) {
     unsigned group = 0, digits = 0, padding = 0;
     size_t size = 0;
@@ -35,9 +41,9 @@ static bool decode(ki_str text, char *out, size_t *ret_size) {
         group = group << 6 | (unsigned)value;
         if (++digits < 4)
             continue;
-        out[size++] = (char)(unsigned char)(group >> 16);
-        out[size++] = (char)(unsigned char)(group >> 8);
-        out[size++] = (char)(unsigned char)group;
+        put(out, &size, group >> 16);
+        put(out, &size, group >> 8);
+        put(out, &size, group);
         group = digits = 0;
     }
     if (digits == 0 ? padding != 0 : digits + padding != 4 || digits == 1)
@@ -46,15 +52,20 @@ static bool decode(ki_str text, char *out, size_t *ret_size) {
     if (digits == 2) {
         if (group & 0xf)
             return false;
-        out[size++] = (char)(unsigned char)(group >> 4);
+        put(out, &size, group >> 4);
     } else if (digits == 3) {
         if (group & 0x3)
             return false;
-        out[size++] = (char)(unsigned char)(group >> 10);
-        out[size++] = (char)(unsigned char)(group >> 2);
+        put(out, &size, group >> 10);
+        put(out, &size, group >> 2);
     }
     *ret_size = size;
     return true;
+}
+
+bool ki_base64_is_valid(ki_str text) {
+    size_t size;
+    return decode(text, NULL, &size);
 }
 
 ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err) {

@@ -8,40 +8,24 @@
 #include <kinformer/version.h>
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 enum {
-    USER_AGENT_LIMIT = 512,
-    SERVER_LIMIT = 2048
+    USER_AGENT_LIMIT = 512
 };
 
 static const char service_account[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-static void clear_list(const ki_allocator *allocator, ki_secret_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        ki_secret_clear(allocator, &list->items[i]);
-    ki_free(allocator, list->items);
-    *list = (ki_secret_list){ 0 };
-}
-
-static void clear_pairs(const ki_allocator *allocator, ki_secret_pairs *pairs) {
-    for (size_t i = 0; i < pairs->count; i++) {
-        ki_secret_clear(allocator, &pairs->items[i].name);
-        ki_secret_clear(allocator, &pairs->items[i].value);
+/* Names out of a file may hold anything; a message is one line. */
+static void make_one_line(char *text) {
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
     }
-    ki_free(allocator, pairs->items);
-    *pairs = (ki_secret_pairs){ 0 };
-}
-
-static void clear_exec(const ki_allocator *allocator, ki_exec_config *exec) {
-    ki_secret_clear(allocator, &exec->api_version);
-    ki_secret_clear(allocator, &exec->command);
-    ki_secret_clear(allocator, &exec->install_hint);
-    ki_secret_clear(allocator, &exec->cluster_extension);
-    clear_list(allocator, &exec->arguments);
-    clear_pairs(allocator, &exec->environment);
 }
 
 void ki_config_free(ki_config *config) {
@@ -64,12 +48,18 @@ void ki_config_free(ki_config *config) {
                                  &config->client_certificate_file,
                                  &config->client_key_file,
                                  &config->tls_server_name,
-                                 &config->proxy_url };
+                                 &config->proxy_url,
+                                 &config->files,
+                                 &config->context,
+                                 &config->cluster,
+                                 &config->user,
+                                 &config->proxy_display,
+                                 &config->warnings };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         ki_secret_clear(&allocator, texts[i]);
-    clear_exec(&allocator, &config->exec);
-    clear_list(&allocator, &config->impersonate_groups);
-    clear_pairs(&allocator, &config->impersonate_extra);
+    ki_exec_config_clear(&allocator, &config->exec);
+    ki_secret_list_clear(&allocator, &config->impersonate_groups);
+    ki_secret_pairs_clear(&allocator, &config->impersonate_extra);
     ki_free(&allocator, config);
 }
 
@@ -81,122 +71,83 @@ const char *ki_config_namespace(const ki_config *config) {
     return config->namespace_name.data ? config->namespace_name.data : "default";
 }
 
+void ki_config_clear_credentials(ki_config *config) {
+    ki_secret *const texts[] = { &config->token,           &config->token_file,
+                                 &config->username,        &config->password,
+                                 &config->client_key,      &config->client_certificate,
+                                 &config->client_key_file, &config->client_certificate_file };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ki_secret_clear(&config->allocator, texts[i]);
+    ki_exec_config_clear(&config->allocator, &config->exec);
+}
+
 bool ki_config_is_https(const ki_config *config) {
     return strncmp(config->server.data, "https://", 8) == 0;
 }
 
-/* --- checks ----------------------------------------------------------------------------------------------------------------- */
+/* --- describing ------------------------------------------------------------------------------------------------------------- */
 
-/* Would the text break out of a header line or a request line? */
-static bool has_control(const ki_secret *text) {
-    for (size_t i = 0; i < text->size; i++) {
-        unsigned char c = (unsigned char)text->data[i];
-        if (c < 0x20 || c == 0x7f)
-            return true;
-    }
-    return false;
+static unsigned credentials_of(const ki_config *config) {
+    unsigned all = 0;
+    if (config->token_file.data)
+        all |= KI_CREDENTIAL_TOKEN_FILE;
+    else if (config->token.data)
+        all |= KI_CREDENTIAL_TOKEN;
+    if (config->username.data)
+        all |= KI_CREDENTIAL_BASIC;
+    if (config->client_certificate.data)
+        all |= KI_CREDENTIAL_CERTIFICATE;
+    if (config->exec.command.data)
+        all |= KI_CREDENTIAL_EXEC;
+    return all;
 }
 
-static ki_status check_port(ki_str port) {
-    uint64_t number;
-    return ki_str_to_uint64(port, 65535, &number) && number > 0 ? KI_OK : KI_ERR_CONFIG;
+void ki_config_describe(const ki_config *config, ki_config_description *ret_description) {
+    const ki_config_description all = {
+        .size = ret_description->size,
+        .files = config->files.data,
+        .is_in_cluster = config->is_in_cluster,
+        .context = config->context.data,
+        .cluster = config->cluster.data,
+        .user = config->user.data,
+        .server = config->server.data,
+        .namespace_name = ki_config_namespace(config),
+        .credentials = credentials_of(config),
+        .token_file = config->token_file.data,
+        .exec_command = config->exec.command.data,
+        .certificate_authority_file = config->ca_file.data,
+        .client_certificate_file = config->client_certificate_file.data,
+        .client_key_file = config->client_key_file.data,
+        .has_certificate_authority = config->ca.data != NULL,
+        .insecure_skip_tls_verify = config->insecure_skip_tls_verify,
+        .tls_server_name = config->tls_server_name.data,
+        .proxy_url = config->proxy_display.data,
+        .as = config->impersonate_user.data,
+        .warnings = config->warnings.data,
+    };
+    size_t size = ret_description->size;
+    memcpy(ret_description, &all, size < sizeof all ? size : sizeof all);
 }
 
-/* host, host:port, [address] or [address]:port. */
-static bool is_authority(ki_str authority) {
-    if (authority.size && authority.data[0] == '[') {
-        ki_str after;
-        ki_str address = ki_str_split(authority, ']', &after);
-        if (!after.data || address.size < 3)
-            return false;
-        return after.size == 0 || (after.data[0] == ':' && !check_port((ki_str){ after.data + 1, after.size - 1 }));
-    }
-    ki_str port;
-    ki_str host = ki_str_split(authority, ':', &port);
-    return host.size > 0 && (!port.data || !check_port(port));
+void ki_config_warn(ki_config *config, const char *format, ...) {
+    char line[KI_ERROR_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (size < 0)
+        return;
+    make_one_line(line);
+    ki_buffer all;
+    ki_buffer_init(&all, &config->allocator, KI_CONFIG_WARNINGS_LIMIT);
+    ki_buffer_printf(&all, "%s%s%s", config->warnings.data ? config->warnings.data : "",
+                     config->warnings.data ? "\n" : "", line);
+    if (!all.failed)
+        (void)ki_secret_set(&config->allocator, &config->warnings, (ki_str){ all.data, all.size }, NULL);
+    ki_buffer_free(&all);
 }
 
-static ki_status check_server(ki_config *config, ki_error *err) {
-    ki_secret *server = &config->server;
-    if (!server->data || !server->size)
-        return ki_error_set(err, KI_ERR_CONFIG,
-                            "server: not given, neither by the kubeconfig's cluster nor by the program");
-    while (server->size && server->data[server->size - 1] == '/')
-        server->data[--server->size] = '\0';
-    ki_str url = { server->data, server->size };
-    size_t scheme = ki_str_starts_with(url, KI_STR("https://"))  ? 8
-                    : ki_str_starts_with(url, KI_STR("http://")) ? 7
-                                                                 : 0;
-    /* The URL is not put into the messages before it is known to hold no password. */
-    if (!scheme)
-        return ki_error_set(err, KI_ERR_CONFIG, "server: must begin with https:// or http://");
-    if (server->size > SERVER_LIMIT)
-        return ki_error_set(err, KI_ERR_CONFIG, "server: the URL is longer than %d bytes", SERVER_LIMIT);
-    if (memchr(url.data, '@', url.size))
-        return ki_error_set(err, KI_ERR_CONFIG, "server: a user or password in the URL is not accepted");
-    if (has_control(server) || strpbrk(server->data, " ?#\\"))
-        return ki_error_set(err, KI_ERR_CONFIG,
-                            "server: the URL has a query, a fragment or a character that cannot be there");
-    ki_str path;
-    if (!is_authority(ki_str_split((ki_str){ url.data + scheme, url.size - scheme }, '/', &path)))
-        return ki_error_set(err, KI_ERR_CONFIG, "server: %s has no valid host and port", server->data);
-    return KI_OK;
-}
-
-static ki_status check_credentials(const ki_config *config, ki_error *err) {
-    if (has_control(&config->token))
-        return ki_error_set(err, KI_ERR_CONFIG, "token: holds a line end or another control character");
-    if (!config->client_certificate.data != !config->client_key.data)
-        return ki_error_set(err, KI_ERR_CONFIG, "client-certificate and client-key go together; one is missing");
-    if (ki_config_is_https(config))
-        return KI_OK;
-    if (config->token.data || config->client_key.data)
-        return ki_error_set(err, KI_ERR_CONFIG,
-                            "%s: credentials are not sent to a server that is not https; "
-                            "use an https server or leave them out",
-                            config->server.data);
-    return KI_OK;
-}
-
-/* --- options ---------------------------------------------------------------------------------------------------------------- */
-
-static ki_status override_text(ki_config *config, ki_secret *secret, const char *text, ki_error *err) {
-    return text ? ki_secret_set(&config->allocator, secret, ki_str_of(text), err) : KI_OK;
-}
-
-static ki_status override_file(ki_config *config, ki_secret *secret, const char *path, const char *what,
-                               ki_error *err) {
-    return path ? ki_secret_read_file(&config->allocator, path, what, secret, err) : KI_OK;
-}
-
-static ki_status apply_options(ki_config *config, const ki_config_options *options, ki_error *err) {
-    const ki_allocator *allocator = &config->allocator;
-    if (options->insecure_skip_tls_verify && options->certificate_authority)
-        return ki_error_set(err, KI_ERR_CONFIG, "insecure_skip_tls_verify contradicts certificate_authority");
-    if (options->insecure_skip_tls_verify) {
-        ki_secret_clear(allocator, &config->ca);
-        config->insecure_skip_tls_verify = true;
-    } else if (options->certificate_authority) {
-        config->insecure_skip_tls_verify = false;
-    }
-    if (options->token) { /* replaces the user as a whole */
-        ki_secret_clear(allocator, &config->client_certificate);
-        ki_secret_clear(allocator, &config->client_key);
-    } else if (options->client_certificate) {
-        ki_secret_clear(allocator, &config->token);
-    }
-    ki_status status = override_text(config, &config->server, options->server, err);
-    if (!status)
-        status = override_text(config, &config->token, options->token, err);
-    if (!status)
-        status = override_file(config, &config->ca, options->certificate_authority, "certificate_authority", err);
-    if (!status)
-        status =
-            override_file(config, &config->client_certificate, options->client_certificate, "client_certificate", err);
-    if (!status)
-        status = override_file(config, &config->client_key, options->client_key, "client_key", err);
-    return status;
-}
+/* --- user agent ------------------------------------------------------------------------------------------------------------- */
 
 static const char *architecture(const char *machine) {
     if (strcmp(machine, "x86_64") == 0)
@@ -221,8 +172,10 @@ static ki_status make_user_agent(ki_config *config, const char *given, ki_error 
     else
         status = ki_secret_set(&config->allocator, &config->user_agent, (ki_str){ text.data, text.size }, err);
     ki_buffer_free(&text);
-    if (!status && has_control(&config->user_agent))
-        status = ki_error_set(err, KI_ERR_CONFIG, "user_agent: holds a control character");
+    for (const char *c = name; !status && *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            status = ki_error_set(err, KI_ERR_CONFIG, "user_agent: holds a control character");
+    }
     return status;
 }
 
@@ -238,6 +191,30 @@ static ki_status take_options(const ki_config_options *options, ki_config **ret_
     if (options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_config_options without a size: use KI_CONFIG_OPTIONS()");
     memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
+    if ((ret_given->as_group_count && !ret_given->as_groups) ||
+        (ret_given->as_user_extra_count && !ret_given->as_user_extra))
+        return ki_error_set(err, KI_ERR_INVALID, "as_groups or as_user_extra: a count without a list");
+    const char **texts[] = { &ret_given->kubeconfig,
+                             &ret_given->context,
+                             &ret_given->server,
+                             &ret_given->token,
+                             &ret_given->certificate_authority,
+                             &ret_given->client_certificate,
+                             &ret_given->client_key,
+                             &ret_given->cluster,
+                             &ret_given->user,
+                             &ret_given->namespace_name,
+                             &ret_given->token_file,
+                             &ret_given->username,
+                             &ret_given->password,
+                             &ret_given->tls_server_name,
+                             &ret_given->proxy_url,
+                             &ret_given->as,
+                             &ret_given->as_uid };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (*texts[i] && !**texts[i])
+            *texts[i] = NULL; /* a flag that was left empty */
+    }
     return KI_OK;
 }
 
@@ -251,15 +228,15 @@ static ki_status make(const ki_config_options *given, const ki_in_cluster *where
     config->allocator = *allocator;
     ki_status status = where ? ki_in_cluster_load(config, where, err) : ki_kubeconfig_load(config, given, err);
     if (!status)
-        status = apply_options(config, given, err);
+        status = ki_config_apply_options(config, given, err);
     if (!status)
-        status = check_server(config, err);
-    if (!status)
-        status = check_credentials(config, err);
+        status = ki_config_check(config, err);
     if (!status)
         status = make_user_agent(config, given->user_agent, err);
     if (status) {
         ki_config_free(config);
+        if (err)
+            make_one_line(err->message);
         return status;
     }
     *ret_config = config;
@@ -273,7 +250,8 @@ ki_status ki_config_new(const ki_config_options *options, ki_config **ret_config
 }
 
 static ki_in_cluster here(void) {
-    return (ki_in_cluster){ service_account, getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT") };
+    return (ki_in_cluster){ service_account, getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT"),
+                            getenv("POD_NAMESPACE") };
 }
 
 ki_status ki_config_new_in_cluster(const ki_config_options *options, ki_config **ret_config, ki_error *err) {
@@ -288,7 +266,7 @@ ki_status ki_config_new_default(const ki_config_options *options, ki_config **re
     ki_status status = take_options(options, ret_config, &given, err);
     if (status)
         return status;
-    if (!given.kubeconfig && !given.context && !given.server) {
+    if (!given.kubeconfig && !given.context && !given.server && !given.cluster && !given.user) {
         ki_in_cluster where = here();
         ki_error why = KI_ERROR_INIT;
         status = make(&given, &where, ret_config, &why);

@@ -77,11 +77,44 @@ struct ki_config {
     bool disable_compression;
     int requests_per_second; /* of the client-side limit; negative: off; 0: 5 */
     int request_burst;       /* 0: 10 */
+
+    /* For people; src/transport has no use for them. */
+    ki_secret files;   /* the kubeconfigs that were read, a ':' between them */
+    ki_secret context; /* names */
+    ki_secret cluster;
+    ki_secret user;
+    ki_secret proxy_display; /* proxy_url without user and password */
+    ki_secret warnings;      /* lines */
+    bool is_in_cluster;
 };
 
 bool ki_config_is_https(const ki_config *config);
 
 /* --- for the files of this folder --- */
+
+enum {
+    KI_CONFIG_PATH_LIMIT = 4096,
+    KI_CONFIG_WARNINGS_LIMIT = 8192, /* bytes of all; more are left out */
+    KI_CONFIG_ITEMS_LIMIT = 10000    /* of a list: groups, arguments, … */
+};
+
+void ki_secret_list_clear(const ki_allocator *allocator, ki_secret_list *list);
+void ki_secret_pairs_clear(const ki_allocator *allocator, ki_secret_pairs *pairs);
+void ki_exec_config_clear(const ki_allocator *allocator, ki_exec_config *exec);
+ki_status ki_secret_list_append(const ki_allocator *allocator, ki_secret_list *list, ki_str text, ki_error *err);
+ki_status ki_secret_pairs_append(const ki_allocator *allocator, ki_secret_pairs *pairs, ki_str name, ki_str value,
+                                 ki_error *err);
+/* Forgets token, token file, password, certificate and plugin; not the impersonation, which is no credential. */
+void ki_config_clear_credentials(ki_config *config);
+/* One line more for a person. Lack of memory loses it. */
+void ki_config_warn(ki_config *config, const char *format, ...) KI_PRINTF(2, 3);
+/* Is the config, as a whole, one that can be used? Normalises the server's URL and the proxy's. */
+ki_status ki_config_check(ki_config *config, ki_error *err);
+/* The program's options over what was found. */
+ki_status ki_config_apply_options(ki_config *config, const ki_config_options *options, ki_error *err);
+/* `path` from `folder` (NULL or "": the working directory) on, absolute. */
+ki_status ki_config_absolute_path(const ki_allocator *allocator, ki_str folder, ki_str path, ki_secret *ret_path,
+                                  ki_error *err);
 
 void ki_secret_clear(const ki_allocator *allocator, ki_secret *secret);
 ki_status ki_secret_set(const ki_allocator *allocator, ki_secret *secret, ki_str text, ki_error *err);
@@ -94,6 +127,7 @@ ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, c
 ki_status ki_secret_read_token(const ki_allocator *allocator, const char *path, const char *what, ki_secret *ret_secret,
                                ki_error *err);
 /* Standard base64 with padding; line ends are skipped, anything else is KI_ERR_PARSE. */
+bool ki_base64_is_valid(ki_str text);
 ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err);
 
 /* Fills the config from the kubeconfig that the options name. */
@@ -104,6 +138,7 @@ typedef struct ki_in_cluster {
     const char *directory; /* of the service account's files */
     const char *host;      /* KUBERNETES_SERVICE_HOST; NULL: not set */
     const char *port;
+    const char *namespace_name; /* POD_NAMESPACE; NULL: the file's */
 } ki_in_cluster;
 ki_status ki_in_cluster_load(ki_config *config, const ki_in_cluster *where, ki_error *err);
 

@@ -1,6 +1,7 @@
 /* secret.c: bytes that are wiped before they are freed, set from text or read from a file. */
 #include "src/auth/config.h"
 
+#include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
@@ -23,6 +24,102 @@ ki_status ki_secret_set(const ki_allocator *allocator, ki_secret *secret, ki_str
     ki_secret_clear(allocator, secret);
     *secret = (ki_secret){ copy, text.size };
     return KI_OK;
+}
+
+void ki_secret_list_clear(const ki_allocator *allocator, ki_secret_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        ki_secret_clear(allocator, &list->items[i]);
+    ki_free(allocator, list->items);
+    *list = (ki_secret_list){ 0 };
+}
+
+void ki_secret_pairs_clear(const ki_allocator *allocator, ki_secret_pairs *pairs) {
+    for (size_t i = 0; i < pairs->count; i++) {
+        ki_secret_clear(allocator, &pairs->items[i].name);
+        ki_secret_clear(allocator, &pairs->items[i].value);
+    }
+    ki_free(allocator, pairs->items);
+    *pairs = (ki_secret_pairs){ 0 };
+}
+
+void ki_exec_config_clear(const ki_allocator *allocator, ki_exec_config *exec) {
+    ki_secret_clear(allocator, &exec->api_version);
+    ki_secret_clear(allocator, &exec->command);
+    ki_secret_clear(allocator, &exec->install_hint);
+    ki_secret_clear(allocator, &exec->cluster_extension);
+    ki_secret_list_clear(allocator, &exec->arguments);
+    ki_secret_pairs_clear(allocator, &exec->environment);
+}
+
+/* Room for one more; the counts are powers of two. */
+static ki_status grow(const ki_allocator *allocator, void **items, size_t count, size_t size, ki_error *err) {
+    if (count >= KI_CONFIG_ITEMS_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "a list of the configuration has more than %d entries",
+                            KI_CONFIG_ITEMS_LIMIT);
+    if (count & (count - 1))
+        return KI_OK;
+    void *larger = ki_realloc_array(allocator, *items, count ? 2 * count : 1, size);
+    if (!larger)
+        return ki_error_no_memory(err, "reading the configuration");
+    *items = larger;
+    return KI_OK;
+}
+
+ki_status ki_secret_list_append(const ki_allocator *allocator, ki_secret_list *list, ki_str text, ki_error *err) {
+    void *items = list->items;
+    ki_status status = grow(allocator, &items, list->count, sizeof *list->items, err);
+    list->items = items;
+    ki_secret one = { NULL, 0 };
+    if (!status)
+        status = ki_secret_set(allocator, &one, text, err);
+    if (!status)
+        list->items[list->count++] = one;
+    return status;
+}
+
+ki_status ki_secret_pairs_append(const ki_allocator *allocator, ki_secret_pairs *pairs, ki_str name, ki_str value,
+                                 ki_error *err) {
+    void *items = pairs->items;
+    ki_status status = grow(allocator, &items, pairs->count, sizeof *pairs->items, err);
+    pairs->items = items;
+    ki_secret_pair one = { { NULL, 0 }, { NULL, 0 } };
+    if (!status)
+        status = ki_secret_set(allocator, &one.name, name, err);
+    if (!status)
+        status = ki_secret_set(allocator, &one.value, value, err);
+    if (status)
+        ki_secret_clear(allocator, &one.name);
+    else
+        pairs->items[pairs->count++] = one;
+    return status;
+}
+
+ki_status ki_config_absolute_path(const ki_allocator *allocator, ki_str folder, ki_str path, ki_secret *ret_path,
+                                  ki_error *err) {
+    char here[KI_CONFIG_PATH_LIMIT] = "";
+    bool is_absolute = path.size && path.data[0] == '/';
+    bool is_below = !is_absolute && folder.size > 0;
+    bool is_from_here = !is_absolute && !(is_below && folder.data[0] == '/');
+    if (is_from_here && !getcwd(here, sizeof here))
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot tell the working directory");
+    ki_buffer joined;
+    ki_buffer_init(&joined, allocator, KI_CONFIG_PATH_LIMIT);
+    if (is_from_here)
+        ki_buffer_printf(&joined, "%s/", here);
+    if (is_below)
+        ki_buffer_append_view(&joined, folder);
+    if (is_below && folder.data[folder.size - 1] != '/')
+        ki_buffer_append_char(&joined, '/');
+    ki_buffer_append_view(&joined, path);
+    ki_status status = joined.failed;
+    if (status == KI_ERR_LIMIT)
+        ki_error_set(err, status, "a path is longer than %d bytes", KI_CONFIG_PATH_LIMIT);
+    else if (status)
+        ki_error_no_memory(err, "reading the configuration");
+    else
+        status = ki_secret_set(allocator, ret_path, (ki_str){ joined.data, joined.size }, err);
+    ki_buffer_free(&joined);
+    return status;
 }
 
 static ki_status too_large(const char *what, const char *path, ki_error *err) {

@@ -1,8 +1,31 @@
-/* yaml_tree.c: libyaml's document, asked by key. Aliases are shared nodes there, so a small file cannot grow into a large tree. */
+/* yaml_tree.c: libyaml's events to a tree in the program's own memory. Depth, anchors and nodes are counted as they come, since libyaml
+ * itself takes time that grows with the square of nesting; what it holds of the text is wiped as it is given back. */
 #include "src/auth/yaml_tree.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+
+#include <yaml.h>
+
+typedef struct anchor {
+    char *name;
+    ki_yaml *node;
+} anchor;
+
+typedef struct loader {
+    ki_yaml_document document;
+    yaml_parser_t parser;
+    yaml_event_t event; /* the one that is looked at */
+    ki_yaml *open[KI_YAML_DEPTH_LIMIT];
+    size_t depth;
+    anchor anchors[KI_YAML_ANCHOR_LIMIT];
+    size_t anchor_count;
+    size_t alias_count;
+} loader;
+
+static size_t line_of(const loader *self) {
+    return self->event.start_mark.line + 1;
+}
 
 static ki_status parse_error(const yaml_parser_t *parser, ki_error *err) {
     const char *problem = parser->problem ? parser->problem : "not YAML";
@@ -14,147 +37,324 @@ static ki_status parse_error(const yaml_parser_t *parser, ki_error *err) {
                         parser->problem_mark.column + 1, problem);
 }
 
-/* libyaml takes time that grows with the square of the nesting, and of the number of anchors: both are counted, in a pass of its
- * own that builds nothing, before it is asked for the document. */
-typedef struct shape {
-    size_t depth;
-    size_t anchors; /* and aliases */
-} shape;
+static ki_status refuse(const loader *self, const char *why, ki_error *err) {
+    return ki_error_set(err, KI_ERR_PARSE, "line %zu, column %zu: %s", line_of(self), self->event.start_mark.column + 1,
+                        why);
+}
 
-static ki_status check_event(shape *seen, const yaml_event_t *event, ki_error *err) {
-    const yaml_char_t *anchor = NULL;
-    switch (event->type) {
-    case YAML_SEQUENCE_START_EVENT:
-        anchor = event->data.sequence_start.anchor;
-        seen->depth++;
-        break;
-    case YAML_MAPPING_START_EVENT:
-        anchor = event->data.mapping_start.anchor;
-        seen->depth++;
-        break;
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
-        seen->depth--;
-        break;
-    case YAML_SCALAR_EVENT:
-        anchor = event->data.scalar.anchor;
-        break;
-    case YAML_ALIAS_EVENT:
-        anchor = event->data.alias.anchor;
-        break;
-    default:
-        break;
+static void wipe_and_delete(yaml_event_t *event) {
+    if (event->type == YAML_SCALAR_EVENT && event->data.scalar.value)
+        ki_wipe(event->data.scalar.value, event->data.scalar.length);
+    yaml_event_delete(event);
+}
+
+/* libyaml frees these without a look at what they hold. */
+static void wipe_and_delete_parser(yaml_parser_t *parser) {
+    for (yaml_token_t *token = parser->tokens.head; token != parser->tokens.tail; token++) {
+        if (token->type == YAML_SCALAR_TOKEN && token->data.scalar.value)
+            ki_wipe(token->data.scalar.value, token->data.scalar.length);
     }
-    seen->anchors += anchor != NULL;
-    size_t line = event->start_mark.line + 1;
-    if (seen->depth > KI_YAML_DEPTH_LIMIT)
-        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: nested deeper than %d", line, KI_YAML_DEPTH_LIMIT);
-    if (seen->anchors > KI_YAML_ANCHOR_LIMIT)
-        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d anchors and aliases", line,
-                            KI_YAML_ANCHOR_LIMIT);
+    if (parser->raw_buffer.start)
+        ki_wipe(parser->raw_buffer.start, (size_t)(parser->raw_buffer.end - parser->raw_buffer.start));
+    if (parser->buffer.start)
+        ki_wipe(parser->buffer.start, (size_t)(parser->buffer.end - parser->buffer.start));
+    yaml_parser_delete(parser);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------------------------------ */
+
+static ki_status count_node(loader *self, ki_error *err) {
+    if (self->document.node_count++ < KI_YAML_NODE_LIMIT)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d values", line_of(self), KI_YAML_NODE_LIMIT);
+}
+
+static ki_status new_node(loader *self, ki_yaml_kind kind, ki_yaml **ret_node, ki_error *err) {
+    ki_status status = count_node(self, err);
+    if (status)
+        return status;
+    ki_yaml *node = ki_alloc_zero(self->document.allocator, sizeof *node);
+    if (!node)
+        return ki_error_no_memory(err, "reading YAML");
+    node->kind = kind;
+    node->line = line_of(self);
+    node->column = self->event.start_mark.column + 1;
+    node->next = self->document.nodes;
+    self->document.nodes = node;
+    *ret_node = node;
     return KI_OK;
 }
 
-/* Up to the end of the first document, which is all that is read. */
-static ki_status check_shape(ki_str text, ki_error *err) {
-    yaml_parser_t parser;
-    if (!yaml_parser_initialize(&parser))
+static ki_status append(loader *self, ki_yaml *to, const ki_yaml *node, ki_error *err) {
+    if (to->count == to->capacity) {
+        size_t capacity = to->capacity ? 2 * to->capacity : 4;
+        const ki_yaml **items = ki_realloc_array(self->document.allocator, to->items, capacity, sizeof *items);
+        if (!items)
+            return ki_error_no_memory(err, "reading YAML");
+        to->items = items;
+        to->capacity = capacity;
+    }
+    to->items[to->count++] = node;
+    return KI_OK;
+}
+
+/* Puts the node where it belongs: into the innermost open one, or as the root. */
+static ki_status place(loader *self, const ki_yaml *node, ki_error *err) {
+    if (!self->depth) {
+        self->document.root = node;
+        return KI_OK;
+    }
+    ki_yaml *parent = self->open[self->depth - 1];
+    bool is_key = parent->kind == KI_YAML_MAP && parent->count % 2 == 0;
+    if (is_key && (node->kind == KI_YAML_MAP || node->kind == KI_YAML_LIST))
+        return refuse(self, "a key must be a text", err);
+    return append(self, parent, node, err);
+}
+
+static ki_status set_anchor(loader *self, const yaml_char_t *name, ki_yaml *node, ki_error *err) {
+    if (!name)
+        return KI_OK;
+    if (self->anchor_count + self->alias_count >= KI_YAML_ANCHOR_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d anchors and aliases", line_of(self),
+                            KI_YAML_ANCHOR_LIMIT);
+    ki_str text = ki_str_of((const char *)name);
+    char *copy = ki_strndup(self->document.allocator, text.data, text.size);
+    if (!copy)
         return ki_error_no_memory(err, "reading YAML");
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
-    shape seen = { 0, 0 };
+    self->anchors[self->anchor_count++] = (anchor){ copy, node };
+    return KI_OK;
+}
+
+static ki_status take_alias(loader *self, ki_error *err) {
+    if (self->anchor_count + ++self->alias_count > KI_YAML_ANCHOR_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d anchors and aliases", line_of(self),
+                            KI_YAML_ANCHOR_LIMIT);
+    ki_str name = ki_str_of((const char *)self->event.data.alias.anchor);
+    for (size_t i = self->anchor_count; i-- > 0;) { /* a name may be given again: the last one counts */
+        if (!ki_str_equals(name, self->anchors[i].name))
+            continue;
+        if (self->anchors[i].node->is_open)
+            return refuse(self, "an alias to what it stands in", err);
+        return place(self, self->anchors[i].node, err);
+    }
+    return refuse(self, "an alias without its anchor", err);
+}
+
+/* A tag of YAML's own by its short name, "" for none, NULL for any other. */
+static const char *short_tag(const yaml_char_t *tag) {
+    static const char prefix[] = "tag:yaml.org,2002:";
+    if (!tag || !*tag || strcmp((const char *)tag, "!") == 0)
+        return "";
+    return strncmp((const char *)tag, prefix, sizeof prefix - 1) == 0 ? (const char *)tag + sizeof prefix - 1 : NULL;
+}
+
+static ki_status kind_of_scalar(const loader *self, ki_yaml_kind *ret_kind, ki_error *err) {
+    static const struct {
+        const char *tag;
+        ki_yaml_kind kind;
+    } known[] = {
+        { "null", KI_YAML_NULL }, { "bool", KI_YAML_BOOL }, { "int", KI_YAML_NUMBER }, { "float", KI_YAML_NUMBER }
+    };
+    const char *tag = short_tag(self->event.data.scalar.tag);
+    if (!tag)
+        return refuse(self, "a tag that is not known", err);
+    ki_str text = { (const char *)self->event.data.scalar.value, self->event.data.scalar.length };
+    bool is_plain = self->event.data.scalar.plain_implicit;
+    if (!*tag || strcmp(tag, "str") == 0) {
+        *ret_kind = is_plain && !*tag ? ki_yaml_plain_kind(text) : KI_YAML_TEXT;
+        return KI_OK;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(tag, known[i].tag) == 0 && ki_yaml_plain_kind(text) == known[i].kind) {
+            *ret_kind = known[i].kind;
+            return KI_OK;
+        }
+    }
+    return refuse(self, "a value that is not what its tag says, or a tag that is not known", err);
+}
+
+static ki_status take_scalar(loader *self, ki_error *err) {
+    ki_yaml_kind kind = KI_YAML_NULL;
+    ki_yaml *node = NULL;
+    ki_status status = kind_of_scalar(self, &kind, err);
+    if (!status)
+        status = new_node(self, kind, &node, err);
+    if (status)
+        return status;
+    size_t size = self->event.data.scalar.length;
+    char *text = ki_strndup(self->document.allocator, (const char *)self->event.data.scalar.value, size);
+    if (!text)
+        return ki_error_no_memory(err, "reading YAML");
+    node->bytes = text;
+    node->text = (ki_str){ text, size };
+    status = place(self, node, err);
+    return status ? status : set_anchor(self, self->event.data.scalar.anchor, node, err);
+}
+
+static ki_status open_node(loader *self, ki_yaml_kind kind, const yaml_char_t *name, ki_error *err) {
+    if (self->depth == KI_YAML_DEPTH_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: nested deeper than %d", line_of(self), KI_YAML_DEPTH_LIMIT);
+    ki_yaml *node = NULL;
+    ki_status status = new_node(self, kind, &node, err);
+    if (!status)
+        status = place(self, node, err);
+    if (!status)
+        status = set_anchor(self, name, node, err);
+    if (status)
+        return status;
+    node->is_open = true;
+    self->open[self->depth++] = node;
+    return KI_OK;
+}
+
+/* --- merge keys ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_merge_key(const ki_yaml *key) {
+    return key->kind == KI_YAML_TEXT && ki_str_equals(key->text, "<<");
+}
+
+static ki_status merge_map(loader *self, ki_yaml *to, const ki_yaml *from, ki_error *err) {
+    if (from->kind != KI_YAML_MAP)
+        return refuse(self, "<< takes a map or a list of maps", err);
+    ki_status status = KI_OK;
+    for (size_t i = 0; !status && i < from->count; i++) {
+        status = count_node(self, err);
+        if (!status)
+            status = append(self, to, from->items[i], err);
+    }
+    return status;
+}
+
+/* What `<<` names comes to where it stands; of a list the first is the strongest, so it comes last. */
+static ki_status merge_keys(loader *self, ki_yaml *node, ki_error *err) {
+    size_t i = 0;
+    while (i < node->count && !is_merge_key(node->items[i]))
+        i += 2;
+    if (i >= node->count)
+        return KI_OK;
+    ki_yaml merged = { .kind = KI_YAML_MAP };
+    ki_status status = KI_OK;
+    for (i = 0; !status && i < node->count; i += 2) {
+        const ki_yaml *value = node->items[i + 1];
+        if (!is_merge_key(node->items[i])) {
+            status = append(self, &merged, node->items[i], err);
+            if (!status)
+                status = append(self, &merged, value, err);
+        } else if (value->kind == KI_YAML_LIST) {
+            for (size_t k = value->count; !status && k-- > 0;)
+                status = merge_map(self, &merged, value->items[k], err);
+        } else {
+            status = merge_map(self, &merged, value, err);
+        }
+    }
+    if (status) {
+        ki_free(self->document.allocator, merged.items);
+        return status;
+    }
+    ki_free(self->document.allocator, node->items);
+    node->items = merged.items;
+    node->count = merged.count;
+    node->capacity = merged.capacity;
+    return KI_OK;
+}
+
+/* --- loading ---------------------------------------------------------------------------------------------------------------- */
+
+static ki_status close_node(loader *self, ki_error *err) {
+    ki_yaml *node = self->open[--self->depth];
+    node->is_open = false;
+    return node->kind == KI_YAML_MAP ? merge_keys(self, node, err) : KI_OK;
+}
+
+static ki_status take_event(loader *self, bool *ret_is_over, ki_error *err) {
+    switch (self->event.type) {
+    case YAML_DOCUMENT_END_EVENT:
+    case YAML_STREAM_END_EVENT:
+        *ret_is_over = true;
+        return KI_OK;
+    case YAML_SCALAR_EVENT:
+        return take_scalar(self, err);
+    case YAML_ALIAS_EVENT:
+        return take_alias(self, err);
+    case YAML_SEQUENCE_START_EVENT:
+        return open_node(self, KI_YAML_LIST, self->event.data.sequence_start.anchor, err);
+    case YAML_MAPPING_START_EVENT:
+        return open_node(self, KI_YAML_MAP, self->event.data.mapping_start.anchor, err);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        return close_node(self, err);
+    default:
+        return KI_OK;
+    }
+}
+
+static ki_status load(loader *self, ki_str text, ki_error *err) {
+    if (!yaml_parser_initialize(&self->parser))
+        return ki_error_no_memory(err, "reading YAML");
+    yaml_parser_set_input_string(&self->parser, (const unsigned char *)text.data, text.size);
     ki_status status = KI_OK;
     bool is_over = false;
     while (!status && !is_over) {
-        yaml_event_t event;
-        if (!yaml_parser_parse(&parser, &event)) {
-            status = parse_error(&parser, err);
+        if (!yaml_parser_parse(&self->parser, &self->event)) {
+            status = parse_error(&self->parser, err);
             break;
         }
-        is_over = event.type == YAML_DOCUMENT_END_EVENT || event.type == YAML_STREAM_END_EVENT;
-        status = check_event(&seen, &event, err);
-        if (event.type == YAML_SCALAR_EVENT)
-            ki_wipe(event.data.scalar.value, event.data.scalar.length);
-        yaml_event_delete(&event);
+        status = take_event(self, &is_over, err);
+        wipe_and_delete(&self->event);
     }
-    yaml_parser_delete(&parser);
+    wipe_and_delete_parser(&self->parser);
+    if (!status && !self->document.root) {
+        ki_yaml *empty = NULL;
+        status = new_node(self, KI_YAML_NULL, &empty, err);
+        self->document.root = empty;
+    }
     return status;
 }
 
-ki_status ki_yaml_load(yaml_document_t *document, ki_str text, ki_error *err) {
-    ki_status status = check_shape(text, err);
-    if (status)
-        return status;
-    yaml_parser_t parser;
-    if (!yaml_parser_initialize(&parser))
+ki_status ki_yaml_load(const ki_allocator *allocator, ki_str text, ki_yaml_document *ret_document, ki_error *err) {
+    loader *self = ki_alloc_zero(allocator, sizeof *self); /* large: not for a small stack */
+    if (!self)
         return ki_error_no_memory(err, "reading YAML");
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
-    if (!yaml_parser_load(&parser, document))
-        status = parse_error(&parser, err);
-    yaml_parser_delete(&parser);
+    self->document.allocator = allocator;
+    ki_status status = load(self, text, err);
+    for (size_t i = 0; i < self->anchor_count; i++)
+        ki_free(allocator, self->anchors[i].name);
+    if (status)
+        ki_yaml_free(&self->document);
+    else
+        *ret_document = self->document;
+    ki_free(allocator, self);
     return status;
 }
 
-void ki_yaml_free(yaml_document_t *document) {
-    for (yaml_node_t *node = document->nodes.start; node < document->nodes.top; node++) {
-        if (node->type == YAML_SCALAR_NODE)
-            ki_wipe(node->data.scalar.value, node->data.scalar.length);
+void ki_yaml_free(ki_yaml_document *document) {
+    for (ki_yaml *node = document->nodes, *next; node; node = next) {
+        next = node->next;
+        if (node->bytes)
+            ki_wipe(node->bytes, node->text.size);
+        ki_free(document->allocator, node->bytes);
+        ki_free(document->allocator, node->items);
+        ki_free(document->allocator, node);
     }
-    yaml_document_delete(document);
+    *document = (ki_yaml_document){ 0 };
 }
 
-ki_str ki_yaml_text(const ki_yaml *node) {
-    if (!node || node->type != YAML_SCALAR_NODE)
-        return (ki_str){ NULL, 0 };
-    return (ki_str){ (const char *)node->data.scalar.value, node->data.scalar.length };
+void ki_yaml_pair(const ki_yaml *map, size_t index, const ki_yaml **ret_key, const ki_yaml **ret_value) {
+    bool is_there = map && map->kind == KI_YAML_MAP && index < map->count / 2;
+    *ret_key = is_there ? map->items[2 * index] : NULL;
+    *ret_value = is_there ? map->items[2 * index + 1] : NULL;
 }
 
-bool ki_yaml_is_map(const ki_yaml *node) {
-    return node && node->type == YAML_MAPPING_NODE;
-}
-
-bool ki_yaml_is_empty(const ki_yaml *node) {
-    if (!node || node->type == YAML_NO_NODE)
-        return true;
-    if (node->type == YAML_MAPPING_NODE)
-        return node->data.mapping.pairs.start == node->data.mapping.pairs.top;
-    if (node->type == YAML_SEQUENCE_NODE)
-        return node->data.sequence.items.start == node->data.sequence.items.top;
-    ki_str text = ki_yaml_text(node);
-    bool plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    return text.size == 0 || (plain && (ki_str_equals(text, "null") || ki_str_equals(text, "~")));
-}
-
-void ki_yaml_pair(yaml_document_t *document, ki_yaml *map, size_t index, ki_yaml **ret_key, ki_yaml **ret_value) {
-    *ret_key = *ret_value = NULL;
-    if (!ki_yaml_is_map(map))
-        return;
-    yaml_node_pair_t *pair = map->data.mapping.pairs.start;
-    if (index >= (size_t)(map->data.mapping.pairs.top - pair))
-        return;
-    *ret_key = yaml_document_get_node(document, pair[index].key);
-    *ret_value = yaml_document_get_node(document, pair[index].value);
-}
-
-ki_yaml *ki_yaml_get(yaml_document_t *document, ki_yaml *map, const char *key) {
-    for (size_t i = 0;; i++) {
-        ki_yaml *name, *value;
-        ki_yaml_pair(document, map, i, &name, &value);
-        if (!name)
-            return NULL;
-        if (ki_str_equals(ki_yaml_text(name), key))
-            return ki_yaml_is_empty(value) ? NULL : value;
+const ki_yaml *ki_yaml_get(const ki_yaml *map, const char *key) {
+    if (!map || map->kind != KI_YAML_MAP)
+        return NULL;
+    for (size_t i = map->count; i > 0; i -= 2) { /* of two equal keys the last counts */
+        if (ki_str_equals(map->items[i - 2]->text, key))
+            return map->items[i - 1]->kind == KI_YAML_NULL ? NULL : map->items[i - 1];
     }
+    return NULL;
 }
 
-ki_yaml *ki_yaml_at(yaml_document_t *document, ki_yaml *sequence, size_t index) {
-    if (!sequence || sequence->type != YAML_SEQUENCE_NODE)
-        return NULL;
-    yaml_node_item_t *items = sequence->data.sequence.items.start;
-    if (index >= (size_t)(sequence->data.sequence.items.top - items))
-        return NULL;
-    return yaml_document_get_node(document, items[index]);
-}
-
-size_t ki_yaml_line(const ki_yaml *node) {
-    return node->start_mark.line + 1;
+const ki_yaml *ki_yaml_at(const ki_yaml *list, size_t index) {
+    return list && list->kind == KI_YAML_LIST && index < list->count ? list->items[index] : NULL;
 }

@@ -1,0 +1,218 @@
+/* check.c: can a config, as a whole, be used? URLs, names and headers are what they must be, nothing contradicts anything. What comes from
+ * here into a request line or a header holds nothing that could end it. */
+#include "src/auth/config.h"
+
+#include "src/base/error.h"
+
+#include <strings.h>
+
+enum {
+    URL_LIMIT = 2048,
+    HEADER_LIMIT = 64 * 1024, /* of a token */
+    LABEL_LIMIT = 63          /* of a namespace's name */
+};
+
+/* Would the text break out of a header line or a request line? */
+static bool has_control(const ki_secret *text) {
+    for (size_t i = 0; i < text->size; i++) {
+        unsigned char c = (unsigned char)text->data[i];
+        if (c < 0x20 || c == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+/* --- URLs ------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_port(ki_str port) {
+    uint64_t number;
+    return ki_str_to_uint64(port, 65535, &number) && number > 0;
+}
+
+static bool is_host(ki_str host) {
+    for (size_t i = 0; i < host.size; i++) {
+        unsigned char c = (unsigned char)host.data[i];
+        bool is_fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c >= 0x80;
+        if (!is_fine)
+            return false;
+    }
+    return host.size > 0;
+}
+
+/* Of an IPv6 address, perhaps with a zone. */
+static bool is_bracketed(ki_str address) {
+    for (size_t i = 1; i < address.size; i++) {
+        if (!strchr("0123456789abcdefABCDEF:.%", address.data[i]) && !memchr(address.data, '%', i))
+            return false;
+    }
+    return address.size >= 3;
+}
+
+/* host, host:port, [address] or [address]:port. */
+static bool is_authority(ki_str authority) {
+    if (authority.size && authority.data[0] == '[') {
+        ki_str after;
+        ki_str address = ki_str_split(authority, ']', &after);
+        if (!after.data || !is_bracketed(address))
+            return false;
+        return after.size == 0 || (after.data[0] == ':' && is_port((ki_str){ after.data + 1, after.size - 1 }));
+    }
+    ki_str port;
+    ki_str host = ki_str_split(authority, ':', &port);
+    return is_host(host) && (!port.data || is_port(port));
+}
+
+/* How long the scheme with its "://" is, now in small letters; 0 where it is none of them. */
+static size_t take_scheme(ki_secret *url, const char *const *schemes) {
+    for (; *schemes; schemes++) {
+        size_t size = strlen(*schemes);
+        if (url->size < size || strncasecmp(url->data, *schemes, size) != 0)
+            continue;
+        memcpy(url->data, *schemes, size);
+        return size;
+    }
+    return 0;
+}
+
+static ki_status check_server(ki_config *config, ki_error *err) {
+    static const char *const schemes[] = { "https://", "http://", NULL };
+    ki_secret *server = &config->server;
+    if (!server->data || !server->size)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "server: not given, neither by the kubeconfig's cluster nor by the program");
+    while (server->size && server->data[server->size - 1] == '/')
+        server->data[--server->size] = '\0';
+    size_t scheme = take_scheme(server, schemes);
+    /* The URL is not put into the messages before it is known to hold no password. */
+    if (!scheme)
+        return ki_error_set(err, KI_ERR_CONFIG, "server: must begin with https:// or http://");
+    if (server->size > URL_LIMIT)
+        return ki_error_set(err, KI_ERR_CONFIG, "server: the URL is longer than %d bytes", URL_LIMIT);
+    if (memchr(server->data, '@', server->size))
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "server: a user or password in the URL is not accepted; use username and password");
+    if (has_control(server) || strpbrk(server->data, " ?#\\"))
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "server: the URL has a query, a fragment or a character that cannot be there");
+    ki_str path;
+    if (!is_authority(ki_str_split((ki_str){ server->data + scheme, server->size - scheme }, '/', &path)))
+        return ki_error_set(err, KI_ERR_CONFIG, "server: %s has no valid host and port", server->data);
+    return KI_OK;
+}
+
+/* No message shows any of it: a password may be anywhere. A path, which no proxy has use for, is cut off. */
+static ki_status check_proxy(ki_config *config, ki_error *err) {
+    static const char *const schemes[] = { "http://", "https://", "socks5://", NULL };
+    ki_secret *proxy = &config->proxy_url;
+    if (!proxy->data)
+        return KI_OK;
+    size_t scheme = take_scheme(proxy, schemes);
+    if (!scheme)
+        return ki_error_set(err, KI_ERR_CONFIG, "proxy-url: must begin with http://, https:// or socks5://");
+    if (proxy->size > URL_LIMIT)
+        return ki_error_set(err, KI_ERR_CONFIG, "proxy-url: longer than %d bytes", URL_LIMIT);
+    if (has_control(proxy) || strchr(proxy->data, ' '))
+        return ki_error_set(err, KI_ERR_CONFIG, "proxy-url: has a space or a control character");
+    size_t end = scheme + strcspn(proxy->data + scheme, "/?#");
+    memset(proxy->data + end, 0, proxy->size - end);
+    proxy->size = end;
+    const char *at = strrchr(proxy->data + scheme, '@');
+    const char *host = at ? at + 1 : proxy->data + scheme;
+    if (!is_authority(ki_str_of(host)))
+        return ki_error_set(err, KI_ERR_CONFIG, "proxy-url: has no valid host and port");
+    char shown[URL_LIMIT + 1];
+    size_t host_size = strlen(host);
+    memcpy(shown, proxy->data, scheme);
+    memcpy(shown + scheme, host, host_size);
+    return ki_secret_set(&config->allocator, &config->proxy_display, (ki_str){ shown, scheme + host_size }, err);
+}
+
+static ki_status check_names(const ki_config *config, ki_error *err) {
+    const ki_secret *name = &config->tls_server_name;
+    if (name->data && !is_host((ki_str){ name->data, name->size }) &&
+        strspn(name->data, "0123456789abcdefABCDEF:.") != name->size)
+        return ki_error_set(err, KI_ERR_CONFIG, "tls-server-name: no host's name");
+    const ki_secret *space = &config->namespace_name;
+    bool is_label = space->size <= LABEL_LIMIT;
+    for (size_t i = 0; i < space->size; i++) {
+        char c = space->data[i];
+        bool is_inner = i > 0 && i + 1 < space->size;
+        is_label = is_label && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c == '-' && is_inner));
+    }
+    if (!is_label)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "namespace: no namespace can be called that: small letters, digits and '-', at most %d",
+                            LABEL_LIMIT);
+    return KI_OK;
+}
+
+/* --- who we are ------------------------------------------------------------------------------------------------------------- */
+
+static ki_status check_header(const ki_secret *text, const char *field, ki_error *err) {
+    if (has_control(text))
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: holds a line end or another control character", field);
+    if (text->size > HEADER_LIMIT)
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: longer than %d bytes", field, HEADER_LIMIT);
+    return KI_OK;
+}
+
+static ki_status check_impersonation(const ki_config *config, ki_error *err) {
+    const char *alone = config->impersonate_uid.data       ? "as-uid"
+                        : config->impersonate_groups.count ? "as-groups"
+                        : config->impersonate_extra.count  ? "as-user-extra"
+                                                           : NULL;
+    if (alone && !config->impersonate_user.data)
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: without as; name the user to act as", alone);
+    ki_status status = check_header(&config->impersonate_user, "as", err);
+    if (!status)
+        status = check_header(&config->impersonate_uid, "as-uid", err);
+    for (size_t i = 0; !status && i < config->impersonate_groups.count; i++)
+        status = check_header(&config->impersonate_groups.items[i], "as-groups", err);
+    for (size_t i = 0; !status && i < config->impersonate_extra.count; i++) {
+        const ki_secret_pair *pair = &config->impersonate_extra.items[i];
+        if (!pair->name.size)
+            return ki_error_set(err, KI_ERR_CONFIG, "as-user-extra: an empty name");
+        status = check_header(&pair->name, "as-user-extra", err);
+        if (!status)
+            status = check_header(&pair->value, "as-user-extra", err);
+    }
+    return status;
+}
+
+static ki_status check_credentials(const ki_config *config, ki_error *err) {
+    ki_status status = check_header(&config->token, "token", err);
+    if (!status)
+        status = check_header(&config->username, "username", err);
+    if (!status)
+        status = check_header(&config->password, "password", err);
+    if (status)
+        return status;
+    if (config->token.data && config->username.data)
+        return ki_error_set(err, KI_ERR_CONFIG, "username: contradicts token; keep one of them");
+    if (config->password.data && !config->username.data)
+        return ki_error_set(err, KI_ERR_CONFIG, "password: without username; give both");
+    if (config->username.data && memchr(config->username.data, ':', config->username.size))
+        return ki_error_set(err, KI_ERR_CONFIG, "username: holds a ':', where its password would begin");
+    if (!config->client_certificate.data != !config->client_key.data)
+        return ki_error_set(err, KI_ERR_CONFIG, "client-certificate and client-key go together; one is missing");
+    if (ki_config_is_https(config))
+        return KI_OK;
+    if (config->token.data || config->username.data || config->client_key.data || config->exec.command.data)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "%s: credentials are not sent to a server that is not https; "
+                            "use an https server or leave them out",
+                            config->server.data);
+    return KI_OK;
+}
+
+ki_status ki_config_check(ki_config *config, ki_error *err) {
+    ki_status status = check_server(config, err);
+    if (!status)
+        status = check_proxy(config, err);
+    if (!status)
+        status = check_names(config, err);
+    if (!status)
+        status = check_credentials(config, err);
+    return status ? status : check_impersonation(config, err);
+}

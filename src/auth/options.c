@@ -1,0 +1,135 @@
+/* options.c: the program's options over what a kubeconfig or a pod says. Their paths are relative to the working directory. */
+#include "src/auth/config.h"
+
+#include "src/base/error.h"
+
+#include <strings.h>
+
+static ki_status override_text(ki_config *config, ki_secret *secret, const char *text, ki_error *err) {
+    return text ? ki_secret_set(&config->allocator, secret, ki_str_of(text), err) : KI_OK;
+}
+
+/* A file's content and its absolute path: it is looked at again later, perhaps from another working directory. */
+static ki_status override_file(ki_config *config, ki_secret *secret, ki_secret *path_to, const char *path,
+                               const char *what, ki_error *err) {
+    if (!path)
+        return KI_OK;
+    ki_status status = ki_config_absolute_path(&config->allocator, KI_STR(""), ki_str_of(path), path_to, err);
+    return status ? status : ki_secret_read_file(&config->allocator, path, what, secret, err);
+}
+
+static ki_status apply_cluster(ki_config *config, const ki_config_options *options, ki_error *err) {
+    const ki_allocator *allocator = &config->allocator;
+    if (options->insecure_skip_tls_verify && options->certificate_authority)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "insecure_skip_tls_verify contradicts certificate_authority; keep one of them");
+    if (options->insecure_skip_tls_verify || options->certificate_authority) {
+        ki_secret_clear(allocator, &config->ca);
+        ki_secret_clear(allocator, &config->ca_file);
+        config->insecure_skip_tls_verify = options->insecure_skip_tls_verify;
+    }
+    if (options->server || options->tls_server_name) /* the name was that of the other server */
+        ki_secret_clear(allocator, &config->tls_server_name);
+    ki_status status = override_text(config, &config->server, options->server, err);
+    if (!status)
+        status = override_text(config, &config->tls_server_name, options->tls_server_name, err);
+    if (!status)
+        status = override_text(config, &config->proxy_url, options->proxy_url, err);
+    if (!status)
+        status = override_file(config, &config->ca, &config->ca_file, options->certificate_authority,
+                               "certificate_authority", err);
+    config->disable_compression = config->disable_compression || options->disable_compression;
+    return status;
+}
+
+static ki_status apply_token(ki_config *config, const ki_config_options *options, ki_error *err) {
+    ki_status status = override_text(config, &config->token, options->token, err);
+    if (status || !options->token_file)
+        return status;
+    const ki_allocator *allocator = &config->allocator;
+    status = ki_config_absolute_path(allocator, KI_STR(""), ki_str_of(options->token_file), &config->token_file, err);
+    if (status)
+        return status;
+    ki_error why = KI_ERROR_INIT;
+    status = ki_secret_read_token(allocator, options->token_file, "token_file", &config->token, &why);
+    if (status && status != KI_ERR_NO_MEMORY && options->token) {
+        ki_config_warn(config, "%s; token is used until it can be", ki_error_message(&why));
+        return KI_OK;
+    }
+    if (status && err)
+        *err = why;
+    return status;
+}
+
+static ki_status apply_credentials(ki_config *config, const ki_config_options *options, ki_error *err) {
+    bool is_given =
+        options->token || options->token_file || options->username || options->password || options->client_certificate;
+    if (is_given)
+        ki_config_clear_credentials(config);
+    ki_status status = apply_token(config, options, err);
+    if (!status)
+        status = override_text(config, &config->username, options->username, err);
+    if (!status)
+        status = override_text(config, &config->password, options->password, err);
+    if (!status)
+        status = override_file(config, &config->client_certificate, &config->client_certificate_file,
+                               options->client_certificate, "client_certificate", err);
+    if (!status)
+        status = override_file(config, &config->client_key, &config->client_key_file, options->client_key, "client_key",
+                               err);
+    return status;
+}
+
+static ki_status apply_impersonation(ki_config *config, const ki_config_options *options, ki_error *err) {
+    const ki_allocator *allocator = &config->allocator;
+    if (options->as) { /* somebody else: not with the groups of the one whom the file names */
+        ki_secret_clear(allocator, &config->impersonate_user);
+        ki_secret_clear(allocator, &config->impersonate_uid);
+        ki_secret_list_clear(allocator, &config->impersonate_groups);
+        ki_secret_pairs_clear(allocator, &config->impersonate_extra);
+    }
+    ki_status status = override_text(config, &config->impersonate_user, options->as, err);
+    if (!status)
+        status = override_text(config, &config->impersonate_uid, options->as_uid, err);
+    if (options->as_group_count)
+        ki_secret_list_clear(allocator, &config->impersonate_groups);
+    for (size_t i = 0; !status && i < options->as_group_count; i++) {
+        if (!options->as_groups[i])
+            return ki_error_set(err, KI_ERR_INVALID, "as_groups: number %zu is NULL", i);
+        status = ki_secret_list_append(allocator, &config->impersonate_groups, ki_str_of(options->as_groups[i]), err);
+    }
+    if (options->as_user_extra_count)
+        ki_secret_pairs_clear(allocator, &config->impersonate_extra);
+    for (size_t i = 0; !status && i < options->as_user_extra_count; i++) {
+        const ki_config_extra *extra = &options->as_user_extra[i];
+        if (!extra->name || !extra->value)
+            return ki_error_set(err, KI_ERR_INVALID, "as_user_extra: number %zu has a NULL", i);
+        status = ki_secret_pairs_append(allocator, &config->impersonate_extra, ki_str_of(extra->name),
+                                        ki_str_of(extra->value), err);
+    }
+    return status;
+}
+
+/* As kubectl's flag: "ns/NAME" is NAME. */
+static const char *without_kind(const char *name) {
+    static const char *const kinds[] = { "namespaces/", "namespace/", "ns/" };
+    for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++) {
+        size_t size = strlen(kinds[i]);
+        if (strncasecmp(name, kinds[i], size) == 0 && name[size])
+            return name + size;
+    }
+    return name;
+}
+
+ki_status ki_config_apply_options(ki_config *config, const ki_config_options *options, ki_error *err) {
+    ki_status status = apply_cluster(config, options, err);
+    if (!status)
+        status = apply_credentials(config, options, err);
+    if (!status)
+        status = apply_impersonation(config, options, err);
+    if (!status)
+        status = override_text(config, &config->namespace_name, without_kind(options->namespace_name), err);
+    config->requests_per_second = options->requests_per_second;
+    config->request_burst = options->request_burst;
+    return status;
+}

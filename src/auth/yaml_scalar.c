@@ -1,0 +1,214 @@
+/* yaml_scalar.c: what an unquoted YAML scalar is, by YAML 1.1 as Kubernetes' tools read it, and a tree as JSON. No locale is asked. */
+#include "src/auth/yaml_tree.h"
+
+#include "src/base/error.h"
+
+static bool is_one_of(ki_str text, const char *const *words) {
+    for (; *words; words++) {
+        if (ki_str_equals(text, *words))
+            return true;
+    }
+    return false;
+}
+
+bool ki_yaml_is_true(ki_str text) {
+    static const char *const words[] = {
+        "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON", NULL
+    };
+    return is_one_of(text, words);
+}
+
+static bool is_false(ki_str text) {
+    static const char *const words[] = { "n",     "N",     "no",  "No",  "NO",  "false",
+                                         "False", "FALSE", "off", "Off", "OFF", NULL };
+    return is_one_of(text, words);
+}
+
+static bool is_null(ki_str text) {
+    static const char *const words[] = { "", "~", "null", "Null", "NULL", NULL };
+    return is_one_of(text, words);
+}
+
+/* A number that is none of JSON's. */
+static bool is_infinite(ki_str text) {
+    static const char *const words[] = { ".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF", "+.inf",
+                                         "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", NULL };
+    return is_one_of(text, words);
+}
+
+/* 0..15, or 16. */
+static unsigned digit_of(char c) {
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f')
+        return (unsigned)(c - 'a') + 10;
+    return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
+}
+
+/* The base that the letters after the sign ask for, and how many letters say so. */
+static unsigned base_of(ki_str digits, size_t *ret_prefix) {
+    *ret_prefix = 0;
+    if (digits.size < 2 || digits.data[0] != '0')
+        return 10;
+    char c = digits.data[1];
+    unsigned base = c == 'x' || c == 'X' ? 16 : c == 'b' || c == 'B' ? 2 : c == 'o' || c == 'O' ? 8 : 0;
+    *ret_prefix = base ? 2 : 1;
+    return base ? base : 8;
+}
+
+static ki_str without_sign(ki_str text) {
+    bool has_sign = text.size && (*text.data == '+' || *text.data == '-');
+    return has_sign ? (ki_str){ text.data + 1, text.size - 1 } : text;
+}
+
+/* A whole number; false where it is none or has no room in 64 bits. */
+static bool whole_number(ki_str text, uint64_t *ret_value) {
+    ki_str digits = without_sign(text);
+    size_t at;
+    unsigned base = base_of(digits, &at);
+    uint64_t value = 0;
+    bool has_digit = base == 8 && at == 1; /* the zero itself */
+    for (; at < digits.size; at++) {
+        if (digits.data[at] == '_')
+            continue;
+        unsigned digit = digit_of(digits.data[at]);
+        if (digit >= base || value > (UINT64_MAX - digit) / base)
+            return false;
+        value = value * base + digit;
+        has_digit = true;
+    }
+    *ret_value = value;
+    return has_digit;
+}
+
+static size_t skip_digits(ki_str text, size_t at) {
+    while (at < text.size && ((text.data[at] >= '0' && text.data[at] <= '9') || text.data[at] == '_'))
+        at++;
+    return at;
+}
+
+/* 1. 1.5 .5 1e9 and, since they are no octal numbers, 08 and what is too large for 64 bits. */
+static bool is_fraction(ki_str text) {
+    ki_str t = without_sign(text);
+    if (t.size && *t.data == '_')
+        return false;
+    size_t at = skip_digits(t, 0);
+    bool has_digits = at > 0;
+    if (at < t.size && t.data[at] == '.') {
+        size_t end = skip_digits(t, at + 1);
+        has_digits = has_digits || end > at + 1;
+        at = end;
+    }
+    if (has_digits && at < t.size && (t.data[at] == 'e' || t.data[at] == 'E')) {
+        at++;
+        if (at < t.size && (t.data[at] == '+' || t.data[at] == '-'))
+            at++;
+        size_t end = skip_digits(t, at);
+        has_digits = end > at;
+        at = end;
+    }
+    return has_digits && at == t.size;
+}
+
+ki_yaml_kind ki_yaml_plain_kind(ki_str text) {
+    uint64_t value;
+    if (is_null(text))
+        return KI_YAML_NULL;
+    if (ki_yaml_is_true(text) || is_false(text))
+        return KI_YAML_BOOL;
+    bool may_be_number =
+        *text.data == '+' || *text.data == '-' || *text.data == '.' || (*text.data >= '0' && *text.data <= '9');
+    if (may_be_number && (is_infinite(text) || whole_number(text, &value) || is_fraction(text)))
+        return KI_YAML_NUMBER;
+    return KI_YAML_TEXT;
+}
+
+const char *ki_yaml_kind_name(ki_yaml_kind kind) {
+    static const char *const names[] = { "empty", "true or false", "a number", "a text", "a list", "a map" };
+    return names[kind];
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------------------------------- */
+
+static void append_fraction(ki_buffer *buffer, ki_str text) {
+    ki_str t = without_sign(text);
+    size_t at = 0;
+    if (*text.data == '-')
+        ki_buffer_append_char(buffer, '-');
+    while (at + 1 < t.size && t.data[at] == '0' && t.data[at + 1] >= '0' && t.data[at + 1] <= '9')
+        at++; /* JSON has no leading zeros */
+    if (t.data[at] == '.')
+        ki_buffer_append_char(buffer, '0');
+    for (; at < t.size; at++) {
+        bool is_bare_point = t.data[at] == '.' && (at + 1 == t.size || t.data[at + 1] == 'e' || t.data[at + 1] == 'E');
+        if (t.data[at] != '_' && !is_bare_point)
+            ki_buffer_append_char(buffer, t.data[at]);
+    }
+}
+
+static ki_status append_number(ki_buffer *buffer, const ki_yaml *node, ki_error *err) {
+    uint64_t value;
+    if (is_infinite(node->text))
+        return ki_error_set(err, KI_ERR_UNSUPPORTED, "line %zu: a number that JSON does not have", node->line);
+    if (whole_number(node->text, &value))
+        ki_buffer_printf(buffer, "%s%llu", *node->text.data == '-' ? "-" : "", (unsigned long long)value);
+    else
+        append_fraction(buffer, node->text);
+    return KI_OK;
+}
+
+static ki_status append_items(ki_buffer *buffer, const ki_yaml *node, ki_error *err) {
+    bool is_map = node->kind == KI_YAML_MAP;
+    ki_status status = KI_OK;
+    ki_buffer_append_char(buffer, is_map ? '{' : '[');
+    bool is_first = true;
+    for (size_t i = 0; !status && !buffer->failed && i < node->count; i += is_map ? 2 : 1) {
+        const ki_yaml *value = node->items[i];
+        if (is_map) {
+            const ki_yaml *key = value;
+            value = node->items[i + 1];
+            bool is_last = true; /* of the keys that are equal: it is the one that counts */
+            for (size_t k = i + 2; k < node->count && is_last; k += 2)
+                is_last = !ki_str_equal(node->items[k]->text, key->text);
+            if (!is_last)
+                continue;
+            if (!is_first)
+                ki_buffer_append_char(buffer, ',');
+            ki_buffer_append_json_string(buffer, key->text);
+            ki_buffer_append_char(buffer, ':');
+        } else if (!is_first) {
+            ki_buffer_append_char(buffer, ',');
+        }
+        is_first = false;
+        status = ki_yaml_append_json(buffer, value, err);
+    }
+    ki_buffer_append_char(buffer, is_map ? '}' : ']');
+    return status;
+}
+
+/* Deep only as the document is, which is limited. */
+ki_status ki_yaml_append_json(ki_buffer *buffer, const ki_yaml *node, ki_error *err) { /* NOLINT(misc-no-recursion) */
+    ki_status status = KI_OK;
+    switch (node->kind) {
+    case KI_YAML_NULL:
+        ki_buffer_append_string(buffer, "null");
+        break;
+    case KI_YAML_BOOL:
+        ki_buffer_append_string(buffer, ki_yaml_is_true(node->text) ? "true" : "false");
+        break;
+    case KI_YAML_NUMBER:
+        status = append_number(buffer, node, err);
+        break;
+    case KI_YAML_TEXT:
+        ki_buffer_append_json_string(buffer, node->text);
+        break;
+    default:
+        status = append_items(buffer, node, err);
+        break;
+    }
+    if (status || !buffer->failed)
+        return status;
+    if (buffer->failed == KI_ERR_LIMIT)
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: longer than %zu bytes as JSON", node->line, buffer->limit);
+    return ki_error_no_memory(err, "reading YAML");
+}
