@@ -76,6 +76,13 @@ typedef struct options {
     bool managed_fields;
     const char *load;
     const char *write_kubeconfig;
+    bool tls;
+    const char *tls_certificate;
+    const char *tls_key;
+    const char *tls_ca;
+    option_list tokens;
+    option_list rules;
+    bool rbac;
     int64_t compact_after;
     int64_t seconds;
 } options;

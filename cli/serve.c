@@ -3,7 +3,7 @@
 #include "load_file.h"
 #include "output.h"
 
-#include <kinformer-testing/server.h>
+#include <kinformer-testing/access.h>
 
 #include <signal.h>
 #include <string.h>
@@ -18,9 +18,29 @@ static void allow_many_connections(void) {
     }
 }
 
+static int let_in(ki_testing_server *server, const options *o) {
+    ki_error err = KI_ERROR_INIT;
+    for (size_t i = 0; i < o->tokens.count; i++) {
+        if (ki_testing_server_add_token(server, o->tokens.items[i], &err)) {
+            say("serve", "--token: %s", ki_error_message(&err));
+            return EXIT_USAGE;
+        }
+    }
+    for (size_t i = 0; i < o->rules.count; i++) {
+        if (ki_testing_server_allow(server, o->rules.items[i], &err)) {
+            say("serve", "--allow %s: %s", o->rules.items[i], ki_error_message(&err));
+            return EXIT_USAGE;
+        }
+    }
+    return EXIT_FINE;
+}
+
 static int prepare(ki_testing_server *server, const options *o) {
     ki_error err = KI_ERROR_INIT;
     size_t objects = 0;
+    int status = let_in(server, o);
+    if (status != EXIT_FINE)
+        return status;
     if (o->load) {
         if (load_file(server, o->load, &objects, &err)) {
             say("serve", "--load: %s", ki_error_message(&err));
@@ -56,6 +76,11 @@ static int run(const options *o) {
         .churn = o->churn,
         .managed_fields = o->managed_fields,
         .compact_after = (size_t)o->compact_after,
+        .tls = o->tls,
+        .tls_certificate = o->tls_certificate,
+        .tls_key = o->tls_key,
+        .tls_ca = o->tls_ca,
+        .rbac = o->rbac,
     };
     if (ki_testing_server_new(&server_options, &server, &err)) {
         say("serve", "%s", ki_error_message(&err));
@@ -83,7 +108,13 @@ static const flag flags[] = {
     FLAG("load", 0, FLAG_TEXT, load, "FILE", "put the objects of a YAML or JSON file in first (-: standard input)"),
     FLAG("write-kubeconfig", 0, FLAG_TEXT, write_kubeconfig, "FILE", "write a kubeconfig for this server"),
     FLAG("compact-after", 0, FLAG_NUMBER, compact_after, "N", "keep so many events of history (default 100000)"),
-    FLAG_NOT_YET("tls", "it serves plain HTTP"),
+    FLAG("tls", 0, FLAG_BOOL, tls, NULL, "serve HTTPS, with a CA, a certificate and a token of its own"),
+    FLAG("tls-cert", 0, FLAG_TEXT, tls_certificate, "FILE", "serve HTTPS with this certificate (PEM)"),
+    FLAG("tls-key", 0, FLAG_TEXT, tls_key, "FILE", "and this key"),
+    FLAG("tls-ca", 0, FLAG_TEXT, tls_ca, "FILE", "and this CA, which signs clients' certificates too"),
+    FLAG("token", 0, FLAG_LIST, tokens, "SPEC", "let in token=SECRET,user=NAME[,groups=A+B]; repeatable"),
+    FLAG("allow", 0, FLAG_LIST, rules, "SPEC", "allow user=NAME,verb=get+list,resource=pods,…; repeatable"),
+    FLAG("rbac", 0, FLAG_BOOL, rbac, NULL, "roles and their bindings decide who may do what"),
     FLAG_NOT_YET("fault", "faults cannot be asked for"),
     FLAGS_END
 };
@@ -95,8 +126,11 @@ const cli_command command_serve = {
     .purpose = "serve the Kubernetes API from memory, for tests of any client",
     .text = "  kinformer serve --pods 2000 --churn 500\n"
             "  kinformer serve --listen 127.0.0.1:8080 --load objects.yaml --write-kubeconfig ./kubeconfig\n"
+            "  kinformer serve --tls --rbac --token token=secret,user=jane --write-kubeconfig ./kubeconfig\n"
             "\n"
             "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM. Everything is in memory.\n"
+            "With --tls, --rbac or --token clients have to say who they are: the kubeconfig has all they need; who is\n"
+            "let in may do what an --allow or a role says, and everything where there are none.\n"
             "kubectl --server URL, kinformer watch --server URL and every other client work with it.\n",
     .flags = tables,
     .run = run,

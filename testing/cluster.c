@@ -89,6 +89,7 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
     ki_map_init(&cluster->by_path, &cluster->allocator, cluster->options.seed);
     ki_ring_init(&cluster->log, &cluster->allocator, sizeof(kt_storage *));
     ki_buffer_init(&cluster->scratch, &cluster->allocator, 0);
+    kt_auth_init(&cluster->auth, &cluster->allocator);
     ki_status status = add_storages(cluster);
     if (status)
         ki_error_no_memory(err, "making the cluster");
@@ -119,6 +120,7 @@ void kt_cluster_free(kt_cluster *cluster) {
     ki_map_free(&cluster->by_path);
     ki_ring_free(&cluster->log);
     ki_buffer_free(&cluster->scratch);
+    kt_auth_free(&cluster->auth);
     ki_allocator allocator = cluster->allocator;
     ki_free(&allocator, cluster);
 }
@@ -136,6 +138,10 @@ kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource
 
 kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index) {
     return index < cluster->storage_count ? &cluster->storages[index] : NULL;
+}
+
+kt_auth *kt_cluster_auth(kt_cluster *cluster) {
+    return &cluster->auth;
 }
 
 uint64_t kt_cluster_revision(const kt_cluster *cluster) {

@@ -29,6 +29,8 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
 /* Every response with a watch is freed before. */
 void kt_cluster_free(kt_cluster *cluster);
 
+/* Who may what; see auth.h. */
+struct kt_auth *kt_cluster_auth(kt_cluster *cluster);
 /* The cluster's resource version now. */
 uint64_t kt_cluster_revision(const kt_cluster *cluster);
 /* Forgets all history up to and including `revision` (0: everything until now): older watches and continue tokens get 410. */

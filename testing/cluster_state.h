@@ -3,6 +3,7 @@
 #define KT_CLUSTER_STATE_H
 
 #include "src/base/map.h"
+#include "testing/auth.h"
 #include "testing/storage.h"
 
 struct kt_cluster {
@@ -17,6 +18,7 @@ struct kt_cluster {
     char *paths;    /* the map's keys */
     ki_ring log;    /* kt_storage *: whose event each one is, by revision */
     size_t history_bytes;
+    kt_auth auth;
     ki_buffer scratch; /* where an object's JSON is put together */
 };
 

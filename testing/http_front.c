@@ -6,6 +6,8 @@
 #include "testing/gzip.h"
 #include "testing/listen.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -21,7 +23,11 @@ struct kt_front {
     ki_allocator allocator;
     kt_cluster *cluster; /* under the lock of `streams` */
     char url[KT_URL_MAX];
+    const kt_tls *tls; /* NULL: plain HTTP */
+
+    /* whoever starts and stops the front */
     struct MHD_Daemon *daemon;
+    int listener; /* each daemon gets a copy, so that the port stays ours; -1: none */
 
     kt_streams streams;
 };
@@ -124,9 +130,20 @@ static struct MHD_Response *whole_answer(kt_front *front, struct MHD_Connection 
     return answer;
 }
 
+static void ask_who(kt_front *front, struct MHD_Connection *connection, char text[KT_TLS_USER_SIZE], kt_user *user,
+                    kt_request *request) {
+    const union MHD_ConnectionInfo *info =
+        front->tls ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+    kt_peer peer = info && info->tls_session ? kt_tls_peer(info->tls_session, text, user) : KT_PEER_NONE;
+    request->user = peer == KT_PEER_GOOD ? user : NULL;
+    request->bad_certificate = peer == KT_PEER_BAD;
+    request->authorization = header(connection, "Authorization");
+    request->from_network = true;
+}
+
 static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *connection, const exchange *x,
                                       const char *method) {
-    const kt_request request = {
+    kt_request request = {
         .method = strcmp(method, "HEAD") == 0 ? "GET" : method, /* the daemon leaves the body out */
         .target = x->target,
         .accept = header(connection, "Accept"),
@@ -136,8 +153,10 @@ static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *co
     };
     kt_response response;
     struct MHD_Response *answer = NULL;
-    char number[16];
+    char number[16], names[KT_TLS_USER_SIZE];
+    kt_user user;
 
+    ask_who(front, connection, names, &user, &request);
     kt_streams_lock(&front->streams);
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
     if (!status && response.watch) {
@@ -204,47 +223,89 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
 
 /* The daemon's thread blocks all signals, as the project's own threads do: the host's handlers run on the host's threads. */
 static struct MHD_Daemon *start_daemon(kt_front *front, int listener) {
+    static char priorities[] = "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1";
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    const kt_tls *tls = front->tls;
+    struct MHD_OptionItem secure[] = {
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, tls ? tls->pem : NULL },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, tls ? tls->key_pem : NULL },
+        { MHD_OPTION_HTTPS_PRIORITIES, 0, priorities },
+        { tls && tls->client_ca_pem ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0, tls ? tls->client_ca_pem : NULL },
+        { MHD_OPTION_END, 0, NULL },
+    };
+    const struct MHD_OptionItem nothing[] = { { MHD_OPTION_END, 0, NULL } };
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    struct MHD_Daemon *daemon =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
-                         on_request, front, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
-                         (unsigned)CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK, MHD_OPTION_URI_LOG_CALLBACK,
-                         on_uri, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_END);
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        tls ? flags | MHD_USE_TLS : flags, 0, NULL, NULL, on_request, front, MHD_OPTION_LISTEN_SOCKET, listener,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_ARRAY,
+        tls ? secure : nothing, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }
 
-ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen_on, kt_front **ret_front,
-                       ki_error *err) {
-    int listener = -1;
+static ki_status serve(kt_front *front, ki_error *err) {
+    int listener = fcntl(front->listener, F_DUPFD_CLOEXEC, 0);
+    if (listener < 0)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot serve on %s", front->url);
+    front->daemon = start_daemon(front, listener);
+    if (front->daemon)
+        return KI_OK;
+    close(listener); /* a daemon that runs closes it itself */
+    return ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
+}
+
+static ki_status listen_on_it(kt_front *front, const char *where, ki_error *err) {
+    return kt_listen(where, front->tls ? "https" : "http", &front->listener, front->url, err);
+}
+
+ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen_on, const kt_tls *tls,
+                       kt_front **ret_front, ki_error *err) {
     kt_front *front = ki_alloc_zero(allocator, sizeof *front);
     if (!front)
         return ki_error_no_memory(err, "starting the server");
     front->allocator = *allocator;
     front->cluster = cluster;
+    front->tls = tls;
+    front->listener = -1;
 
-    ki_status status = kt_listen(listen_on, &listener, front->url, err);
+    ki_status status = listen_on_it(front, listen_on, err);
     if (!status)
         status = kt_streams_init(&front->streams, &front->allocator, err);
-    if (!status) {
-        front->daemon = start_daemon(front, listener);
-        if (!front->daemon) {
-            kt_streams_stop(&front->streams);
-            status = ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
-        }
-    }
+    if (!status)
+        status = serve(front, err);
     if (status) {
-        if (listener >= 0)
-            close(listener); /* a daemon that runs closes it itself */
         kt_front_free(front);
         return status;
     }
     *ret_front = front;
     return KI_OK;
+}
+
+static void stop_daemon(kt_front *front) {
+    if (front->daemon)
+        MHD_stop_daemon(front->daemon);
+    front->daemon = NULL;
+}
+
+ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
+    ki_status status = KI_OK;
+    kt_streams_cut(&front->streams, true);
+    if (down_ms && front->listener >= 0) {
+        close(front->listener);
+        front->listener = -1;
+    }
+    stop_daemon(front);
+    if (down_ms)
+        kt_streams_sleep(&front->streams, down_ms);
+    kt_streams_cut(&front->streams, false);
+    if (front->listener < 0)
+        status = listen_on_it(front, strstr(front->url, "://") + 3, err);
+    return status ? status : serve(front, err);
 }
 
 void kt_front_free(kt_front *front) {
@@ -256,8 +317,12 @@ void kt_front_free(kt_front *front) {
         kt_streams_unlock(&front->streams);
         kt_streams_drain(&front->streams);
         kt_streams_stop(&front->streams);
-        MHD_stop_daemon(front->daemon);
+        stop_daemon(front);
+    } else if (front->streams.allocator) {
+        kt_streams_stop(&front->streams);
     }
+    if (front->listener >= 0)
+        close(front->listener);
     kt_streams_free(&front->streams);
     const ki_allocator allocator = front->allocator;
     ki_free(&allocator, front);

@@ -89,7 +89,7 @@ static bool refill(kt_stream *stream, size_t max) {
     ki_buffer_reset(&stream->pending, KT_STREAM_BLOCK);
     stream->sent = 0;
     kt_streams_lock(streams);
-    if (stream->gone || streams->stopping) {
+    if (stream->gone || streams->cutting) {
         fine = false;
     } else if (kt_watch_read(stream->response.watch, kt_streams_now_ms(streams), &stream->pending, max, &state)) {
         fine = false;
@@ -140,7 +140,7 @@ static void free_stream(void *user) {
     if (stream->next)
         stream->next->previous = stream->previous;
     if (--streams->count == 0)
-        ki_cond_signal(&streams->emptied);
+        ki_cond_broadcast(&streams->emptied);
     kt_response_free(&stream->response);
     kt_streams_unlock(streams);
     ki_buffer_free(&stream->pending);
@@ -278,11 +278,32 @@ void kt_streams_drain(kt_streams *streams) {
     kt_streams_unlock(streams);
 }
 
+void kt_streams_cut(kt_streams *streams, bool cut) {
+    kt_streams_lock(streams);
+    streams->cutting = cut;
+    for (kt_stream *stream = streams->first; cut && stream; stream = stream->next)
+        resume(stream);
+    kt_streams_unlock(streams);
+}
+
+void kt_streams_sleep(kt_streams *streams, int64_t ms) {
+    const int64_t deadline_ns = ki_monotonic_now() + ms * 1000000;
+    kt_streams_lock(streams);
+    while (!streams->awake && ki_cond_wait_until(&streams->emptied, &streams->mutex, deadline_ns)) {}
+    kt_streams_unlock(streams);
+}
+
+void kt_streams_wake(kt_streams *streams) {
+    kt_streams_lock(streams);
+    streams->awake = true;
+    ki_cond_broadcast(&streams->emptied);
+    kt_streams_unlock(streams);
+}
+
 void kt_streams_stop(kt_streams *streams) {
+    kt_streams_cut(streams, true);
     kt_streams_lock(streams);
     streams->stopping = true;
-    for (kt_stream *stream = streams->first; stream; stream = stream->next)
-        resume(stream);
     ki_cond_signal(&streams->changed);
     kt_streams_unlock(streams);
     ki_thread_join(&streams->timer);

@@ -30,12 +30,14 @@ typedef struct kt_streams {
     _Atomic unsigned waiting; /* threads that want the mutex */
     ki_mutex mutex;           /* guards the cluster and all below */
     ki_cond changed;          /* the timer thread's */
-    ki_cond emptied;          /* there is no stream any more */
+    ki_cond emptied;          /* there is no stream any more, or nobody sleeps any more */
     kt_stream *first;         /* all */
     kt_stream *ready;         /* suspended ones that the cluster has woken */
     size_t count;
     int64_t look_at_ms; /* when the timer thread wakes */
     bool stopping;
+    bool awake;            /* sleeps end at once */
+    bool cutting;          /* streams are cut, and none begins */
     struct pollfd *polled; /* the timer thread's place for descriptors */
     kt_stream **polled_streams;
     size_t polled_capacity;
@@ -45,7 +47,13 @@ typedef struct kt_streams {
 ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err);
 /* Once the cluster has closed its watches: waits, for KT_STREAM_DRAIN_MS at most, until clients have got what was theirs. */
 void kt_streams_drain(kt_streams *streams);
-/* Cuts every stream, so that the HTTP daemon can be stopped; new ones end at once. */
+/* Cuts every stream, so that the HTTP daemon can be stopped; new ones end at once, until it is called with false. */
+void kt_streams_cut(kt_streams *streams, bool cut);
+/* For so long, or until kt_streams_wake. */
+void kt_streams_sleep(kt_streams *streams, int64_t ms);
+/* Ends all sleeps, now and in future. */
+void kt_streams_wake(kt_streams *streams);
+/* Cuts them for good, and ends the timer thread. */
 void kt_streams_stop(kt_streams *streams);
 /* After the daemon has stopped. Harmless on a zeroed one. */
 void kt_streams_free(kt_streams *streams);

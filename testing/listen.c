@@ -66,22 +66,22 @@ static bool parse(const char *text, address *ret_address, socklen_t *ret_size) {
 }
 
 /* A server that listens on every address is reached on loopback. */
-static void write_url(const address *bound, char url[KT_URL_MAX]) {
+static void write_url(const address *bound, const char *scheme, char url[KT_URL_MAX]) {
     char host[INET6_ADDRSTRLEN] = "127.0.0.1";
     if (bound->any.sa_family == AF_INET) {
         if (bound->v4.sin_addr.s_addr != htonl(INADDR_ANY))
             inet_ntop(AF_INET, &bound->v4.sin_addr, host, sizeof host);
-        snprintf(url, KT_URL_MAX, "http://%s:%d", host, ntohs(bound->v4.sin_port));
+        snprintf(url, KT_URL_MAX, "%s://%s:%d", scheme, host, ntohs(bound->v4.sin_port));
         return;
     }
     struct in6_addr shown = bound->v6.sin6_addr;
     if (IN6_IS_ADDR_UNSPECIFIED(&shown))
         shown = in6addr_loopback;
     inet_ntop(AF_INET6, &shown, host, sizeof host);
-    snprintf(url, KT_URL_MAX, "http://[%s]:%d", host, ntohs(bound->v6.sin6_port));
+    snprintf(url, KT_URL_MAX, "%s://[%s]:%d", scheme, host, ntohs(bound->v6.sin6_port));
 }
 
-ki_status kt_listen(const char *listen_on, int *ret_socket, char url[KT_URL_MAX], ki_error *err) {
+ki_status kt_listen(const char *listen_on, const char *scheme, int *ret_socket, char url[KT_URL_MAX], ki_error *err) {
     address wanted = { 0 };
     address bound = { 0 };
     socklen_t size = 0;
@@ -109,7 +109,7 @@ ki_status kt_listen(const char *listen_on, int *ret_socket, char url[KT_URL_MAX]
         close(fd);
         return status;
     }
-    write_url(&bound, url);
+    write_url(&bound, scheme, url);
     *ret_socket = fd;
     return KI_OK;
 }

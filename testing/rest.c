@@ -3,6 +3,7 @@
 
 #include "src/base/memory.h"
 #include "testing/cluster_state.h"
+#include "testing/review.h"
 #include "testing/status.h"
 #include "testing/verbs.h"
 #include "testing/watch.h"
@@ -79,7 +80,7 @@ static ki_status resource_call(kt_call *call) {
         verbs &= KI_VERB_LIST;
     for (const method *m = methods; m->name; m++) {
         if (strcmp(m->name, call->request->method) == 0 && (verbs & m->verb))
-            return m->handle(call);
+            return m->verb == KI_VERB_CREATE && kt_review_is(call) ? kt_review(call) : m->handle(call);
     }
     return fail_method(call, methods, verbs);
 }
@@ -143,6 +144,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     ki_buffer_init(&call.decoded, &cluster->allocator, DECODED_MAX);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
+    if (!status)
+        status = kt_auth_check(&call);
     if (!status && request->body.size > KT_BODY_MAX)
         status = kt_fail_generic(&call, 413);
     if (!status)

@@ -8,6 +8,7 @@
 #include <kinformer/error.h>
 
 #include "src/base/buffer.h"
+#include "testing/auth.h"
 #include "testing/cluster.h"
 
 enum {
@@ -21,8 +22,11 @@ typedef struct kt_request {
     const char *accept; /* header values, or NULL */
     const char *content_type;
     const char *user_agent; /* names the field manager where the request does not */
-    const char *user;       /* who it is; NULL: anonymous */
+    const kt_user *user;    /* who the connection's client certificate says it is; NULL: it has none */
     ki_str body;
+    const char *authorization; /* header value, or NULL */
+    bool bad_certificate;      /* it has one, of another CA or another time */
+    bool from_network;         /* it has to say who it is; else it may do everything */
 } kt_request;
 
 /* A watch that a response goes on with. It is a cursor into the cluster's history, not a queue: a slow reader costs nothing,

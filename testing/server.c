@@ -4,9 +4,8 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "testing/http_front.h"
-#include "testing/load.h"
 #include "testing/server_answer.h"
+#include "testing/server_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,25 +17,7 @@ enum {
     CHURN_LATE_NS = 250000000 /* what is later than this is dropped */
 };
 
-struct ki_testing_server {
-    /* constant */
-    ki_allocator allocator;
-    kt_cluster *cluster; /* under the lock of the streams */
-    kt_front *front;
-    kt_streams *streams;
-
-    /* under the lock of the streams */
-    kt_load *load; /* NULL: none */
-    int64_t churn;
-    int64_t churn_due_ns; /* when the next change is due */
-    ki_testing_load done;
-    bool stopping;
-    ki_cond churn_changed;
-    bool has_cond;
-    ki_thread churn_thread;
-};
-
-static ki_status no_server(ki_error *err) {
+ki_status kt_no_server(ki_error *err) {
     return ki_error_set(err, KI_ERR_INVALID, "no server");
 }
 
@@ -114,7 +95,7 @@ static ki_status set_churn(ki_testing_server *server, int64_t changes_per_second
 
 ki_status ki_testing_server_set_churn(ki_testing_server *server, int64_t changes_per_second, ki_error *err) {
     if (!server)
-        return no_server(err);
+        return kt_no_server(err);
     return set_churn(server, changes_per_second, err);
 }
 
@@ -133,7 +114,13 @@ static ki_status start(ki_testing_server *server, const ki_testing_server_option
     ki_status status = kt_cluster_new(&server->allocator, &cluster, &server->cluster, err);
     if (status)
         return status;
-    status = kt_front_new(&server->allocator, server->cluster, options->listen, &server->front, err);
+    status = ki_mutex_init(&server->restarting, err);
+    if (status)
+        return status;
+    server->has_mutex = true;
+    status = kt_server_prepare_access(server, options, err);
+    if (!status)
+        status = kt_front_new(&server->allocator, server->cluster, options->listen, server->tls, &server->front, err);
     if (status)
         return status;
     server->streams = kt_front_streams(server->front);
@@ -198,6 +185,10 @@ void ki_testing_server_free(ki_testing_server *server) {
     kt_load_free(server->load);
     kt_front_free(server->front);
     kt_cluster_free(server->cluster);
+    kt_tls_free(server->tls);
+    if (server->has_mutex)
+        ki_mutex_destroy(&server->restarting);
+    ki_wipe(server->token, sizeof server->token);
     const ki_allocator allocator = server->allocator;
     ki_free(&allocator, server);
 }
@@ -213,11 +204,8 @@ ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, co
     if (!server || !path)
         return ki_error_set(err, KI_ERR_INVALID, "a kubeconfig needs a server and a path");
     ki_buffer_init(&text, &server->allocator, 0);
-    if (ki_buffer_printf(&text,
-                         "apiVersion: v1\nkind: Config\nclusters:\n- name: kinformer\n  cluster:\n    server: %s\n"
-                         "users:\n- name: kinformer\n  user: {}\ncontexts:\n- name: kinformer\n  context:\n"
-                         "    cluster: kinformer\n    user: kinformer\ncurrent-context: kinformer\n",
-                         ki_testing_server_url(server))) {
+    if (kt_server_append_kubeconfig(server, &text)) {
+        ki_buffer_free(&text);
         return ki_error_no_memory(err, "writing a kubeconfig");
     }
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -243,7 +231,7 @@ ki_status ki_testing_server_request(ki_testing_server *server, const char *metho
                                     const char *content_type, const char *json, size_t size, ki_testing_text *ret_body,
                                     ki_error *err) {
     if (!server)
-        return no_server(err);
+        return kt_no_server(err);
     if (!method || !target || target[0] != '/')
         return ki_error_set(err, KI_ERR_INVALID, "a request needs a method, and a target that begins with /");
     if (!json && size)
@@ -280,7 +268,7 @@ static ki_status make_request(ki_testing_server *server, const char *method, con
                               const char *namespace_name, const char *name, const char *content_type, const char *json,
                               size_t size, ki_error *err) {
     if (!server)
-        return no_server(err);
+        return kt_no_server(err);
     if (!resource || !json)
         return ki_error_set(err, KI_ERR_INVALID, "a request needs a resource and JSON");
     ki_buffer target;
@@ -329,7 +317,7 @@ ki_status ki_testing_server_delete(ki_testing_server *server, const ki_resource 
 ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *resource, const char *json, size_t size,
                                 ki_error *err) {
     if (!server)
-        return no_server(err);
+        return kt_no_server(err);
     if (!resource || !json)
         return ki_error_set(err, KI_ERR_INVALID, "an object needs a resource and JSON");
     lock(server);
@@ -343,7 +331,7 @@ ki_status ki_testing_server_get(ki_testing_server *server, const ki_resource *re
                                 const char *name, ki_testing_text *ret_json, ki_error *err) {
     ki_str json = { NULL, 0 };
     if (!server)
-        return no_server(err);
+        return kt_no_server(err);
     if (!resource || !name || !name[0] || !ret_json)
         return ki_error_set(err, KI_ERR_INVALID, "an object needs a resource, a name and a place for its JSON");
     lock(server);

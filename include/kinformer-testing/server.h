@@ -6,7 +6,7 @@
  *     ki_testing_server_patch(server, KI_PODS, "default", "web", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 0, &err);
  *     ki_testing_server_free(server);
  *
- * It serves HTTP on loopback from threads of its own, keeps everything in memory, and knows the built-in resources. kubectl,
+ * It serves HTTP or HTTPS on loopback from threads of its own, keeps everything in memory, and knows the built-in resources. kubectl,
  * client-go and kube-rs work against it unchanged. There is no limit to how many run in one process.
  *
  * Functions here may be called from any thread at any time between new and free, unless they say otherwise. JSON is passed as
@@ -44,6 +44,12 @@ typedef struct ki_testing_server_options {
     bool stamp_changes;   /* load: KI_TESTING_CHANGED_AT */
     size_t compact_after; /* events of history that are kept; 0: 100,000 */
     bool no_watch_list;   /* as a server without streaming lists */
+    bool tls;             /* HTTPS, with a CA and a certificate of its own; see access.h for what follows from it */
+    const char *tls_certificate; /* HTTPS with this certificate, a PEM file, and this key */
+    const char *tls_key;
+    const char *
+        tls_ca; /* with those two: who signs clients' certificates, and what kubeconfigs have; NULL: the certificate itself */
+    bool rbac; /* roles and bindings decide, as on a real server; see access.h */
 } ki_testing_server_options;
 
 #define KI_TESTING_SERVER_OPTIONS(...) \
@@ -60,10 +66,11 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_new(const ki_testing_server_opt
  * Threads: no other call with it may be under way. */
 KI_API void ki_testing_server_free(ki_testing_server *server);
 
-/* "http://127.0.0.1:41873". Ownership: borrowed. Blocks: no. */
+/* "http://127.0.0.1:41873", or https://. Ownership: borrowed. Blocks: no. */
 KI_API const char *ki_testing_server_url(const ki_testing_server *server);
 
-/* Writes a kubeconfig with this server as its only cluster and current context; an existing file is replaced.
+/* Writes a kubeconfig with this server as its only cluster and current context, with what a client needs to be let in: the CA and the
+ * administrator's token. An existing file is replaced.
  * Errors: KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, const char *path,
                                                                   ki_error *err);

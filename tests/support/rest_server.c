@@ -83,7 +83,7 @@ bool rest_has(const rest_server *server, const char *part) {
 }
 
 kt_watch *rest_watch_open(rest_server *server, const char *target, kt_response *ret_response) {
-    kt_request request = { "GET", target, NULL, NULL, "tests/1.0", NULL, { NULL, 0 } };
+    const kt_request request = { .method = "GET", .target = target, .user_agent = "tests/1.0" };
     check(kt_rest_handle(server->cluster, &request, server->now_ms, ret_response));
     return ret_response->watch;
 }

@@ -179,12 +179,16 @@ static void use_everything(const ki_allocator *allocator) {
     kt_cluster *cluster;
     if (kt_cluster_new(allocator, NULL, &cluster, NULL))
         return;
-    kt_request watch = { "GET", "/api/v1/pods?watch=1&labelSelector=x", NULL, NULL, NULL, NULL, { NULL, 0 } };
+    const kt_request watch = { .method = "GET", .target = "/api/v1/pods?watch=1&labelSelector=x" };
     kt_response watching, response;
     bool watches = kt_rest_handle(cluster, &watch, NOW, &watching) == KI_OK;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        kt_request request = { steps[i].method,         steps[i].target, steps[i].accept, steps[i].type, "t", NULL,
-                               ki_str_of(steps[i].body) };
+        const kt_request request = { .method = steps[i].method,
+                                     .target = steps[i].target,
+                                     .accept = steps[i].accept,
+                                     .content_type = steps[i].type,
+                                     .user_agent = "t",
+                                     .body = ki_str_of(steps[i].body) };
         ki_status status = kt_rest_handle(cluster, &request, NOW, &response);
         assert_true(status == KI_OK || status == KI_ERR_NO_MEMORY);
         if (!status)

@@ -1,0 +1,220 @@
+/* test_server_access.c: the embedded server over TLS: its certificates, clients' certificates, tokens, and all of them renewed while it
+ * runs. The client is libcurl. */
+#include <kinformer-testing/access.h>
+
+#include <curl/curl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    ANSWER_MAX = 64 * 1024,
+    PATIENCE_S = 90 /* only a broken server reaches it */
+};
+
+static ki_testing_server *server;
+static ki_testing_text ca = KI_TESTING_TEXT_INIT;
+
+typedef struct answer {
+    CURLcode code;
+    long status;
+    char text[ANSWER_MAX];
+    size_t size;
+} answer;
+
+static answer last;
+
+static int tear_down(void **state) {
+    (void)state;
+    ki_testing_text_clear(&ca);
+    ki_testing_server_free(server);
+    server = NULL;
+    return 0;
+}
+
+static void start(const ki_testing_server_options *options) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_new(options, &server, &err) || ki_testing_server_ca(server, &ca, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+static size_t keep(char *data, size_t size, size_t count, void *user) {
+    (void)user;
+    size *= count;
+    if (size > sizeof last.text - 1 - last.size)
+        size = sizeof last.text - 1 - last.size;
+    memcpy(last.text + last.size, data, size);
+    last.size += size;
+    last.text[last.size] = '\0';
+    return size;
+}
+
+static void set_blob(CURL *curl, CURLoption option, const ki_testing_text *text) {
+    struct curl_blob blob = { .data = text->data, .len = text->size, .flags = CURL_BLOB_COPY };
+    assert_int_equal(curl_easy_setopt(curl, option, &blob), CURLE_OK);
+}
+
+/* GETs on a connection of its own; `token` and the certificate with its key may be NULL. */
+static long get(const char *path, const char *token, const ki_testing_text *pem, const ki_testing_text *key) {
+    char url[256], header[256];
+    struct curl_slist *headers = NULL;
+    CURL *curl = curl_easy_init();
+    assert_non_null(curl);
+    memset(&last, 0, sizeof last);
+    snprintf(url, sizeof url, "%s%s", ki_testing_server_url(server), path);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)PATIENCE_S);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
+    set_blob(curl, CURLOPT_CAINFO_BLOB, &ca);
+    if (token) {
+        snprintf(header, sizeof header, "Authorization: Bearer %s", token);
+        headers = curl_slist_append(NULL, header);
+        curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    }
+    if (pem) {
+        set_blob(curl, CURLOPT_SSLCERT_BLOB, pem);
+        set_blob(curl, CURLOPT_SSLKEY_BLOB, key);
+    }
+    last.code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &last.status);
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(curl);
+    return last.code == CURLE_OK ? last.status : -(long)last.code;
+}
+
+static void a_server_with_tls_lets_its_own_token_in_and_no_other(void **state) {
+    (void)state;
+    start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
+    assert_memory_equal(ki_testing_server_url(server), "https://", 8);
+    assert_int_equal(get("/api/v1/pods", ki_testing_server_token(server), NULL, NULL), 200);
+    assert_int_equal(get("/api/v1/pods", "no", NULL, NULL), 401);
+    assert_int_equal(get("/api/v1/pods", NULL, NULL, NULL), 403);
+    assert_int_equal(get("/version", NULL, NULL, NULL), 200);
+}
+
+static void a_client_certificate_says_who_it_is(void **state) {
+    (void)state;
+    ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
+    start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
+    assert_int_equal(ki_testing_server_allow(server, "group=dev,verb=get+list,resource=pods", NULL), KI_OK);
+    assert_int_equal(ki_testing_server_issue_certificate(server, "jane", "dev+ops", 600, &pem, &key, NULL), KI_OK);
+    assert_int_equal(get("/api/v1/pods", NULL, &pem, &key), 200);
+    assert_int_equal(get("/api/v1/secrets", NULL, &pem, &key), 403);
+    assert_non_null(strstr(last.text, "secrets is forbidden: User \\\"jane\\\" cannot list resource"));
+    ki_testing_text_clear(&pem);
+    ki_testing_text_clear(&key);
+}
+
+static void a_certificate_that_is_over_is_not_let_in(void **state) {
+    (void)state;
+    ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
+    start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
+    assert_int_equal(ki_testing_server_issue_certificate(server, "jane", NULL, -1, &pem, &key, NULL), KI_OK);
+    assert_int_equal(get("/api/v1/pods", NULL, &pem, &key), 401);
+    ki_testing_text_clear(&pem);
+    ki_testing_text_clear(&key);
+}
+
+static void a_new_certificate_of_the_same_ca_is_trusted_and_one_of_another_is_not(void **state) {
+    (void)state;
+    ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
+    start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
+    const char *token = ki_testing_server_token(server);
+    assert_int_equal(ki_testing_server_issue_certificate(server, "jane", NULL, 600, &pem, &key, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_renew_certificate(server, false, NULL), KI_OK);
+    assert_int_equal(get("/version", token, &pem, &key), 200);
+    assert_int_equal(ki_testing_server_renew_certificate(server, true, NULL), KI_OK);
+    assert_true(get("/version", token, NULL, NULL) < 0);
+    ki_testing_text_clear(&ca);
+    assert_int_equal(ki_testing_server_ca(server, &ca, NULL), KI_OK);
+    assert_int_equal(get("/version", token, NULL, NULL), 200);
+    assert_int_equal(get("/version", NULL, &pem, &key), 401); /* the old CA's */
+    ki_testing_text_clear(&pem);
+    ki_testing_text_clear(&key);
+}
+
+static void a_token_that_was_taken_away_is_401_and_another_takes_its_place(void **state) {
+    (void)state;
+    start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
+    assert_int_equal(ki_testing_server_add_token(server, "token=one,user=jane", NULL), KI_OK);
+    assert_int_equal(get("/api/v1/pods", "one", NULL, NULL), 200);
+    assert_int_equal(ki_testing_server_remove_token(server, "one", NULL), KI_OK);
+    assert_int_equal(ki_testing_server_add_token(server, "token=two,user=jane", NULL), KI_OK);
+    assert_int_equal(get("/api/v1/pods", "one", NULL, NULL), 401);
+    assert_int_equal(get("/api/v1/pods", "two", NULL, NULL), 200);
+}
+
+static void a_restarted_server_has_what_it_had_at_the_same_address(void **state) {
+    (void)state;
+    start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
+    char url[128];
+    snprintf(url, sizeof url, "%s", ki_testing_server_url(server));
+    assert_int_equal(ki_testing_server_put(server, KI_CONFIGMAPS,
+                                           "{\"metadata\":{\"name\":\"kept\",\"namespace\":\"default\"}}", 0, NULL),
+                     KI_OK);
+    assert_int_equal(ki_testing_server_restart(server, 1, NULL), KI_OK);
+    assert_string_equal(ki_testing_server_url(server), url);
+    assert_int_equal(
+        get("/api/v1/namespaces/default/configmaps/kept", ki_testing_server_token(server), NULL, NULL), 200);
+}
+
+static void certificates_from_files_are_served(void **state) {
+    (void)state;
+    const ki_testing_server_options options = { .size = sizeof options,
+                                                .tls_certificate = KI_TEST_DATA_DIR "/tls/server.pem",
+                                                .tls_key = KI_TEST_DATA_DIR "/tls/server.key",
+                                                .tls_ca = KI_TEST_DATA_DIR "/tls/ca.pem" };
+    start(&options);
+    assert_int_equal(get("/version", NULL, NULL, NULL), 200);
+    assert_int_equal(ki_testing_server_renew_certificate(server, false, NULL), KI_ERR_STATE);
+}
+
+static void files_that_do_not_fit_are_refused_with_their_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *certificate, *key, *ca, *words;
+        ki_status status;
+    } rows[] = {
+        { KI_TEST_DATA_DIR "/tls/server.pem", KI_TEST_DATA_DIR "/tls/client.key", NULL, "client.key", KI_ERR_TLS },
+        { KI_TEST_DATA_DIR "/tls/server.pem", NULL, NULL, "needs its key", KI_ERR_INVALID },
+        { KI_TEST_DATA_DIR "/tls/none.pem", KI_TEST_DATA_DIR "/tls/server.key", NULL, "none.pem", KI_ERR_SYSTEM },
+        { KI_TEST_DATA_DIR "/pod.json", KI_TEST_DATA_DIR "/tls/server.key", NULL, "pod.json", KI_ERR_TLS },
+        { KI_TEST_DATA_DIR, KI_TEST_DATA_DIR "/tls/server.key", NULL, "data", KI_ERR_SYSTEM },
+        { NULL, NULL, KI_TEST_DATA_DIR "/tls/ca.pem", "a CA without", KI_ERR_INVALID },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ki_error err = KI_ERROR_INIT;
+        const ki_testing_server_options options = { .size = sizeof options,
+                                                    .tls_certificate = rows[i].certificate,
+                                                    .tls_key = rows[i].key,
+                                                    .tls_ca = rows[i].ca };
+        assert_int_equal(ki_testing_server_new(&options, &server, &err), rows[i].status);
+        assert_non_null(strstr(ki_error_message(&err), rows[i].words));
+    }
+}
+
+int main(void) {
+#define ACCESS_TEST(name) cmocka_unit_test_teardown(name, tear_down)
+    const struct CMUnitTest tests[] = {
+        ACCESS_TEST(a_server_with_tls_lets_its_own_token_in_and_no_other),
+        ACCESS_TEST(a_client_certificate_says_who_it_is),
+        ACCESS_TEST(a_certificate_that_is_over_is_not_let_in),
+        ACCESS_TEST(a_new_certificate_of_the_same_ca_is_trusted_and_one_of_another_is_not),
+        ACCESS_TEST(a_token_that_was_taken_away_is_401_and_another_takes_its_place),
+        ACCESS_TEST(a_restarted_server_has_what_it_had_at_the_same_address),
+        ACCESS_TEST(certificates_from_files_are_served),
+        ACCESS_TEST(files_that_do_not_fit_are_refused_with_their_names),
+    };
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    curl_global_cleanup();
+    return failed;
+}
