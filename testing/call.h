@@ -44,7 +44,7 @@ typedef struct kt_call {
     ki_str subresource;
 
     ki_buffer decoded; /* a protobuf body as JSON */
-    kt_user user; /* who it is from */
+    kt_user user;      /* who it is from */
 
     kt_form form;
     const char *form_version; /* of meta.k8s.io: "v1" */

@@ -162,8 +162,8 @@ static void a_restarted_server_has_what_it_had_at_the_same_address(void **state)
                      KI_OK);
     assert_int_equal(ki_testing_server_restart(server, 1, NULL), KI_OK);
     assert_string_equal(ki_testing_server_url(server), url);
-    assert_int_equal(
-        get("/api/v1/namespaces/default/configmaps/kept", ki_testing_server_token(server), NULL, NULL), 200);
+    assert_int_equal(get("/api/v1/namespaces/default/configmaps/kept", ki_testing_server_token(server), NULL, NULL),
+                     200);
 }
 
 static void certificates_from_files_are_served(void **state) {
@@ -192,10 +192,9 @@ static void files_that_do_not_fit_are_refused_with_their_names(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ki_error err = KI_ERROR_INIT;
-        const ki_testing_server_options options = { .size = sizeof options,
-                                                    .tls_certificate = rows[i].certificate,
-                                                    .tls_key = rows[i].key,
-                                                    .tls_ca = rows[i].ca };
+        const ki_testing_server_options options = {
+            .size = sizeof options, .tls_certificate = rows[i].certificate, .tls_key = rows[i].key, .tls_ca = rows[i].ca
+        };
         assert_int_equal(ki_testing_server_new(&options, &server, &err), rows[i].status);
         assert_non_null(strstr(ki_error_message(&err), rows[i].words));
     }

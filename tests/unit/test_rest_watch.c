@@ -245,9 +245,9 @@ static void a_first_state_stays_as_it_was_however_slowly_it_is_read(void **state
 
 static void a_table_is_watched_with_its_columns_once(void **state) {
     (void)state;
-    const kt_request request = {
-        .method = "GET", .target = PODS "?watch=1", .accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
-    };
+    const kt_request request = { .method = "GET",
+                                 .target = PODS "?watch=1",
+                                 .accept = "application/json;as=Table;v=v1;g=meta.k8s.io" };
     kt_response response;
     assert_int_equal(kt_rest_handle(server.cluster, &request, server.now_ms, &response), KI_OK);
     rest_watch_read(&server, response.watch);
