@@ -7,6 +7,7 @@
 
 #include <kinformer/export.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -77,6 +78,29 @@ KI_API const char *ki_status_name(ki_status status);
 
 /* A category as words, such as "try again". Ownership: static. Threads: any. */
 KI_API const char *ki_category_name(ki_category category);
+
+/* What a refusal of the server means: by its reason, or by the HTTP status where it gave none that is known. False for NULL.
+ * Threads: any. Blocks: no. */
+KI_API bool ki_error_is_not_found(const ki_error *err);
+KI_API bool ki_error_is_already_exists(const ki_error *err); /* a create */
+KI_API bool ki_error_is_conflict(
+    const ki_error *err); /* it has changed meanwhile: read it again; or an apply met another manager */
+KI_API bool ki_error_is_invalid(const ki_error *err); /* the object; the refusal's causes name the fields */
+KI_API bool ki_error_is_bad_request(const ki_error *err);
+KI_API bool ki_error_is_unauthorized(const ki_error *err); /* the server does not know who you are */
+KI_API bool ki_error_is_forbidden(const ki_error *err);    /* it knows, and you may not */
+KI_API bool ki_error_is_method_not_supported(const ki_error *err);
+KI_API bool ki_error_is_not_acceptable(const ki_error *err);
+KI_API bool ki_error_is_unsupported_media_type(const ki_error *err);
+KI_API bool ki_error_is_request_too_large(const ki_error *err);
+KI_API bool ki_error_is_gone(const ki_error *err);
+KI_API bool ki_error_is_expired(const ki_error *err); /* a continue token or resource version that is too old */
+KI_API bool ki_error_is_too_many_requests(const ki_error *err);
+KI_API bool ki_error_is_timeout(
+    const ki_error *err); /* the server's, or the request's own time limit: it may have been done */
+KI_API bool ki_error_is_server_timeout(const ki_error *err); /* not done: try again */
+KI_API bool ki_error_is_service_unavailable(const ki_error *err);
+KI_API bool ki_error_is_internal(const ki_error *err);
 
 KI_END_DECLS
 

@@ -39,6 +39,7 @@ typedef struct http_list_watch {
     char *api_version;                                      /* "apps/v1" */
     char *namespace_name, *label_selector, *field_selector; /* NULL: none */
     size_t object_limit;
+    ki_throttle *throttle; /* NULL: none */
     /* loop only */
     http_call *call; /* under way, or NULL */
 } http_list_watch;
@@ -46,9 +47,12 @@ typedef struct http_list_watch {
 struct http_call {
     http_list_watch *owner; /* not to be touched once the call is over */
     const ki_allocator *allocator;
-    ki_exchange *exchange; /* NULL once it has ended */
-    bool over;             /* ended or cancelled: no callback any more */
-    int inside;            /* functions that are working in it */
+    ki_exchange *exchange; /* NULL before it was sent and once it has ended */
+    ki_ticket ticket;      /* a list's, in the client's own limit */
+    ki_buffer target;      /* until it is sent */
+    int64_t idle_timeout_ns;
+    bool over;  /* ended or cancelled: no callback any more */
+    int inside; /* functions that are working in it */
     ki_list_decoder *list;
     ki_timer silence; /* a list's */
     int64_t last_object_at;
@@ -69,6 +73,7 @@ static void leave(http_call *call) {
     if (--call->inside > 0 || !call->over)
         return;
     ki_timer_close(&call->silence);
+    ki_buffer_free(&call->target);
     ki_list_decoder_free(call->list);
     ki_watch_decoder_free(call->watch);
     ki_buffer_free(&call->error_body);
@@ -81,6 +86,7 @@ static void close_call(http_call *call) {
     call->over = true;
     owner->call = NULL;
     ki_timer_close(&call->silence);
+    ki_throttle_leave(owner->throttle, &call->ticket);
     ki_exchange *exchange = call->exchange;
     call->exchange = NULL;
     if (exchange)
@@ -402,23 +408,42 @@ static void begin_target(ki_buffer *target, const http_list_watch *owner) {
     parameter(target, "fieldSelector", owner->field_selector);
 }
 
-/* Sends the call's request; on failure the call is gone. */
-static ki_status send_call(http_call *call, ki_buffer *target, int64_t idle_timeout_ns, int64_t total_timeout_ns,
-                           ki_error *err) {
+static ki_status transmit(http_call *call, int64_t total_timeout_ns, ki_error *err) {
     http_list_watch *owner = call->owner;
-    ki_status status;
-    if (target->failed) {
-        status = ki_error_no_memory(err, "making a request");
-    } else {
-        const ki_request request = { .method = "GET",
-                                     .target = target->data,
-                                     .accept = "application/json",
-                                     .idle_timeout_ns = idle_timeout_ns,
-                                     .total_timeout_ns = total_timeout_ns };
-        const ki_response_sink sink = { on_head, on_data, on_end, call };
-        status = ki_transport_send(owner->transport, &request, &sink, &call->exchange, err);
+    const ki_request request = { .method = "GET",
+                                 .target = call->target.data,
+                                 .accept = "application/json",
+                                 .idle_timeout_ns = call->idle_timeout_ns,
+                                 .total_timeout_ns = total_timeout_ns };
+    const ki_response_sink sink = { on_head, on_data, on_end, call };
+    if (call->list) {
+        call->last_object_at = ki_engine_now(owner->engine);
+        ki_timer_set(&call->silence, call->last_object_at + KI_SECONDS(LIST_SILENCE_S));
     }
-    ki_buffer_free(target);
+    ki_status status = ki_transport_send(owner->transport, &request, &sink, &call->exchange, err);
+    ki_buffer_free(&call->target);
+    return status;
+}
+
+/* Its turn in the client's own limit has come. */
+static void granted(void *user) {
+    http_call *call = user;
+    ki_error err = KI_ERROR_INIT;
+    call->inside++;
+    if (transmit(call, 0, &err))
+        fail(call, &err);
+    leave(call);
+}
+
+/* Sends the call's request, a list's when its turn has come; on failure the call is gone. */
+static ki_status send_call(http_call *call, int64_t idle_timeout_ns, int64_t total_timeout_ns, ki_error *err) {
+    http_list_watch *owner = call->owner;
+    ki_status status = KI_OK;
+    call->idle_timeout_ns = idle_timeout_ns;
+    if (call->target.failed)
+        status = ki_error_no_memory(err, "making a request");
+    else if (call->watch || ki_throttle_pass(owner->throttle, &call->ticket, granted, call))
+        status = transmit(call, total_timeout_ns, err);
     if (!status) {
         owner->call = call;
         return KI_OK;
@@ -454,15 +479,13 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
         ki_free(self->allocator, call);
         return status;
     }
-    ki_buffer target;
-    begin_target(&target, self);
-    number_parameter(&target, "limit", options->limit);
-    parameter(&target, "continue", KI_MUTANT(CONTINUE_FROM_THE_START) ? NULL : options->continue_token);
-    parameter(&target, "resourceVersion", options->resource_version);
-    parameter(&target, "resourceVersionMatch", options->resource_version_match);
-    call->last_object_at = ki_engine_now(self->engine);
-    ki_timer_set(&call->silence, call->last_object_at + KI_SECONDS(LIST_SILENCE_S));
-    return send_call(call, &target, options->idle_timeout_ns, 0, err);
+    ki_buffer *target = &call->target;
+    begin_target(target, self);
+    number_parameter(target, "limit", options->limit);
+    parameter(target, "continue", KI_MUTANT(CONTINUE_FROM_THE_START) ? NULL : options->continue_token);
+    parameter(target, "resourceVersion", options->resource_version);
+    parameter(target, "resourceVersionMatch", options->resource_version_match);
+    return send_call(call, options->idle_timeout_ns, 0, err);
 }
 
 static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
@@ -481,18 +504,18 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
         ki_free(self->allocator, call);
         return status;
     }
-    ki_buffer target;
-    begin_target(&target, self);
-    parameter(&target, "watch", "true");
-    parameter(&target, "resourceVersion", options->resource_version);
-    parameter(&target, "allowWatchBookmarks", options->allow_bookmarks ? "true" : NULL);
-    parameter(&target, "sendInitialEvents", options->send_initial_events ? "true" : NULL);
-    parameter(&target, "resourceVersionMatch", options->send_initial_events ? "NotOlderThan" : NULL);
-    number_parameter(&target, "timeoutSeconds", options->timeout_s);
+    ki_buffer *target = &call->target;
+    begin_target(target, self);
+    parameter(target, "watch", "true");
+    parameter(target, "resourceVersion", options->resource_version);
+    parameter(target, "allowWatchBookmarks", options->allow_bookmarks ? "true" : NULL);
+    parameter(target, "sendInitialEvents", options->send_initial_events ? "true" : NULL);
+    parameter(target, "resourceVersionMatch", options->send_initial_events ? "NotOlderThan" : NULL);
+    number_parameter(target, "timeoutSeconds", options->timeout_s);
     int64_t total = options->timeout_s > 0 && options->timeout_s < INT64_MAX / KI_SECONDS(2)
                         ? KI_SECONDS(options->timeout_s + WATCH_GRACE_S)
                         : 0;
-    return send_call(call, &target, options->idle_timeout_ns, total, err);
+    return send_call(call, options->idle_timeout_ns, total, err);
 }
 
 static void http_cancel(ki_list_watch *base) {
@@ -556,6 +579,7 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
     self->allocator = ki_engine_allocator(engine);
     self->transport = transport;
     self->format = ki_object_format_ref(format);
+    self->throttle = options->throttle;
     self->object_limit = options->object_limit ? options->object_limit : KI_WIRE_OBJECT_LIMIT;
     if (!copy_resource(self, resource) || !copy(self, &self->namespace_name, options->namespace_name) ||
         !copy(self, &self->label_selector, options->label_selector) ||

@@ -6,6 +6,7 @@
 
 #include "src/base/buffer.h"
 #include "src/cache/list_watch.h"
+#include "src/client/throttle.h"
 #include "src/object/format.h"
 #include "src/transport/transport.h"
 
@@ -14,7 +15,8 @@ typedef struct ki_http_list_watch_options {
     const char *namespace_name; /* NULL or "": all namespaces */
     const char *label_selector; /* NULL: none */
     const char *field_selector;
-    size_t object_limit; /* bytes of one object; 0: 32 MiB */
+    size_t object_limit;   /* bytes of one object; 0: 32 MiB */
+    ki_throttle *throttle; /* borrowed: lists wait their turn in it, watches do not; NULL: none */
 } ki_http_list_watch_options;
 
 /* Borrows engine and transport; shares `format`. */

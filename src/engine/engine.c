@@ -142,6 +142,8 @@ bool ki_engine_on_loop(const ki_engine *engine) {
 
 bool ki_engine_is_threaded(const ki_engine *engine) {
     int drive = atomic_load(&engine->drive);
+    if (drive == KI_DRIVE_NONE)
+        return atomic_load(&engine->waiter_drives); /* such an engine is one that is run or started later */
     return drive == KI_DRIVE_RUN || drive == KI_DRIVE_START;
 }
 
@@ -226,10 +228,20 @@ int ki_engine_timeout(ki_engine *engine) {
 
 static const char *const drive_names[] = { "", "ki_engine_step", "ki_engine_run", "ki_engine_start" };
 
+/* Until the inline caller has ended; one that only waits gives way. The caller holds the mutex. */
+static void wait_for_inline_caller(ki_engine *engine) {
+    engine->others++;
+    if (atomic_load(&engine->waiter_drives))
+        write_wake(engine);
+    ki_cond_wait(&engine->changed, &engine->mutex);
+    if (--engine->others == 0)
+        ki_cond_broadcast(&engine->changed);
+}
+
 /* Decides how the engine is driven. The caller holds the mutex. */
 static ki_status claim(ki_engine *engine, ki_drive drive, ki_error *err) {
     while (atomic_load(&engine->inline_caller))
-        ki_cond_wait(&engine->changed, &engine->mutex);
+        wait_for_inline_caller(engine);
     ki_drive before = (ki_drive)atomic_load(&engine->drive);
     if (before != KI_DRIVE_NONE && (before != drive || drive != KI_DRIVE_STEP))
         return ki_error_set(err, KI_ERR_STATE, "%s: the engine is driven by %s already", drive_names[drive],
@@ -468,7 +480,82 @@ void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user) {
             ki_task_post(&waiting.task);
             posted = true;
         }
-        (void)ki_engine_wait(engine, &engine->changed, &engine->mutex, INT64_MAX);
+        if (atomic_load(&engine->inline_caller))
+            wait_for_inline_caller(engine);
+        else
+            (void)ki_engine_wait(engine, &engine->changed, &engine->mutex, INT64_MAX);
     }
     ki_mutex_unlock(&engine->mutex);
+}
+
+/* --- waiting for something on the loop ---------------------------------------------------------------------------------------- */
+
+void ki_engine_notify(ki_engine *engine, bool *done) {
+    ki_engine_exchange(engine, done, true);
+}
+
+bool ki_engine_exchange(ki_engine *engine, bool *flag, bool value) {
+    ki_mutex_lock(&engine->mutex);
+    bool before = *flag;
+    *flag = value;
+    ki_cond_broadcast(&engine->changed);
+    ki_mutex_unlock(&engine->mutex);
+    return before;
+}
+
+/* Milliseconds until `deadline`, rounded up. */
+static int milliseconds_left(int64_t deadline) {
+    if (deadline == INT64_MAX)
+        return -1;
+    int64_t left = deadline - ki_monotonic_now();
+    if (left <= 0)
+        return 0;
+    left = left / KI_MILLISECONDS(1) + 1;
+    return left > INT_MAX ? INT_MAX : (int)left;
+}
+
+/* The caller, which holds the mutex, is the loop for a while. */
+static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline, ki_error *err) {
+    ki_status status = KI_OK;
+    atomic_store(&engine->inline_caller, ki_thread_self());
+    atomic_store(&engine->loop, ki_thread_self());
+    atomic_store(&engine->waiter_drives, true);
+    while (!status && !*done && !engine->others && !atomic_load(&engine->stopping)) {
+        ki_mutex_unlock(&engine->mutex);
+        int until_due = ki_engine_timeout(engine), left = milliseconds_left(deadline);
+        int timeout = until_due < 0 || (left >= 0 && left < until_due) ? left : until_due;
+        status = turn(engine, KI_ENGINE_DEFAULT_WORK, timeout, err);
+        ki_mutex_lock(&engine->mutex);
+        if (left == 0)
+            break;
+    }
+    atomic_store(&engine->waiter_drives, false);
+    atomic_store(&engine->loop, 0);
+    atomic_store(&engine->inline_caller, 0);
+    ki_cond_broadcast(&engine->changed);
+    return status;
+}
+
+ki_status ki_engine_await(ki_engine *engine, const bool *done, int64_t timeout_ns, bool may_drive, ki_error *err) {
+    int64_t now = ki_monotonic_now();
+    int64_t deadline = timeout_ns >= 0 && timeout_ns < INT64_MAX - now ? now + timeout_ns : INT64_MAX;
+    ki_status status = KI_OK;
+    if (ki_engine_on_loop(engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting on the loop's own thread");
+    ki_mutex_lock(&engine->mutex);
+    while (!status && !*done) {
+        bool undriven = atomic_load(&engine->drive) == KI_DRIVE_NONE;
+        if (ki_engine_is_over(engine))
+            status = ki_error_set(err, KI_ERR_CANCELLED, "the engine has ended");
+        else if (undriven && !may_drive && !atomic_load(&engine->inline_caller))
+            status = ki_error_set(err, KI_ERR_STATE, "nobody drives the engine yet: step, run or start it first");
+        else if (milliseconds_left(deadline) == 0)
+            status = ki_error_set(err, KI_ERR_TIMEOUT, "no answer in time");
+        else if (undriven && may_drive && !engine->others && !atomic_load(&engine->inline_caller))
+            status = drive_for(engine, done, deadline, err);
+        else
+            (void)ki_engine_wait(engine, &engine->changed, &engine->mutex, deadline);
+    }
+    ki_mutex_unlock(&engine->mutex);
+    return status;
 }

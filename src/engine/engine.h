@@ -100,4 +100,13 @@ bool ki_engine_is_idle(const ki_engine *engine);
  * For a stepped engine from another thread it waits until the next step. Errors: none of its own. */
 void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user);
 
+/* Waits until `*done`, which something on the loop sets with ki_engine_notify, for at most `timeout_ns` (< 0: no limit). Where nobody drives
+ * the engine yet and `may_drive`, the calling thread does so meanwhile, without deciding how it is driven later: whoever decides that
+ * takes over at once. Any thread. Errors: KI_ERR_TIMEOUT, KI_ERR_DEADLOCK on the loop, KI_ERR_STATE where nobody drives it and
+ * this call may not, KI_ERR_CANCELLED where the engine has ended, KI_ERR_SYSTEM. */
+ki_status ki_engine_await(ki_engine *engine, const bool *done, int64_t timeout_ns, bool may_drive, ki_error *err);
+void ki_engine_notify(ki_engine *engine, bool *done);
+/* Makes and unmakes `*done` readable: it is under a lock of the engine's. Any thread. */
+bool ki_engine_exchange(ki_engine *engine, bool *flag, bool value);
+
 #endif

@@ -38,9 +38,12 @@ struct ki_engine {
     _Atomic(uintptr_t) loop;          /* ki_thread_self of the loop or of an inline caller, 0: none */
     _Atomic(uintptr_t) inline_caller; /* of the thread that does loop work while the engine is idle, 0: none */
 
+    _Atomic bool waiter_drives; /* the inline caller is one of ki_engine_await */
+
     /* under `mutex` */
     ki_mutex mutex;
     ki_cond changed;  /* of all that this mutex guards, and of calls that are done */
+    int others;       /* those who wait for an inline caller to end */
     ki_thread thread; /* of ki_engine_start */
 
     /* under `task_mutex` */

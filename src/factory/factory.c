@@ -11,6 +11,7 @@
 #include "src/cache/callback.h"
 #include "src/cache/metrics.h"
 #include "src/cache/shared_informer.h"
+#include "src/client/client.h"
 #include "src/engine/thread.h"
 #include "src/factory/informer_table.h"
 #include "src/transport/curl.h"
@@ -25,6 +26,7 @@ struct ki_factory {
     bool owns_engine;
     ki_transport *transport;
     bool owns_transport;
+    ki_client *client;    /* for the program's own requests */
     char *namespace_name; /* NULL: all */
     ki_metrics metrics;   /* the program's library */
     ki_informer_maker maker;
@@ -40,6 +42,8 @@ struct ki_factory {
     ki_task start_task, stop_task;
     ki_timer start_timer;
     ki_end_hook end_hook;
+    ki_throttle throttle; /* of all its requests; with limit_per_second < 0 not in use */
+    int limit_per_second, limit_burst;
 };
 
 /* --- start and stop on the loop -------------------------------------------------------------------------------------------------- */
@@ -154,6 +158,9 @@ static void set_up_on_loop(void *user) {
     loop_setup *setup = user;
     ki_factory *factory = setup->factory;
     setup->status = ki_timer_init(&factory->start_timer, factory->engine, start_timer, factory);
+    if (!setup->status && factory->limit_per_second >= 0)
+        setup->status =
+            ki_throttle_init(&factory->throttle, factory->engine, factory->limit_per_second, factory->limit_burst);
     ki_end_hook_set(&factory->end_hook, factory->engine, engine_ended, factory);
 }
 
@@ -163,6 +170,7 @@ static void tear_down_on_loop(void *user) {
     ki_timer_close(&factory->start_timer);
     ki_task_cancel(&factory->start_task);
     ki_task_cancel(&factory->stop_task);
+    ki_throttle_close(&factory->throttle);
     if (factory->owns_transport)
         ki_transport_free(factory->transport);
 }
@@ -221,14 +229,21 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         if (!factory->namespace_name)
             return ki_error_no_memory(err, "making a factory");
     }
+    ki_client_limit_of(config, 0, 0, &factory->limit_per_second, &factory->limit_burst);
     ki_engine_call(factory->engine, set_up_on_loop, &setup);
     if (setup.status)
         return ki_error_no_memory(err, "making a factory");
+    ki_throttle *throttle = factory->limit_per_second >= 0 ? &factory->throttle : NULL;
+    const ki_client_parts parts = { factory->engine, factory->owns_engine, factory->transport, throttle };
+    status = ki_client_new_of(&parts, &factory->client, err);
+    if (status)
+        return status;
     if (given->metrics)
         factory->metrics = *given->metrics;
     factory->maker = (ki_informer_maker){
         .engine = factory->engine,
         .transport = factory->transport,
+        .throttle = throttle,
         .owner = factory,
         .namespace_name = factory->namespace_name,
         .resync_ms = given->resync_ms,
@@ -243,6 +258,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
 static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
     if (has_locks) {
         ki_informer_table_free(&factory->table);
+        ki_client_free_of(factory->client);
         ki_engine_call(factory->engine, tear_down_on_loop, factory);
         ki_free(allocator, factory->namespace_name);
         ki_cond_destroy(&factory->changed);
@@ -315,6 +331,10 @@ void ki_factory_free(ki_factory *factory) {
 
 ki_engine *ki_factory_engine(const ki_factory *factory) {
     return factory->engine;
+}
+
+ki_client *ki_factory_client(ki_factory *factory) {
+    return factory->client;
 }
 
 static ki_status check_resource(const ki_resource *resource, ki_error *err) {

@@ -129,6 +129,7 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_resource 
         .label_selector = options->label_selector,
         .field_selector = options->field_selector,
         .object_limit = options->object_limit,
+        .throttle = maker->throttle,
     };
     sources made = { .main = NULL };
     ki_status status =

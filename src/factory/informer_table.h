@@ -7,6 +7,7 @@
 #include <kinformer/metrics.h>
 
 #include "src/base/map.h"
+#include "src/client/throttle.h"
 #include "src/engine/engine.h"
 #include "src/object/format.h"
 #include "src/transport/transport.h"
@@ -31,6 +32,7 @@ typedef struct ki_informer_table {
 typedef struct ki_informer_maker {
     ki_engine *engine;
     ki_transport *transport;
+    ki_throttle *throttle; /* NULL: none */
     const void *owner;
     const char *namespace_name; /* of those that name none; NULL: all */
     int64_t resync_ms;          /* likewise; 0: none */

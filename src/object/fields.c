@@ -100,14 +100,14 @@ static void set_scalar(yyjson_val *from, ki_value *value) {
 }
 
 /* The value's text is the format's allocator's; a reference to the format keeps that alive as long as the value. */
-static void own(const ki_object *obj, ki_value *value, char *text, size_t size) {
+static void own(ki_object_format *format, ki_value *value, char *text, size_t size) {
     value->text = text;
     value->text_size = size;
-    value->owner = ki_object_format_ref(obj->format);
+    value->owner = ki_object_format_ref(format);
 }
 
-static ki_status make_value(const ki_object *obj, yyjson_val *from, ki_value *ret_value, ki_error *err) {
-    const ki_allocator *allocator = &obj->format->allocator;
+static ki_status make_value(ki_object_format *format, yyjson_val *from, ki_value *ret_value, ki_error *err) {
+    const ki_allocator *allocator = &format->allocator;
     ki_value value = KI_VALUE_INIT;
     set_scalar(from, &value);
     char *text = NULL;
@@ -124,7 +124,7 @@ static ki_status make_value(const ki_object *obj, yyjson_val *from, ki_value *re
     }
     if (!text)
         return ki_error_no_memory(err, "reading a field");
-    own(obj, &value, text, size);
+    own(format, &value, text, size);
     *ret_value = value;
     return KI_OK;
 }
@@ -133,24 +133,29 @@ static ki_status parse_body(const ki_object *obj, yyjson_doc **ret_doc, ki_error
     return ki_json_parse(&obj->format->allocator, ki_object_body(obj), ret_doc, err);
 }
 
-ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
-    const ki_allocator *allocator = &obj->format->allocator;
+ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose, const char *path, ki_value *ret_value,
+                        ki_error *err) {
+    const ki_allocator *allocator = &format->allocator;
     ki_path *parsed;
     ki_status status = ki_path_parse(allocator, path, &parsed, err);
     if (status)
         return status;
     yyjson_doc *doc;
-    status = parse_body(obj, &doc, err);
+    status = ki_json_parse(allocator, json, &doc, err);
     if (!status) {
         yyjson_val *found = ki_path_find(parsed, yyjson_doc_get_root(doc));
         if (found)
-            status = make_value(obj, found, ret_value, err);
+            status = make_value(format, found, ret_value, err);
         else
-            status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no field %s", ki_object_key(obj), path);
+            status = ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no field %s", whose, path);
         yyjson_doc_free(doc);
     }
     ki_path_free(allocator, parsed);
     return status;
+}
+
+ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
+    return ki_json_field(obj->format, ki_object_body(obj), ki_object_key(obj), path, ret_value, err);
 }
 
 static yyjson_val *metadata_of(yyjson_doc *doc, const char *member) {
@@ -164,7 +169,7 @@ ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value 
         return status;
     yyjson_val *found = yyjson_obj_get(metadata_of(doc, "annotations"), name);
     if (found)
-        status = make_value(obj, found, ret_value, err);
+        status = make_value(obj->format, found, ret_value, err);
     else
         status =
             ki_error_set(err, KI_ERR_NOT_FOUND, "%s has no annotation %s", ki_object_key(obj), name ? name : "(null)");
@@ -179,7 +184,7 @@ ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *er
         return ki_error_no_memory(err, "copying an object");
     ki_value value = KI_VALUE_INIT;
     value.type = KI_VALUE_OBJECT;
-    own(obj, &value, text, body.size);
+    own(obj->format, &value, text, body.size);
     *ret_value = value;
     return KI_OK;
 }

@@ -38,6 +38,10 @@ const ki_allocator *ki_object_format_allocator(const ki_object_format *format);
 ki_status ki_object_from_json(ki_object_format *format, ki_str json, const char *api_version, const char *kind,
                               ki_object **ret_obj, ki_error *err);
 
+/* ki_object_field for any JSON text; `whose` names it in the message where the field is missing. */
+ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose, const char *path, ki_value *ret_value,
+                        ki_error *err);
+
 /* Bytes of memory that the object takes, itself and its body. */
 size_t ki_object_memory(const ki_object *obj);
 /* A hash of those `size` bytes, but for the count of its owners: the same for as long as nobody writes to the object. */

@@ -1,0 +1,115 @@
+/* error_kind.c: what a server's refusal means. Reasons decide; a reason that is unknown or missing leaves it to the HTTP status, as other
+ * clients of Kubernetes have it, since a proxy in between gives no reasons. */
+#include <kinformer/error.h>
+
+#include <string.h>
+
+static const char *const known[] = {
+    "Unauthorized",
+    "Forbidden",
+    "NotFound",
+    "AlreadyExists",
+    "Conflict",
+    "Gone",
+    "Invalid",
+    "ServerTimeout",
+    "StoreReadError",
+    "Timeout",
+    "TooManyRequests",
+    "BadRequest",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "RequestEntityTooLarge",
+    "UnsupportedMediaType",
+    "InternalError",
+    "Expired",
+    "ServiceUnavailable",
+};
+
+static bool is_known(const char *reason) {
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(reason, known[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_reason(const ki_error *err, const char *reason) {
+    return err && strcmp(err->reason, reason) == 0;
+}
+
+static bool is(const ki_error *err, const char *reason, int http_status) {
+    return has_reason(err, reason) || (err && err->http_status == http_status && !is_known(err->reason));
+}
+
+bool ki_error_is_not_found(const ki_error *err) {
+    return is(err, "NotFound", 404);
+}
+
+bool ki_error_is_already_exists(const ki_error *err) {
+    return has_reason(err, "AlreadyExists");
+}
+
+bool ki_error_is_conflict(const ki_error *err) {
+    return is(err, "Conflict", 409);
+}
+
+bool ki_error_is_invalid(const ki_error *err) {
+    return is(err, "Invalid", 422);
+}
+
+bool ki_error_is_bad_request(const ki_error *err) {
+    return is(err, "BadRequest", 400);
+}
+
+bool ki_error_is_unauthorized(const ki_error *err) {
+    return is(err, "Unauthorized", 401);
+}
+
+bool ki_error_is_forbidden(const ki_error *err) {
+    return is(err, "Forbidden", 403);
+}
+
+bool ki_error_is_method_not_supported(const ki_error *err) {
+    return is(err, "MethodNotAllowed", 405);
+}
+
+bool ki_error_is_not_acceptable(const ki_error *err) {
+    return is(err, "NotAcceptable", 406);
+}
+
+bool ki_error_is_unsupported_media_type(const ki_error *err) {
+    return is(err, "UnsupportedMediaType", 415);
+}
+
+bool ki_error_is_request_too_large(const ki_error *err) {
+    return is(err, "RequestEntityTooLarge", 413);
+}
+
+bool ki_error_is_gone(const ki_error *err) {
+    return is(err, "Gone", 410);
+}
+
+bool ki_error_is_expired(const ki_error *err) {
+    return has_reason(err, "Expired");
+}
+
+bool ki_error_is_too_many_requests(const ki_error *err) {
+    return has_reason(err, "TooManyRequests") || (err && err->http_status == 429);
+}
+
+bool ki_error_is_timeout(const ki_error *err) {
+    return is(err, "Timeout", 504) || (err && err->code == KI_ERR_TIMEOUT);
+}
+
+bool ki_error_is_server_timeout(const ki_error *err) {
+    return has_reason(err, "ServerTimeout");
+}
+
+bool ki_error_is_service_unavailable(const ki_error *err) {
+    return is(err, "ServiceUnavailable", 503);
+}
+
+bool ki_error_is_internal(const ki_error *err) {
+    return is(err, "InternalError", 500);
+}

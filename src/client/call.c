@@ -1,0 +1,468 @@
+/* call.c: one request from sending to its end: its place in the client's limit, its attempts, its answer as it arrives.
+ *
+ *     posted ──► queued (the limit) ──► sent ──► answered ──► over
+ *                   ▲                     │
+ *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a GET that was cut before its answer
+ *
+ * All of it happens on the loop but ki_call_start, _cancel and _free. A callback may cancel the call, whose memory goes with the last of
+ * its owners: the client's list, the program's handle, and functions that are inside it. */
+#include "src/client/answer.h"
+#include "src/client/client.h"
+#include "src/client/outgoing.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/wire/list_decoder.h"
+#include "src/wire/status.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+enum {
+    RETRY_CUT_MS = 1000 /* before a GET whose connection was cut is sent again */
+};
+
+struct ki_call {
+    ki_refcount refs;
+    ki_client *client; /* not to be touched once the call is over */
+    const ki_allocator *allocator;
+    /* under the client's mutex */
+    ki_call *next, *previous;
+    bool listed;
+    /* constant */
+    ki_outgoing out;
+    ki_answer_function on_answer;
+    bool (*on_data)(const void *data, size_t size, void *user);
+    void *user;
+    int64_t deadline; /* INT64_MAX: none */
+    /* loop only */
+    ki_task start, cancel;
+    ki_timer deadline_timer, retry_timer;
+    ki_ticket ticket;
+    ki_exchange *exchange;
+    int retries;
+    bool over;
+    /* of the attempt under way */
+    ki_answer *answer;
+    ki_list_decoder *list;
+    ki_error failure; /* what a decoder's sink ran into; code 0: nothing */
+    int64_t retry_after_ms;
+};
+
+static void attempt(ki_call *call);
+
+/* --- the life of a call ----------------------------------------------------------------------------------------------------- */
+
+static void ref(ki_call *call) {
+    ki_refcount_inc(&call->refs);
+}
+
+static void unref(ki_call *call) {
+    if (!ki_refcount_dec(&call->refs))
+        return;
+    ki_outgoing_free(call->allocator, &call->out);
+    ki_free(call->allocator, call);
+}
+
+void ki_call_free(ki_call *call) {
+    if (call)
+        unref(call);
+}
+
+static void list_call(ki_client *client, ki_call *call) {
+    call->listed = true;
+    call->next = client->first;
+    if (call->next)
+        call->next->previous = call;
+    client->first = call;
+}
+
+static void unlist_call(ki_client *client, ki_call *call) {
+    ki_mutex_lock(&client->mutex);
+    if (call->previous)
+        call->previous->next = call->next;
+    else
+        client->first = call->next;
+    if (call->next)
+        call->next->previous = call->previous;
+    call->listed = false;
+    ki_mutex_unlock(&client->mutex);
+}
+
+static void forget_attempt(ki_call *call) {
+    ki_exchange *exchange = call->exchange;
+    call->exchange = NULL;
+    if (exchange)
+        ki_transport_cancel(call->client->transport, exchange);
+    ki_list_decoder_free(call->list);
+    call->list = NULL;
+    ki_answer_unref(call->answer);
+    call->answer = NULL;
+}
+
+/* Once: tells the program and lets go. `err` NULL: it went well. */
+static void finish(ki_call *call, const ki_error *why) {
+    ki_client *client = call->client;
+    if (call->over)
+        return;
+    call->over = true;
+    ki_error err = KI_ERROR_INIT;
+    if (why) {
+        err = *why;
+        ki_error_prefix(&err, "%s", call->out.what);
+    }
+    ki_answer *answer = call->answer;
+    call->answer = NULL; /* the callback's; forget_attempt leaves it */
+    forget_attempt(call);
+    ki_throttle_leave(client->throttle, &call->ticket);
+    unlist_call(client, call); /* nobody posts its tasks from here on */
+    ki_task_cancel(&call->start);
+    ki_task_cancel(&call->cancel);
+    ki_timer_close(&call->deadline_timer);
+    ki_timer_close(&call->retry_timer);
+    call->on_answer(why && !(answer && answer->refusal) ? NULL : answer, why ? &err : NULL, call->user);
+    ki_answer_unref(answer);
+    unref(call);
+}
+
+static void fail_with(ki_call *call, ki_status status, const char *message) {
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, status, "%s", message);
+    finish(call, &err);
+}
+
+void ki_call_end_cancelled(ki_call *call) {
+    fail_with(call, KI_ERR_CANCELLED, "cancelled");
+}
+
+/* --- retries ---------------------------------------------------------------------------------------------------------------- */
+
+static bool in_time(const ki_call *call, int64_t delay_ns, int64_t *ret_when) {
+    int64_t now = ki_engine_now(call->client->engine);
+    *ret_when = delay_ns < INT64_MAX - now ? now + delay_ns : INT64_MAX;
+    return *ret_when < call->deadline || (*ret_when == INT64_MAX && call->deadline == INT64_MAX);
+}
+
+/* False where it may not be tried again, or there would be no time left to. */
+static bool retry_in(ki_call *call, int64_t delay_ms) {
+    int64_t when;
+    int64_t delay_ns = delay_ms < INT64_MAX / KI_MILLISECONDS(1) ? KI_MILLISECONDS(delay_ms) : INT64_MAX;
+    if (call->retries >= KI_CLIENT_MAX_RETRIES || !in_time(call, delay_ns, &when))
+        return false;
+    call->retries++;
+    forget_attempt(call);
+    ki_timer_set(&call->retry_timer, when);
+    return true;
+}
+
+static void retry_due(ki_timer *timer, void *user) {
+    (void)timer;
+    attempt(user);
+}
+
+static void deadline_passed(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_call *call = user;
+    fail_with(call, KI_ERR_TIMEOUT,
+              call->ticket.waiting ? "no answer in time: it waits for the client's own limit"
+              : call->exchange     ? "no answer in time"
+                                   : "no answer in time: the server asked to come again later");
+}
+
+/* --- the answer ------------------------------------------------------------------------------------------------------------- */
+
+static bool is_good(const ki_call *call) {
+    return call->answer->http_status >= 200 && call->answer->http_status < 300;
+}
+
+static void refused(ki_call *call) {
+    ki_answer *answer = call->answer;
+    ki_error err = KI_ERROR_INIT;
+    ki_str body = { answer->body.data, answer->body.size };
+    bool says_when = call->retry_after_ms >= 0;
+    if (says_when && (answer->http_status == 429 || (answer->http_status >= 500 && answer->http_status <= 599)) &&
+        retry_in(call, call->retry_after_ms))
+        return;
+    ki_status_to_error(call->allocator, answer->http_status, body, call->retry_after_ms, &err);
+    if (ki_answer_make_refusal(answer, call->retry_after_ms))
+        ki_error_no_memory(&err, "reading an answer");
+    finish(call, &err);
+}
+
+static ki_status on_item(ki_str text, void *user) {
+    ki_call *call = user;
+    ki_object *obj = NULL;
+    ki_answer *answer = call->answer;
+    if (text.size > call->client->answer_max - answer->item_bytes)
+        return ki_error_set(&call->failure, KI_ERR_LIMIT, "the list has more than %zu bytes", call->client->answer_max);
+    ki_status status =
+        ki_object_from_json(answer->format, text, call->out.api_version, call->out.kind, &obj, &call->failure);
+    if (status == KI_ERR_PARSE)
+        return ki_error_set(&call->failure, KI_ERR_PROTOCOL, "item %zu: %s", answer->item_count,
+                            ki_error_message(&call->failure));
+    if (status)
+        return status;
+    answer->item_bytes += text.size;
+    status = ki_answer_add_item(answer, obj);
+    ki_object_unref(obj);
+    ki_engine_work(call->client->engine, 1);
+    return status ? ki_error_no_memory(&call->failure, "reading a list") : KI_OK;
+}
+
+static ki_status on_bad_item(const ki_error *why, ki_str sample, void *user) {
+    (void)sample;
+    ki_call *call = user;
+    call->failure = *why;
+    return why->code;
+}
+
+static void on_head(const ki_response_head *head, void *user) {
+    ki_call *call = user;
+    call->retry_after_ms = head->retry_after_ms;
+    call->answer->http_status = head->status;
+    if (!is_good(call)) {
+        call->answer->body.limit = KI_STATUS_BODY_MAX;
+        return;
+    }
+    if (!call->out.kind)
+        return;
+    const ki_list_sink sink = { on_item, on_bad_item, call };
+    ki_error err = KI_ERROR_INIT;
+    if (ki_list_decoder_new(call->allocator, call->client->answer_max, &sink, &call->list, &err)) {
+        ref(call);
+        finish(call, &err);
+        unref(call);
+    }
+}
+
+/* Keeps as much of a refusal as there is room for. */
+static void refusal_data(ki_call *call, const char *data, size_t size) {
+    size_t room = KI_STATUS_BODY_MAX - call->answer->body.size;
+    if (ki_buffer_append(&call->answer->body, data, size < room ? size : room) || size >= room)
+        refused(call); /* no more of it is wanted */
+}
+
+static void body_data(ki_call *call, const char *data, size_t size) {
+    ki_buffer *body = &call->answer->body;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = ki_buffer_append(body, data, size);
+    if (!status)
+        return;
+    if (status == KI_ERR_LIMIT)
+        ki_error_set(&err, KI_ERR_LIMIT, "the answer has more than %zu bytes", call->client->answer_max);
+    else
+        ki_error_no_memory(&err, "reading an answer");
+    finish(call, &err);
+}
+
+static void list_data(ki_call *call, const char *data, size_t size) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_list_decoder_feed(call->list, data, size, &err))
+        finish(call, call->failure.code ? &call->failure : &err);
+}
+
+static void on_data(const char *data, size_t size, void *user) {
+    ki_call *call = user;
+    ref(call);
+    if (!is_good(call))
+        refusal_data(call, data, size);
+    else if (call->list)
+        list_data(call, data, size);
+    else if (!call->on_data)
+        body_data(call, data, size);
+    else if (!call->on_data(data, size, call->user) && !call->over)
+        ki_call_end_cancelled(call);
+    unref(call);
+}
+
+/* A whole good answer. */
+static void succeeded(ki_call *call) {
+    ki_error err = KI_ERROR_INIT;
+    ki_answer *answer = call->answer;
+    ki_status status;
+    if (call->list) {
+        status = ki_list_decoder_finish(call->list, &err);
+        if (!status && ki_answer_take_meta(answer, ki_list_decoder_meta(call->list)))
+            status = ki_error_no_memory(&err, "reading a list");
+    } else {
+        ki_buffer_append(&answer->body, "", 0); /* closes it where it is empty */
+        status = ki_answer_make_object(answer);
+        if (status)
+            ki_error_no_memory(&err, "reading an answer");
+    }
+    finish(call, status ? &err : NULL);
+}
+
+/* May it be sent again after its connection went? A write may have been done: never. */
+static bool is_lost_read(const ki_call *call, const ki_error *err) {
+    return err->code == KI_ERR_CUT && !call->answer->http_status && strcmp(call->out.method, "GET") == 0;
+}
+
+static void on_end(const ki_error *err, void *user) {
+    ki_call *call = user;
+    ref(call);
+    call->exchange = NULL;
+    if (call->answer->http_status && !is_good(call))
+        refused(call); /* whole or cut, what came tells more than the cut does */
+    else if (err && !(is_lost_read(call, err) && retry_in(call, RETRY_CUT_MS)))
+        finish(call, err);
+    else if (!err && !call->answer->http_status)
+        fail_with(call, KI_ERR_PROTOCOL, "an answer without a head");
+    else if (!err)
+        succeeded(call);
+    unref(call);
+}
+
+/* --- sending ---------------------------------------------------------------------------------------------------------------- */
+
+static void transmit(void *user) {
+    ki_call *call = user;
+    ki_client *client = call->client;
+    ki_error err = KI_ERROR_INIT;
+    ref(call);
+    call->retry_after_ms = -1;
+    call->failure = (ki_error)KI_ERROR_INIT;
+    call->answer = ki_answer_new(client->format, client->answer_max);
+    if (!call->answer) {
+        ki_error_no_memory(&err, "sending a request");
+        finish(call, &err);
+    } else {
+        const ki_request request = { .method = call->out.method,
+                                     .target = call->out.target.data,
+                                     .accept = call->out.accept,
+                                     .content_type = call->out.content_type,
+                                     .body = { call->out.body.data, call->out.body.size } };
+        const ki_response_sink sink = { on_head, on_data, on_end, call };
+        if (ki_transport_send(client->transport, &request, &sink, &call->exchange, &err))
+            finish(call, &err);
+    }
+    unref(call);
+}
+
+/* Takes its place in the client's limit; refused at once where its turn would come too late. */
+static void attempt(ki_call *call) {
+    ki_client *client = call->client;
+    int64_t when, delay = ki_throttle_delay(client->throttle);
+    if (delay > 0 && !in_time(call, delay, &when)) {
+        fail_with(call, KI_ERR_TIMEOUT, "the client's own limit of requests would make it too late");
+        return;
+    }
+    if (ki_throttle_pass(client->throttle, &call->ticket, transmit, call))
+        transmit(call);
+}
+
+static void start(ki_task *task, void *user) {
+    (void)task;
+    ki_call *call = user;
+    ki_engine *engine = call->client->engine;
+    ref(call);
+    if (ki_timer_init(&call->deadline_timer, engine, deadline_passed, call) ||
+        ki_timer_init(&call->retry_timer, engine, retry_due, call)) {
+        ki_error err = KI_ERROR_INIT;
+        ki_error_no_memory(&err, "sending a request");
+        finish(call, &err);
+    } else {
+        if (call->deadline != INT64_MAX)
+            ki_timer_set(&call->deadline_timer, call->deadline);
+        attempt(call);
+    }
+    unref(call);
+}
+
+static void cancel(ki_task *task, void *user) {
+    (void)task;
+    ki_call_end_cancelled(user);
+}
+
+void ki_call_cancel(ki_call *call) {
+    if (!call)
+        return;
+    ki_client *client = call->client;
+    ki_mutex_lock(&client->mutex);
+    if (call->listed)
+        ki_task_post(&call->cancel);
+    ki_mutex_unlock(&client->mutex);
+}
+
+/* Sizes of older programs are filled up with zeros. */
+static ki_status take_request(const ki_client_request *given, ki_client_request *request, ki_call_options *options,
+                              ki_error *err) {
+    *request = (ki_client_request){ .size = 0 };
+    *options = (ki_call_options){ .size = 0 };
+    if (given->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_client_request without a size: use KI_CLIENT_REQUEST()");
+    memcpy(request, given, given->size < sizeof *request ? given->size : sizeof *request);
+    const ki_call_options *more = request->options;
+    if (more && more->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_call_options without a size: use KI_CALL_OPTIONS()");
+    if (more)
+        memcpy(options, more, more->size < sizeof *options ? more->size : sizeof *options);
+    return KI_OK;
+}
+
+static ki_call *new_call(ki_client *client, const ki_client_request *request, ki_answer_function on_answer,
+                         void *user) {
+    ki_call *call = ki_alloc_zero(client->allocator, sizeof *call);
+    if (!call)
+        return NULL;
+    ki_refcount_init(&call->refs);
+    call->client = client;
+    call->allocator = client->allocator;
+    call->on_answer = on_answer;
+    call->on_data = request->on_data;
+    call->user = user;
+    call->retry_after_ms = -1;
+    ki_task_init(&call->start, client->engine, start, call);
+    ki_task_init(&call->cancel, client->engine, cancel, call);
+    return call;
+}
+
+static ki_status post(ki_client *client, ki_call *call, ki_error *err) {
+    int64_t now = ki_engine_now(client->engine), timeout = call->out.timeout_ns;
+    call->deadline = timeout > 0 && timeout < INT64_MAX - now ? now + timeout : INT64_MAX;
+    ki_status status = KI_OK;
+    ki_mutex_lock(&client->mutex);
+    if (client->is_closed || ki_engine_is_stopping(client->engine)) {
+        status = ki_error_set(err, KI_ERR_STATE, "the client's engine has ended");
+    } else {
+        list_call(client, call);
+        ki_task_post(&call->start);
+    }
+    ki_mutex_unlock(&client->mutex);
+    return status;
+}
+
+ki_status ki_call_start(ki_client *client, const ki_client_request *given, ki_answer_function on_answer, void *user,
+                        ki_call **ret_call, ki_error *err) {
+    ki_client_request request;
+    ki_call_options options;
+    ki_status status = take_request(given, &request, &options, err);
+    if (status)
+        return status;
+    ki_call *call = new_call(client, &request, on_answer, user);
+    if (!call)
+        return ki_error_no_memory(err, "making a request");
+    status = ki_outgoing_make(client->allocator, &request, &options, &call->out, err);
+    if (status) {
+        ki_free(client->allocator, call);
+        return status;
+    }
+    if (ret_call)
+        ref(call);
+    status = post(client, call, err);
+    if (status) {
+        ki_outgoing_free(call->allocator, &call->out);
+        ki_free(client->allocator, call);
+        return status;
+    }
+    if (ret_call)
+        *ret_call = call;
+    return KI_OK;
+}
+
+ki_status ki_client_send(ki_client *client, const ki_client_request *request, ki_answer_function on_answer, void *user,
+                         ki_call **ret_call, ki_error *err) {
+    if (!client || !request || !on_answer)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_client_send: the client, the request or the callback is missing");
+    return ki_call_start(client, request, on_answer, user, ret_call, err);
+}

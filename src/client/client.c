@@ -1,0 +1,279 @@
+/* client.c: a client's life, and its calls that wait. */
+#include "src/client/client.h"
+
+#include "src/client/answer.h"
+
+#include "src/auth/config.h"
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/base/refcount.h"
+#include "src/transport/curl.h"
+
+enum {
+    DEFAULT_PER_SECOND = 5,
+    DEFAULT_BURST = 10,
+    GRACE_MS = 250 /* for the loop to tell by itself that the time is over, and what it was spent with */
+};
+
+/* --- new, free ---------------------------------------------------------------------------------------------------------------- */
+
+void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst) {
+    if (!per_second)
+        per_second = !config ? -1 : config->requests_per_second ? config->requests_per_second : DEFAULT_PER_SECOND;
+    if (!burst)
+        burst = config && config->request_burst ? config->request_burst : DEFAULT_BURST;
+    *ret_per_second = per_second;
+    *ret_burst = burst;
+}
+
+void ki_client_cancel_all(ki_client *client) {
+    ki_mutex_lock(&client->mutex);
+    client->is_closed = true;
+    while (client->first) {
+        ki_call *call = client->first;
+        ki_mutex_unlock(&client->mutex);
+        ki_call_end_cancelled(call);
+        ki_mutex_lock(&client->mutex);
+    }
+    ki_mutex_unlock(&client->mutex);
+}
+
+static void engine_ended(void *user) {
+    ki_client_cancel_all(user);
+}
+
+static void set_up_on_loop(void *user) {
+    ki_client *client = user;
+    ki_end_hook_set(&client->end_hook, client->engine, engine_ended, client);
+}
+
+static void tear_down_on_loop(void *user) {
+    ki_client *client = user;
+    ki_client_cancel_all(client);
+    ki_end_hook_remove(&client->end_hook);
+    if (client->own_throttle)
+        ki_throttle_close(client->own_throttle);
+    if (client->owns_transport)
+        ki_transport_free(client->transport);
+}
+
+void ki_client_free_of(ki_client *client) {
+    if (!client)
+        return;
+    const ki_allocator *allocator = client->allocator;
+    ki_engine *own_engine = client->owns_engine ? client->engine : NULL;
+    ki_engine_call(client->engine, tear_down_on_loop, client);
+    ki_object_format_unref(client->format);
+    ki_mutex_destroy(&client->mutex);
+    ki_free(allocator, client->own_throttle);
+    ki_free(allocator, client);
+    ki_engine_free(own_engine);
+}
+
+void ki_client_free(ki_client *client) {
+    if (client && !client->is_factorys)
+        ki_client_free_of(client);
+}
+
+ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(parts->engine);
+    ki_client *client = ki_alloc_zero(allocator, sizeof *client);
+    if (!client)
+        return ki_error_no_memory(err, "making a client");
+    client->engine = parts->engine;
+    client->allocator = allocator;
+    client->may_drive = parts->may_drive;
+    client->transport = parts->transport;
+    client->throttle = parts->throttle;
+    client->is_factorys = true;
+    client->answer_max = KI_CLIENT_ANSWER_MAX;
+    ki_status status = ki_mutex_init(&client->mutex, err);
+    if (status) {
+        ki_free(allocator, client);
+        return status;
+    }
+    status = ki_object_format_new(allocator, &(ki_object_format_options){ .keep_managed_fields = true },
+                                  &client->format, err);
+    if (status) {
+        ki_mutex_destroy(&client->mutex);
+        ki_free(allocator, client);
+        return status;
+    }
+    ki_engine_call(client->engine, set_up_on_loop, client);
+    *ret_client = client;
+    return KI_OK;
+}
+
+typedef struct throttle_setup {
+    ki_throttle *throttle;
+    ki_engine *engine;
+    int per_second, burst;
+    ki_status status;
+} throttle_setup;
+
+static void set_up_throttle(void *user) {
+    throttle_setup *setup = user;
+    setup->status = ki_throttle_init(setup->throttle, setup->engine, setup->per_second, setup->burst);
+}
+
+static ki_status add_throttle(ki_client *client, int per_second, int burst, ki_error *err) {
+    if (per_second < 0)
+        return KI_OK;
+    client->own_throttle = ki_alloc_zero(client->allocator, sizeof *client->own_throttle);
+    if (!client->own_throttle)
+        return ki_error_no_memory(err, "making a client");
+    throttle_setup setup = { client->own_throttle, client->engine, per_second, burst, KI_OK };
+    ki_engine_call(client->engine, set_up_throttle, &setup);
+    if (setup.status)
+        return ki_error_no_memory(err, "making a client");
+    client->throttle = client->own_throttle;
+    return KI_OK;
+}
+
+static ki_status make(ki_engine *engine, const ki_config *config, const ki_client_options *given,
+                      ki_client **ret_client, ki_error *err) {
+    const ki_client_parts parts = { .engine = engine, .may_drive = !given->engine, .transport = given->transport };
+    ki_client *client = NULL;
+    ki_status status = ki_client_new_of(&parts, &client, err);
+    if (status)
+        return status;
+    client->is_factorys = false;
+    if (given->answer_max)
+        client->answer_max = given->answer_max;
+    int per_second, burst;
+    ki_client_limit_of(config, given->requests_per_second, given->request_burst, &per_second, &burst);
+    status = add_throttle(client, per_second, burst, err);
+    if (!status && !given->transport) {
+        status = ki_curl_transport_new(engine, config, &client->transport, err);
+        client->owns_transport = status == KI_OK;
+    }
+    if (status) {
+        ki_client_free_of(client);
+        return status;
+    }
+    *ret_client = client;
+    return KI_OK;
+}
+
+ki_status ki_client_new(const ki_config *config, const ki_client_options *options, ki_client **ret_client,
+                        ki_error *err) {
+    ki_client_options given = { .size = sizeof given };
+    if (!ret_client)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_client_new: nowhere to put the client");
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_client_options without a size: use KI_CLIENT_OPTIONS()");
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (!config && !given.transport)
+        return ki_error_set(err, KI_ERR_INVALID, "a client needs a config or a transport");
+    ki_engine *engine = given.engine;
+    ki_status status = KI_OK;
+    if (!engine)
+        status = ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = given.allocator, .log = given.log), &engine, err);
+    if (status)
+        return status;
+    ki_client *client = NULL;
+    status = make(engine, config, &given, &client, err);
+    if (status) {
+        if (!given.engine)
+            ki_engine_free(engine);
+        return status;
+    }
+    client->owns_engine = !given.engine;
+    *ret_client = client;
+    return KI_OK;
+}
+
+ki_engine *ki_client_engine(const ki_client *client) {
+    return client->engine;
+}
+
+/* --- waiting ------------------------------------------------------------------------------------------------------------------- */
+
+/* Shared by the one who waits and the call's callback: the first may give up before the second comes. */
+typedef struct waiter {
+    ki_refcount refs;
+    ki_engine *engine;
+    const ki_allocator *allocator;
+    bool done; /* the engine's, for waiting */
+    ki_answer *answer;
+    ki_error err;
+} waiter;
+
+static void drop(waiter *waiting) {
+    if (!ki_refcount_dec(&waiting->refs))
+        return;
+    ki_answer_unref(waiting->answer);
+    ki_free(waiting->allocator, waiting);
+}
+
+static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+    waiter *waiting = user;
+    waiting->answer = ki_answer_ref(answer);
+    if (err)
+        waiting->err = *err;
+    ki_engine_notify(waiting->engine, &waiting->done);
+    drop(waiting);
+}
+
+static const ki_call_options *options_of(const ki_client_request *request) {
+    return request->size > offsetof(ki_client_request, options) ? request->options : NULL;
+}
+
+/* Its own time limit, and a little for the loop to say so. */
+static int64_t wait_ns(const ki_call_options *options) {
+    int64_t ms = options && options->timeout_ms ? options->timeout_ms : KI_CLIENT_TIMEOUT_MS;
+    return ms < 0 || ms > INT64_MAX / KI_MILLISECONDS(2) ? -1 : KI_MILLISECONDS(ms + GRACE_MS);
+}
+
+static void give_refusal(const ki_client *client, const ki_call_options *options, const ki_answer *answer) {
+    if (!options || options->size <= offsetof(ki_call_options, ret_refusal) || !options->ret_refusal || !answer ||
+        !answer->refusal)
+        return;
+    ki_refusal *copy = ki_refusal_copy(client->allocator, answer->refusal);
+    if (copy) /* without memory the error still says what it can */
+        *options->ret_refusal = copy;
+}
+
+/* The call is under way: waits for it, or cancels it. */
+static ki_status wait_for(ki_client *client, const ki_call_options *options, waiter *waiting, ki_call *call,
+                          ki_answer **ret_answer, ki_error *err) {
+    ki_status status = ki_engine_await(client->engine, &waiting->done, wait_ns(options), client->may_drive, err);
+    if (status) {
+        ki_call_cancel(call);
+        return status;
+    }
+    give_refusal(client, options, waiting->answer);
+    if (waiting->err.code) {
+        if (err)
+            *err = waiting->err;
+        return waiting->err.code;
+    }
+    if (ret_answer)
+        *ret_answer = ki_answer_ref(waiting->answer);
+    return KI_OK;
+}
+
+ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_answer **ret_answer, ki_error *err) {
+    if (!client || !request)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_client_do: the client or the request is missing");
+    if (request->size > offsetof(ki_client_request, on_data) && request->on_data)
+        return ki_error_set(err, KI_ERR_INVALID, "on_data is for ki_client_send");
+    if (ki_engine_on_loop(client->engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for an answer on the loop's own thread");
+    waiter *waiting = ki_alloc_zero(client->allocator, sizeof *waiting);
+    if (!waiting)
+        return ki_error_no_memory(err, "making a request");
+    *waiting = (waiter){ .engine = client->engine, .allocator = client->allocator, .err = KI_ERROR_INIT };
+    ki_refcount_init(&waiting->refs);
+    ki_refcount_inc(&waiting->refs); /* the callback's */
+    ki_call *call = NULL;
+    ki_status status = ki_call_start(client, request, on_answer, waiting, &call, err);
+    if (status)
+        drop(waiting);
+    else
+        status = wait_for(client, options_of(request), waiting, call, ret_answer, err);
+    ki_call_free(call);
+    drop(waiting);
+    return status;
+}

@@ -1,0 +1,101 @@
+/* verbs.c: the frequent requests, one function each. */
+#include <kinformer/client.h>
+
+#include "src/base/error.h"
+
+#include <string.h>
+
+/* Does it, and gives the object where that is wanted; an answer without one is then an error. */
+static ki_status do_object(ki_client *client, const ki_client_request *request, ki_object **ret_obj, ki_error *err) {
+    ki_answer *answer = NULL;
+    ki_status status = ki_client_do(client, request, &answer, err);
+    if (status)
+        return status;
+    const ki_object *obj = ki_answer_object(answer);
+    if (ret_obj && obj)
+        *ret_obj = ki_object_ref(obj);
+    else if (ret_obj)
+        status = ki_error_set(err, KI_ERR_PROTOCOL, "the server's answer is no object: read it with ki_client_do");
+    ki_answer_unref(answer);
+    return status;
+}
+
+ki_status ki_client_get(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
+                        const ki_call_options *options, ki_object **ret_obj, ki_error *err) {
+    return do_object(client,
+                     &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = resource, .namespace_name = namespace_name,
+                                        .name = name, .options = options),
+                     ret_obj, err);
+}
+
+ki_status ki_client_list(ki_client *client, const ki_resource *resource, const char *namespace_name,
+                         const ki_call_options *options, ki_answer **ret_answer, ki_error *err) {
+    return ki_client_do(client,
+                        &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = resource,
+                                           .namespace_name = namespace_name, .options = options),
+                        ret_answer, err);
+}
+
+static ki_status write_object(ki_client *client, ki_client_request *request, const char *body, ki_object **ret_obj,
+                              ki_error *err) {
+    request->body = body;
+    request->body_size = body ? strlen(body) : 0;
+    return do_object(client, request, ret_obj, err);
+}
+
+ki_status ki_client_create(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *json,
+                           const ki_call_options *options, ki_object **ret_obj, ki_error *err) {
+    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = resource,
+                                                  .namespace_name = namespace_name, .options = options);
+    return write_object(client, &request, json, ret_obj, err);
+}
+
+ki_status ki_client_update(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
+                           const char *json, const ki_call_options *options, ki_object **ret_obj, ki_error *err) {
+    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = resource,
+                                                  .namespace_name = namespace_name, .name = name, .options = options);
+    return write_object(client, &request, json, ret_obj, err);
+}
+
+ki_status ki_client_update_status(ki_client *client, const ki_resource *resource, const char *namespace_name,
+                                  const char *name, const char *json, const ki_call_options *options,
+                                  ki_object **ret_obj, ki_error *err) {
+    ki_call_options with = { .size = sizeof with };
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_call_options without a size: use KI_CALL_OPTIONS()");
+    if (options)
+        memcpy(&with, options, options->size < sizeof with ? options->size : sizeof with);
+    with.size = sizeof with;
+    with.subresource = "status";
+    return ki_client_update(client, resource, namespace_name, name, json, &with, ret_obj, err);
+}
+
+ki_status ki_client_patch(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
+                          ki_patch_type type, const char *patch, const ki_call_options *options, ki_object **ret_obj,
+                          ki_error *err) {
+    ki_client_request request =
+        KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = resource, .namespace_name = namespace_name, .name = name,
+                          .patch = type, .options = options);
+    return write_object(client, &request, patch, ret_obj, err);
+}
+
+ki_status ki_client_apply(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
+                          const char *json, const ki_call_options *options, ki_object **ret_obj, ki_error *err) {
+    return ki_client_patch(client, resource, namespace_name, name, KI_PATCH_APPLY, json, options, ret_obj, err);
+}
+
+ki_status ki_client_delete(ki_client *client, const ki_resource *resource, const char *namespace_name, const char *name,
+                           const ki_call_options *options, ki_error *err) {
+    return ki_client_do(client,
+                        &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = resource,
+                                           .namespace_name = namespace_name, .name = name, .options = options),
+                        NULL, err);
+}
+
+ki_status ki_client_delete_collection(ki_client *client, const ki_resource *resource, const char *namespace_name,
+                                      const ki_call_options *options, ki_error *err) {
+    return ki_client_do(client,
+                        &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE_COLLECTION, .resource = resource,
+                                           .namespace_name = namespace_name, .options = options),
+                        NULL, err);
+}

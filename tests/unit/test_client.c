@@ -1,0 +1,662 @@
+/* test_client.c: a client's requests as they are written, and how they end: good, refused, tried again, too late, cancelled. The server is in
+ * the process and the clock moves by hand. */
+#include "src/client/client.h"
+#include "src/transport/memory.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    SCRIPT_MAX = 16
+};
+
+/* One answer of the server. */
+typedef struct reply {
+    int status;             /* 0: no head */
+    int64_t retry_after_ms; /* -1: none */
+    const char *body;
+    ki_status ended; /* how: KI_OK cleanly */
+    bool never;      /* no answer at all */
+} reply;
+
+typedef struct fixture {
+    test_engine engine;
+    ki_transport *transport;
+    ki_client *client;
+    reply script[SCRIPT_MAX]; /* by request; the last one again and again */
+    int script_size;
+    int requests;
+    int64_t times[64]; /* milliseconds from the beginning */
+    char line[2048];   /* the last request: METHOD TARGET TYPE BODY */
+    /* how the call ended */
+    int ends;
+    ki_error err;
+    ki_answer *answer;
+} fixture;
+
+static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+    fixture *self = user;
+    int at = self->requests < self->script_size ? self->requests : self->script_size - 1;
+    const reply *what = &self->script[at];
+    if (self->requests < 64)
+        self->times[self->requests] = self->engine.now / 1000000;
+    self->requests++;
+    snprintf(self->line, sizeof self->line, "%s %s %s %.*s", request->method, request->target,
+             request->content_type ? request->content_type : "-", (int)request->body.size,
+             request->body.size ? request->body.data : "");
+    if (what->never)
+        return;
+    if (what->status) {
+        const ki_response_head head = { .status = what->status,
+                                        .retry_after_ms = what->retry_after_ms,
+                                        .content_type = "application/json" };
+        if (!ki_memory_call_head(call, &head))
+            return;
+        if (what->body && what->body[0] && !ki_memory_call_data(call, what->body, strlen(what->body)))
+            return;
+    }
+    ki_error err = { .code = what->ended };
+    ki_memory_call_end(call, what->ended ? &err : NULL);
+}
+
+static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+    fixture *self = user;
+    self->ends++;
+    self->err = err ? *err : (ki_error)KI_ERROR_INIT;
+    ki_answer_unref(self->answer);
+    self->answer = ki_answer_ref(answer);
+}
+
+static void open_with(fixture *self, const ki_client_options *more) {
+    *self = (fixture){ .script = { { .status = 200, .retry_after_ms = -1, .body = "{}" } }, .script_size = 1 };
+    assert_true(test_engine_open(&self->engine, NULL, 1));
+    const ki_memory_server server = { serve, NULL, self };
+    assert_int_equal(ki_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
+    ki_client_options options = KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport);
+    if (more) {
+        options.requests_per_second = more->requests_per_second;
+        options.request_burst = more->request_burst;
+        options.answer_max = more->answer_max;
+    }
+    assert_int_equal(ki_client_new(NULL, &options, &self->client, NULL), KI_OK);
+}
+
+static void close_fixture(fixture *self) {
+    ki_client_free(self->client);
+    ki_answer_unref(self->answer);
+    ki_transport_free(self->transport);
+    test_engine_close(&self->engine);
+}
+
+static void send_request(fixture *self, const ki_client_request *request) {
+    ki_error err = KI_ERROR_INIT;
+    self->ends = self->requests = 0;
+    ki_status status = ki_client_send(self->client, request, on_answer, self, NULL, &err);
+    if (status)
+        fail_msg("%s", ki_error_message(&err));
+    assert_int_equal(self->ends, 0);
+    assert_true(test_engine_settle(&self->engine));
+}
+
+#define GET_POD .verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = "ns", .name = "a"
+#define BODY(text) .body = (text), .body_size = sizeof(text) - 1
+
+/* --- what is sent -------------------------------------------------------------------------------------------------------------- */
+
+static const ki_resource foos = { "example.com", "v1beta1", "foos", "Foo", true };
+
+static void each_verb_is_the_request_that_the_api_defines(void **state) {
+    (void)state;
+    const struct {
+        ki_client_request request;
+        const char *line;
+    } cases[] = {
+        { KI_CLIENT_REQUEST(GET_POD), "GET /api/v1/namespaces/ns/pods/a - " },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_NODES, .name = "a b"), "GET /api/v1/nodes/a%20b - " },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = &foos, .namespace_name = "ns", .name = "x"),
+          "GET /apis/example.com/v1beta1/namespaces/ns/foos/x - " },
+        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.resource_version = "0")),
+          "GET /api/v1/namespaces/ns/pods/a?resourceVersion=0 - " },
+        { KI_CLIENT_REQUEST(GET_POD,
+                            .options = &KI_CALL_OPTIONS(.subresource = "log", .parameters = "container=c&tailLines=3")),
+          "GET /api/v1/namespaces/ns/pods/a/log?container=c&tailLines=3 - " },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_PODS, .namespace_name = "ns", BODY("{1}"),
+                            .options =
+                                &KI_CALL_OPTIONS(.field_manager = "me", .dry_run = true, .field_validation = "Strict")),
+          "POST /api/v1/namespaces/ns/pods?fieldManager=me&fieldValidation=Strict&dryRun=All application/json {1}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            BODY("{}"), .options = &KI_CALL_OPTIONS(.subresource = "eviction")),
+          "POST /api/v1/namespaces/ns/pods/a/eviction application/json {}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            BODY("{}")),
+          "PUT /api/v1/namespaces/ns/pods/a application/json {}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = KI_DEPLOYMENTS, .namespace_name = "ns", .name = "a",
+                            BODY("{}"), .options = &KI_CALL_OPTIONS(.subresource = "scale")),
+          "PUT /apis/apps/v1/namespaces/ns/deployments/a/scale application/json {}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            BODY("{}")),
+          "PATCH /api/v1/namespaces/ns/pods/a application/merge-patch+json {}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            BODY("[]"), .patch = KI_PATCH_JSON),
+          "PATCH /api/v1/namespaces/ns/pods/a application/json-patch+json []" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            BODY("{}"), .patch = KI_PATCH_STRATEGIC),
+          "PATCH /api/v1/namespaces/ns/pods/a application/strategic-merge-patch+json {}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            BODY("{}"), .patch = KI_PATCH_APPLY,
+                            .options = &KI_CALL_OPTIONS(.field_manager = "m/n", .force = true)),
+          "PATCH /api/v1/namespaces/ns/pods/a?fieldManager=m%2Fn&force=true application/apply-patch+yaml {}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_PODS, .namespace_name = "ns", .name = "a"),
+          "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\"}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            .options =
+                                &KI_CALL_OPTIONS(.precondition_uid = "u\"1", .precondition_resource_version = "7",
+                                                 .propagation = KI_PROPAGATION_FOREGROUND,
+                                                 .grace_period_s = KI_GRACE_NOW, .dry_run = true)),
+          "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+          "\"gracePeriodSeconds\":0,\"preconditions\":{\"uid\":\"u\\\"1\",\"resourceVersion\":\"7\"},"
+          "\"propagationPolicy\":\"Foreground\",\"dryRun\":[\"All\"]}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE_COLLECTION, .resource = KI_PODS, .namespace_name = "ns",
+                            .options = &KI_CALL_OPTIONS(.label_selector = "a=b,c", .grace_period_s = 30)),
+          "DELETE /api/v1/namespaces/ns/pods?labelSelector=a%3Db%2Cc application/json "
+          "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":30}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/healthz?verbose"),
+          "GET /healthz?verbose - " },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = "/x", .content_type = "text/plain",
+                            BODY("a\nb")),
+          "POST /x text/plain a\nb" },
+    };
+    fixture self;
+    open_with(&self, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        send_request(&self, &cases[i].request);
+        assert_string_equal(self.line, cases[i].line);
+        assert_int_equal(self.ends, 1);
+        assert_int_equal(self.err.code, KI_OK);
+    }
+    close_fixture(&self);
+}
+
+static void what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent(void **state) {
+    (void)state;
+    static const ki_resource bad = { "a/b", "v1", "foos", "Foo", true };
+    const struct {
+        ki_client_request request;
+        const char *word; /* of the message */
+    } cases[] = {
+        { KI_CLIENT_REQUEST(.resource = KI_PODS), "verb" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .name = "a"), "resource" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = "ns"), "name" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .name = "a"), "namespace" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = &bad, .namespace_name = "ns", .name = "a"), "group" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_NODES, .name = "a/b"), "/" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_NODES, .name = "a%2fb"), "%" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_NODES, .name = ".."), ".." },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = ".", .name = "a"),
+          "namespace" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_NODES, .name = "a"), "name" },
+        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.subresource = "../x")), "subresource" },
+        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.parameters = "a=b c")), "parameters" },
+        { KI_CLIENT_REQUEST(GET_POD, .accept = "a\r\nX: y"), "accept" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_NODES), "body" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_NODES, .body_size = 3), "bytes" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = KI_NODES, .name = "a", BODY("{}"),
+                            .patch = KI_PATCH_APPLY),
+          "field manager" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .path = "/x"), "method" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "get", .path = "/x"), "capital" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "CONNECT", .path = "/x"), "CONNECT" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "x"), "path" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/x\r\nHost: y"), "path" },
+        { { .verb = KI_CLIENT_GET }, "size" },
+    };
+    fixture self;
+    open_with(&self, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_client_send(self.client, &cases[i].request, on_answer, &self, NULL, &err), KI_ERR_INVALID);
+        if (!strstr(err.message, cases[i].word))
+            fail_msg("case %zu: %s", i, err.message);
+    }
+    assert_true(test_engine_settle(&self.engine));
+    assert_int_equal(self.requests + self.ends, 0);
+    close_fixture(&self);
+}
+
+static void a_target_or_body_over_its_limit_is_refused(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    char *selector = malloc(KI_CLIENT_TARGET_MAX + 1);
+    memset(selector, 'a', KI_CLIENT_TARGET_MAX);
+    selector[KI_CLIENT_TARGET_MAX] = '\0';
+    const ki_client_request listing = KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS,
+                                                        .options = &KI_CALL_OPTIONS(.label_selector = selector));
+    assert_int_equal(ki_client_send(self.client, &listing, on_answer, &self, NULL, NULL), KI_ERR_LIMIT);
+    selector[1000] = '\0';
+    assert_int_equal(ki_client_send(self.client, &listing, on_answer, &self, NULL, NULL), KI_OK);
+    const ki_client_request huge = KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = "/",
+                                                     .body = selector, .body_size = (size_t)KI_CLIENT_BODY_MAX + 1);
+    assert_int_equal(ki_client_send(self.client, &huge, on_answer, &self, NULL, NULL), KI_ERR_LIMIT);
+    free(selector);
+    close_fixture(&self);
+    assert_int_equal(self.err.code, KI_ERR_CANCELLED);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------------------ */
+
+static void a_list_comes_as_objects_with_its_place(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    self.script[0].body =
+        "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"12\",\"continue\":"
+        "\"tok\",\"remainingItemCount\":5},\"items\":[{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}},"
+        "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"}}]}";
+    send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS,
+                                           .options = &KI_CALL_OPTIONS(.limit = 2, .continue_token = "t=",
+                                                                       .field_selector = "x=y", .resource_version = "5",
+                                                                       .resource_version_match = "Exact")));
+    assert_string_equal(self.line, "GET /api/v1/pods?fieldSelector=x%3Dy&limit=2&continue=t%3D&resourceVersion=5&"
+                                   "resourceVersionMatch=Exact - ");
+    assert_int_equal(self.err.code, KI_OK);
+    assert_int_equal(ki_answer_item_count(self.answer), 2);
+    assert_string_equal(ki_object_key(ki_answer_item(self.answer, 1)), "ns/b");
+    assert_string_equal(ki_object_kind(ki_answer_item(self.answer, 0)), "Pod");
+    assert_null(ki_answer_item(self.answer, 2));
+    assert_string_equal(ki_answer_continue(self.answer), "tok");
+    assert_string_equal(ki_answer_resource_version(self.answer), "12");
+    assert_int_equal(ki_answer_remaining(self.answer), 5);
+    close_fixture(&self);
+}
+
+static void an_object_a_status_and_bytes_are_told_apart(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    self.script[0].body = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}";
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    assert_string_equal(ki_object_key(ki_answer_object(self.answer)), "ns/a");
+    self.script[0].body =
+        "{\"kind\":\"Status\",\"status\":\"Success\",\"metadata\":{\"name\":\"x\"},\"details\":{\"uid\":\"u\"}}";
+    send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_NODES, .name = "a"));
+    assert_int_equal(self.err.code, KI_OK);
+    assert_null(ki_answer_object(self.answer));
+    ki_value value = KI_VALUE_INIT;
+    assert_int_equal(ki_answer_field(self.answer, "details.uid", &value, NULL), KI_OK);
+    assert_string_equal(value.text, "u");
+    ki_value_clear(&value);
+    self.script[0].body = "some log\n";
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.subresource = "log")));
+    size_t size;
+    assert_string_equal(ki_answer_body(self.answer, &size), "some log\n");
+    assert_int_equal(size, 9);
+    self.script[0].body = "";
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    assert_string_equal(ki_answer_body(self.answer, &size), "");
+    assert_int_equal(self.err.code, KI_OK);
+    close_fixture(&self);
+}
+
+static const char invalid[] =
+    "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"Pod \\\"a\\\" is "
+    "invalid\",\"reason\":\"Invalid\",\"code\":422,"
+    "\"details\":{\"name\":\"a\",\"kind\":\"Pod\",\"group\":\"g\",\"uid\":\"u\",\"causes\":["
+    "{\"reason\":\"FieldValueInvalid\",\"message\":\"bad\",\"field\":\"spec.x\"},{\"message\":\"worse\"}]}}";
+
+static void a_refusal_keeps_all_that_the_server_said(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    self.script[0] = (reply){ .status = 422, .retry_after_ms = -1, .body = invalid };
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    assert_int_equal(self.requests, 1);
+    assert_int_equal(self.err.code, KI_ERR_HTTP);
+    assert_true(ki_error_is_invalid(&self.err));
+    assert_string_equal(self.err.message, "get pods ns/a: Pod \"a\" is invalid");
+    const ki_refusal *refusal = ki_answer_refusal(self.answer);
+    assert_int_equal(refusal->http_status, 422);
+    assert_string_equal(refusal->reason, "Invalid");
+    assert_string_equal(refusal->group, "g");
+    assert_string_equal(refusal->kind, "Pod");
+    assert_string_equal(refusal->name, "a");
+    assert_string_equal(refusal->uid, "u");
+    assert_int_equal(refusal->cause_count, 2);
+    assert_string_equal(refusal->causes[0].field, "spec.x");
+    assert_string_equal(refusal->causes[1].message, "worse");
+    assert_string_equal(refusal->causes[1].reason, "");
+    close_fixture(&self);
+}
+
+static void an_answer_over_the_limit_is_an_error_not_memory(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, &KI_CLIENT_OPTIONS(.answer_max = 60));
+    self.script[0].body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}}";
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    assert_int_equal(self.err.code, KI_ERR_LIMIT);
+    self.script[0].body =
+        "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":{\"name\":\"a\"}},"
+        "{\"metadata\":{\"name\":\"b\"}},{\"metadata\":{\"name\":\"c\"}}]}";
+    send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS));
+    assert_int_equal(self.err.code, KI_ERR_LIMIT);
+    assert_null(self.answer);
+    close_fixture(&self);
+}
+
+static void answers_cut_anywhere_are_errors(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    self.script[0] = (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":", .ended = KI_ERR_CUT };
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    assert_int_equal(self.err.code, KI_ERR_CUT);
+    assert_int_equal(self.requests, 1); /* its answer had begun */
+    self.script[0] = (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":\"PodList\"," };
+    send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS));
+    assert_int_equal(self.err.code, KI_ERR_CUT);
+    self.script[0] = (reply){ .status = 0 };
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    assert_int_equal(self.err.code, KI_ERR_PROTOCOL);
+    close_fixture(&self);
+}
+
+/* --- trying again ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct retry_case {
+    const char *what;
+    const char *method;
+    reply reply;
+    int requests; /* until it gives up */
+    int64_t gap_ms;
+} retry_case;
+
+static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **state) {
+    (void)state;
+    static const retry_case cases[] = {
+        { "429 with Retry-After", "GET", { .status = 429, .retry_after_ms = 1000 }, 11, 1000 },
+        { "429 at once", "GET", { .status = 429, .retry_after_ms = 0 }, 11, 0 },
+        { "429 without", "GET", { .status = 429, .retry_after_ms = -1 }, 1, 0 },
+        { "500 with", "GET", { .status = 500, .retry_after_ms = 2000 }, 11, 2000 },
+        { "503 with", "POST", { .status = 503, .retry_after_ms = 1000 }, 11, 1000 },
+        { "599 with", "PATCH", { .status = 599, .retry_after_ms = 1000 }, 11, 1000 },
+        { "503 without", "GET", { .status = 503, .retry_after_ms = -1 }, 1, 0 },
+        { "409 with", "PUT", { .status = 409, .retry_after_ms = 1000 }, 1, 0 },
+        { "600 with", "GET", { .status = 600, .retry_after_ms = 1000 }, 1, 0 },
+        { "a read that was cut", "GET", { .status = 0, .ended = KI_ERR_CUT }, 11, 1000 },
+        { "a write that was cut", "POST", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
+        { "a deletion that was cut", "DELETE", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
+        { "no connection", "GET", { .status = 0, .ended = KI_ERR_CONNECT }, 1, 0 },
+        { "a bad certificate", "GET", { .status = 0, .ended = KI_ERR_TLS }, 1, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture self;
+        open_with(&self, NULL);
+        self.script[0] = cases[i].reply;
+        send_request(&self,
+                     &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = cases[i].method, .path = "/x", BODY("body")));
+        assert_true(test_engine_advance(&self.engine, 29000));
+        if (self.requests != cases[i].requests || self.ends != 1 || !self.err.code)
+            fail_msg("%s: %d requests", cases[i].what, self.requests);
+        for (int n = 1; n < self.requests; n++)
+            assert_int_equal(self.times[n] - self.times[n - 1], cases[i].gap_ms);
+        assert_non_null(strstr(self.line, "body")); /* sent again whole */
+        close_fixture(&self);
+    }
+}
+
+static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    self.script[0] = (reply){ .status = 429, .retry_after_ms = 1000, .body = invalid };
+    self.script[1] = (reply){ .status = 0, .ended = KI_ERR_CUT };
+    self.script[2] =
+        (reply){ .status = 201, .retry_after_ms = -1, .body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}" };
+    self.script_size = 3;
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    assert_int_equal(self.ends, 0);
+    assert_true(test_engine_advance(&self.engine, 2000));
+    assert_int_equal(self.requests, 3);
+    assert_int_equal(self.ends, 1);
+    assert_int_equal(self.err.code, KI_OK);
+    assert_int_equal(ki_answer_http_status(self.answer), 201);
+    assert_non_null(ki_answer_object(self.answer));
+    assert_null(ki_answer_refusal(self.answer));
+    close_fixture(&self);
+}
+
+static void a_retry_that_would_be_too_late_is_not_waited_for(void **state) {
+    (void)state;
+    static const int64_t whens[] = { 5000, 3600000, INT64_MAX };
+    for (size_t i = 0; i < sizeof whens / sizeof *whens; i++) {
+        fixture self;
+        open_with(&self, NULL);
+        self.script[0] = (reply){ .status = 429, .retry_after_ms = whens[i] };
+        send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.timeout_ms = 5000)));
+        assert_int_equal(self.ends, 1);
+        assert_true(ki_error_is_too_many_requests(&self.err));
+        close_fixture(&self);
+    }
+}
+
+/* --- deadlines, cancelling, the limit ------------------------------------------------------------------------------------------ */
+
+static void silence_ends_at_the_deadline(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    self.script[0] = (reply){ .never = true };
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.timeout_ms = 5000)));
+    assert_true(test_engine_advance(&self.engine, 4999));
+    assert_int_equal(self.ends, 0);
+    assert_true(test_engine_advance(&self.engine, 1));
+    assert_int_equal(self.ends, 1);
+    assert_int_equal(self.err.code, KI_ERR_TIMEOUT);
+    assert_true(ki_error_is_timeout(&self.err));
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    assert_true(test_engine_advance(&self.engine, KI_CLIENT_TIMEOUT_MS - 1));
+    assert_int_equal(self.ends, 0);
+    assert_true(test_engine_advance(&self.engine, 1));
+    assert_int_equal(self.ends, 1);
+    static const int64_t endless[] = { -1, INT64_MAX, INT64_MIN };
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+        send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.timeout_ms = endless[i])));
+        assert_true(test_engine_advance(&self.engine, 100 * 86400000LL));
+        assert_int_equal(self.ends, 0);
+    }
+    close_fixture(&self);
+}
+
+static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
+    (void)state;
+    for (int where = 0; where < 5; where++) {
+        fixture self;
+        open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 1));
+        ki_call *call = NULL;
+        const ki_client_request request = KI_CLIENT_REQUEST(GET_POD);
+        if (where == 1) /* in the limit's queue */
+            send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+        if (where == 2)
+            self.script[0] = (reply){ .never = true };
+        if (where == 3) /* before a retry */
+            self.script[0] = (reply){ .status = 503, .retry_after_ms = 9000 };
+        self.ends = 0;
+        assert_int_equal(ki_client_send(self.client, &request, on_answer, &self, &call, NULL), KI_OK);
+        if (where > 0)
+            assert_true(test_engine_settle(&self.engine));
+        assert_int_equal(self.ends, where == 4);
+        ki_call_cancel(call);
+        ki_call_cancel(call);
+        assert_int_equal(self.ends, where == 4);
+        assert_true(test_engine_settle(&self.engine));
+        assert_int_equal(self.ends, 1);
+        assert_int_equal(self.err.code, where == 4 ? KI_OK : KI_ERR_CANCELLED);
+        assert_true(test_engine_advance(&self.engine, 20000));
+        assert_int_equal(self.ends, 1);
+        ki_call_free(call);
+        close_fixture(&self);
+    }
+}
+
+static void the_limit_holds_requests_back_and_refuses_what_would_be_too_late(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 2));
+    const ki_client_request patient = KI_CLIENT_REQUEST(GET_POD);
+    const ki_client_request hasty = KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.timeout_ms = 400));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(ki_client_send(self.client, &patient, on_answer, &self, NULL, NULL), KI_OK);
+    assert_true(test_engine_settle(&self.engine));
+    assert_int_equal(self.requests, 2);
+    assert_int_equal(ki_client_send(self.client, &hasty, on_answer, &self, NULL, NULL), KI_OK);
+    assert_true(test_engine_settle(&self.engine));
+    assert_int_equal(self.ends, 3); /* at once: its turn would come after 600 ms */
+    assert_int_equal(self.err.code, KI_ERR_TIMEOUT);
+    assert_true(test_engine_advance(&self.engine, 400));
+    assert_int_equal(self.requests, 4);
+    assert_int_equal(self.ends, 5);
+    close_fixture(&self);
+}
+
+static void a_client_that_is_freed_ends_what_is_under_way(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    self.script[0] = (reply){ .never = true };
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
+    close_fixture(&self);
+    assert_int_equal(self.ends, 2);
+    assert_int_equal(self.err.code, KI_ERR_CANCELLED);
+}
+
+static bool on_chunk(const void *data, size_t size, void *user) {
+    fixture *self = user;
+    assert_in_range(size, 1, 60);
+    memcpy(self->line, data, size);
+    self->line[size] = '\0';
+    return strcmp(self->line, "stop") != 0;
+}
+
+static void a_stream_is_handed_on_as_it_comes_and_ends_when_told(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, &KI_CLIENT_OPTIONS(.answer_max = 2));
+    self.script[0].body = "more than two bytes";
+    const ki_client_request log = KI_CLIENT_REQUEST(GET_POD, .on_data = on_chunk);
+    send_request(&self, &log);
+    assert_string_equal(self.line, "more than two bytes");
+    assert_int_equal(self.err.code, KI_OK);
+    self.script[0].body = "stop";
+    send_request(&self, &log);
+    assert_int_equal(self.err.code, KI_ERR_CANCELLED);
+    assert_int_equal(self.ends, 1);
+    assert_int_equal(ki_client_do(self.client, &log, NULL, NULL), KI_ERR_INVALID);
+    close_fixture(&self);
+}
+
+/* --- waiting ------------------------------------------------------------------------------------------------------------------- */
+
+static void waiting_for_an_answer_on_the_loop_would_deadlock(void **state) {
+    (void)state;
+    fixture self;
+    open_with(&self, NULL);
+    assert_true(test_engine_settle(&self.engine));
+    ki_object *obj = NULL;
+    assert_int_equal(ki_client_get(self.client, KI_PODS, "ns", "a", NULL, &obj, NULL), KI_ERR_DEADLOCK);
+    close_fixture(&self);
+}
+
+static void waiting_on_a_hosts_engine_that_nobody_drives_is_refused(void **state) {
+    (void)state;
+    ki_engine *engine = NULL;
+    ki_transport *transport = NULL;
+    ki_client *client = NULL;
+    assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+    const ki_memory_server server = { serve, NULL, NULL };
+    assert_int_equal(ki_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
+    assert_int_equal(ki_client_new(NULL, &KI_CLIENT_OPTIONS(.engine = engine, .transport = transport), &client, NULL),
+                     KI_OK);
+    assert_int_equal(ki_client_get(client, KI_PODS, "ns", "a", NULL, NULL, NULL), KI_ERR_STATE);
+    ki_client_free(client);
+    ki_transport_free(transport);
+    ki_engine_free(engine);
+}
+
+/* --- memory --------------------------------------------------------------------------------------------------------------------- */
+
+static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        fixture self = { .script = { { .status = 429, .retry_after_ms = 1000, .body = invalid },
+                                     { .status = 200, .retry_after_ms = -1 },
+                                     { .status = 422, .retry_after_ms = -1, .body = invalid } },
+                         .script_size = 3 };
+        self.script[1].body =
+            "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"12\"},\"items\":["
+            "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}]}";
+        if (test_engine_open(&self.engine, &memory.allocator, 1)) {
+            const ki_memory_server server = { serve, NULL, &self };
+            bool sent = false;
+            if (!ki_memory_transport_new(self.engine.engine, &server, &self.transport, NULL) &&
+                !ki_client_new(NULL,
+                               &KI_CLIENT_OPTIONS(.engine = self.engine.engine, .transport = self.transport,
+                                                  .requests_per_second = 5),
+                               &self.client, NULL)) {
+                const ki_client_request list = KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS);
+                sent = ki_client_send(self.client, &list, on_answer, &self, NULL, NULL) == KI_OK;
+                test_engine_advance(&self.engine, 2000);
+                assert_int_equal(self.ends, sent);
+                const ki_client_request get = KI_CLIENT_REQUEST(GET_POD);
+                self.requests = 2;
+                sent = ki_client_send(self.client, &get, on_answer, &self, NULL, NULL) == KI_OK;
+                self.ends = 0;
+                test_engine_advance(&self.engine, 2000);
+                assert_int_equal(self.ends, sent);
+            }
+            ki_client_free(self.client);
+            ki_answer_unref(self.answer);
+            ki_transport_free(self.transport);
+            test_engine_close(&self.engine);
+        }
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_verb_is_the_request_that_the_api_defines),
+        cmocka_unit_test(what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent),
+        cmocka_unit_test(a_target_or_body_over_its_limit_is_refused),
+        cmocka_unit_test(a_list_comes_as_objects_with_its_place),
+        cmocka_unit_test(an_object_a_status_and_bytes_are_told_apart),
+        cmocka_unit_test(a_refusal_keeps_all_that_the_server_said),
+        cmocka_unit_test(an_answer_over_the_limit_is_an_error_not_memory),
+        cmocka_unit_test(answers_cut_anywhere_are_errors),
+        cmocka_unit_test(what_says_when_is_tried_again_ten_times_and_nothing_else),
+        cmocka_unit_test(a_request_that_is_tried_again_may_yet_succeed),
+        cmocka_unit_test(a_retry_that_would_be_too_late_is_not_waited_for),
+        cmocka_unit_test(silence_ends_at_the_deadline),
+        cmocka_unit_test(a_cancelled_request_ends_once_wherever_it_is),
+        cmocka_unit_test(the_limit_holds_requests_back_and_refuses_what_would_be_too_late),
+        cmocka_unit_test(a_client_that_is_freed_ends_what_is_under_way),
+        cmocka_unit_test(a_stream_is_handed_on_as_it_comes_and_ends_when_told),
+        cmocka_unit_test(waiting_for_an_answer_on_the_loop_would_deadlock),
+        cmocka_unit_test(waiting_on_a_hosts_engine_that_nobody_drives_is_refused),
+        cmocka_unit_test(whatever_allocation_fails_a_request_ends_once_and_nothing_leaks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
