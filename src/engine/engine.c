@@ -491,16 +491,10 @@ void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user) {
 /* --- waiting for something on the loop ---------------------------------------------------------------------------------------- */
 
 void ki_engine_notify(ki_engine *engine, bool *done) {
-    ki_engine_exchange(engine, done, true);
-}
-
-bool ki_engine_exchange(ki_engine *engine, bool *flag, bool value) {
     ki_mutex_lock(&engine->mutex);
-    bool before = *flag;
-    *flag = value;
+    *done = true;
     ki_cond_broadcast(&engine->changed);
     ki_mutex_unlock(&engine->mutex);
-    return before;
 }
 
 /* Milliseconds until `deadline`, rounded up. */

@@ -106,7 +106,5 @@ void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user);
  * this call may not, KI_ERR_CANCELLED where the engine has ended, KI_ERR_SYSTEM. */
 ki_status ki_engine_await(ki_engine *engine, const bool *done, int64_t timeout_ns, bool may_drive, ki_error *err);
 void ki_engine_notify(ki_engine *engine, bool *done);
-/* Makes and unmakes `*done` readable: it is under a lock of the engine's. Any thread. */
-bool ki_engine_exchange(ki_engine *engine, bool *flag, bool value);
 
 #endif
