@@ -1,13 +1,17 @@
-/* patch.h: the four kinds of patches, from one JSON to another; nothing here knows of storage. */
+/* patch.h: merge patches, from one JSON to another; nothing here knows of storage. */
 #ifndef KT_PATCH_H
 #define KT_PATCH_H
 
+#include "testing/schema/arena.h"
+#include "testing/schema/schema.h"
+
 #include <yyjson.h>
 
-/* A strategic merge patch: maps are merged, lists of objects by their key, $patch and $deleteFromPrimitiveList obeyed. NULL for
- * lack of memory. `is_apply`: an applied configuration, which has no directives and whose nulls do not delete. */
-yyjson_mut_val *kt_patch_strategic(yyjson_mut_doc *doc, yyjson_val *old, yyjson_val *patch, bool is_apply);
-/* Takes those fields out of `obj` that `before` (a fieldsV1 tree) owned and `now` does not set. */
-void kt_patch_prune(yyjson_mut_val *obj, yyjson_val *before, yyjson_val *now);
+/* A JSON merge patch (RFC 7396). NULL for lack of memory. */
+yyjson_mut_val *kt_patch_merge(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val *old, yyjson_val *patch);
+/* A strategic merge patch by the schema: lists merged by their keys, and the directives $patch, $retainKeys, $setElementOrder and
+ * $deleteFromPrimitiveList. NULL for lack of memory, or where the patch is none: then `*ret_why` is a static text. */
+yyjson_mut_val *kt_patch_strategic(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
+                                   yyjson_val *patch, const char **ret_why);
 
 #endif

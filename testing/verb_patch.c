@@ -1,8 +1,8 @@
 /* verb_patch.c: PATCH: reads the patch, makes the object that it leads to, and goes on as an update. */
+#include "testing/apply.h"
 #include "testing/body.h"
 #include "testing/change.h"
 #include "testing/json.h"
-#include "testing/managed_fields.h"
 #include "testing/patch.h"
 #include "testing/status.h"
 #include "testing/verbs.h"
@@ -10,6 +10,10 @@
 #define ACCEPTED \
     "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, " \
     "application/apply-patch+yaml"
+
+enum {
+    OPERATIONS_MAX = 10000
+}; /* of a JSON patch, as in the real server */
 
 typedef enum patch_kind {
     PATCH_JSON,
@@ -23,7 +27,7 @@ static ki_status kind_of(kt_call *call, patch_kind *ret_kind) {
         *ret_kind = PATCH_JSON;
     else if (kt_body_is(call, "application/merge-patch+json"))
         *ret_kind = PATCH_MERGE;
-    else if (kt_body_is(call, "application/strategic-merge-patch+json"))
+    else if (kt_body_is(call, "application/strategic-merge-patch+json") && kt_schema_kind_of(call->resource))
         *ret_kind = PATCH_STRATEGIC;
     else if (kt_body_is(call, "application/apply-patch+yaml"))
         *ret_kind = PATCH_APPLY;
@@ -40,6 +44,10 @@ static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc
     if (status)
         return status;
     yyjson_val *root = yyjson_doc_get_root(*ret_doc);
+    if (kind == PATCH_JSON && yyjson_arr_size(root) > OPERATIONS_MAX)
+        return kt_fail(call, 413, "RequestEntityTooLarge", NULL,
+                       "Request entity too large: The allowed maximum operations in a JSON patch is %d, got %zu",
+                       (int)OPERATIONS_MAX, yyjson_arr_size(root));
     if (kind == PATCH_JSON ? !yyjson_is_arr(root) : !yyjson_is_obj(root))
         return kt_fail_bad_request(call, "error decoding patch: json: cannot unmarshal into Go value of type %s",
                                    kind == PATCH_JSON ? "jsonpatch.Patch" : "map[string]interface {}");
@@ -52,8 +60,9 @@ static ki_status fail_unprocessable(kt_call *call) {
     return kt_fail(call, 422, "Invalid", &nothing, "the server rejected our request due to an error in our request");
 }
 
-static ki_status apply_patch(kt_call *call, const kt_write *write, patch_kind kind, yyjson_val *old, yyjson_val *patch,
-                             yyjson_doc **ret_doc) {
+/* The object that a patch of one of the three kinds leads to, as text. */
+static ki_status make_patched(kt_call *call, kt_arena *arena, patch_kind kind, yyjson_val *old, yyjson_val *patch,
+                              ki_buffer *out) {
     yyjson_alc alc = kt_json_alc(call->allocator);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
@@ -63,27 +72,37 @@ static ki_status apply_patch(kt_call *call, const kt_write *write, patch_kind ki
     if (kind == PATCH_JSON) {
         yyjson_patch_err err = { 0 };
         made = yyjson_patch(doc, old, patch, &err);
-        if (!made && err.code != YYJSON_PATCH_ERROR_MEMORY_ALLOCATION)
-            status = fail_unprocessable(call);
-        else if (made && !yyjson_mut_is_obj(made))
+        if (made ? !yyjson_mut_is_obj(made) : err.code != YYJSON_PATCH_ERROR_MEMORY_ALLOCATION)
             status = fail_unprocessable(call);
     } else if (kind == PATCH_MERGE) {
-        made = yyjson_merge_patch(doc, old, patch);
+        made = kt_patch_merge(arena, doc, old, patch);
     } else {
-        made = kt_patch_strategic(doc, old, patch, kind == PATCH_APPLY);
-        if (made && kind == PATCH_APPLY)
-            kt_patch_prune(made, kt_managed_fields_applied(old, write->manager), patch);
+        const char *why = NULL;
+        kt_spot spot = kt_spot_root(kt_schema_builtin(), kt_schema_kind_of(call->resource));
+        made = kt_patch_strategic(arena, doc, &spot, old, patch, &why);
+        if (why)
+            status = kt_fail_bad_request(call, "%s", why);
     }
-    ki_buffer text;
-    ki_buffer_init(&text, call->allocator, 0);
     if (!status)
-        status = made ? kt_json_append_mut(&text, made) : KI_ERR_NO_MEMORY;
+        status = made ? kt_json_append_mut(out, made) : KI_ERR_NO_MEMORY;
+    yyjson_mut_doc_free(doc);
+    return status;
+}
+
+static ki_status apply_patch(kt_call *call, const kt_write *write, patch_kind kind, yyjson_val *old, yyjson_val *patch,
+                             yyjson_doc **ret_doc) {
+    kt_arena arena;
+    ki_buffer text;
+    kt_arena_init(&arena, call->allocator);
+    ki_buffer_init(&text, call->allocator, 0);
+    ki_status status = kind == PATCH_APPLY ? kt_apply_merge(call, write, old, &text)
+                                           : make_patched(call, &arena, kind, old, patch, &text);
     if (!status)
         status = kt_json_read(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
     if (status == KI_ERR_PARSE) /* deeper than a body may be */
         status = fail_unprocessable(call);
     ki_buffer_free(&text);
-    yyjson_mut_doc_free(doc);
+    kt_arena_free(&arena);
     return status;
 }
 
@@ -102,7 +121,7 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
     yyjson_val *meta = yyjson_obj_get(patch, "metadata");
     if (yyjson_arr_size(yyjson_obj_get(meta, "managedFields")))
         return kt_fail_bad_request(call, "metadata.managedFields must be nil");
-    return KI_OK;
+    return kt_apply_check(call, write);
 }
 
 ki_status kt_verb_patch(kt_call *call) {

@@ -67,8 +67,11 @@ const kt_type *kt_field_type(const kt_schema *schema, const kt_field *field) {
     return field->kind == KT_VALUE_OBJECT ? schema->types + field->type : NULL;
 }
 
+/* Stands at the root of an object whose type is not known: only its metadata is. */
+static const kt_field unknown_root = { .name = "", .kind = KT_VALUE_RAW, .wrap = KT_WRAP_ONE };
+
 kt_spot kt_spot_root(const kt_schema *schema, const kt_type *type) {
-    return (kt_spot){ schema, NULL, type, type ? KT_LAYOUT_STRUCT : KT_LAYOUT_ANY };
+    return (kt_spot){ schema, type ? NULL : &unknown_root, type, type ? KT_LAYOUT_STRUCT : KT_LAYOUT_ANY };
 }
 
 static kt_layout layout_of_one(const kt_schema *schema, const kt_field *field) {
@@ -112,6 +115,10 @@ kt_spot kt_spot_member(const kt_spot *spot, ki_str name, bool *ret_known) {
         spot->type && !spot->field && (ki_str_equals(name, "kind") || ki_str_equals(name, "apiVersion"));
     if (ret_known)
         *ret_known = is_map || field || is_type_meta || !spot->type;
+    if (spot->field == &unknown_root && ki_str_equals(name, "metadata")) {
+        const kt_type *pod = kt_schema_kind(KI_STR(""), KI_STR("v1"), KI_STR("Pod"));
+        return spot_of(kt_schema_builtin(), kt_type_field(kt_schema_builtin(), pod, name));
+    }
     if (field)
         return spot_of(spot->schema, field);
     if (is_map)

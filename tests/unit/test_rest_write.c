@@ -209,7 +209,7 @@ static void patches_of_each_kind_lead_where_they_say(void **state) {
           "\"data\":{\"b\":\"3\"}" },
         { MAPS "/m", STRATEGIC, "{\"metadata\":{\"finalizers\":[\"x/y\"],\"labels\":{\"l\":\"v\"}}}",
           "\"finalizers\":[\"x/y\"]" },
-        { MAPS "/m", STRATEGIC, "{\"metadata\":{\"finalizers\":[\"x/z\"]}}", "\"finalizers\":[\"x/y\",\"x/z\"]" },
+        { MAPS "/m", STRATEGIC, "{\"metadata\":{\"finalizers\":[\"x/z\"]}}", "\"finalizers\":[\"x/z\",\"x/y\"]" },
         { MAPS "/m", STRATEGIC, "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"x/y\"]}}",
           "\"finalizers\":[\"x/z\"]" },
         { DEPLOYMENTS "/d", STRATEGIC,

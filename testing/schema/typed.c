@@ -1,0 +1,354 @@
+/* typed.c: walks of one object, or of two side by side. */
+#include "testing/schema/typed.h"
+
+#include "testing/json.h"
+#include "testing/schema/index.h"
+
+/* How the members of this value are walked: as a list by its elements' names, as an object by its members, or not at all. */
+typedef enum walk {
+    WALK_LEAF,
+    WALK_MEMBERS,
+    WALK_ELEMENTS
+} walk;
+
+static walk walk_of(const kt_spot *spot, yyjson_val *val) {
+    switch (spot->layout) {
+    case KT_LAYOUT_SCALAR:
+    case KT_LAYOUT_ATOMIC:
+        return WALK_LEAF;
+    case KT_LAYOUT_SET:
+    case KT_LAYOUT_KEYED:
+        return yyjson_is_arr(val) ? WALK_ELEMENTS : WALK_LEAF;
+    case KT_LAYOUT_STRUCT:
+    case KT_LAYOUT_MAP:
+    case KT_LAYOUT_ANY:
+        break;
+    }
+    return yyjson_is_obj(val) ? WALK_MEMBERS : WALK_LEAF;
+}
+
+static const char *keys_of(const kt_spot *spot) {
+    return spot->layout == KT_LAYOUT_KEYED ? spot->field->list_keys : NULL;
+}
+
+static void index_of(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, kt_index *ret_index) {
+    if (how == WALK_ELEMENTS)
+        kt_index_elements(arena, val, keys_of(spot), ret_index);
+    else
+        kt_index_members(arena, val, ret_index);
+}
+
+/* ---- the fields of one ---- */
+
+static bool is_empty_object(yyjson_val *val) {
+    return yyjson_is_obj(val) && yyjson_obj_size(val) == 0;
+}
+
+kt_set *kt_typed_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
+    walk how = walk_of(spot, val);
+    kt_index index;
+    if (how == WALK_LEAF || arena->failed)
+        return NULL;
+    kt_set *set = kt_set_new(arena);
+    index_of(arena, spot, how, val, &index);
+    for (size_t i = 0; i < index.count; i++) {
+        const kt_entry *one = &index.entries[i];
+        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
+        kt_set_entry *entry = kt_set_put(arena, set, how == WALK_MEMBERS ? "f:" : "", one->name);
+        if (!entry)
+            return set;
+        bool is_leaf = walk_of(&inner, one->val) == WALK_LEAF;
+        bool is_named = how == WALK_MEMBERS && spot->layout == KT_LAYOUT_STRUCT;
+        bool member = is_leaf || !is_named || is_empty_object(one->val);
+        kt_set *below = is_leaf ? NULL : kt_typed_fields(arena, &inner, one->val);
+        entry = &set->entries[set->count - 1];
+        entry->member = member;
+        entry->below = below;
+    }
+    kt_set_sort(arena, set);
+    return set;
+}
+
+/* ---- the difference of two ---- */
+
+static bool is_nothing(yyjson_val *val) {
+    return !val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0);
+}
+
+/* A struct that is no pointer, or a list that is always written: it is there even where the JSON leaves it out. */
+static bool is_always_there(const kt_spot *spot) {
+    const kt_field *field = spot->field;
+    return field && !(field->flags & KT_FIELD_POINTER) &&
+           ((field->wrap == KT_WRAP_ONE && field->kind == KT_VALUE_OBJECT) || !(field->flags & KT_FIELD_OMIT_EMPTY));
+}
+
+/* Null, or a zero that the type leaves out: as if it were not there. */
+static bool is_not_written(const kt_spot *spot, yyjson_val *val) {
+    const kt_field *field = spot->field;
+    if (!val || yyjson_is_null(val))
+        return true;
+    if (!field || field->flags & KT_FIELD_POINTER || !(field->flags & KT_FIELD_OMIT_EMPTY))
+        return false;
+    if (field->wrap != KT_WRAP_ONE)
+        return is_nothing(val);
+    return (yyjson_is_str(val) && yyjson_get_len(val) == 0) || yyjson_is_false(val) ||
+           (yyjson_is_int(val) && yyjson_get_uint(val) == 0 && field->kind != KT_VALUE_INT_OR_STRING);
+}
+
+static void note(kt_arena *arena, kt_set **set, const char *prefix, ki_str name, bool member, kt_set *below) {
+    if (!member && !below)
+        return;
+    if (!*set)
+        *set = kt_set_new(arena);
+    kt_set_entry *entry = kt_set_put(arena, *set, prefix, name);
+    if (entry) {
+        entry->member = member;
+        entry->below = below;
+    }
+}
+
+static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix, ki_str name, yyjson_val *old,
+                        yyjson_val *val, kt_comparison *out) {
+    bool always = is_always_there(spot);
+    if (is_not_written(spot, old))
+        old = NULL;
+    if (is_not_written(spot, val))
+        val = NULL;
+    if ((!old && !val) || (always && is_nothing(old) && is_nothing(val)))
+        return;
+    bool leaf = walk_of(spot, old ? old : val) == WALK_LEAF || (old && val && walk_of(spot, val) == WALK_LEAF) ||
+                (is_nothing(old) && is_nothing(val));
+    if (leaf) {
+        if (!old)
+            note(arena, &out->added, prefix, name, true, NULL);
+        else if (!val)
+            note(arena, &out->removed, prefix, name, true, NULL);
+        else if (!kt_json_equal(old, val))
+            note(arena, &out->modified, prefix, name, true, NULL);
+        return;
+    }
+    kt_comparison below = { NULL, NULL, NULL };
+    kt_typed_compare(arena, spot, old, val, &below);
+    note(arena, &out->added, prefix, name, !old && !always, below.added);
+    note(arena, &out->modified, prefix, name, false, below.modified);
+    note(arena, &out->removed, prefix, name, !val && !always, below.removed);
+}
+
+void kt_typed_compare(kt_arena *arena, const kt_spot *spot, yyjson_val *old, yyjson_val *val, kt_comparison *ret) {
+    kt_index before, now;
+    *ret = (kt_comparison){ NULL, NULL, NULL };
+    walk how = walk_of(spot, old ? old : val);
+    if (how == WALK_LEAF || arena->failed)
+        return;
+    index_of(arena, spot, how, old, &before);
+    index_of(arena, spot, how, val, &now);
+    const char *prefix = how == WALK_MEMBERS ? "f:" : "";
+    for (size_t i = 0; i < before.count && !arena->failed; i++) {
+        const kt_entry *one = &before.entries[i], *other = kt_index_find(&now, one->name);
+        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
+        compare_one(arena, &inner, prefix, one->name, one->val, other ? other->val : NULL, ret);
+    }
+    for (size_t i = 0; i < now.count && !arena->failed; i++) {
+        const kt_entry *one = &now.entries[i];
+        if (kt_index_find(&before, one->name))
+            continue;
+        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
+        compare_one(arena, &inner, prefix, one->name, NULL, one->val, ret);
+    }
+    kt_set_sort(arena, ret->added);
+    kt_set_sort(arena, ret->modified);
+    kt_set_sort(arena, ret->removed);
+}
+
+/* ---- merging ---- */
+
+static yyjson_mut_val *checked(kt_arena *arena, yyjson_mut_val *val) {
+    if (!val)
+        arena->failed = true;
+    return val;
+}
+
+static void add_member(kt_arena *arena, yyjson_mut_doc *doc, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
+    yyjson_mut_val *key = val ? yyjson_mut_strncpy(doc, name.data, name.size) : NULL;
+    if (val && (!key || !yyjson_mut_obj_add(obj, key, val)))
+        arena->failed = true;
+}
+
+static yyjson_mut_val *merge_members(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
+                                     yyjson_val *config) {
+    yyjson_mut_val *merged = checked(arena, yyjson_mut_obj(doc));
+    kt_index before, now;
+    kt_index_members(arena, old, &before);
+    kt_index_members(arena, config, &now);
+    for (size_t i = 0; i < before.count && !arena->failed; i++) {
+        const kt_entry *one = &before.entries[i], *other = kt_index_find(&now, one->name);
+        kt_spot inner = kt_spot_member(spot, one->name, NULL);
+        add_member(arena, doc, merged, one->name,
+                   kt_typed_merge(arena, doc, &inner, one->val, other ? other->val : NULL));
+    }
+    for (size_t i = 0; i < now.count && !arena->failed; i++) {
+        const kt_entry *one = &now.entries[i];
+        kt_spot inner = kt_spot_member(spot, one->name, NULL);
+        if (!kt_index_find(&before, one->name))
+            add_member(arena, doc, merged, one->name, kt_typed_merge(arena, doc, &inner, NULL, one->val));
+    }
+    return merged;
+}
+
+/* The next element of `now` that `before` has too. */
+static size_t next_shared(const kt_index *before, const kt_index *now, size_t from) {
+    while (from < now->count && !kt_index_find(before, now->entries[from].name))
+        from++;
+    return from;
+}
+
+/* Elements keep the order of the configuration; those that it does not name stay between the ones they stood between. */
+static yyjson_mut_val *merge_elements(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
+                                      yyjson_val *config) {
+    yyjson_mut_val *merged = checked(arena, yyjson_mut_arr(doc));
+    kt_spot inner = kt_spot_element(spot);
+    kt_index before, now;
+    kt_index_elements(arena, old, keys_of(spot), &before);
+    kt_index_elements(arena, config, keys_of(spot), &now);
+    size_t i = 0, k = 0, shared = next_shared(&before, &now, 0);
+    while ((i < before.count || k < now.count) && !arena->failed) {
+        const kt_entry *left = i < before.count ? &before.entries[i] : NULL;
+        const kt_entry *right = k < now.count ? &now.entries[k] : NULL;
+        bool both = left && kt_index_find(&now, left->name) != NULL, same = false;
+        yyjson_val *ours = NULL, *theirs = NULL;
+        if (left && right) {
+            same = ki_str_equal(left->name, right->name);
+            if (!same && both && (shared == now.count || !ki_str_equal(now.entries[shared].name, left->name))) {
+                i++; /* it comes, or came, where the configuration has it */
+                continue;
+            }
+        }
+        if (left && !both) {
+            ours = left->val;
+            i++;
+        } else if (right) {
+            const kt_entry *match = kt_index_find(&before, right->name);
+            ours = match ? match->val : NULL;
+            theirs = right->val;
+            if (k == shared)
+                shared = next_shared(&before, &now, shared + 1);
+            i += same;
+            k++;
+        } else { /* taken already */
+            i++;
+            continue;
+        }
+        yyjson_mut_val *element = kt_typed_merge(arena, doc, &inner, ours, theirs);
+        if (element && !yyjson_mut_arr_append(merged, element))
+            arena->failed = true;
+    }
+    return merged;
+}
+
+yyjson_mut_val *kt_typed_merge(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
+                               yyjson_val *config) {
+    if (arena->failed)
+        return NULL;
+    if (!config || !old)
+        return checked(arena, yyjson_val_mut_copy(doc, config ? config : old));
+    walk how = walk_of(spot, config);
+    if (how == WALK_LEAF || walk_of(spot, old) != how)
+        return checked(arena, yyjson_val_mut_copy(doc, config));
+    return how == WALK_MEMBERS ? merge_members(arena, doc, spot, old, config)
+                               : merge_elements(arena, doc, spot, old, config);
+}
+
+/* ---- taking out ---- */
+
+yyjson_mut_val *kt_typed_remove(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *val,
+                                const kt_set *set) {
+    walk how = walk_of(spot, val);
+    if (arena->failed)
+        return NULL;
+    if (how == WALK_LEAF || kt_set_is_empty(set))
+        return checked(arena, yyjson_val_mut_copy(doc, val));
+    kt_index index;
+    index_of(arena, spot, how, val, &index);
+    yyjson_mut_val *left = checked(arena, how == WALK_MEMBERS ? yyjson_mut_obj(doc) : yyjson_mut_arr(doc));
+    bool any = false;
+    for (size_t i = 0; i < index.count && !arena->failed; i++) {
+        const kt_entry *one = &index.entries[i];
+        const kt_set_entry *entry = kt_set_find(set, how == WALK_MEMBERS ? "f:" : "", one->name);
+        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, NULL) : kt_spot_element(spot);
+        if (entry && entry->member)
+            continue;
+        yyjson_mut_val *kept = entry && entry->below ? kt_typed_remove(arena, doc, &inner, one->val, entry->below)
+                                                     : checked(arena, yyjson_val_mut_copy(doc, one->val));
+        if (!kept)
+            continue;
+        if (how == WALK_MEMBERS)
+            add_member(arena, doc, left, one->name, kept);
+        else if (!yyjson_mut_arr_append(left, kept))
+            arena->failed = true;
+        any = true;
+    }
+    return any && !arena->failed ? left : NULL;
+}
+
+/* ---- does it fit? ---- */
+
+static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, ki_buffer *out) {
+    kt_index index;
+    index_of(arena, spot, how, val, &index);
+    if (index.has_nameless) {
+        ki_buffer_printf(out, ": element %d: associative list with keys has an element that omits key field", 0);
+        ki_str rest = ki_str_of(keys_of(spot)), first = ki_str_split(rest, ',', &rest);
+        ki_buffer_append_string(out, " \"");
+        ki_buffer_append_view(out, first);
+        ki_buffer_append_string(out, "\" (and doesn't have default value)");
+        return false;
+    }
+    for (size_t i = 0; i < index.count && !arena->failed; i++) {
+        const kt_entry *one = &index.entries[i];
+        bool known = true;
+        size_t start = out->size;
+        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, &known) : kt_spot_element(spot);
+        if (how == WALK_MEMBERS) {
+            ki_buffer_append_char(out, '.');
+            ki_buffer_append_view(out, one->name);
+        }
+        if (!known) {
+            ki_buffer_append_string(out, ": field not declared in schema");
+            return false;
+        }
+        if (!kt_typed_check(arena, &inner, one->val, out))
+            return false;
+        out->size = start;
+    }
+    return true;
+}
+
+bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, ki_buffer *out) {
+    walk how = walk_of(spot, val);
+    if (yyjson_is_null(val))
+        return true;
+    switch (spot->layout) {
+    case KT_LAYOUT_SET:
+    case KT_LAYOUT_KEYED:
+        if (yyjson_is_arr(val))
+            break;
+        ki_buffer_printf(out, ": expected list, got %s", yyjson_is_obj(val) ? "map" : "scalar");
+        return false;
+    case KT_LAYOUT_STRUCT:
+    case KT_LAYOUT_MAP:
+        if (yyjson_is_obj(val))
+            break;
+        ki_buffer_append_string(out, ": expected map, got ");
+        kt_json_append(out, val);
+        return false;
+    case KT_LAYOUT_SCALAR:
+        if (!yyjson_is_ctn(val))
+            break;
+        ki_buffer_append_string(out, yyjson_is_obj(val) ? ": expected scalar, got map" : ": expected scalar, got list");
+        return false;
+    case KT_LAYOUT_ATOMIC:
+    case KT_LAYOUT_ANY:
+        break;
+    }
+    return how == WALK_LEAF || check_members(arena, spot, how, val, out);
+}

@@ -1,0 +1,232 @@
+/* Server-side apply: who owns which fields, what is a conflict, what goes once nobody applies it any more. */
+#include "tests/support/rest_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define DEPLOYMENT "/apis/apps/v1/namespaces/default/deployments/d"
+#define SERVICE "/api/v1/namespaces/default/services/s"
+#define MAP "/api/v1/namespaces/default/configmaps/m"
+#define APPLY "application/apply-patch+yaml"
+#define STRATEGIC "application/strategic-merge-patch+json"
+#define MERGE "application/merge-patch+json"
+
+static rest_server server;
+
+static int start(void **state) {
+    (void)state;
+    rest_server_start(&server, NULL);
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    rest_server_stop(&server);
+    return 0;
+}
+
+static int apply(const char *target, const char *parameters, const char *config) {
+    char whole[512];
+    snprintf(whole, sizeof whole, "%s?%s", target, parameters);
+    return rest_send(&server, "PATCH", whole, APPLY, config);
+}
+
+#define DEPLOYMENT_HEAD "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"d\"},\"spec\":{"
+#define CONTAINERS(list) "\"template\":{\"spec\":{\"containers\":[" list "]}}"
+#define SELECTOR "\"selector\":{\"matchLabels\":{\"app\":\"d\"}},"
+
+static void applied_fields_are_listed_by_the_keys_of_their_lists(void **state) {
+    (void)state;
+    assert_int_equal(
+        apply(DEPLOYMENT, "fieldManager=me",
+              DEPLOYMENT_HEAD "\"replicas\":2," SELECTOR CONTAINERS(
+                  "{\"name\":\"c\",\"image\":\"i\",\"ports\":[{\"containerPort\":80}],\"env\":[{\"name\":\"A\","
+                  "\"value\":\"1\"}],\"args\":[\"x\"]}") "}}"),
+        201);
+    assert_true(rest_has(
+        &server,
+        "{\"manager\":\"me\",\"operation\":\"Apply\",\"apiVersion\":\"apps/v1\",\"time\":\"2026-05-28T20:26:40Z\","
+        "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:replicas\":{},\"f:selector\":{},"
+        "\"f:template\":{\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:args\":{},"
+        "\"f:env\":{\"k:{\\\"name\\\":\\\"A\\\"}\":{\".\":{},\"f:name\":{},\"f:value\":{}}},\"f:image\":{},"
+        "\"f:name\":{},\"f:ports\":{\"k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}\":{\".\":{},"
+        "\"f:containerPort\":{}}}}}}}}}}"));
+}
+
+static void what_another_manager_set_is_a_conflict_until_it_is_forced(void **state) {
+    (void)state;
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=a",
+                           DEPLOYMENT_HEAD
+                           "\"replicas\":2," SELECTOR CONTAINERS("{\"name\":\"c\",\"image\":\"i\"}") "}}"),
+                     201);
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=b", DEPLOYMENT_HEAD "\"replicas\":2}}"), 200); /* shared */
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=b", DEPLOYMENT_HEAD "\"replicas\":3}}"), 409);
+    assert_true(rest_has(
+        &server,
+        "\"message\":\"Apply failed with 1 conflict: conflict with \\\"a\\\": .spec.replicas\",\"reason\":\"Conflict\","
+        "\"details\":{\"causes\":[{\"reason\":\"FieldManagerConflict\",\"message\":\"conflict with "
+        "\\\"a\\\"\",\"field\":\".spec.replicas\"}]}"));
+    assert_int_equal(rest_send(&server, "PATCH", DEPLOYMENT "?fieldManager=k", MERGE, "{\"spec\":{\"replicas\":7}}"),
+                     200);
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=b",
+                           DEPLOYMENT_HEAD "\"replicas\":3," CONTAINERS("{\"name\":\"c\",\"image\":\"j\"}") "}}"),
+                     409);
+    assert_true(rest_has(&server, "Apply failed with 2 conflicts: conflicts with \\\"a\\\":\\n- "
+                                  ".spec.template.spec.containers[name=\\\"c\\\"].image\\n"
+                                  "conflicts with \\\"k\\\" using apps/v1:\\n- .spec.replicas"));
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=b&force=true",
+                           DEPLOYMENT_HEAD "\"replicas\":3," CONTAINERS("{\"name\":\"c\",\"image\":\"j\"}") "}}"),
+                     200);
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=a", DEPLOYMENT_HEAD SELECTOR CONTAINERS("{\"name\":\"c\"}") "}}"),
+                     200);
+    assert_true(rest_has(&server, "\"replicas\":3"));
+    assert_true(rest_has(&server, "\"image\":\"j\""));
+    assert_null(strstr(server.text.data, "\"manager\":\"k\""));
+}
+
+static void a_list_element_goes_once_its_last_manager_leaves_it_out(void **state) {
+    (void)state;
+    assert_int_equal(
+        apply(DEPLOYMENT, "fieldManager=a",
+              DEPLOYMENT_HEAD SELECTOR CONTAINERS("{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"d\",\"image\":\"j\"},{"
+                                                  "\"name\":\"e\",\"image\":\"k\"}") "}}"),
+        201);
+    assert_int_equal(
+        apply(DEPLOYMENT, "fieldManager=b", DEPLOYMENT_HEAD CONTAINERS("{\"name\":\"d\",\"args\":[\"x\"]}") "}}"), 200);
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=a",
+                           DEPLOYMENT_HEAD SELECTOR CONTAINERS(
+                               "{\"name\":\"e\",\"image\":\"k\"},{\"name\":\"f\",\"image\":\"l\"}") "}}"),
+                     200);
+    /* c is gone; d stays with what b applied; e and f in the order of the configuration. */
+    assert_null(strstr(server.text.data, "\"name\":\"c\""));
+    assert_null(strstr(server.text.data, "\"image\":\"j\""));
+    assert_true(rest_has(&server, "\"containers\":[{\"name\":\"d\",\"args\":[\"x\"]},{\"name\":\"e\",\"image\":\"k\"},{"
+                                  "\"name\":\"f\",\"image\":\"l\"}]"));
+}
+
+static void ports_of_the_same_number_and_another_protocol_are_two(void **state) {
+    (void)state;
+    assert_int_equal(
+        apply(SERVICE, "fieldManager=a",
+              "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"s\"},\"spec\":{\"ports\":[{"
+              "\"port\":53,\"protocol\":\"TCP\",\"name\":\"t\"},{\"port\":53,\"protocol\":\"UDP\",\"name\":\"u\"}]}}"),
+        201);
+    assert_int_equal(apply(SERVICE, "fieldManager=a",
+                           "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"s\"},\"spec\":{"
+                           "\"ports\":[{\"port\":53,\"protocol\":\"UDP\",\"name\":\"u\"}]}}"),
+                     200);
+    assert_true(rest_has(&server, "\"ports\":[{\"port\":53,\"protocol\":\"UDP\",\"name\":\"u\"}]"));
+}
+
+static void what_is_no_object_of_its_type_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *target;
+        const char *config;
+        int status;
+        const char *part;
+    } cases[] = {
+        { DEPLOYMENT, DEPLOYMENT_HEAD "\"nonsense\":1}}", 500,
+          "failed to create typed patch object (default/d; apps/v1, Kind=Deployment): .spec.nonsense: field not "
+          "declared in schema" },
+        { DEPLOYMENT, DEPLOYMENT_HEAD CONTAINERS("{\"image\":\"i\"}") "}}", 500,
+          ".spec.template.spec.containers: element 0: associative list with keys has an element that omits key field "
+          "\\\"name\\\"" },
+        { DEPLOYMENT, DEPLOYMENT_HEAD "\"template\":[]}}", 500, ".spec.template: expected map, got" },
+        { DEPLOYMENT, DEPLOYMENT_HEAD "\"replicas\":{}}}", 500, ".spec.replicas: expected scalar, got map" },
+        { MAP, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\",\"managedFields\":[{}]}}",
+          400, "metadata.managedFields must be nil" },
+        { MAP, "{\"kind\":\"ConfigMap\"}", 400, "invalid object type" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(apply(cases[i].target, "fieldManager=a", cases[i].config), cases[i].status);
+        assert_true(rest_has(&server, cases[i].part));
+    }
+}
+
+static void updates_by_many_managers_become_one_entry(void **state) {
+    (void)state;
+    assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/configmaps", "{\"metadata\":{\"name\":\"m\"}}"),
+                     201);
+    for (int i = 0; i < 40; i++) {
+        char target[128], patch[64];
+        snprintf(target, sizeof target, MAP "?fieldManager=m%d", i);
+        snprintf(patch, sizeof patch, "{\"data\":{\"k%d\":\"v\"}}", i);
+        server.now_ms += 1000;
+        assert_int_equal(rest_send(&server, "PATCH", target, MERGE, patch), 200);
+    }
+    size_t entries = 0;
+    for (const char *at = server.text.data; (at = strstr(at, "\"manager\":")) != NULL; at++)
+        entries++;
+    assert_int_equal(entries, 10);
+    assert_true(rest_has(&server, "\"manager\":\"ancient-changes\",\"operation\":\"Update\""));
+    assert_true(rest_has(&server, "\"manager\":\"m39\""));
+    assert_null(strstr(server.text.data, "\"manager\":\"m30\""));
+}
+
+static void an_object_with_thousands_of_members_is_merged_at_once(void **state) {
+    (void)state;
+    enum {
+        MEMBERS = 20000
+    };
+    char *config = malloc(MEMBERS * 32 + 256);
+    for (int round = 0; round < 3; round++) {
+        size_t size = (size_t)sprintf(
+            config, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"},\"data\":{");
+        for (int i = 0; i < MEMBERS; i++)
+            size +=
+                (size_t)sprintf(config + size, "%s\"key-%d\":\"%d\"", i ? "," : "", (i * 7919) % MEMBERS + round, i);
+        sprintf(config + size, "}}");
+        if (round < 2)
+            assert_int_equal(apply(MAP, "fieldManager=a", config), round ? 200 : 201);
+        else
+            assert_int_equal(rest_send(&server, "PATCH", MAP, STRATEGIC, config), 200);
+    }
+    free(config);
+}
+
+/* Any text in the place of a patch or of managedFields leads to an answer. */
+static void spoilt_patches_are_answered(void **state) {
+    (void)state;
+    static const char config[] = DEPLOYMENT_HEAD
+        "\"replicas\":2," SELECTOR CONTAINERS("{\"name\":\"c\",\"$patch\":\"delete\",\"ports\":[{\"containerPort\":80}]"
+                                              "},{\"name\":\"d\"}") ",\"$retainKeys\":[\"replicas\"],\"strategy\":{\"$"
+                                                                    "retainKeys\":[\"type\"],\"type\":\"Recreate\"}}}";
+    static const char *const types[] = { APPLY, STRATEGIC, MERGE };
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=me",
+                           DEPLOYMENT_HEAD SELECTOR CONTAINERS("{\"name\":\"c\",\"image\":\"i\"}") "}}"),
+                     201);
+    for (size_t i = 0; i < sizeof config - 1; i++) {
+        static const char changes[] = "{}[]\",:$0nx";
+        for (size_t c = 0; c < sizeof changes - 1; c++) {
+            char copy[sizeof config];
+            memcpy(copy, config, sizeof config);
+            copy[i] = changes[c];
+            for (size_t t = 0; t < 3; t++) {
+                int status =
+                    rest_send(&server, "PATCH", DEPLOYMENT "?dryRun=All&force=true&fieldManager=m", types[t], copy);
+                if (t && status == 500)
+                    print_error("%s\n%s\n", copy, server.text.data);
+                assert_true(status == 200 || (status >= 400 && status < 500) || (t == 0 && status == 500));
+            }
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(applied_fields_are_listed_by_the_keys_of_their_lists, start, stop),
+        cmocka_unit_test_setup_teardown(what_another_manager_set_is_a_conflict_until_it_is_forced, start, stop),
+        cmocka_unit_test_setup_teardown(a_list_element_goes_once_its_last_manager_leaves_it_out, start, stop),
+        cmocka_unit_test_setup_teardown(ports_of_the_same_number_and_another_protocol_are_two, start, stop),
+        cmocka_unit_test_setup_teardown(what_is_no_object_of_its_type_is_refused, start, stop),
+        cmocka_unit_test_setup_teardown(updates_by_many_managers_become_one_entry, start, stop),
+        cmocka_unit_test_setup_teardown(an_object_with_thousands_of_members_is_merged_at_once, start, stop),
+        cmocka_unit_test_setup_teardown(spoilt_patches_are_answered, start, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
