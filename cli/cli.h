@@ -60,6 +60,13 @@ typedef struct options {
     /* watch and get */
     const char *output;
     bool show_managed_fields;
+    bool allow_missing_keys;
+    bool no_headers;
+    const char *sort_by;
+    bool show_labels;
+    const char *label_columns;
+    const char *exec;
+    const char *metrics;
     int64_t timeout_ms;
     int64_t resync_ms;
     bool until_synced;

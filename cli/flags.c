@@ -274,6 +274,12 @@ void flags_print_help(const cli_command *command, FILE *out) {
             continue;
         int size = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", f->letter ? '-' : ' ', f->letter ? f->letter : ' ',
                             f->letter ? ',' : ' ', f->name, f->value ? " " : "", f->value ? f->value : "");
-        fprintf(out, "%s%*s %s\n", left, size < HELP_COLUMN ? HELP_COLUMN - size : 0, "", f->help);
+        fprintf(out, "%s%*s ", left, size < HELP_COLUMN ? HELP_COLUMN - size : 0, "");
+        for (const char *c = f->help; *c; c++) { /* of several lines: under one another */
+            fputc(*c, out);
+            if (*c == '\n')
+                fprintf(out, "%*s", HELP_COLUMN + 1, "");
+        }
+        fputc('\n', out);
     }
 }

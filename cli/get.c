@@ -1,23 +1,16 @@
 /* get.c: kinformer get: one synced list from an informer's cache. */
 #include "flags.h"
+#include "listing.h"
 #include "output.h"
+#include "printer.h"
 #include "session.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct get {
     session session;
-    const char *output;
-    bool several; /* resources: each line says which */
+    printer printer;
 } get;
-
-struct row {
-    const char *created;
-};
-
-static const ki_field row_fields[] = { KI_FIELD(struct row, created, "metadata.creationTimestamp"), KI_FIELD_END };
 
 static void on_synced(ki_informer *informer, void *user) {
     target *t = user;
@@ -25,108 +18,6 @@ static void on_synced(ki_informer *informer, void *user) {
     t->synced = true;
     if (session_has_synced(t->session))
         session_end(t->session, EXIT_FINE);
-}
-
-/* "93s", "12m", "5h", "31d": as short as kubectl's. */
-static void write_age(const char *created, char age[24]) {
-    struct tm parts = { 0 };
-    snprintf(age, 24, "<unknown>");
-    if (!created || !strptime(created, "%Y-%m-%dT%H:%M:%SZ", &parts))
-        return;
-    long long seconds = (long long)time(NULL) - (long long)timegm(&parts);
-    if (seconds < 0)
-        seconds = 0;
-    if (seconds < 120)
-        snprintf(age, 24, "%llds", seconds);
-    else if (seconds < 3 * 3600)
-        snprintf(age, 24, "%lldm", seconds / 60);
-    else if (seconds < 48 * 3600)
-        snprintf(age, 24, "%lldh", seconds / 3600);
-    else
-        snprintf(age, 24, "%lldd", seconds / 86400);
-}
-
-static int by_namespace_and_name(const void *a, const void *b) {
-    const ki_object *const *left = a;
-    const ki_object *const *right = b;
-    int order = strcmp(ki_object_namespace(*left), ki_object_namespace(*right));
-    return order ? order : strcmp(ki_object_name(*left), ki_object_name(*right));
-}
-
-static void print_table(const get *g, const target *t, const ki_object_list *list) {
-    size_t namespace_width = strlen("NAMESPACE");
-    size_t name_width = strlen("NAME");
-    size_t prefix = g->several ? strlen(t->resource.kind) + strlen(t->resource.group) + 2 : 0;
-    bool shows_namespace = t->resource.namespaced && g->session.options->all_namespaces;
-    for (size_t i = 0; i < list->count; i++) {
-        size_t size = strlen(ki_object_namespace(list->objects[i]));
-        if (size > namespace_width)
-            namespace_width = size;
-        size = strlen(ki_object_name(list->objects[i])) + prefix;
-        if (size > name_width)
-            name_width = size;
-    }
-    if (shows_namespace)
-        printf("%-*s   ", (int)namespace_width, "NAMESPACE");
-    printf("%-*s   AGE\n", (int)name_width, "NAME");
-    for (size_t i = 0; i < list->count; i++) {
-        const ki_object *obj = list->objects[i];
-        const struct row *row = ki_object_view(obj);
-        char age[24];
-        write_age(row ? row->created : NULL, age);
-        if (shows_namespace) {
-            const char *namespace_name = ki_object_namespace(obj);
-            print_tame(stdout, namespace_name);
-            printf("%*s   ", (int)(namespace_width - strlen(namespace_name)), "");
-        }
-        size_t size = strlen(ki_object_name(obj));
-        if (g->several) {
-            print_object_name(&t->resource, obj);
-            size += strlen(ki_object_kind(obj)) + strlen(t->resource.group) + (*t->resource.group ? 2 : 1);
-        } else {
-            print_tame(stdout, ki_object_name(obj));
-        }
-        printf("%*s   %s\n", size < name_width ? (int)(name_width - size) : 0, "", age);
-    }
-}
-
-static ki_status print_json(const ki_object_list *list, bool *first, ki_error *err) {
-    for (size_t i = 0; i < list->count; i++) {
-        ki_value json = KI_VALUE_INIT;
-        ki_status status = ki_object_json(list->objects[i], &json, err);
-        if (status)
-            return status;
-        if (!*first)
-            printf(",\n");
-        *first = false;
-        fwrite(json.text, 1, json.text_size, stdout);
-        ki_value_clear(&json);
-    }
-    return KI_OK;
-}
-
-static ki_status print_target(get *g, const target *t, bool *first, size_t *count, ki_error *err) {
-    ki_object_list list = { 0 };
-    ki_status status = ki_lister_list(t->informer, NULL, NULL, &list, err);
-    if (status)
-        return status;
-    if (list.count)
-        qsort(list.objects, list.count, sizeof *list.objects, by_namespace_and_name);
-    if (strcmp(g->output, "json") == 0) {
-        status = print_json(&list, first, err);
-    } else if (strcmp(g->output, "name") == 0) {
-        for (size_t i = 0; i < list.count; i++) {
-            print_object_name(&t->resource, list.objects[i]);
-            putchar('\n');
-        }
-    } else if (list.count) {
-        if (*count)
-            putchar('\n');
-        print_table(g, t, &list);
-    }
-    *count += list.count;
-    ki_object_list_free(&list);
-    return status;
 }
 
 static int say_not_found(const session *s) {
@@ -137,13 +28,20 @@ static int say_not_found(const session *s) {
     return EXIT_FAILED;
 }
 
+static void say_nothing_found(const session *s) {
+    const options *o = s->options;
+    if (!s->targets[0].resource.namespaced || o->all_namespaces)
+        fprintf(stderr, "No resources found\n");
+    else
+        fprintf(stderr, "No resources found in %s namespace.\n",
+                o->namespace_name ? o->namespace_name : ki_config_namespace(s->config));
+}
+
 static int print_all(get *g) {
     session *s = &g->session;
     ki_error err = KI_ERROR_INIT;
-    bool first = true;
     size_t count = 0;
-    bool is_json = strcmp(g->output, "json") == 0;
-    bool is_list = is_json && !s->name;
+    format shown = g->printer.format;
 
     if (s->name) { /* before anything is printed */
         ki_snapshot *snapshot = ki_informer_snapshot(s->targets[0].informer);
@@ -151,28 +49,16 @@ static int print_all(get *g) {
         ki_snapshot_free(snapshot);
         if (!count)
             return say_not_found(s);
-        count = 0;
     }
-    if (is_list)
-        printf("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"\"},\"items\":[\n");
-    for (size_t i = 0; i < s->target_count; i++) {
-        if (print_target(g, &s->targets[i], &first, &count, &err)) {
-            say("get", "%s", ki_error_message(&err));
-            return EXIT_FAILED;
-        }
+    ki_status status = listing_print(s, &g->printer, &count, &err);
+    if (status) {
+        say("get", "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
+        (void)output_flush();
+        return EXIT_FAILED;
     }
-    if (is_list)
-        printf("%s]}\n", first ? "" : "\n");
-    else if (is_json)
-        putchar('\n');
-    else if (!count && !s->options->quiet) {
-        const options *o = s->options;
-        bool in_namespace = s->targets[0].resource.namespaced && !o->all_namespaces;
-        if (!in_namespace)
-            fprintf(stderr, "No resources found\n");
-        else
-            fprintf(stderr, "No resources found in %s namespace.\n", ki_config_namespace(s->config));
-    }
+    if (!count && !s->options->quiet &&
+        (shown == FORMAT_LINE || shown == FORMAT_WIDE || shown == FORMAT_NAME || shown == FORMAT_COLUMNS))
+        say_nothing_found(s);
     return output_flush() ? EXIT_FINE : output_status();
 }
 
@@ -183,15 +69,27 @@ static int check(const get *g) {
         say("get", "which resource? kinformer get pods -A, for example");
         return EXIT_USAGE;
     }
-    if (strcmp(g->output, "line") != 0 && strcmp(g->output, "json") != 0 && strcmp(g->output, "name") != 0) {
-        say("get", "-o %s is not offered by this version; line, json and name are", g->output);
-        return EXIT_USAGE;
-    }
     if (s->name && strchr(o->arguments[0], ',')) {
         say("get", "a NAME goes with one resource, not with %s", o->arguments[0]);
         return EXIT_USAGE;
     }
     return EXIT_FINE;
+}
+
+/* Before anything is asked of the server. */
+static int check_sort_by(const options *o) {
+    ki_jsonpath *path = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (o->sort_by && ki_jsonpath_new_relaxed(o->sort_by, NULL, &path, &err)) {
+        say("get", "--sort-by: %s", ki_error_message(&err));
+        return EXIT_USAGE;
+    }
+    ki_jsonpath_free(path);
+    return EXIT_FINE;
+}
+
+static void set_defaults(options *o) {
+    o->allow_missing_keys = true;
 }
 
 static int run(const options *o) {
@@ -203,17 +101,19 @@ static int run(const options *o) {
                     .is_once = true,
                     .name = o->arguments[0] ? o->arguments[1] : NULL,
                     .handler = { .on_synced = on_synced },
-                    .view = row_fields,
+                    .view = listing_fields,
                     .user = &g };
-    g.output = o->output ? o->output : "line";
     int status = check(&g);
+    if (status == EXIT_FINE)
+        status = printer_open(&g.printer, "get", o, true);
+    if (status == EXIT_FINE)
+        status = check_sort_by(o);
     if (status == EXIT_FINE)
         status = session_set_resources(s, o->arguments[0]);
     if (status == EXIT_FINE && s->name && o->all_namespaces && s->targets[0].resource.namespaced) {
         say("get", "a resource cannot be retrieved by name across all namespaces");
         status = EXIT_USAGE;
     }
-    g.several = s->target_count > 1;
     if (status == EXIT_FINE)
         status = session_start(s);
     if (status == EXIT_FINE)
@@ -221,28 +121,43 @@ static int run(const options *o) {
     if (status == EXIT_FINE && session_has_synced(s))
         status = print_all(&g); /* else a signal ended it */
     session_close(s);
+    printer_close(&g.printer);
     return status;
 }
 
-static const flag flags[] = { FLAG("output", 'o', FLAG_TEXT, output, "FORMAT", "line (default), json or name"),
-                              FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL,
-                                   "objects with metadata.managedFields"),
-                              FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
-                                   "give up, with status 3, where it has not synced by then (default: keep trying)"),
-                              FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "nothing on stderr but what ends the command"),
-                              FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
-                              FLAGS_END };
+static const flag flags[] = {
+    FLAG("output", 'o', FLAG_TEXT, output, "FORMAT",
+         "wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE,\ncustom-columns=HEADER:PATH,..., "
+         "custom-columns-file=FILE"),
+    FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "objects with metadata.managedFields"),
+    FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "tables without their first line"),
+    FLAG("sort-by", 0, FLAG_TEXT, sort_by, "PATH", "in the order of this field: .metadata.creationTimestamp"),
+    FLAG("show-labels", 0, FLAG_BOOL, show_labels, NULL, "tables with a column of all labels"),
+    FLAG("label-columns", 'L', FLAG_TEXT, label_columns, "LABEL,...", "tables with a column for each of these labels"),
+    FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
+         "a field that is nowhere prints nothing (default true)"),
+    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
+         "give up, with status 3, where it has not synced by then (default: keep trying)"),
+    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "nothing on stderr but what ends the command"),
+    FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
+    FLAGS_END
+};
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
 
 const cli_command command_get = {
     .name = "get",
     .usage = "RESOURCE[,RESOURCE...] [NAME] [flags]",
     .purpose = "show what is there, once",
-    .text = "  kinformer get pods -A\n"
-            "  kinformer get deployment web -n shop -o json\n"
-            "\n"
-            "Lists through an informer and shows its cache: what a program with an informer would see.\n",
+    .text =
+        "  kinformer get pods -A\n"
+        "  kinformer get deployment web -n shop -o json\n"
+        "  kinformer get pods -A --sort-by .metadata.creationTimestamp\n"
+        "  kinformer get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.capacity.cpu\n"
+        "  kinformer get pods -o jsonpath='{range .items[*]}{.metadata.name}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{end}'\n"
+        "\n"
+        "Lists through an informer and shows its cache: what a program with an informer would see.\n",
     .max_arguments = 2,
     .flags = tables,
+    .set_defaults = set_defaults,
     .run = run,
 };

@@ -103,9 +103,21 @@ const char *with_commas(unsigned long long number, char text[32]) {
     return text;
 }
 
-void print_object_name(const ki_resource *resource, const ki_object *obj) {
-    for (const char *c = ki_object_kind(obj); *c; c++)
-        putchar(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
-    printf("%s%s/", *resource->group ? "." : "", resource->group);
-    print_tame(stdout, ki_object_name(obj));
+char *object_name(const ki_object *obj) {
+    const char *version = ki_object_api_version(obj);
+    const char *slash = strchr(version, '/');
+    char *name = NULL;
+    int kind_size = (int)strlen(ki_object_kind(obj));
+    if (asprintf(&name, "%s%s%.*s/%s", ki_object_kind(obj), slash ? "." : "", slash ? (int)(slash - version) : 0,
+                 version, ki_object_name(obj)) < 0)
+        return NULL;
+    for (int i = 0; i < kind_size; i++)
+        name[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] - 'A' + 'a') : name[i];
+    return name;
+}
+
+void print_object_name(const ki_object *obj) {
+    char *name = object_name(obj);
+    print_tame(stdout, name ? name : ki_object_name(obj));
+    free(name);
 }

@@ -3,7 +3,6 @@
 #define CLI_OUTPUT_H
 
 #include <kinformer/object.h>
-#include <kinformer/resource.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +34,9 @@ void show_progress(const char *text);
 /* Text from elsewhere with '?' for each byte of a control character: a server must not drive the terminal. */
 void print_tame(FILE *out, const char *text);
 
-/* "deployment.apps/web", as kubectl's -o name. */
-void print_object_name(const ki_resource *resource, const ki_object *obj);
+/* "deployment.apps/web", as kubectl's -o name; to be freed; NULL where there is no memory. */
+char *object_name(const ki_object *obj);
+void print_object_name(const ki_object *obj);
 
 /* 12345 as "12,345". */
 const char *with_commas(unsigned long long number, char text[32]);

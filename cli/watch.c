@@ -2,18 +2,13 @@
 #include "flags.h"
 #include "line.h"
 #include "output.h"
+#include "printer.h"
 
 #include <string.h>
 
-typedef enum format {
-    FORMAT_LINE,
-    FORMAT_JSON,
-    FORMAT_NAME
-} format;
-
 typedef struct watch {
     session session;
-    format format;
+    printer printer;
     int64_t changes; /* those after the initial objects, without resyncs */
 } watch;
 
@@ -50,6 +45,23 @@ static void print_json(session *s, const ki_event *event, change_type type) {
     ki_value_clear(&old);
 }
 
+/* In one of the formats that show the object alone. */
+static void print_object(watch *w, const ki_object *obj) {
+    session *s = &w->session;
+    ki_value json = KI_VALUE_INIT;
+    ki_error err = KI_ERROR_INIT;
+    if (!get_json(s, obj, &json))
+        return;
+    ki_status status = printer_print(&w->printer, json.text, json.text_size, &err);
+    if (!status)
+        printer_flush(&w->printer);
+    ki_value_clear(&json);
+    if (status) {
+        say(s->command, "%s: %s", ki_object_key(obj), err.code ? ki_error_message(&err) : ki_status_name(status));
+        session_end(s, EXIT_FAILED);
+    }
+}
+
 /* After each line. */
 static void flush(session *s) {
     if (!output_flush())
@@ -62,16 +74,19 @@ static void print_event(target *t, const ki_event *event, change_type type) {
     if (s->done)
         return;
     show_progress(NULL);
-    switch (w->format) {
+    switch (w->printer.format) {
     case FORMAT_JSON:
         print_json(s, event, type);
         break;
     case FORMAT_NAME:
-        print_object_name(&t->resource, event->obj);
+        print_object_name(event->obj);
         putchar('\n');
         break;
-    default:
+    case FORMAT_LINE:
         print_line(s, event, type);
+        break;
+    default:
+        print_object(w, event->obj);
     }
     flush(s);
     if (event->is_in_initial_list || event->is_resync)
@@ -104,7 +119,7 @@ static void on_synced(ki_informer *informer, void *user) {
     t->synced = true;
     if (s->done)
         return;
-    if (watch_of(t)->format == FORMAT_JSON) {
+    if (watch_of(t)->printer.format == FORMAT_JSON) {
         ki_snapshot *snapshot = ki_informer_snapshot(informer);
         printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":\"%s\"}\n",
                t->resource.plural, t->initial, ki_snapshot_resource_version(snapshot));
@@ -120,17 +135,8 @@ static void on_synced(ki_informer *informer, void *user) {
 
 /* ---- the command ---- */
 
-static bool set_format(const char *text, format *ret_format) {
-    static const char *const names[] = { "line", "json", "name" };
-    for (size_t i = 0; text && i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i]) != 0)
-            continue;
-        *ret_format = (format)i;
-        return true;
-    }
-    if (text)
-        say("watch", "-o %s is not offered by this version; line, json and name are", text);
-    return !text;
+static void set_defaults(options *o) {
+    o->allow_missing_keys = true;
 }
 
 static int run(const options *o) {
@@ -145,24 +151,30 @@ static int run(const options *o) {
         say("watch", "which resource? kinformer watch pods -A, for example");
         return EXIT_USAGE;
     }
-    if (!set_format(o->output, &w.format))
-        return EXIT_USAGE;
     if (o->resync_ms && o->resync_ms < 1000) {
         say("watch", "--resync is at least 1s");
         return EXIT_USAGE;
     }
-    int status = session_set_resources(s, o->arguments[0]);
+    int status = printer_open(&w.printer, "watch", o, false);
+    if (status == EXIT_FINE)
+        status = session_set_resources(s, o->arguments[0]);
     if (status == EXIT_FINE)
         status = session_start(s);
     if (status == EXIT_FINE)
         status = session_run(s);
     session_close(s);
+    printer_close(&w.printer);
     return status;
 }
 
 static const flag flags[] = {
-    FLAG("output", 'o', FLAG_TEXT, output, "FORMAT", "line (default), json or name"),
+    FLAG("output", 'o', FLAG_TEXT, output, "FORMAT",
+         "line (default), json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE,\ncustom-columns=HEADER:PATH,..., "
+         "custom-columns-file=FILE"),
     FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "objects with metadata.managedFields"),
+    FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "custom-columns without their first line"),
+    FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
+         "a field that is nowhere prints nothing (default true)"),
     FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once all that is there has been shown"),
     FLAG("count", 0, FLAG_NUMBER, count, "N", "end after N changes; what is there at first does not count"),
     FLAG("resync", 0, FLAG_DURATION, resync_ms, "DURATION", "show every object again so often"),
@@ -189,5 +201,6 @@ const cli_command command_watch = {
             "after its last initial object.\n",
     .max_arguments = 1,
     .flags = tables,
+    .set_defaults = set_defaults,
     .run = run,
 };

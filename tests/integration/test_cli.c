@@ -102,7 +102,7 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "watch deploymnets", "did you mean deployments?" },
         { "watch", "which resource?" },
         { "watch pods, -A", "ends with a comma" },
-        { "watch pods -o yaml", "line, json and name" },
+        { "watch pods -o wide", "there are line, json, yaml" },
         { "watch pods -n", "needs a value" },
         { "watch pods --count many", "a number expected" },
         { "watch pods --timeout soon", "a duration" },

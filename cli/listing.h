@@ -1,0 +1,14 @@
+/* listing.h: what get shows: the caches of a session that has synced, as a table or in a format of -o. */
+#ifndef CLI_LISTING_H
+#define CLI_LISTING_H
+
+#include "printer.h"
+#include "session.h"
+
+/* The view that the session's informers need. */
+extern const ki_field listing_fields[];
+
+/* All objects, on stdout. Nothing is printed on failure but rows of a table that were shown before. `*ret_count`: how many there are. */
+ki_status listing_print(const session *s, printer *p, size_t *ret_count, ki_error *err);
+
+#endif

@@ -1,0 +1,318 @@
+/* printer.c: see printer.h. */
+#include "printer.h"
+
+#include "output.h"
+#include "yaml_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+enum {
+    TEMPLATE_FILE_MAX = 256 * 1024,
+    GO_DEPTH_MAX = KI_JSONPATH_MAX_NESTING
+};
+
+/* ---- what -o says ---- */
+
+/* A whole file, or NULL, said. */
+static char *read_template(const printer *p, const char *file) {
+    FILE *in = fopen(file, "re");
+    char *text = in ? malloc(TEMPLATE_FILE_MAX + 1) : NULL;
+    size_t size = text ? fread(text, 1, TEMPLATE_FILE_MAX + 1, in) : 0;
+    bool is_fine = text && !ferror(in);
+    if (!is_fine)
+        say(p->command, "error reading template %s: %s", file, strerror(errno));
+    else if (size > TEMPLATE_FILE_MAX)
+        say(p->command, "the template %s is longer than %d bytes", file, TEMPLATE_FILE_MAX);
+    if (in)
+        fclose(in);
+    if (!is_fine || size > TEMPLATE_FILE_MAX) {
+        free(text);
+        return NULL;
+    }
+    text[size] = '\0';
+    return text;
+}
+
+static int open_path(printer *p, const options *o, const char *template) {
+    ki_error err = KI_ERROR_INIT;
+    const ki_jsonpath_options with = { .size = sizeof with,
+                                       .allow_missing_keys = o->allow_missing_keys,
+                                       .max_output = (size_t)1 << 30 };
+    if (!template || !*template) {
+        say(p->command, "-o jsonpath needs a template: -o jsonpath='{.metadata.name}'");
+        return EXIT_USAGE;
+    }
+    if (ki_jsonpath_new(template, &with, &p->path, &err) == KI_OK)
+        return EXIT_FINE;
+    say(p->command, "error parsing %s: %s", template, ki_error_message(&err));
+    return EXIT_USAGE;
+}
+
+static int add_column(printer *p, const char *header, size_t header_size, const char *path) {
+    ki_error err = KI_ERROR_INIT;
+    const ki_jsonpath_options with = { .size = sizeof with, .allow_missing_keys = true };
+    if (p->column_count == COLUMNS_MAX) {
+        say(p->command, "at most %d columns", COLUMNS_MAX);
+        return EXIT_USAGE;
+    }
+    if (*path ? ki_jsonpath_new_relaxed(path, &with, &p->columns[p->column_count], &err)
+              : ki_jsonpath_new("", &with, &p->columns[p->column_count], &err)) {
+        say(p->command, "the column %.*s: %s", (int)header_size, header, ki_error_message(&err));
+        return EXIT_USAGE;
+    }
+    p->headers[p->column_count] = strndup(header, header_size);
+    return p->headers[p->column_count++] ? EXIT_FINE : EXIT_FAILED;
+}
+
+/* "NAME:.metadata.name,NODE:.spec.nodeName" */
+static int open_columns(printer *p, const char *spec) {
+    int status = EXIT_FINE;
+    char *own = strdup(spec);
+    char *rest = own;
+    char *part;
+    if (!*spec) {
+        say(p->command, "custom-columns format specified but no custom columns given");
+        status = EXIT_USAGE;
+    }
+    while (!status && (part = strsep(&rest, ","))) {
+        char *colon = strchr(part, ':');
+        if (colon) {
+            status = add_column(p, part, (size_t)(colon - part), colon + 1);
+        } else {
+            say(p->command, "unexpected custom-columns spec: %s, expected <header>:<json-path-expr>", part);
+            status = EXIT_USAGE;
+        }
+    }
+    free(own);
+    return status;
+}
+
+/* A line of headers, and one of paths. */
+static int open_columns_file(printer *p, const char *file) {
+    static const char blanks[] = " \t\r";
+    char *text = read_template(p, file);
+    int status = text ? EXIT_FINE : EXIT_USAGE;
+    char *rest = text;
+    char *headers = rest ? strsep(&rest, "\n") : NULL;
+    char *paths = rest ? strsep(&rest, "\n") : NULL;
+    char *header_rest = NULL;
+    char *path_rest = NULL;
+    char *header = headers && paths ? strtok_r(headers, blanks, &header_rest) : NULL;
+    char *path = paths ? strtok_r(paths, blanks, &path_rest) : NULL;
+    if (text && !header) {
+        say(p->command, "%s: expected a line of headers and a line of as many paths, with blanks between them", file);
+        status = EXIT_USAGE;
+    }
+    while (!status && (header || path)) {
+        if (!header || !path) {
+            say(p->command, "%s: the numbers of headers and of paths differ", file);
+            status = EXIT_USAGE;
+            break;
+        }
+        status = add_column(p, header, strlen(header), path);
+        header = strtok_r(NULL, blanks, &header_rest);
+        path = strtok_r(NULL, blanks, &path_rest);
+    }
+    free(text);
+    return status;
+}
+
+static bool begins(const char *text, const char *prefix, const char **ret_rest) {
+    size_t size = strlen(prefix);
+    if (strncmp(text, prefix, size) != 0)
+        return false;
+    *ret_rest = text + size;
+    return true;
+}
+
+static int set_format(printer *p, const options *o, bool has_table) {
+    static const struct {
+        const char *name;
+        format format;
+    } plain[] = { { "line", FORMAT_LINE },
+                  { "wide", FORMAT_WIDE },
+                  { "json", FORMAT_JSON },
+                  { "yaml", FORMAT_YAML },
+                  { "name", FORMAT_NAME } };
+    const char *text = o->output ? o->output : "line";
+    const char *rest;
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
+        if (strcmp(text, plain[i].name) != 0 || (plain[i].format == FORMAT_WIDE && !has_table))
+            continue;
+        p->format = plain[i].format;
+        return EXIT_FINE;
+    }
+    if (begins(text, "jsonpath-file=", &rest)) {
+        p->format = FORMAT_JSONPATH;
+        char *template = read_template(p, rest);
+        int status = template ? open_path(p, o, template) : EXIT_USAGE;
+        free(template);
+        return status;
+    }
+    if (begins(text, "jsonpath=", &rest) || strcmp(text, "jsonpath") == 0) {
+        p->format = FORMAT_JSONPATH;
+        return open_path(p, o, text[8] ? rest : NULL);
+    }
+    if (begins(text, "custom-columns-file=", &rest)) {
+        p->format = FORMAT_COLUMNS;
+        return open_columns_file(p, rest);
+    }
+    if (begins(text, "custom-columns=", &rest) || strcmp(text, "custom-columns") == 0) {
+        p->format = FORMAT_COLUMNS;
+        return open_columns(p, text[14] ? rest : "");
+    }
+    if (begins(text, "go-template", &rest) || begins(text, "template", &rest))
+        say(p->command, "-o go-template needs Go; -o jsonpath=... or -o custom-columns=... can do most of it");
+    else
+        say(p->command,
+            "-o %s is no format; there are line%s, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, "
+            "custom-columns=HEADER:PATH,... and custom-columns-file=FILE",
+            text, has_table ? ", wide" : "");
+    return EXIT_USAGE;
+}
+
+int printer_open(printer *p, const char *command, const options *o, bool has_table) {
+    *p = (printer){ .command = command, .no_headers = o->no_headers };
+    if (ki_jsonpath_new("{@}", NULL, &p->value, NULL))
+        return EXIT_FAILED;
+    return set_format(p, o, has_table);
+}
+
+/* ---- custom-columns: values as Go's fmt prints them ---- */
+
+typedef struct cell {
+    const printer *printer;
+    FILE *out;
+    size_t values;
+} cell;
+
+static void print_go(const printer *p, FILE *out, yyjson_val *value, int depth) {
+    size_t index, max;
+    yyjson_val *name, *element;
+    if (depth > GO_DEPTH_MAX) {
+        fputs("...", out);
+    } else if (yyjson_is_obj(value)) {
+        fputs("map[", out);
+        yyjson_obj_foreach(value, index, max, name, element) {
+            fprintf(out, "%s%s:", index ? " " : "", yyjson_get_str(name));
+            print_go(p, out, element, depth + 1);
+        }
+        fputc(']', out);
+    } else if (yyjson_is_arr(value)) {
+        fputc('[', out);
+        yyjson_arr_foreach(value, index, max, element) {
+            if (index)
+                fputc(' ', out);
+            print_go(p, out, element, depth + 1);
+        }
+        fputc(']', out);
+    } else if (yyjson_is_str(value)) {
+        fputs(yyjson_get_str(value), out);
+    } else if (yyjson_is_null(value)) {
+        fputs("<nil>", out);
+    } else {
+        ki_jsonpath_text text = KI_JSONPATH_TEXT_INIT;
+        char *json = yyjson_val_write(value, 0, NULL);
+        if (json && ki_jsonpath_print(p->value, json, strlen(json), &text, NULL) == KI_OK)
+            fputs(text.data, out);
+        ki_jsonpath_text_clear(&text);
+        free(json);
+    }
+}
+
+static bool print_value(const ki_value *value, void *user) {
+    cell *c = user;
+    if (c->values++)
+        fputc(',', c->out);
+    if (value->type == KI_VALUE_STRING) {
+        fputs(value->text, c->out);
+    } else if (value->type == KI_VALUE_NULL) {
+        fputs("<nil>", c->out);
+    } else if (value->type == KI_VALUE_BOOL) {
+        fputs(value->boolean ? "true" : "false", c->out);
+    } else if (value->type == KI_VALUE_INT) {
+        fprintf(c->out, "%lld", (long long)value->integer);
+    } else {
+        yyjson_mut_doc *number = yyjson_mut_doc_new(NULL);
+        yyjson_doc *doc = NULL;
+        if (value->type == KI_VALUE_DOUBLE) {
+            yyjson_mut_doc_set_root(number, yyjson_mut_real(number, value->number));
+            doc = yyjson_mut_doc_imut_copy(number, NULL);
+        } else {
+            doc = yyjson_read(value->text, value->text_size, 0);
+        }
+        print_go(c->printer, c->out, yyjson_doc_get_root(doc), 0);
+        yyjson_doc_free(doc);
+        yyjson_mut_doc_free(number);
+    }
+    return true;
+}
+
+static ki_status add_row(printer *p, const char *json, size_t size, ki_error *err) {
+    p->table.columns = p->column_count;
+    for (size_t i = 0; i < p->column_count && p->count == 0 && !p->no_headers; i++) {
+        if (!table_add(&p->table, p->headers[i]))
+            return KI_ERR_NO_MEMORY;
+    }
+    for (size_t i = 0; i < p->column_count; i++) {
+        char *text = NULL;
+        size_t text_size = 0;
+        cell c = { .printer = p, .out = open_memstream(&text, &text_size) };
+        if (!c.out)
+            return KI_ERR_NO_MEMORY;
+        ki_status status = ki_jsonpath_each(p->columns[i], json, size, print_value, &c, err);
+        if (!c.values)
+            fputs("<none>", c.out);
+        bool is_added = fclose(c.out) == 0 && !status && table_add(&p->table, text);
+        free(text);
+        if (!is_added)
+            return status ? status : KI_ERR_NO_MEMORY;
+    }
+    return KI_OK;
+}
+
+/* ---- printing ---- */
+
+ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err) {
+    ki_status status = KI_OK;
+    ki_jsonpath_text text = KI_JSONPATH_TEXT_INIT;
+    switch (p->format) {
+    case FORMAT_YAML:
+        if (p->count)
+            printf("---\n");
+        status = yaml_write(stdout, json, size, p->value, err);
+        break;
+    case FORMAT_JSONPATH:
+        status = ki_jsonpath_print(p->path, json, size, &text, err);
+        if (!status)
+            fwrite(text.data, 1, text.size, stdout);
+        ki_jsonpath_text_clear(&text);
+        break;
+    case FORMAT_COLUMNS:
+        status = add_row(p, json, size, err);
+        break;
+    default:
+        break;
+    }
+    p->count++;
+    return status;
+}
+
+void printer_flush(printer *p) {
+    if (p->format == FORMAT_COLUMNS)
+        table_print(&p->table);
+}
+
+void printer_close(printer *p) {
+    ki_jsonpath_free(p->path);
+    ki_jsonpath_free(p->value);
+    for (size_t i = 0; i < p->column_count; i++) {
+        ki_jsonpath_free(p->columns[i]);
+        free(p->headers[i]);
+    }
+    table_free(&p->table);
+    *p = (printer){ 0 };
+}
