@@ -1,0 +1,369 @@
+/* subprocess.c: one program's run: spawned, read from, timed, killed, reaped. Loop only.
+ *
+ * Its end is seen through a pidfd, so that nothing depends on SIGCHLD; a kernel without them is asked at intervals. It is never reaped before
+ * its group was killed where that has to be: until then the group's number is not given to another. */
+#include "src/engine/subprocess.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    READ_SIZE = 16 * 1024,
+    FIRST_CAPACITY = 4096
+};
+
+struct ki_subprocess {
+    ki_engine *engine;
+    const ki_allocator *allocator;
+    ki_subprocess_options options; /* path, arguments and environment are not to be touched after start */
+    pid_t pid;
+    int pid_fd; /* -1: the kernel has none */
+    int output_fd, errors_fd;
+    ki_io pid_io, output_io, errors_io;
+    ki_timer deadline;
+    ki_timer look; /* without a pidfd */
+    char *output;
+    size_t size, capacity;
+    char errors[KI_SUBPROCESS_ERRORS_KEPT];
+    size_t errors_size;
+    bool killed;
+    ki_subprocess_end why; /* it was killed */
+};
+
+int64_t ki_wall_clock_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec;
+}
+
+/* --- the end ---------------------------------------------------------------------------------------------------------------- */
+
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void stop_reading(ki_io *io, int *fd) {
+    ki_io_remove(io);
+    close_fd(fd);
+}
+
+static void free_process(ki_subprocess *process) {
+    stop_reading(&process->pid_io, &process->pid_fd);
+    stop_reading(&process->output_io, &process->output_fd);
+    stop_reading(&process->errors_io, &process->errors_fd);
+    ki_timer_close(&process->deadline);
+    ki_timer_close(&process->look);
+    if (process->output)
+        ki_wipe(process->output, process->capacity);
+    ki_free(process->allocator, process->output);
+    ki_wipe(process->errors, sizeof process->errors);
+    ki_free(process->allocator, process);
+}
+
+/* Also what it started, as long as that stayed in its group. */
+static void kill_all(ki_subprocess *process) {
+    kill(-process->pid, SIGKILL);
+    kill(process->pid, SIGKILL);
+}
+
+/* Waits no longer than the constant: a process in the middle of a dead disk's call cannot be killed. */
+static void wait_for_killed(const ki_subprocess *process) {
+    if (process->pid_fd >= 0) {
+        struct pollfd gone = { .fd = process->pid_fd, .events = POLLIN };
+        poll(&gone, 1, KI_SUBPROCESS_KILLED_WAIT_MS);
+        waitpid(process->pid, NULL, WNOHANG);
+    } else {
+        while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR) {}
+    }
+}
+
+void ki_subprocess_cancel(ki_subprocess *process) {
+    if (!process)
+        return;
+    kill_all(process);
+    wait_for_killed(process);
+    free_process(process);
+}
+
+static void kill_for(ki_subprocess *process, ki_subprocess_end why) {
+    if (process->killed)
+        return;
+    process->killed = true;
+    process->why = why;
+    stop_reading(&process->output_io, &process->output_fd);
+    kill_all(process);
+    ki_timer_set(&process->deadline, ki_engine_now(process->engine) + KI_MILLISECONDS(KI_SUBPROCESS_KILLED_WAIT_MS));
+}
+
+static void tell_end(ki_subprocess *process, ki_subprocess_end end, int number) {
+    const ki_subprocess_result result = {
+        .end = process->killed ? process->why : end,
+        .number = number,
+        .output = { process->output, process->size },
+        .errors = { process->errors, process->errors_size },
+    };
+    process->options.ended(&result, process->options.user);
+    free_process(process);
+}
+
+/* --- output ----------------------------------------------------------------------------------------------------------------- */
+
+/* What was there before is wiped: it may be half a token. */
+static bool grow(ki_subprocess *process, size_t need) {
+    size_t capacity = process->capacity ? process->capacity : FIRST_CAPACITY;
+    while (capacity < need)
+        capacity *= 2;
+    if (capacity == process->capacity)
+        return true;
+    char *more = ki_alloc(process->allocator, capacity);
+    if (!more)
+        return false;
+    if (process->output) {
+        memcpy(more, process->output, process->size);
+        ki_wipe(process->output, process->capacity);
+    }
+    ki_free(process->allocator, process->output);
+    process->output = more;
+    process->capacity = capacity;
+    return true;
+}
+
+static void keep_output(ki_subprocess *process, const char *data, size_t size) {
+    if (size > process->options.output_limit - process->size) {
+        kill_for(process, KI_SUBPROCESS_TOO_MUCH);
+    } else if (!grow(process, process->size + size)) {
+        kill_for(process, KI_SUBPROCESS_NO_MEMORY);
+    } else {
+        memcpy(process->output + process->size, data, size);
+        process->size += size;
+    }
+}
+
+static void keep_errors(ki_subprocess *process, const char *data, size_t size) {
+    if (size > sizeof process->errors) {
+        data += size - sizeof process->errors;
+        size = sizeof process->errors;
+    }
+    size_t keep = sizeof process->errors - size;
+    if (process->errors_size > keep) {
+        memmove(process->errors, process->errors + process->errors_size - keep, keep);
+        process->errors_size = keep;
+    }
+    memcpy(process->errors + process->errors_size, data, size);
+    process->errors_size += size;
+}
+
+/* One read; false where there is nothing more for now. */
+static bool read_some(ki_subprocess *process, ki_io *io, int *fd) {
+    char data[READ_SIZE];
+    if (*fd < 0)
+        return false;
+    ssize_t count = read(*fd, data, sizeof data);
+    if (count < 0 && errno == EINTR)
+        return true;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return false;
+    if (count <= 0) {
+        stop_reading(io, fd);
+        return false;
+    }
+    if (io == &process->output_io)
+        keep_output(process, data, (size_t)count);
+    else
+        keep_errors(process, data, (size_t)count);
+    ki_wipe(data, (size_t)count);
+    return true;
+}
+
+static void output_ready(ki_io *io, uint32_t events, void *user) {
+    (void)events;
+    ki_subprocess *process = user;
+    read_some(process, io, io == &process->output_io ? &process->output_fd : &process->errors_fd);
+}
+
+/* --- looking ---------------------------------------------------------------------------------------------------------------- */
+
+/* It has ended, perhaps: then what is left in the pipes is read, of which another holder may write on without end. */
+static void look(ki_subprocess *process) {
+    siginfo_t info = { .si_pid = 0 };
+    int failed = waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    if (!failed && info.si_pid == 0)
+        return;
+    for (size_t taken = 0; taken <= process->options.output_limit && !process->killed; taken += READ_SIZE) {
+        if (!read_some(process, &process->output_io, &process->output_fd))
+            break;
+    }
+    for (size_t taken = 0; taken <= sizeof process->errors * 64; taken += READ_SIZE) {
+        if (!read_some(process, &process->errors_io, &process->errors_fd))
+            break;
+    }
+    if (failed) {
+        tell_end(process, KI_SUBPROCESS_UNKNOWN, 0);
+        return;
+    }
+    int status = 0;
+    pid_t reaped = waitpid(process->pid, &status, WNOHANG);
+    if (reaped != process->pid)
+        tell_end(process, KI_SUBPROCESS_UNKNOWN, 0);
+    else if (WIFSIGNALED(status))
+        tell_end(process, KI_SUBPROCESS_SIGNALLED, WTERMSIG(status));
+    else
+        tell_end(process, KI_SUBPROCESS_EXITED, WEXITSTATUS(status));
+}
+
+static void process_ended(ki_io *io, uint32_t events, void *user) {
+    (void)io, (void)events;
+    look(user);
+}
+
+static void look_again(ki_timer *timer, void *user) {
+    ki_subprocess *process = user;
+    ki_timer_set(timer, ki_engine_now(process->engine) + KI_MILLISECONDS(KI_SUBPROCESS_POLL_MS));
+    look(process); /* it may be gone afterwards */
+}
+
+static void deadline_passed(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_subprocess *process = user;
+    if (process->killed)
+        tell_end(process, KI_SUBPROCESS_UNKNOWN, 0);
+    else
+        kill_for(process, KI_SUBPROCESS_TIMED_OUT);
+}
+
+/* --- the start -------------------------------------------------------------------------------------------------------------- */
+
+/* Above the three standard ones, which a host may have closed: else one end would take the place of the other in the child. */
+static int move_up(int fd) {
+    if (fd > STDERR_FILENO)
+        return fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int number = errno;
+    close(fd);
+    errno = number;
+    return moved;
+}
+
+static bool open_pipe(int *ret_read, int *ret_write) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return false;
+    *ret_read = move_up(ends[0]);
+    *ret_write = move_up(ends[1]);
+    return *ret_read >= 0 && *ret_write >= 0 && !fcntl(*ret_read, F_SETFL, O_NONBLOCK);
+}
+
+static int set_attributes(posix_spawnattr_t *attributes) {
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int failed = posix_spawnattr_setsigmask(attributes, &none);
+    if (!failed)
+        failed = posix_spawnattr_setsigdefault(attributes, &all);
+    if (!failed) /* a session has a group of its own, and no terminal to ask for a password */
+        failed =
+            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+    return failed;
+}
+
+static int set_files(posix_spawn_file_actions_t *files, int output, int errors) {
+    int failed = posix_spawn_file_actions_addopen(files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(files, output, STDOUT_FILENO);
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(files, errors, STDERR_FILENO);
+#if __GLIBC_PREREQ(2, 34)
+    if (!failed) /* a host may have opened some without O_CLOEXEC */
+        failed = posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
+#endif
+    return failed;
+}
+
+/* The errno of the first thing that failed, or 0. */
+static int spawn(ki_subprocess *process, const ki_subprocess_options *options) {
+    int output = -1, errors = -1;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    if (posix_spawn_file_actions_init(&files))
+        return ENOMEM;
+    if (posix_spawnattr_init(&attributes)) {
+        posix_spawn_file_actions_destroy(&files);
+        return ENOMEM;
+    }
+    char *const *arguments, *const *environment; /* as POSIX has them: without the const that it promises */
+    memcpy(&arguments, &options->arguments, sizeof arguments);
+    memcpy(&environment, &options->environment, sizeof environment);
+    int failed = 0;
+    if (!open_pipe(&process->output_fd, &output) || !open_pipe(&process->errors_fd, &errors))
+        failed = errno;
+    if (!failed)
+        failed = set_attributes(&attributes);
+    if (!failed)
+        failed = set_files(&files, output, errors);
+    if (!failed)
+        failed = posix_spawn(&process->pid, options->path, &files, &attributes, arguments, environment);
+    close_fd(&output);
+    close_fd(&errors);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return failed;
+}
+
+/* From here on there is a child. */
+static ki_status watch(ki_subprocess *process, ki_error *err) {
+    ki_engine *engine = process->engine;
+    ki_status status = ki_io_add(&process->output_io, engine, process->output_fd, EPOLLIN, output_ready, process, err);
+    if (!status)
+        status = ki_io_add(&process->errors_io, engine, process->errors_fd, EPOLLIN, output_ready, process, err);
+    process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0); /* closes on exec by itself */
+    if (!status && process->pid_fd >= 0)
+        status = ki_io_add(&process->pid_io, engine, process->pid_fd, EPOLLIN, process_ended, process, err);
+    else if (!status)
+        ki_timer_set(&process->look, ki_engine_now(engine) + KI_MILLISECONDS(KI_SUBPROCESS_POLL_MS));
+    ki_timer_set(&process->deadline, ki_engine_now(engine) + process->options.time_limit_ns);
+    return status;
+}
+
+ki_status ki_subprocess_start(ki_engine *engine, const ki_subprocess_options *options, ki_subprocess **ret_process,
+                              ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(engine);
+    ki_subprocess *process = ki_alloc_zero(allocator, sizeof *process);
+    if (!process)
+        return ki_error_no_memory(err, "starting a program");
+    process->engine = engine;
+    process->allocator = allocator;
+    process->options = *options;
+    process->pid_fd = process->output_fd = process->errors_fd = -1;
+    if (ki_timer_init(&process->deadline, engine, deadline_passed, process) ||
+        ki_timer_init(&process->look, engine, look_again, process)) {
+        free_process(process);
+        return ki_error_no_memory(err, "starting a program");
+    }
+    int failed = spawn(process, options);
+    if (failed) {
+        free_process(process);
+        ki_status status = failed == ENOENT || failed == ENOTDIR ? KI_ERR_NOT_FOUND : KI_ERR_SYSTEM;
+        return ki_error_set_errno(err, status, failed, "cannot start %s", options->path);
+    }
+    ki_status status = watch(process, err);
+    if (status) {
+        ki_subprocess_cancel(process);
+        return status;
+    }
+    *ret_process = process;
+    return KI_OK;
+}

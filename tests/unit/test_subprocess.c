@@ -1,0 +1,254 @@
+/* test_subprocess.c: programs that end well, and programs that do anything else. The shell plays them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/engine/subprocess.h"
+#include "tests/support/scarce_memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LIMIT = 64 * 1024,
+    PATIENCE_S = 60
+};
+
+typedef struct run {
+    ki_engine *engine;
+    ki_subprocess *process; /* NULL once it has ended */
+    ki_subprocess_end end;
+    int number;
+    char output[256];
+    char errors[KI_SUBPROCESS_ERRORS_KEPT + 1];
+    size_t size;
+} run;
+
+static const char *const environment[] = { "GIVEN=yes", "PATH=/usr/bin:/bin", NULL };
+
+static void on_end(const ki_subprocess_result *result, void *user) {
+    run *one = user;
+    one->process = NULL;
+    one->end = result->end;
+    one->number = result->number;
+    one->size = result->output.size;
+    snprintf(one->output, sizeof one->output, "%.*s", (int)result->output.size, result->output.data);
+    snprintf(one->errors, sizeof one->errors, "%.*s", (int)result->errors.size, result->errors.data);
+}
+
+static ki_status start(run *one, const char *script, int64_t time_limit_ns, const ki_allocator *allocator) {
+    memset(one, 0, sizeof *one);
+    ki_status status = ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1, .allocator = allocator), &one->engine, NULL);
+    char text[1024];
+    snprintf(text, sizeof text, "%s", script);
+    const char *const arguments[] = { "sh", "-c", text, NULL };
+    if (!status)
+        status = ki_subprocess_start(one->engine,
+                                     &(ki_subprocess_options){ .path = "/bin/sh",
+                                                               .arguments = arguments,
+                                                               .environment = environment,
+                                                               .output_limit = LIMIT,
+                                                               .time_limit_ns = time_limit_ns,
+                                                               .ended = on_end,
+                                                               .user = one },
+                                     &one->process, NULL);
+    return status;
+}
+
+static void step(run *one) {
+    struct pollfd descriptor = { .fd = ki_engine_fd(one->engine), .events = POLLIN };
+    poll(&descriptor, 1, ki_engine_timeout(one->engine));
+    assert_int_equal(ki_engine_step(one->engine, 0, NULL), KI_OK);
+}
+
+static void run_script(run *one, const char *script, int64_t time_limit_ns) {
+    assert_int_equal(start(one, script, time_limit_ns, NULL), KI_OK);
+    while (one->process)
+        step(one);
+    ki_engine_free(one->engine);
+}
+
+static int open_descriptors(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static void no_child_is_left(void) {
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void each_end_is_told_as_it_was(void **state) {
+    (void)state;
+    static const struct {
+        const char *script;
+        int64_t time_limit_ms;
+        ki_subprocess_end end;
+        int number;
+        const char *output, *errors;
+    } cases[] = {
+        { "echo out; echo err >&2", 0, KI_SUBPROCESS_EXITED, 0, "out\n", "err\n" },
+        { "exit 7", 0, KI_SUBPROCESS_EXITED, 7, "", "" },
+        { "kill -9 $$", 0, KI_SUBPROCESS_SIGNALLED, 9, "", "" },
+        { "printf part; kill -SEGV $$", 0, KI_SUBPROCESS_SIGNALLED, 11, "part", "" },
+        { "printf $GIVEN-$HOME; cat; ls /proc/self/fd | wc -l >&2", 0, KI_SUBPROCESS_EXITED, 0, "yes-", "4\n" },
+        { "echo soon >&2; sleep 1000", 200, KI_SUBPROCESS_TIMED_OUT, 0, "", NULL },
+        { "exec >&-; sleep 1000", 200, KI_SUBPROCESS_TIMED_OUT, 0, "", NULL },
+        { "trap '' TERM INT HUP; while :; do sleep 1000; done", 200, KI_SUBPROCESS_TIMED_OUT, 0, "", NULL },
+        { "while :; do echo 0123456789; done", 0, KI_SUBPROCESS_TOO_MUCH, 0, NULL, NULL },
+        { "sleep 20 & echo done", 0, KI_SUBPROCESS_EXITED, 0, "done\n", "" }, /* it holds the pipes */
+        { "sleep 20 >&- 2>&- & echo done", 0, KI_SUBPROCESS_EXITED, 0, "done\n", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int before = open_descriptors();
+        run one;
+        int64_t limit = cases[i].time_limit_ms ? KI_MILLISECONDS(cases[i].time_limit_ms) : KI_SECONDS(PATIENCE_S);
+        run_script(&one, cases[i].script, limit);
+        bool same = one.end == cases[i].end && (one.end >= KI_SUBPROCESS_UNKNOWN || one.number == cases[i].number) &&
+                    (!cases[i].output || strcmp(one.output, cases[i].output) == 0) &&
+                    (!cases[i].errors || strcmp(one.errors, cases[i].errors) == 0);
+        if (!same)
+            fail_msg("%s: %d %d \"%s\" \"%s\"", cases[i].script, (int)one.end, one.number, one.output, one.errors);
+        assert_int_equal(open_descriptors(), before);
+        no_child_is_left();
+    }
+}
+
+static void output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much(void **state) {
+    (void)state;
+    run one;
+    char script[64];
+    snprintf(script, sizeof script, "head -c %d /dev/zero", LIMIT);
+    run_script(&one, script, KI_SECONDS(PATIENCE_S));
+    assert_int_equal(one.end, KI_SUBPROCESS_EXITED);
+    assert_int_equal(one.size, LIMIT);
+    snprintf(script, sizeof script, "head -c %d /dev/zero", LIMIT + 1);
+    run_script(&one, script, KI_SECONDS(PATIENCE_S));
+    assert_int_equal(one.end, KI_SUBPROCESS_TOO_MUCH);
+}
+
+static void of_standard_error_the_end_is_kept(void **state) {
+    (void)state;
+    run one;
+    run_script(&one, "i=0; while [ $i -lt 1000 ]; do echo line $i >&2; i=$((i+1)); done; echo the end >&2",
+               KI_SECONDS(PATIENCE_S));
+    size_t size = strlen(one.errors);
+    assert_int_equal(size, KI_SUBPROCESS_ERRORS_KEPT);
+    assert_string_equal(one.errors + size - 17, "line 999\nthe end\n");
+}
+
+static void cancelling_leaves_nothing_behind(void **state) {
+    (void)state;
+    int before = open_descriptors();
+    run one;
+    assert_int_equal(start(&one, "trap '' TERM; sleep 1000 & wait", KI_SECONDS(PATIENCE_S), NULL), KI_OK);
+    ki_subprocess_cancel(one.process);
+    ki_subprocess_cancel(NULL);
+    ki_engine_free(one.engine);
+    assert_int_equal(open_descriptors(), before);
+    no_child_is_left();
+}
+
+static void a_host_that_reaps_every_child_gets_the_output_all_the_same(void **state) {
+    (void)state;
+    struct sigaction before, ignore = { .sa_handler = SIG_IGN };
+    sigaction(SIGCHLD, &ignore, &before);
+    run one;
+    run_script(&one, "echo out", KI_SECONDS(PATIENCE_S));
+    sigaction(SIGCHLD, &before, NULL);
+    assert_int_equal(one.end, KI_SUBPROCESS_UNKNOWN);
+    assert_string_equal(one.output, "out\n");
+}
+
+static void a_blocked_or_ignored_signal_of_the_host_is_none_of_the_program(void **state) {
+    (void)state;
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    run one;
+    run_script(&one, "kill -TERM $$; echo survived", KI_SECONDS(PATIENCE_S));
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    assert_int_equal(one.end, KI_SUBPROCESS_SIGNALLED);
+    assert_int_equal(one.number, SIGTERM);
+}
+
+static void what_cannot_be_started_is_an_error_at_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *path;
+        ki_status status;
+    } cases[] = {
+        { "/nonexistent/program", KI_ERR_NOT_FOUND },
+        { "/etc/passwd", KI_ERR_SYSTEM },
+        { "/", KI_ERR_SYSTEM },
+    };
+    ki_engine *engine = NULL;
+    assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+    int before = open_descriptors();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const arguments[] = { "x", NULL };
+        ki_subprocess *process = NULL;
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_subprocess_start(engine,
+                                             &(ki_subprocess_options){ .path = cases[i].path,
+                                                                       .arguments = arguments,
+                                                                       .environment = environment,
+                                                                       .output_limit = LIMIT,
+                                                                       .time_limit_ns = KI_SECONDS(PATIENCE_S) },
+                                             &process, &err),
+                         cases[i].status);
+        assert_null(process);
+        assert_non_null(strstr(err.message, cases[i].path));
+    }
+    assert_int_equal(open_descriptors(), before);
+    ki_engine_free(engine);
+}
+
+static void every_lack_of_memory_is_told_and_leaves_no_process(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        run one;
+        ki_status status = start(&one, "head -c 20000 /dev/zero", KI_SECONDS(PATIENCE_S), &memory.allocator);
+        while (!status && one.process)
+            step(&one);
+        bool told = status == KI_ERR_NO_MEMORY || one.end == KI_SUBPROCESS_NO_MEMORY;
+        if (told != scarce_memory_failed(&memory))
+            fail_msg("allocation %zu: %s, %d", n, ki_status_name(status), (int)one.end);
+        ki_engine_free(one.engine);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        no_child_is_left();
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_end_is_told_as_it_was),
+        cmocka_unit_test(output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much),
+        cmocka_unit_test(of_standard_error_the_end_is_kept),
+        cmocka_unit_test(cancelling_leaves_nothing_behind),
+        cmocka_unit_test(a_host_that_reaps_every_child_gets_the_output_all_the_same),
+        cmocka_unit_test(a_blocked_or_ignored_signal_of_the_host_is_none_of_the_program),
+        cmocka_unit_test(what_cannot_be_started_is_an_error_at_once),
+        cmocka_unit_test(every_lack_of_memory_is_told_and_leaves_no_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
