@@ -84,3 +84,17 @@ ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki
     *ret_secret = (ki_secret){ data, size };
     return KI_OK;
 }
+
+ki_status ki_base64_encode(ki_buffer *out, ki_str data) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < data.size; i += 3) {
+        size_t left = data.size - i;
+        unsigned group = (unsigned)(unsigned char)data.data[i] << 16;
+        group |= left > 1 ? (unsigned)(unsigned char)data.data[i + 1] << 8 : 0;
+        group |= left > 2 ? (unsigned)(unsigned char)data.data[i + 2] : 0;
+        const char text[4] = { digits[group >> 18], digits[group >> 12 & 63], left > 1 ? digits[group >> 6 & 63] : '=',
+                               left > 2 ? digits[group & 63] : '=' };
+        ki_buffer_append(out, text, sizeof text);
+    }
+    return out->failed;
+}

@@ -5,6 +5,7 @@
 
 #include <kinformer/config.h>
 
+#include "src/base/buffer.h"
 #include "src/base/string_view.h"
 
 #define KI_CONFIG_FILE_LIMIT ((size_t)4 * 1024 * 1024) /* bytes of a kubeconfig, certificate, key or token file */
@@ -129,6 +130,8 @@ ki_status ki_secret_read_token(const ki_allocator *allocator, const char *path, 
 /* Standard base64 with padding; line ends are skipped, anything else is KI_ERR_PARSE. */
 bool ki_base64_is_valid(ki_str text);
 ki_status ki_secret_decode_base64(const ki_allocator *allocator, ki_str text, ki_secret *ret_secret, ki_error *err);
+
+ki_status ki_base64_encode(ki_buffer *out, ki_str data);
 
 /* Fills the config from the kubeconfig that the options name. */
 ki_status ki_kubeconfig_load(ki_config *config, const ki_config_options *options, ki_error *err);

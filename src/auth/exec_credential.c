@@ -1,0 +1,205 @@
+/* exec_credential.c: writing the request to a credential plugin, reading its answer. */
+#include "src/auth/exec_credential.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/json.h"
+
+static ki_str text_of(const ki_secret *secret) {
+    return (ki_str){ secret->data, secret->size };
+}
+
+static void append_text_field(ki_buffer *out, const char *name, ki_str value) {
+    ki_buffer_printf(out, ",\"%s\":", name);
+    ki_buffer_append_json_string(out, value);
+}
+
+static void append_cluster(const ki_config *config, ki_buffer *out) {
+    ki_buffer_append_string(out, ",\"cluster\":{\"server\":");
+    ki_buffer_append_json_string(out, text_of(&config->server));
+    if (config->tls_server_name.data)
+        append_text_field(out, "tls-server-name", text_of(&config->tls_server_name));
+    if (config->insecure_skip_tls_verify)
+        ki_buffer_append_string(out, ",\"insecure-skip-tls-verify\":true");
+    if (config->ca.data) {
+        ki_buffer_append_string(out, ",\"certificate-authority-data\":\"");
+        ki_base64_encode(out, text_of(&config->ca));
+        ki_buffer_append_char(out, '"');
+    }
+    if (config->proxy_url.data)
+        append_text_field(out, "proxy-url", text_of(&config->proxy_url));
+    if (config->disable_compression)
+        ki_buffer_append_string(out, ",\"disable-compression\":true");
+    if (config->exec.cluster_extension.data) {
+        ki_buffer_append_string(out, ",\"config\":");
+        ki_buffer_append_view(out, text_of(&config->exec.cluster_extension));
+    }
+    ki_buffer_append_char(out, '}');
+}
+
+ki_status ki_exec_request(const ki_config *config, ki_buffer *out) {
+    ki_buffer_append_string(out, "{\"kind\":\"ExecCredential\",\"apiVersion\":");
+    ki_buffer_append_json_string(out, text_of(&config->exec.api_version));
+    ki_buffer_append_string(out, ",\"spec\":{\"interactive\":false");
+    if (config->exec.provide_cluster_info)
+        append_cluster(config, out);
+    ki_buffer_append_string(out, "}}");
+    return out->failed;
+}
+
+void ki_exec_answer_clear(const ki_allocator *allocator, ki_exec_answer *answer) {
+    ki_secret_clear(allocator, &answer->token);
+    ki_secret_clear(allocator, &answer->certificate);
+    ki_secret_clear(allocator, &answer->key);
+}
+
+/* --- dates ------------------------------------------------------------------------------------------------------------------ */
+
+/* `count` digits at `at`, at most `max`. */
+static bool number_at(ki_str text, size_t at, size_t count, uint64_t max, int64_t *ret_number) {
+    uint64_t number;
+    if (at + count > text.size || !ki_str_to_uint64((ki_str){ text.data + at, count }, max, &number))
+        return false;
+    *ret_number = (int64_t)number;
+    return true;
+}
+
+/* Days from 1970-01-01, by the Gregorian calendar; months from March on have lengths that one formula gives. */
+static int64_t days_of(int64_t year, int64_t month, int64_t day) {
+    year -= month <= 2;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t of_era = year - era * 400;
+    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+static int64_t days_in_month(int64_t year, int64_t month) {
+    return month == 12 ? 31 : days_of(year, month + 1, 1) - days_of(year, month, 1);
+}
+
+/* "Z" or "+hh:mm": seconds to take away. */
+static bool offset_of(ki_str zone, int64_t *ret_offset) {
+    int64_t hours, minutes;
+    if (zone.size == 1 && (zone.data[0] == 'Z' || zone.data[0] == 'z')) {
+        *ret_offset = 0;
+        return true;
+    }
+    if (zone.size != 6 || (zone.data[0] != '+' && zone.data[0] != '-') || zone.data[3] != ':' ||
+        !number_at(zone, 1, 2, 24, &hours) || !number_at(zone, 4, 2, 60, &minutes))
+        return false;
+    *ret_offset = (hours * 3600 + minutes * 60) * (zone.data[0] == '-' ? -1 : 1);
+    return true;
+}
+
+bool ki_rfc3339_to_seconds(ki_str text, int64_t *ret_seconds) {
+    int64_t year, month, day, hour, minute, second, offset;
+    if (!number_at(text, 0, 4, 9999, &year) || !number_at(text, 5, 2, 12, &month) || !number_at(text, 8, 2, 31, &day) ||
+        !number_at(text, 11, 2, 23, &hour) || !number_at(text, 14, 2, 59, &minute) ||
+        !number_at(text, 17, 2, 60, &second))
+        return false;
+    if (text.data[4] != '-' || text.data[7] != '-' || (text.data[10] | 0x20) != 't' || text.data[13] != ':' ||
+        text.data[16] != ':' || month < 1 || day < 1 || day > days_in_month(year, month))
+        return false;
+    size_t at = 19;
+    if (at < text.size && text.data[at] == '.') {
+        size_t first = ++at;
+        while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+            at++;
+        if (at == first)
+            return false;
+    }
+    if (!offset_of((ki_str){ text.data + at, text.size - at }, &offset))
+        return false;
+    *ret_seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset;
+    return true;
+}
+
+/* --- the answer ------------------------------------------------------------------------------------------------------------- */
+
+static ki_status take(const ki_allocator *allocator, yyjson_val *status, const char *name, ki_secret *ret_secret,
+                      ki_error *err) {
+    ki_str text = ki_json_string(status, name);
+    if (!text.data && yyjson_obj_get(status, name) && !yyjson_is_null(yyjson_obj_get(status, name)))
+        return ki_error_set(err, KI_ERR_CONFIG, "its status.%s is no string", name);
+    return text.size ? ki_secret_set(allocator, ret_secret, text, err) : KI_OK;
+}
+
+static bool has_control(const ki_secret *text) {
+    for (size_t i = 0; i < text->size; i++) {
+        if ((unsigned char)text->data[i] < 0x20 || text->data[i] == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, ki_exec_answer *answer, ki_error *err) {
+    if (!yyjson_is_obj(status))
+        return ki_error_set(err, KI_ERR_CONFIG, "its answer has no status");
+    ki_status failed = take(allocator, status, "token", &answer->token, err);
+    if (!failed)
+        failed = take(allocator, status, "clientCertificateData", &answer->certificate, err);
+    if (!failed)
+        failed = take(allocator, status, "clientKeyData", &answer->key, err);
+    if (failed)
+        return failed;
+    if (!answer->token.data && !answer->certificate.data && !answer->key.data)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "its status has neither token nor clientCertificateData and clientKeyData");
+    if (!answer->certificate.data != !answer->key.data)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "its status has only one of clientCertificateData and clientKeyData; they go together");
+    if (has_control(&answer->token))
+        return ki_error_set(err, KI_ERR_CONFIG, "its status.token holds a line end or another control character");
+    yyjson_val *date = yyjson_obj_get(status, "expirationTimestamp");
+    if (!date || yyjson_is_null(date))
+        return KI_OK;
+    if (!ki_rfc3339_to_seconds(ki_json_string(status, "expirationTimestamp"), &answer->expires))
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "its status.expirationTimestamp is no date such as 2030-01-02T15:04:05Z");
+    return KI_OK;
+}
+
+static ki_status check_head(yyjson_val *root, const char *api_version, ki_error *err) {
+    ki_str version = ki_json_string(root, "apiVersion"), kind = ki_json_string(root, "kind");
+    if (!ki_str_equals(kind, "ExecCredential"))
+        return ki_error_set(err, KI_ERR_CONFIG, "its answer is of kind \"%.*s\", not ExecCredential",
+                            kind.size < 64 ? (int)kind.size : 64, kind.data ? kind.data : "");
+    if (!ki_str_equals(version, api_version))
+        return ki_error_set(err, KI_ERR_CONFIG, "it answers as \"%.*s\", the kubeconfig wants %s",
+                            version.size < 64 ? (int)version.size : 64, version.data ? version.data : "", api_version);
+    return KI_OK;
+}
+
+ki_status ki_exec_answer_parse(const ki_allocator *allocator, const char *api_version, ki_str output,
+                               ki_exec_answer *ret_answer, ki_error *err) {
+    ki_exec_answer answer = { .expires = INT64_MAX };
+    bool is_blank = true;
+    for (size_t i = 0; i < output.size && is_blank; i++)
+        is_blank = output.data[i] != '\0' && strchr(" \t\r\n", output.data[i]);
+    if (is_blank)
+        return ki_error_set(err, KI_ERR_PARSE, "it printed nothing");
+    /* Read in place: the strings are then in memory that can be wiped. */
+    char *text = ki_alloc_zero(allocator, output.size + YYJSON_PADDING_SIZE);
+    if (!text)
+        return ki_error_no_memory(err, "reading credentials");
+    memcpy(text, output.data, output.size);
+    yyjson_doc *doc = NULL;
+    ki_status status = ki_json_parse_in_place(allocator, text, output.size, &doc, NULL);
+    if (status == KI_ERR_NO_MEMORY)
+        ki_error_no_memory(err, "reading credentials");
+    else if (status)
+        ki_error_set(err, status, "what it printed is no JSON");
+    if (!status)
+        status = check_head(yyjson_doc_get_root(doc), api_version, err);
+    if (!status)
+        status = take_status(allocator, yyjson_obj_get(yyjson_doc_get_root(doc), "status"), &answer, err);
+    yyjson_doc_free(doc);
+    ki_wipe(text, output.size);
+    ki_free(allocator, text);
+    if (status) {
+        ki_exec_answer_clear(allocator, &answer);
+        return status;
+    }
+    *ret_answer = answer;
+    return KI_OK;
+}

@@ -1,0 +1,273 @@
+/* exec_plugin.c: finding the command, its arguments and environment, and words for each way in which it can fail. Loop only. */
+#include "src/auth/exec_plugin.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/engine/subprocess.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PATH_LIMIT = 4096,
+    TOLD_ERRORS = 160 /* bytes of standard error in a message */
+};
+
+struct ki_exec_plugin {
+    ki_engine *engine;
+    const ki_allocator *allocator;
+    const ki_config *config;
+    ki_exec_ended *ended;
+    void *user;
+    ki_subprocess *process; /* while it runs */
+};
+
+static const char info_name[] = "KUBERNETES_EXEC_INFO";
+
+/* --- errors ----------------------------------------------------------------------------------------------------------------- */
+
+/* "exec plugin COMMAND: WHAT; REMEDY": whoever reads it fixes the credentials, whatever the status. */
+static ki_status tell(const ki_exec_plugin *plugin, ki_status status, const char *what, ki_error *err) {
+    const ki_exec_config *exec = &plugin->config->exec;
+    if (status == KI_ERR_NO_MEMORY)
+        return ki_error_no_memory(err, "running a credential plugin");
+    char hint[TOLD_ERRORS + 1] = "look at users.user.exec of the kubeconfig";
+    if (exec->install_hint.size) {
+        size_t size = exec->install_hint.size < TOLD_ERRORS ? exec->install_hint.size : TOLD_ERRORS;
+        for (size_t i = 0; i < size; i++) {
+            unsigned char c = (unsigned char)exec->install_hint.data[i];
+            hint[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+        }
+        hint[size] = '\0';
+    }
+    ki_error_set(err, status, "exec plugin %.100s: %s; %s", exec->command.data, what, hint);
+    if (err)
+        err->category = KI_CATEGORY_CREDENTIALS;
+    return status;
+}
+
+/* The last line that says something, of at most so many bytes: `text` has room for them and a zero. */
+static void last_line(ki_str errors, char *text) {
+    size_t end = errors.size;
+    while (end && (unsigned char)errors.data[end - 1] <= 0x20)
+        end--;
+    size_t begin = end;
+    while (begin && errors.data[begin - 1] != '\n' && end - begin < TOLD_ERRORS)
+        begin--;
+    for (size_t i = begin; i < end; i++) {
+        unsigned char c = (unsigned char)errors.data[i];
+        text[i - begin] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+    }
+    text[end - begin] = '\0';
+}
+
+static void describe(const ki_subprocess_result *result, ki_buffer *what) {
+    switch (result->end) {
+    case KI_SUBPROCESS_EXITED:
+        ki_buffer_printf(what, "it failed with exit status %d", result->number);
+        break;
+    case KI_SUBPROCESS_SIGNALLED:
+        ki_buffer_printf(what, "it was killed by signal %d", result->number);
+        break;
+    case KI_SUBPROCESS_TIMED_OUT:
+        ki_buffer_printf(what, "it did not end within %d s", KI_EXEC_TIME_LIMIT_S);
+        break;
+    case KI_SUBPROCESS_TOO_MUCH:
+        ki_buffer_printf(what, "it printed more than %d bytes", KI_EXEC_OUTPUT_LIMIT);
+        break;
+    case KI_SUBPROCESS_UNKNOWN:
+    case KI_SUBPROCESS_NO_MEMORY:
+        break;
+    }
+    char line[TOLD_ERRORS + 1];
+    last_line(result->errors, line);
+    if (line[0])
+        ki_buffer_printf(what, " and said: %s", line);
+}
+
+static void process_ended(const ki_subprocess_result *result, void *user) {
+    ki_exec_plugin *plugin = user;
+    plugin->process = NULL;
+    ki_error err = KI_ERROR_INIT;
+    bool is_good = result->end == KI_SUBPROCESS_UNKNOWN || (result->end == KI_SUBPROCESS_EXITED && result->number == 0);
+    ki_exec_answer answer = { .expires = INT64_MAX };
+    ki_status status;
+    if (is_good) {
+        ki_error why = KI_ERROR_INIT;
+        status = ki_exec_answer_parse(plugin->allocator, plugin->config->exec.api_version.data, result->output, &answer,
+                                      &why);
+        if (status)
+            tell(plugin, status, why.message, &err);
+    } else {
+        ki_buffer what;
+        ki_buffer_init(&what, plugin->allocator, 0);
+        describe(result, &what);
+        status = result->end == KI_SUBPROCESS_NO_MEMORY || what.failed ? KI_ERR_NO_MEMORY
+                 : result->end == KI_SUBPROCESS_TIMED_OUT              ? KI_ERR_TIMEOUT
+                 : result->end == KI_SUBPROCESS_TOO_MUCH               ? KI_ERR_LIMIT
+                                                                       : KI_ERR_CONFIG;
+        tell(plugin, status, what.data ? what.data : "", &err);
+        ki_buffer_free(&what);
+    }
+    plugin->ended(status ? NULL : &answer, status ? &err : NULL, plugin->user);
+    ki_exec_answer_clear(plugin->allocator, &answer);
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_executable(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
+}
+
+/* A bare name is looked up in PATH, of which relative folders do not count: what is run must not depend on where the program stands. */
+static bool find_command(const char *command, char *ret_path) {
+    size_t size = strlen(command);
+    if (strchr(command, '/')) {
+        if (size >= PATH_LIMIT)
+            return false;
+        memcpy(ret_path, command, size + 1);
+        return true; /* the start tells what is wrong with it */
+    }
+    const char *variable = getenv("PATH");
+    ki_str rest = ki_str_of(variable ? variable : "/usr/local/bin:/usr/bin:/bin");
+    while (rest.data) {
+        ki_str folder = ki_str_split(rest, ':', &rest);
+        if (folder.size == 0 || folder.data[0] != '/' || folder.size + 1 + size >= PATH_LIMIT)
+            continue;
+        memcpy(ret_path, folder.data, folder.size);
+        ret_path[folder.size] = '/';
+        memcpy(ret_path + folder.size + 1, command, size + 1);
+        if (is_executable(ret_path))
+            return true;
+    }
+    return false;
+}
+
+/* --- arguments and environment ---------------------------------------------------------------------------------------------- */
+
+static const char **make_arguments(const ki_exec_plugin *plugin) {
+    const ki_exec_config *exec = &plugin->config->exec;
+    const char **arguments = ki_alloc_array(plugin->allocator, exec->arguments.count + 2, sizeof *arguments);
+    if (!arguments)
+        return NULL;
+    arguments[0] = exec->command.data;
+    for (size_t i = 0; i < exec->arguments.count; i++)
+        arguments[i + 1] = exec->arguments.items[i].data;
+    arguments[exec->arguments.count + 1] = NULL;
+    return arguments;
+}
+
+static bool is_named(const char *entry, const char *name, size_t size) {
+    return strncmp(entry, name, size) == 0 && entry[size] == '=';
+}
+
+/* Is the host's variable replaced by one of the plugin's? */
+static bool is_replaced(const ki_exec_config *exec, const char *entry) {
+    if (is_named(entry, info_name, sizeof info_name - 1))
+        return true;
+    for (size_t i = 0; i < exec->environment.count; i++) {
+        if (is_named(entry, exec->environment.items[i].name.data, exec->environment.items[i].name.size))
+            return true;
+    }
+    return false;
+}
+
+typedef struct environment {
+    const char **entries; /* the host's, then those in `own` */
+    ki_buffer own;        /* NAME=VALUE\0 … */
+} environment;
+
+static void close_environment(const ki_exec_plugin *plugin, environment *all) {
+    if (all->own.data)
+        ki_wipe(all->own.data, all->own.size);
+    ki_buffer_free(&all->own);
+    ki_free(plugin->allocator, all->entries);
+}
+
+static ki_status make_environment(const ki_exec_plugin *plugin, environment *all) {
+    const ki_exec_config *exec = &plugin->config->exec;
+    ki_buffer_init(&all->own, plugin->allocator, 0);
+    for (size_t i = 0; i < exec->environment.count; i++) {
+        ki_buffer_printf(&all->own, "%s=%s", exec->environment.items[i].name.data,
+                         exec->environment.items[i].value.data);
+        ki_buffer_append(&all->own, "", 1);
+    }
+    ki_buffer_printf(&all->own, "%s=", info_name);
+    ki_exec_request(plugin->config, &all->own);
+    ki_buffer_append(&all->own, "", 1);
+    size_t count = 0;
+    while (environ && environ[count])
+        count++;
+    all->entries = ki_alloc_array(plugin->allocator, count + exec->environment.count + 2, sizeof *all->entries);
+    if (all->own.failed || !all->entries)
+        return KI_ERR_NO_MEMORY;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_replaced(exec, environ[i]))
+            all->entries[used++] = environ[i];
+    }
+    for (size_t at = 0; at < all->own.size; at += strlen(all->own.data + at) + 1)
+        all->entries[used++] = all->own.data + at;
+    all->entries[used] = NULL;
+    return KI_OK;
+}
+
+/* --- the plugin ------------------------------------------------------------------------------------------------------------- */
+
+ki_status ki_exec_plugin_new(ki_engine *engine, const ki_config *config, ki_exec_ended *ended, void *user,
+                             ki_exec_plugin **ret_plugin, ki_error *err) {
+    const ki_allocator *allocator = ki_engine_allocator(engine);
+    ki_exec_plugin *plugin = ki_alloc(allocator, sizeof *plugin);
+    if (!plugin)
+        return ki_error_no_memory(err, "reading the configuration");
+    *plugin = (ki_exec_plugin){ engine, allocator, config, ended, user, NULL };
+    *ret_plugin = plugin;
+    return KI_OK;
+}
+
+static ki_status start(ki_exec_plugin *plugin, const char *path, ki_error *err) {
+    environment all = { NULL, { 0 } };
+    const char **arguments = make_arguments(plugin);
+    ki_error why = KI_ERROR_INIT;
+    ki_status status = make_environment(plugin, &all);
+    if (!arguments)
+        status = KI_ERR_NO_MEMORY;
+    if (!status) {
+        const ki_subprocess_options options = { .path = path,
+                                                .arguments = arguments,
+                                                .environment = all.entries,
+                                                .output_limit = KI_EXEC_OUTPUT_LIMIT,
+                                                .time_limit_ns = KI_SECONDS(KI_EXEC_TIME_LIMIT_S),
+                                                .ended = process_ended,
+                                                .user = plugin };
+        status = ki_subprocess_start(plugin->engine, &options, &plugin->process, &why);
+    }
+    close_environment(plugin, &all);
+    ki_free(plugin->allocator, arguments);
+    return status ? tell(plugin, status, why.message, err) : KI_OK;
+}
+
+ki_status ki_exec_plugin_run(ki_exec_plugin *plugin, ki_error *err) {
+    if (plugin->process)
+        return KI_OK;
+    const ki_exec_config *exec = &plugin->config->exec;
+    char path[PATH_LIMIT];
+    if (exec->interactive_mode == KI_EXEC_ALWAYS)
+        return tell(plugin, KI_ERR_UNSUPPORTED, "interactiveMode is Always, and there is no terminal for it here", err);
+    if (!find_command(exec->command.data, path))
+        return tell(plugin, KI_ERR_NOT_FOUND, "no such program in PATH", err);
+    return start(plugin, path, err);
+}
+
+bool ki_exec_plugin_is_running(const ki_exec_plugin *plugin) {
+    return plugin->process != NULL;
+}
+
+void ki_exec_plugin_free(ki_exec_plugin *plugin) {
+    if (!plugin)
+        return;
+    ki_subprocess_cancel(plugin->process);
+    ki_free(plugin->allocator, plugin);
+}

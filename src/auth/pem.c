@@ -1,0 +1,133 @@
+/* pem.c: finding blocks between BEGIN and END lines, and walking DER by its lengths alone. */
+#include "src/auth/pem.h"
+
+#include "src/base/error.h"
+
+enum {
+    DER_DEPTH = 16 /* certificates nest some ten deep */
+};
+
+static const char begin_mark[] = "-----BEGIN ";
+static const char end_mark[] = "-----END ";
+static const char dashes[] = "-----";
+
+typedef struct pem_block {
+    ki_str type; /* "CERTIFICATE" */
+    ki_str body; /* base64, perhaps with headers before it */
+    ki_str all;
+} pem_block;
+
+static const char *find(ki_str text, const char *what) {
+    return text.size ? memmem(text.data, text.size, what, strlen(what)) : NULL;
+}
+
+static ki_str from(ki_str text, const char *at) {
+    return (ki_str){ at, text.size - (size_t)(at - text.data) };
+}
+
+/* The next whole block, which `*text` is moved past; a BEGIN without its END is passed over. */
+static bool next_block(ki_str *text, pem_block *ret_block) {
+    for (;;) {
+        const char *begin = find(*text, begin_mark);
+        if (!begin)
+            return false;
+        ki_str rest = from(*text, begin + sizeof begin_mark - 1);
+        *text = rest;
+        const char *type_end = find(rest, dashes);
+        const char *line_end = rest.size ? memchr(rest.data, '\n', rest.size) : NULL;
+        if (!type_end || !line_end || line_end < type_end)
+            continue;
+        ki_str type = { rest.data, (size_t)(type_end - rest.data) };
+        ki_str body = from(rest, line_end + 1);
+        const char *end = find(body, end_mark);
+        if (!end)
+            continue;
+        const char *other = find((ki_str){ body.data, (size_t)(end - body.data) }, begin_mark);
+        ki_str after = from(body, end + sizeof end_mark - 1);
+        if (other || after.size < type.size + sizeof dashes - 1 || memcmp(after.data, type.data, type.size) != 0 ||
+            memcmp(after.data + type.size, dashes, sizeof dashes - 1) != 0)
+            continue; /* the block was cut; perhaps another one begins inside it */
+        const char *past = after.data + type.size + sizeof dashes - 1;
+        *ret_block = (pem_block){ type, { body.data, (size_t)(end - body.data) }, { begin, (size_t)(past - begin) } };
+        *text = from(after, past);
+        return true;
+    }
+}
+
+bool ki_pem_has_block(ki_str pem) {
+    pem_block block;
+    return next_block(&pem, &block);
+}
+
+/* One value of DER at the beginning of `*der`, which is moved past it; false where its lengths do not add up. */
+static bool walk(ki_str *der, int depth) {
+    if (der->size < 2 || depth == 0)
+        return false;
+    const unsigned char *bytes = (const unsigned char *)der->data;
+    bool is_constructed = bytes[0] & 0x20;
+    if ((bytes[0] & 0x1f) == 0x1f)
+        return false; /* tags of more than one byte: not in certificates */
+    size_t length = bytes[1], head = 2;
+    if (length & 0x80) {
+        size_t count = length & 0x7f;
+        if (count == 0 || count > 3 || der->size < 2 + count)
+            return false;
+        length = 0;
+        for (size_t i = 0; i < count; i++)
+            length = length << 8 | bytes[2 + i];
+        head += count;
+    }
+    if (length > der->size - head)
+        return false;
+    ki_str inside = { der->data + head, length };
+    *der = (ki_str){ inside.data + length, der->size - head - length };
+    while (is_constructed && inside.size) {
+        if (!walk(&inside, depth - 1))
+            return false;
+    }
+    return true;
+}
+
+/* KI_OK: it is one. KI_ERR_PARSE: it is none. */
+static ki_status check_certificate(const ki_allocator *allocator, ki_str base64) {
+    ki_secret der = { NULL, 0 };
+    ki_status status = ki_secret_decode_base64(allocator, base64, &der, NULL);
+    if (status)
+        return status;
+    ki_str rest = { der.data, der.size };
+    bool is_whole = der.size && (unsigned char)der.data[0] == 0x30 && walk(&rest, DER_DEPTH) && rest.size == 0;
+    ki_secret_clear(allocator, &der);
+    return is_whole ? KI_OK : KI_ERR_PARSE;
+}
+
+ki_status ki_pem_certificates(const ki_allocator *allocator, ki_str pem, ki_secret *ret_certificates, size_t *ret_count,
+                              size_t *ret_skipped, ki_error *err) {
+    ki_buffer out;
+    ki_buffer_init(&out, allocator, 0);
+    size_t count = 0, skipped = 0;
+    pem_block block;
+    ki_status status = KI_OK;
+    while (!status && next_block(&pem, &block)) {
+        if (!ki_str_equals(block.type, "CERTIFICATE"))
+            continue;
+        status = check_certificate(allocator, block.body);
+        if (status == KI_ERR_PARSE) {
+            skipped++;
+            status = KI_OK;
+            continue;
+        }
+        count++;
+        ki_buffer_append_view(&out, block.all);
+        ki_buffer_append_char(&out, '\n');
+    }
+    if (!status)
+        status = out.failed;
+    if (!status && count)
+        status = ki_secret_set(allocator, ret_certificates, (ki_str){ out.data, out.size }, NULL);
+    ki_buffer_free(&out);
+    if (status)
+        return ki_error_no_memory(err, "reading certificates");
+    *ret_count = count;
+    *ret_skipped = skipped;
+    return KI_OK;
+}
