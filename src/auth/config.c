@@ -28,8 +28,13 @@ static void make_one_line(char *text) {
     }
 }
 
+const ki_config *ki_config_ref(const ki_config *config) {
+    atomic_fetch_add(&((ki_config *)(uintptr_t)config)->more_owners, 1);
+    return config;
+}
+
 void ki_config_free(ki_config *config) {
-    if (!config)
+    if (!config || atomic_fetch_sub(&config->more_owners, 1) > 0)
         return;
     ki_allocator allocator = config->allocator;
     ki_secret *const texts[] = { &config->server,

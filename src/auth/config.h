@@ -8,6 +8,8 @@
 #include "src/base/buffer.h"
 #include "src/base/string_view.h"
 
+#include <stdatomic.h>
+
 #define KI_CONFIG_FILE_LIMIT ((size_t)4 * 1024 * 1024) /* bytes of a kubeconfig, certificate, key or token file */
 
 /* Bytes, zero-terminated, wiped before they are freed; data NULL: not given. */
@@ -53,9 +55,10 @@ typedef struct ki_exec_config {
 
 struct ki_config {
     ki_allocator allocator;
-    ki_secret server;         /* URL without a closing slash */
-    ki_secret namespace_name; /* not given: "default" */
-    ki_secret user_agent;     /* the whole header's value */
+    _Atomic unsigned more_owners; /* than the one that has made it */
+    ki_secret server;             /* URL without a closing slash */
+    ki_secret namespace_name;     /* not given: "default" */
+    ki_secret user_agent;         /* the whole header's value */
     ki_secret token;
     ki_secret token_file; /* path; read again as it rotates; `token` is then what it held when the config was made */
     ki_secret username;   /* basic */
@@ -90,6 +93,8 @@ struct ki_config {
 };
 
 bool ki_config_is_https(const ki_config *config);
+/* Another owner, who calls ki_config_free too: a transport, which reads it as long as it lives. Any thread. */
+const ki_config *ki_config_ref(const ki_config *config);
 
 /* --- for the files of this folder --- */
 

@@ -17,7 +17,7 @@ struct ki_credentials {
     const ki_config *config;
     void (*changed)(void *user);
     void *user;
-    ki_credential_set *set; /* NULL: none yet, from a plugin */
+    ki_credential_set *set; /* of a plugin that has not answered yet: without what it would give */
     /* files */
     int64_t token_due;    /* when the token file is to be read again */
     int64_t looked;       /* when the certificate files were looked at last */
@@ -183,7 +183,7 @@ static void read_token_file(ki_credentials *credentials) {
     if (status) {
         ki_credential_set_unref(set);
         tell_unread(credentials, &err);
-    } else if (credentials->set && is_same(&set->authorization, &credentials->set->authorization)) {
+    } else if (is_same(&set->authorization, &credentials->set->authorization)) {
         ki_credential_set_unref(set);
     } else {
         put_set(credentials, set);
@@ -252,7 +252,7 @@ static bool look_at_files(ki_credentials *credentials) {
     const ki_allocator *allocator = credentials->allocator;
     credentials->looked = ki_engine_now(credentials->engine);
     credentials->look_before_next = false;
-    if (!credentials->set || !has_files(config))
+    if (!has_files(config))
         return false;
     ki_secret ca = { NULL, 0 }, certificate = { NULL, 0 }, key = { NULL, 0 };
     /* Certificate and key go together: with one of them unread the other one is of no use. */
@@ -329,7 +329,7 @@ static void plugin_ended(const ki_exec_answer *answer, const ki_error *err, void
 
 /* Is there an answer, and is it still good? */
 static ki_credential_state ask_plugin(ki_credentials *credentials, ki_error *err) {
-    bool has_answer = credentials->set && credentials->expires != INT64_MIN;
+    bool has_answer = credentials->expires != INT64_MIN;
     bool is_good = has_answer && !credentials->plugin_due &&
                    (credentials->expires == INT64_MAX || ki_wall_clock_seconds() <= credentials->expires);
     if (ki_exec_plugin_is_running(credentials->plugin))
@@ -370,7 +370,12 @@ ki_credential_state ki_credentials_get(ki_credentials *credentials, ki_credentia
 }
 
 uint64_t ki_credentials_tls_number(const ki_credentials *credentials) {
-    return credentials->set ? credentials->set->tls_number : 1;
+    return credentials->set->tls_number;
+}
+
+ki_credential_set *ki_credentials_current(ki_credentials *credentials) {
+    credentials->set->refs++;
+    return credentials->set;
 }
 
 void ki_credentials_refused(ki_credentials *credentials, const ki_credential_set *set) {
@@ -379,6 +384,11 @@ void ki_credentials_refused(ki_credentials *credentials, const ki_credential_set
     credentials->look_before_next = true;
     credentials->plugin_due = true;
     credentials->token_due = 0;
+}
+
+void ki_credentials_doubt_certificates(ki_credentials *credentials, const ki_credential_set *set) {
+    if (set == credentials->set)
+        credentials->look_before_next = true;
 }
 
 /* As client-go has it: what is given outright needs no plugin. */

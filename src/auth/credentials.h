@@ -37,7 +37,7 @@ typedef enum ki_credential_state {
 
 typedef struct ki_credentials ki_credentials;
 
-/* `changed` comes when "not yet" is over, and when certificates are other ones; not from inside a function of this file but refused.
+/* `changed` comes when "not yet" is over, and when certificates are other ones; never from inside a function of this file.
  * Borrows `config`, which must outlive it. Errors: KI_ERR_CONFIG (credentials for a server that is not https), KI_ERR_NO_MEMORY. */
 ki_status ki_credentials_new(ki_engine *engine, const ki_config *config, void (*changed)(void *user), void *user,
                              ki_credentials **ret_credentials, ki_error *err);
@@ -45,9 +45,12 @@ ki_status ki_credentials_new(ki_engine *engine, const ki_config *config, void (*
 ki_credential_state ki_credentials_get(ki_credentials *credentials, ki_credential_set **ret_set, ki_error *err);
 /* The number of the certificates that hold now. */
 uint64_t ki_credentials_tls_number(const ki_credentials *credentials);
-/* The server answered 401 to this set, or a handshake with it failed: everything is read again before the next request, unless there is a newer set
- * already. */
+/* The set that holds now, good or not, without reading or running anything. Shared: the caller's. */
+ki_credential_set *ki_credentials_current(ki_credentials *credentials);
+/* The server answered 401 to this set: everything is read again before the next request, unless there is a newer set already. */
 void ki_credentials_refused(ki_credentials *credentials, const ki_credential_set *set);
+/* A handshake with this set failed: the certificate files are looked at before the next request. */
+void ki_credentials_doubt_certificates(ki_credentials *credentials, const ki_credential_set *set);
 void ki_credentials_free(ki_credentials *credentials); /* NULL is accepted */
 
 #endif

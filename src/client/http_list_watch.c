@@ -413,6 +413,7 @@ static ki_status transmit(http_call *call, int64_t total_timeout_ns, ki_error *e
     const ki_request request = { .method = "GET",
                                  .target = call->target.data,
                                  .accept = "application/json",
+                                 .endless = call->watch != NULL,
                                  .idle_timeout_ns = call->idle_timeout_ns,
                                  .total_timeout_ns = total_timeout_ns };
     const ki_response_sink sink = { on_head, on_data, on_end, call };

@@ -4,6 +4,7 @@
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/transport/proxy.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -11,57 +12,66 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+enum {
+    HTTPS_PORT = 443
+};
+
 /* --- identity --------------------------------------------------------------------------------------------------------------- */
 
-static ki_status copy(ki_curl_identity *identity, ki_secret *to, const ki_secret *from, ki_error *err) {
-    return from->data ? ki_secret_set(identity->allocator, to, (ki_str){ from->data, from->size }, err) : KI_OK;
-}
-
-static ki_status make_authorization(ki_curl_identity *identity, const ki_config *config, ki_error *err) {
-    if (!config->token.data)
-        return KI_OK;
-    /* The config was checked when it was made; this is the last gate before the wire. */
-    if (!ki_config_is_https(config))
-        return ki_error_set(err, KI_ERR_CONFIG, "a token is not sent to a server that is not https");
-    static const char prefix[] = "Authorization: Bearer ";
-    size_t size = sizeof prefix - 1 + config->token.size;
-    char *line = ki_alloc(identity->allocator, size + 1);
-    if (!line)
-        return ki_error_no_memory(err, "making a transport");
-    memcpy(line, prefix, sizeof prefix - 1);
-    memcpy(line + sizeof prefix - 1, config->token.data, config->token.size + 1);
-    identity->authorization = (ki_secret){ line, size };
-    return KI_OK;
+/* libcurl sends as SNI, and verifies, the host of the URL. Where that is to be another name than the server's, the URL has it, and libcurl is
+ * told where to connect to and which Host to name. */
+static ki_status rename_host(ki_curl_identity *identity, ki_error *err) {
+    const ki_config *config = identity->config;
+    ki_str server = { config->server.data, config->server.size };
+    ki_server_parts parts = ki_server_parts_of(server);
+    identity->is_https = parts.is_https;
+    if (!parts.is_https || !config->tls_server_name.size)
+        return ki_secret_set(identity->allocator, &identity->base, server, err);
+    const char *name = config->tls_server_name.data;
+    bool is_v6 = strchr(name, ':') && name[0] != '[';
+    ki_buffer text;
+    ki_buffer_init(&text, identity->allocator, KI_CURL_URL_LIMIT);
+    ki_buffer_printf(&text, "https://%s%s%s:%d%.*s", is_v6 ? "[" : "", name, is_v6 ? "]" : "", parts.port,
+                     (int)parts.path.size, parts.path.data);
+    ki_status status = text.failed
+                           ? ki_error_set(err, text.failed, "tls-server-name cannot be used")
+                           : ki_secret_set(identity->allocator, &identity->base, (ki_str){ text.data, text.size }, err);
+    ki_buffer_reset(&text, text.capacity);
+    ki_buffer_printf(&text, "::%.*s:%d", (int)parts.host.size, parts.host.data, parts.port);
+    if (!status) {
+        identity->connect_to = text.failed ? NULL : curl_slist_append(NULL, text.data);
+        status = identity->connect_to ? KI_OK : ki_error_no_memory(err, "making a transport");
+    }
+    ki_buffer_reset(&text, text.capacity);
+    /* As the server would be named without all this: with the port unless it is https' own. */
+    ki_buffer_printf(&text, "Host: %.*s", (int)parts.host.size, parts.host.data);
+    if (parts.port != HTTPS_PORT)
+        ki_buffer_printf(&text, ":%d", parts.port);
+    if (!status)
+        status = text.failed
+                     ? ki_error_no_memory(err, "making a transport")
+                     : ki_secret_set(identity->allocator, &identity->host, (ki_str){ text.data, text.size }, err);
+    ki_buffer_free(&text);
+    return status;
 }
 
 ki_status ki_curl_identity_init(ki_curl_identity *identity, const ki_allocator *allocator, const ki_config *config,
                                 ki_error *err) {
     *identity =
-        (ki_curl_identity){ .allocator = allocator, .insecure_skip_tls_verify = config->insecure_skip_tls_verify };
-    ki_status status = copy(identity, &identity->server, &config->server, err);
+        (ki_curl_identity){ .allocator = allocator, .config = ki_config_ref(config), .server = config->server.data };
+    const ki_proxy_environment environment = ki_proxy_environment_of_process();
+    ki_status status = rename_host(identity, err);
     if (!status)
-        status = copy(identity, &identity->user_agent, &config->user_agent, err);
-    if (!status)
-        status = copy(identity, &identity->ca, &config->ca, err);
-    if (!status)
-        status = copy(identity, &identity->client_certificate, &config->client_certificate, err);
-    if (!status)
-        status = copy(identity, &identity->client_key, &config->client_key, err);
-    if (!status)
-        status = make_authorization(identity, config, err);
-    if (status)
-        ki_curl_identity_clear(identity);
-    return status;
+        status = ki_proxy_choose(allocator, config, &environment, &identity->proxy, err);
+    return status; /* the caller clears it, in either case */
 }
 
 void ki_curl_identity_clear(ki_curl_identity *identity) {
-    const ki_allocator *allocator = identity->allocator;
-    ki_secret_clear(allocator, &identity->server);
-    ki_secret_clear(allocator, &identity->user_agent);
-    ki_secret_clear(allocator, &identity->authorization);
-    ki_secret_clear(allocator, &identity->ca);
-    ki_secret_clear(allocator, &identity->client_certificate);
-    ki_secret_clear(allocator, &identity->client_key);
+    ki_secret_clear(identity->allocator, &identity->base);
+    ki_secret_clear(identity->allocator, &identity->host);
+    ki_secret_clear(identity->allocator, &identity->proxy);
+    curl_slist_free_all(identity->connect_to);
+    ki_config_free((ki_config *)(uintptr_t)identity->config);
 }
 
 /* --- one handle ------------------------------------------------------------------------------------------------------------- */
@@ -112,22 +122,45 @@ static struct curl_blob blob_of(const ki_secret *pem) {
     return (struct curl_blob){ .data = pem->data, .len = pem->size, .flags = CURL_BLOB_NOCOPY };
 }
 
-static CURLcode set_tls(CURL *easy, const ki_curl_identity *identity) {
+static CURLcode set_way(CURL *easy, const ki_curl_identity *identity) {
+    const bool verify = !identity->config->insecure_skip_tls_verify;
     CURLcode failed = CURLE_OK;
     /* Another stream rather than another connection. Without TLS there is no HTTP/2, and libcurl 7.88 would let the second
      * request wait until the first, perhaps a watch, has ended. */
-    const bool is_https = identity->server.size >= 6 && strncasecmp(identity->server.data, "https:", 6) == 0;
-    SET(CURLOPT_PIPEWAIT, is_https ? 1L : 0L);
+    SET(CURLOPT_PIPEWAIT, identity->is_https ? 1L : 0L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or later */
-    SET(CURLOPT_SSL_VERIFYPEER, identity->insecure_skip_tls_verify ? 0L : 1L);
-    SET(CURLOPT_SSL_VERIFYHOST, identity->insecure_skip_tls_verify ? 0L : 2L);
-    if (identity->ca.data) {
-        struct curl_blob ca = blob_of(&identity->ca);
+    SET(CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L);
+    SET(CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
+    if (identity->connect_to)
+        SET(CURLOPT_CONNECT_TO, identity->connect_to);
+    /* libcurl's own reading of the environment differs from that of all other clients of API servers: it is told instead. */
+    SET(CURLOPT_PROXY, identity->proxy.data);
+    SET(CURLOPT_NOPROXY, "");
+    if (identity->proxy.size) {
+        SET(CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); /* our headers are not the proxy's */
+        SET(CURLOPT_PROXYAUTH, (long)CURLAUTH_BASIC);
+    }
+    if (strncmp(identity->proxy.data, "https:", 6) == 0) {
+        SET(CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+        SET(CURLOPT_PROXY_SSL_VERIFYPEER, verify ? 1L : 0L);
+        SET(CURLOPT_PROXY_SSL_VERIFYHOST, verify ? 2L : 0L);
+    }
+    return failed;
+}
+
+static CURLcode set_certificates(CURL *easy, const ki_curl_identity *identity, const ki_credential_set *set) {
+    CURLcode failed = CURLE_OK;
+    if (set->ca.data) {
+        struct curl_blob ca = blob_of(&set->ca);
         SET(CURLOPT_CAINFO_BLOB, &ca);
         SET(CURLOPT_CAPATH, NULL); /* this authority alone, not the system's beside it */
+        if (strncmp(identity->proxy.data, "https:", 6) == 0) {
+            SET(CURLOPT_PROXY_CAINFO_BLOB, &ca);
+            SET(CURLOPT_PROXY_CAPATH, NULL);
+        }
     }
-    if (identity->client_certificate.data) {
-        struct curl_blob certificate = blob_of(&identity->client_certificate), key = blob_of(&identity->client_key);
+    if (set->client_certificate.data) {
+        struct curl_blob certificate = blob_of(&set->client_certificate), key = blob_of(&set->client_key);
         SET(CURLOPT_SSLCERT_BLOB, &certificate);
         SET(CURLOPT_SSLKEY_BLOB, &key);
     }
@@ -137,7 +170,7 @@ static CURLcode set_tls(CURL *easy, const ki_curl_identity *identity) {
 static CURLcode set_url(CURL *easy, const ki_curl_identity *identity, const ki_request *request) {
     ki_buffer url;
     ki_buffer_init(&url, identity->allocator, KI_CURL_URL_LIMIT);
-    ki_buffer_append(&url, identity->server.data, identity->server.size);
+    ki_buffer_append(&url, identity->base.data, identity->base.size);
     ki_buffer_append_string(&url, request->target);
     CURLcode failed = url.failed ? CURLE_OUT_OF_MEMORY : curl_easy_setopt(easy, CURLOPT_URL, url.data);
     if (url.failed == KI_ERR_LIMIT)
@@ -170,18 +203,59 @@ static CURLcode set_method(CURL *easy, const ki_request *request) {
     return failed;
 }
 
-static ki_status add_header(ki_buffer *line, struct curl_slist **headers, const char *name, const char *value) {
-    ki_buffer_reset(line, line->capacity);
-    for (const char *at = value; *at; at++) {
-        if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            return KI_ERR_INVALID; /* it would become another header */
-    }
-    ki_buffer_printf(line, "%s: %s", name, value);
-    struct curl_slist *longer = line->failed ? NULL : curl_slist_append(*headers, line->data);
+static ki_status add_line(struct curl_slist **headers, const char *line) {
+    struct curl_slist *longer = line ? curl_slist_append(*headers, line) : NULL;
     if (!longer)
         return KI_ERR_NO_MEMORY;
     *headers = longer;
     return KI_OK;
+}
+
+/* `name` is ours; `value` must not become another header. */
+static ki_status add_header(ki_buffer *line, struct curl_slist **headers, const char *name, const char *value) {
+    ki_buffer_reset(line, line->capacity);
+    for (const char *at = value; *at; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            return KI_ERR_INVALID;
+    }
+    ki_buffer_printf(line, value[0] ? "%s: %s" : "%s;", name,
+                     value); /* libcurl's way to say that there is nothing in it */
+    return line->failed ? KI_ERR_NO_MEMORY : add_line(headers, line->data);
+}
+
+/* Characters that a header's name may have; '%' may be there too, but is what escapes are written with. */
+static bool is_name_character(unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("!#$&'*+-.^_`|~", c));
+}
+
+static ki_status add_extra(ki_buffer *line, ki_buffer *name, struct curl_slist **headers, const ki_secret_pair *extra) {
+    ki_buffer_reset(name, name->capacity);
+    ki_buffer_append_string(name, "Impersonate-Extra-");
+    for (size_t i = 0; i < extra->name.size; i++) {
+        unsigned char c = (unsigned char)extra->name.data[i];
+        if (is_name_character(c))
+            ki_buffer_append_char(name, (char)c);
+        else
+            ki_buffer_printf(name, "%%%02X", c);
+    }
+    return name->failed ? KI_ERR_NO_MEMORY : add_header(line, headers, name->data, extra->value.data);
+}
+
+static ki_status add_impersonation(ki_buffer *line, struct curl_slist **headers, const ki_config *config) {
+    if (!config->impersonate_user.size)
+        return KI_OK;
+    ki_status status = add_header(line, headers, "Impersonate-User", config->impersonate_user.data);
+    if (!status && config->impersonate_uid.size)
+        status = add_header(line, headers, "Impersonate-Uid", config->impersonate_uid.data);
+    for (size_t i = 0; !status && i < config->impersonate_groups.count; i++)
+        status = add_header(line, headers, "Impersonate-Group", config->impersonate_groups.items[i].data);
+    ki_buffer name;
+    ki_buffer_init(&name, line->allocator, 0);
+    for (size_t i = 0; !status && i < config->impersonate_extra.count; i++)
+        status = add_extra(line, &name, headers, &config->impersonate_extra.items[i]);
+    ki_buffer_free(&name);
+    return status;
 }
 
 static ki_status make_headers(const ki_curl_identity *identity, const ki_request *request,
@@ -191,22 +265,15 @@ static ki_status make_headers(const ki_curl_identity *identity, const ki_request
     ki_status status = add_header(&line, headers, "Accept", request->accept ? request->accept : "application/json");
     if (!status && request->content_type)
         status = add_header(&line, headers, "Content-Type", request->content_type);
+    if (!status)
+        status = add_impersonation(&line, headers, identity->config);
     ki_buffer_free(&line);
-    if (!status && has_body(request) && !request->content_type) {
-        struct curl_slist *longer = curl_slist_append(*headers, "Content-Type:"); /* not libcurl's idea of it */
-        status = longer ? KI_OK : KI_ERR_NO_MEMORY;
-        *headers = longer ? longer : *headers;
-    }
-    if (!status && has_body(request)) {
-        struct curl_slist *longer = curl_slist_append(*headers, "Expect:"); /* send the body at once */
-        status = longer ? KI_OK : KI_ERR_NO_MEMORY;
-        *headers = longer ? longer : *headers;
-    }
-    if (!status && identity->authorization.data) {
-        struct curl_slist *longer = curl_slist_append(*headers, identity->authorization.data);
-        status = longer ? KI_OK : KI_ERR_NO_MEMORY;
-        *headers = longer ? longer : *headers;
-    }
+    if (!status && has_body(request) && !request->content_type)
+        status = add_line(headers, "Content-Type:"); /* not libcurl's idea of it */
+    if (!status && has_body(request))
+        status = add_line(headers, "Expect:"); /* the body is sent at once */
+    if (!status && identity->host.data)
+        status = add_line(headers, identity->host.data);
     return status;
 }
 
@@ -216,16 +283,7 @@ void ki_curl_free_headers(struct curl_slist *headers) {
     curl_slist_free_all(headers);
 }
 
-ki_status ki_curl_setup(CURL *easy, const ki_curl_identity *identity, const ki_request *request,
-                        struct curl_slist **ret_headers, ki_error *err) {
-    CURLcode failed = set_basics(easy);
-    if (!failed)
-        failed = set_tls(easy, identity);
-    if (!failed)
-        failed = set_url(easy, identity, request);
-    if (!failed)
-        failed = set_method(easy, request);
-    SET(CURLOPT_USERAGENT, identity->user_agent.data);
+static ki_status tell(CURLcode failed, ki_error *err) {
     if (failed == CURLE_OUT_OF_MEMORY)
         return ki_error_no_memory(err, "sending a request");
     if (failed == CURLE_URL_MALFORMAT)
@@ -233,10 +291,24 @@ ki_status ki_curl_setup(CURL *easy, const ki_curl_identity *identity, const ki_r
     if (failed)
         return ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks something: %s", curl_version(),
                             curl_easy_strerror(failed));
+    return KI_OK;
+}
+
+ki_status ki_curl_setup(CURL *easy, const ki_curl_identity *identity, const ki_request *request,
+                        struct curl_slist **ret_headers, ki_error *err) {
+    CURLcode failed = set_basics(easy);
+    if (!failed)
+        failed = set_way(easy, identity);
+    if (!failed)
+        failed = set_url(easy, identity, request);
+    if (!failed)
+        failed = set_method(easy, request);
+    SET(CURLOPT_USERAGENT, identity->config->user_agent.data);
+    if (failed)
+        return tell(failed, err);
     struct curl_slist *headers = NULL;
     ki_status status = make_headers(identity, request, &headers);
-    SET(CURLOPT_HTTPHEADER, headers);
-    if (status || failed) {
+    if (status) {
         ki_curl_free_headers(headers);
         if (status == KI_ERR_INVALID)
             return ki_error_set(err, status, "a header of the request holds a control character");
@@ -244,4 +316,13 @@ ki_status ki_curl_setup(CURL *easy, const ki_curl_identity *identity, const ki_r
     }
     *ret_headers = headers;
     return KI_OK;
+}
+
+ki_status ki_curl_present(CURL *easy, const ki_curl_identity *identity, const ki_credential_set *set,
+                          struct curl_slist **headers, ki_error *err) {
+    if (set->authorization.data && add_line(headers, set->authorization.data))
+        return ki_error_no_memory(err, "sending a request");
+    CURLcode failed = set_certificates(easy, identity, set);
+    SET(CURLOPT_HTTPHEADER, *headers);
+    return tell(failed, err);
 }

@@ -18,6 +18,7 @@ typedef struct ki_request {
     const char *accept;       /* NULL: application/json */
     const char *content_type; /* with a body */
     ki_str body;
+    bool endless;             /* a watch: cut at any time it is sent again, and nothing is lost */
     int64_t idle_timeout_ns;  /* no byte for this long cuts it with KI_ERR_TIMEOUT; 0: none */
     int64_t total_timeout_ns; /* the whole of it; 0: none */
 } ki_request;

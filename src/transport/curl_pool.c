@@ -1,0 +1,164 @@
+/* curl_pool.c: sockets and timers that libcurl asks for, and the life of pools. Loop only. */
+#include "src/transport/curl_pool.h"
+
+#include "src/base/memory.h"
+
+#include <sys/epoll.h>
+
+struct ki_curl_socket {
+    ki_io io;
+    ki_curl_pool *pool;
+    struct ki_curl_socket *next, *previous;
+};
+
+static void run_curl(ki_curl_pool *pool, curl_socket_t fd, int events) {
+    ki_curl_pools *pools = pool->owner;
+    int running = 0;
+    pools->in_curl = true;
+    CURLMcode failed = curl_multi_socket_action(pool->multi, fd, events, &running);
+    pools->in_curl = false;
+    if (failed && !pool->failed)
+        pool->failed = failed == CURLM_OUT_OF_MEMORY ? KI_ERR_NO_MEMORY : KI_ERR_SYSTEM;
+    pools->after(pools);
+}
+
+static void pool_timer_fired(ki_timer *timer, void *user) {
+    (void)timer;
+    run_curl(user, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int set_pool_timer(CURLM *multi, long timeout_ms, void *user) {
+    (void)multi;
+    ki_curl_pool *pool = user;
+    if (timeout_ms < 0)
+        ki_timer_cancel(&pool->timer);
+    else
+        ki_timer_set(&pool->timer, ki_engine_now(pool->owner->engine) + KI_MILLISECONDS(timeout_ms));
+    return 0;
+}
+
+static void socket_ready(ki_io *io, uint32_t events, void *user) {
+    ki_curl_socket *socket = user;
+    int bits = 0;
+    if (events & (EPOLLIN | EPOLLHUP))
+        bits |= CURL_CSELECT_IN;
+    if (events & EPOLLOUT)
+        bits |= CURL_CSELECT_OUT;
+    if (events & EPOLLERR)
+        bits |= CURL_CSELECT_ERR;
+    run_curl(socket->pool, io->fd, bits); /* `socket` may be gone afterwards */
+}
+
+static void forget_socket(ki_curl_socket *socket) {
+    ki_curl_pool *pool = socket->pool;
+    ki_io_remove(&socket->io);
+    if (socket->previous)
+        socket->previous->next = socket->next;
+    else
+        pool->sockets = socket->next;
+    if (socket->next)
+        socket->next->previous = socket->previous;
+    ki_free(pool->owner->allocator, socket);
+}
+
+static ki_status add_socket(ki_curl_pool *pool, curl_socket_t fd, uint32_t events) {
+    ki_curl_socket *socket = ki_alloc_zero(pool->owner->allocator, sizeof *socket);
+    if (!socket)
+        return KI_ERR_NO_MEMORY;
+    ki_status status = ki_io_add(&socket->io, pool->owner->engine, fd, events, socket_ready, socket, NULL);
+    if (status) {
+        ki_free(pool->owner->allocator, socket);
+        return status;
+    }
+    socket->pool = pool;
+    socket->next = pool->sockets;
+    if (socket->next)
+        socket->next->previous = socket;
+    pool->sockets = socket;
+    curl_multi_assign(pool->multi, fd, socket);
+    return KI_OK;
+}
+
+static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *socket_user) {
+    (void)easy;
+    ki_curl_pool *pool = user;
+    ki_curl_socket *socket = socket_user;
+    if (what == CURL_POLL_REMOVE) {
+        if (socket)
+            forget_socket(socket);
+        return 0;
+    }
+    uint32_t events = 0;
+    if (what & CURL_POLL_IN)
+        events |= EPOLLIN;
+    if (what & CURL_POLL_OUT)
+        events |= EPOLLOUT;
+    ki_status status = socket ? ki_io_modify(&socket->io, events, NULL) : add_socket(pool, fd, events);
+    if (status && !pool->failed)
+        pool->failed = status; /* told to libcurl it would make the whole handle unusable: service ends the exchanges */
+    return 0;
+}
+
+static void free_pool(ki_curl_pool *pool) {
+    curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, NULL);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, NULL);
+    while (pool->sockets)
+        forget_socket(pool->sockets);
+    curl_multi_cleanup(pool->multi);
+    ki_timer_close(&pool->timer);
+    ki_timer_close(&pool->silence);
+    ki_free(pool->owner->allocator, pool);
+}
+
+static ki_curl_pool *new_pool(ki_curl_pools *pools) {
+    ki_curl_pool *pool = ki_alloc_zero(pools->allocator, sizeof *pool);
+    if (!pool)
+        return NULL;
+    pool->owner = pools;
+    pool->multi = curl_multi_init();
+    if (!pool->multi || ki_timer_init(&pool->timer, pools->engine, pool_timer_fired, pool) ||
+        ki_timer_init(&pool->silence, pools->engine, pools->silent, pool)) {
+        curl_multi_cleanup(pool->multi);
+        ki_timer_close(&pool->timer);
+        ki_free(pools->allocator, pool);
+        return NULL;
+    }
+    curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
+    curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, set_pool_timer);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
+    curl_multi_setopt(pool->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+    pool->next = pools->first;
+    pools->first = pool;
+    return pool;
+}
+
+ki_curl_pool *ki_curl_pools_current(ki_curl_pools *pools) {
+    for (ki_curl_pool *pool = pools->first; pool; pool = pool->next) {
+        if (!pool->retired && (pools->limit == 0 || pool->exchanges < pools->limit))
+            return pool;
+    }
+    return new_pool(pools);
+}
+
+void ki_curl_pools_retire_all(ki_curl_pools *pools) {
+    for (ki_curl_pool *pool = pools->first; pool; pool = pool->next)
+        pool->retired = true;
+}
+
+void ki_curl_pools_sweep(ki_curl_pools *pools) {
+    for (ki_curl_pool **at = &pools->first; *at;) {
+        ki_curl_pool *pool = *at;
+        if (pool->retired && pool->exchanges == 0) {
+            *at = pool->next;
+            free_pool(pool);
+        } else {
+            at = &pool->next;
+        }
+    }
+}
+
+void ki_curl_pools_clear(ki_curl_pools *pools) {
+    ki_curl_pools_retire_all(pools);
+    ki_curl_pools_sweep(pools);
+}

@@ -1,0 +1,219 @@
+/* proxy.c: URLs in parts, the environment's variables, and the list of those who need no proxy. */
+#include "src/transport/proxy.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum {
+    ADDRESS_LIMIT = 64, /* bytes of an address as text */
+    HTTP_PORT = 80,
+    HTTPS_PORT = 443
+};
+
+static bool begins_with(ki_str text, const char *prefix) {
+    size_t size = strlen(prefix);
+    return text.size >= size && strncasecmp(text.data, prefix, size) == 0;
+}
+
+static ki_str without(ki_str text, size_t size) {
+    return (ki_str){ text.data + size, text.size - size };
+}
+
+/* "host:port" or "[address]:port" or either alone; the host keeps its brackets. `*ret_port` is untouched where there is none. */
+static ki_str split_port(ki_str authority, int *ret_port) {
+    size_t at = authority.size;
+    while (at && authority.data[at - 1] >= '0' && authority.data[at - 1] <= '9')
+        at--;
+    uint64_t port;
+    if (at < 2 || at == authority.size || authority.data[at - 1] != ':' ||
+        !ki_str_to_uint64(without(authority, at), 65535, &port))
+        return authority;
+    ki_str host = { authority.data, at - 1 };
+    if (memchr(host.data, ':', host.size) && host.data[0] != '[')
+        return authority; /* an address of IPv6 without brackets */
+    *ret_port = (int)port;
+    return host;
+}
+
+static ki_str without_brackets(ki_str host) {
+    if (host.size >= 2 && host.data[0] == '[' && host.data[host.size - 1] == ']')
+        return (ki_str){ host.data + 1, host.size - 2 };
+    return host;
+}
+
+ki_server_parts ki_server_parts_of(ki_str url) {
+    bool is_https = begins_with(url, "https://");
+    ki_str rest = without(url, is_https ? 8 : begins_with(url, "http://") ? 7 : 0);
+    const char *slash = rest.size ? memchr(rest.data, '/', rest.size) : NULL;
+    size_t size = slash ? (size_t)(slash - rest.data) : rest.size;
+    ki_server_parts parts = { .is_https = is_https, .port = is_https ? HTTPS_PORT : HTTP_PORT };
+    parts.path = without(rest, size);
+    parts.host = split_port((ki_str){ rest.data, size }, &parts.port);
+    return parts;
+}
+
+/* --- who needs none --------------------------------------------------------------------------------------------------------- */
+
+/* An address in the form of IPv6, in which one of IPv4 is ::ffff:a.b.c.d. */
+static bool to_address(ki_str text, unsigned char bytes[16], bool *ret_is_v4) {
+    char copy[ADDRESS_LIMIT];
+    unsigned char v4[4];
+    if (text.size >= sizeof copy)
+        return false;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    *ret_is_v4 = inet_pton(AF_INET, copy, v4) == 1;
+    if (!*ret_is_v4)
+        return inet_pton(AF_INET6, copy, bytes) == 1;
+    static const unsigned char prefix[12] = { [10] = 0xff, [11] = 0xff };
+    memcpy(bytes, prefix, sizeof prefix);
+    memcpy(bytes + sizeof prefix, v4, sizeof v4);
+    return true;
+}
+
+static bool same_bits(const unsigned char *a, const unsigned char *b, unsigned bits) {
+    unsigned whole = bits / 8, rest = bits % 8;
+    if (memcmp(a, b, whole) != 0)
+        return false;
+    return rest == 0 || ((a[whole] ^ b[whole]) >> (8 - rest)) == 0;
+}
+
+static bool is_in_block(ki_str entry, const unsigned char host[16]) {
+    unsigned char block[16];
+    bool is_v4;
+    uint64_t bits;
+    ki_str length;
+    ki_str address = ki_str_split(entry, '/', &length);
+    if (!length.data || !to_address(address, block, &is_v4) || !ki_str_to_uint64(length, is_v4 ? 32 : 128, &bits))
+        return false;
+    return same_bits(block, host, (unsigned)bits + (is_v4 ? 96 : 0));
+}
+
+static bool is_address_match(ki_str entry, const unsigned char host[16], int port) {
+    unsigned char other[16];
+    bool is_v4;
+    int wanted = 0;
+    if (memchr(entry.data, '/', entry.size))
+        return is_in_block(entry, host);
+    entry = without_brackets(split_port(entry, &wanted));
+    return to_address(entry, other, &is_v4) && memcmp(other, host, sizeof other) == 0 && (!wanted || wanted == port);
+}
+
+static bool is_name_match(ki_str entry, ki_str host, int port) {
+    int wanted = 0;
+    entry = split_port(entry, &wanted);
+    if (wanted && wanted != port)
+        return false;
+    if (begins_with(entry, "*."))
+        entry = without(entry, 1);
+    bool below_only = entry.size && entry.data[0] == '.';
+    if (below_only)
+        entry = without(entry, 1);
+    if (entry.size == 0 || host.size < entry.size)
+        return false;
+    if (strncasecmp(host.data + host.size - entry.size, entry.data, entry.size) != 0)
+        return false;
+    return host.size == entry.size ? !below_only : host.data[host.size - entry.size - 1] == '.';
+}
+
+static bool is_this_machine(ki_str host, const unsigned char *address, bool is_v4) {
+    static const unsigned char v6_loopback[16] = { [15] = 1 };
+    if (address)
+        return is_v4 ? address[12] == 127 : memcmp(address, v6_loopback, 16) == 0;
+    return host.size == 9 && strncasecmp(host.data, "localhost", 9) == 0;
+}
+
+static ki_str trim(ki_str text) {
+    while (text.size && (*text.data == ' ' || *text.data == '\t'))
+        text = without(text, 1);
+    while (text.size && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
+        text.size--;
+    return text;
+}
+
+bool ki_proxy_is_bypassed(const char *no_proxy, ki_str host, int port) {
+    unsigned char address[16];
+    bool is_v4 = false;
+    if (host.size && host.data[host.size - 1] == '.')
+        host.size--;
+    bool is_address = to_address(host, address, &is_v4);
+    if (is_this_machine(host, is_address ? address : NULL, is_v4))
+        return true;
+    ki_str rest = ki_str_of(no_proxy ? no_proxy : "");
+    while (rest.data) {
+        ki_str entry = trim(ki_str_split(rest, ',', &rest));
+        if (entry.size == 0)
+            continue;
+        if (ki_str_equals(entry, "*") ||
+            (is_address ? is_address_match(entry, address, port) : is_name_match(entry, host, port)))
+            return true;
+    }
+    return false;
+}
+
+/* --- the choice ------------------------------------------------------------------------------------------------------------- */
+
+static const char *first_set(const char *upper, const char *lower) {
+    const char *value = getenv(upper);
+    return value && value[0] ? value : getenv(lower);
+}
+
+ki_proxy_environment ki_proxy_environment_of_process(void) {
+    const char *method = getenv("REQUEST_METHOD");
+    return (ki_proxy_environment){ .https_proxy = first_set("HTTPS_PROXY", "https_proxy"),
+                                   .http_proxy = first_set("HTTP_PROXY", "http_proxy"),
+                                   .no_proxy = first_set("NO_PROXY", "no_proxy"),
+                                   .is_cgi = method && method[0] };
+}
+
+static bool has_control(ki_str text) {
+    for (size_t i = 0; i < text.size; i++) {
+        if ((unsigned char)text.data[i] <= 0x20 || text.data[i] == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+/* The URL as libcurl takes it. Names are left to a socks5 proxy, which may know others than we do. */
+static ki_status take_url(const ki_allocator *allocator, const char *what, ki_str url, bool needs_scheme,
+                          ki_secret *ret_url, ki_error *err) {
+    const char *scheme = "";
+    if (begins_with(url, "socks5://")) {
+        scheme = "socks5h://";
+        url = without(url, 9);
+    } else if (!begins_with(url, "http://") && !begins_with(url, "https://") && !begins_with(url, "socks5h://")) {
+        if (needs_scheme || memmem(url.data, url.size, "://", 3))
+            return ki_error_set(err, KI_ERR_CONFIG, "%s: must begin with http://, https:// or socks5://", what);
+        scheme = "http://"; /* "proxy:8080", as the environment may have it */
+    }
+    if (has_control(url))
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: holds a character that no URL has", what);
+    size_t first = strlen(scheme), size = first + url.size;
+    char *text = ki_alloc(allocator, size + 1);
+    if (!text)
+        return ki_error_no_memory(err, "making a transport");
+    memcpy(text, scheme, first);
+    memcpy(text + first, url.data, url.size);
+    text[size] = '\0';
+    *ret_url = (ki_secret){ text, size };
+    return KI_OK;
+}
+
+ki_status ki_proxy_choose(const ki_allocator *allocator, const ki_config *config,
+                          const ki_proxy_environment *environment, ki_secret *ret_url, ki_error *err) {
+    if (config->proxy_url.size)
+        return take_url(allocator, "proxy-url", (ki_str){ config->proxy_url.data, config->proxy_url.size }, true,
+                        ret_url, err);
+    ki_server_parts server = ki_server_parts_of((ki_str){ config->server.data, config->server.size });
+    const char *url = server.is_https ? environment->https_proxy : environment->http_proxy;
+    if (!url || !url[0] || ki_proxy_is_bypassed(environment->no_proxy, without_brackets(server.host), server.port))
+        return ki_secret_set(allocator, ret_url, KI_STR(""), err);
+    if (!server.is_https && environment->is_cgi)
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "HTTP_PROXY is not used where REQUEST_METHOD is set: unset one of them");
+    return take_url(allocator, server.is_https ? "HTTPS_PROXY" : "HTTP_PROXY", ki_str_of(url), false, ret_url, err);
+}

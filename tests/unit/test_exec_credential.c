@@ -1,0 +1,164 @@
+/* test_exec_credential.c: what a credential plugin is told, and what of its answers is taken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/auth/exec_credential.h"
+#include "src/base/memory.h"
+#include "tests/support/scarce_memory.h"
+
+#define V1 "client.authentication.k8s.io/v1"
+#define HEAD "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\""
+
+static ki_secret text(const char *value) {
+    return (ki_secret){ ki_strdup(&ki_allocator_default, value), strlen(value) };
+}
+
+static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *output, *token, *certificate;
+        int64_t expires;
+        const char *message;
+    } cases[] = {
+        { HEAD ",\"status\":{\"token\":\"t\"}}", "t", NULL, INT64_MAX, NULL },
+        { "\n " HEAD ",\"status\":{\"token\":\"t\",\"expirationTimestamp\":\"2030-01-02T03:04:05Z\"}}\n", "t", NULL,
+          1893553445, NULL },
+        { HEAD ",\"spec\":{},\"status\":{\"token\":\"t\",\"expirationTimestamp\":null,\"clientKeyData\":\"\"}}", "t",
+          NULL, INT64_MAX, NULL },
+        { HEAD ",\"status\":{\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}}", NULL, "c", INT64_MAX, NULL },
+        { HEAD ",\"status\":{\"token\":\"t\",\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}}", "t", "c",
+          INT64_MAX, NULL },
+        { HEAD ",\"status\":{\"clientCertificateData\":\"c\"}}", NULL, NULL, 0, "only one of" },
+        { HEAD ",\"status\":{\"token\":\"t\",\"clientKeyData\":\"secret\"}}", NULL, NULL, 0, "only one of" },
+        { HEAD ",\"status\":{}}", NULL, NULL, 0, "neither token nor" },
+        { HEAD ",\"status\":{\"token\":\"\"}}", NULL, NULL, 0, "neither token nor" },
+        { HEAD "}", NULL, NULL, 0, "no status" },
+        { HEAD ",\"status\":\"secret\"}", NULL, NULL, 0, "no status" },
+        { HEAD ",\"status\":{\"token\":17}}", NULL, NULL, 0, "status.token is no string" },
+        { HEAD ",\"status\":{\"token\":\"secret\\nX: y\"}}", NULL, NULL, 0, "control character" },
+        { HEAD ",\"status\":{\"token\":\"secret\",\"expirationTimestamp\":\"soon\"}}", NULL, NULL, 0, "is no date" },
+        { "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"status\":{}}", NULL,
+          NULL, 0, "it answers as \"client.authentication.k8s.io/v1beta1\", the kubeconfig wants " V1 },
+        { "{\"apiVersion\":\"" V1 "\"}", NULL, NULL, 0, "of kind \"\"" },
+        { "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}", NULL, NULL, 0, "of kind \"Status\"" },
+        { "", NULL, NULL, 0, "it printed nothing" },
+        { " \n", NULL, NULL, 0, "it printed nothing" },
+        { "secret", NULL, NULL, 0, "is no JSON" },
+        { HEAD ",\"status\":{\"token\":\"secret\"}", NULL, NULL, 0, "is no JSON" },
+        { "[]", NULL, NULL, 0, "of kind" },
+        { "\xff\xfe\x01", NULL, NULL, 0, "is no JSON" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_exec_answer answer = { .expires = 0 };
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_exec_answer_parse(&ki_allocator_default, V1, ki_str_of(cases[i].output), &answer, &err);
+        if (!status != !cases[i].message || answer.expires != cases[i].expires ||
+            (status && !strstr(err.message, cases[i].message)))
+            fail_msg("%s: %s, %lld", cases[i].output, err.message, (long long)answer.expires);
+        assert_null(strstr(err.message, "secret"));
+        assert_int_equal(!answer.token.data, !cases[i].token);
+        assert_int_equal(!answer.certificate.data, !cases[i].certificate);
+        if (cases[i].token)
+            assert_string_equal(answer.token.data, cases[i].token);
+        if (cases[i].certificate)
+            assert_string_equal(answer.key.data, "k");
+        ki_exec_answer_clear(&ki_allocator_default, &answer);
+    }
+}
+
+static void dates_are_those_of_rfc_3339(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t seconds; /* -1: none */
+    } cases[] = {
+        { "1970-01-01T00:00:00Z", 0 },
+        { "2018-03-05T17:30:20-08:00", 1520299820 },
+        { "2018-03-05T17:30:20.123456789+05:30", 1520251220 },
+        { "2000-02-29T23:59:59z", 951868799 },
+        { "2100-02-28T00:00:00Z", 4107456000 },
+        { "2016-12-31t23:59:60Z", 1483228800 },
+        { "2100-02-29T00:00:00Z", -1 },
+        { "2018-13-05T17:30:20Z", -1 },
+        { "2018-00-05T17:30:20Z", -1 },
+        { "2018-04-31T17:30:20Z", -1 },
+        { "2018-03-05T24:30:20Z", -1 },
+        { "2018-03-05 17:30:20Z", -1 },
+        { "2018-03-05T17:30:20", -1 },
+        { "2018-03-05T17:30:20.Z", -1 },
+        { "2018-03-05T17:30:20+0530", -1 },
+        { "2018-03-05T17:30:20Zx", -1 },
+        { "2018-03-05", -1 },
+        { "", -1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t seconds = -1;
+        bool is_date = ki_rfc3339_to_seconds(ki_str_of(cases[i].text), &seconds);
+        if (is_date != (cases[i].seconds >= 0) || seconds != cases[i].seconds)
+            fail_msg("%s: %lld", cases[i].text, (long long)seconds);
+    }
+}
+
+static void the_request_names_the_cluster_where_it_was_asked_for(void **state) {
+    (void)state;
+    ki_config config = { .allocator = ki_allocator_default };
+    config.server = text("https://there:6443");
+    config.exec.api_version = text(V1);
+    ki_buffer out;
+    ki_buffer_init(&out, &ki_allocator_default, 0);
+    assert_int_equal(ki_exec_request(&config, &out), KI_OK);
+    assert_string_equal(out.data, HEAD ",\"spec\":{\"interactive\":false}}");
+    config.exec.provide_cluster_info = true;
+    ki_buffer_reset(&out, out.capacity);
+    assert_int_equal(ki_exec_request(&config, &out), KI_OK);
+    assert_string_equal(out.data,
+                        HEAD ",\"spec\":{\"interactive\":false,\"cluster\":{\"server\":\"https://there:6443\"}}}");
+    config.tls_server_name = text("name");
+    config.insecure_skip_tls_verify = config.disable_compression = true;
+    config.ca = text("pem!");
+    config.proxy_url = text("http://p");
+    config.exec.cluster_extension = text("{\"a\":[1]}");
+    ki_buffer_reset(&out, out.capacity);
+    assert_int_equal(ki_exec_request(&config, &out), KI_OK);
+    assert_string_equal(out.data,
+                        HEAD ",\"spec\":{\"interactive\":false,\"cluster\":{\"server\":\"https://there:6443\","
+                             "\"tls-server-name\":\"name\",\"insecure-skip-tls-verify\":true,"
+                             "\"certificate-authority-data\":\"cGVtIQ==\",\"proxy-url\":\"http://p\","
+                             "\"disable-compression\":true,\"config\":{\"a\":[1]}}}}");
+    ki_buffer_free(&out);
+    ki_secret *const all[] = { &config.server, &config.exec.api_version, &config.tls_server_name,
+                               &config.ca,     &config.proxy_url,        &config.exec.cluster_extension };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ki_secret_clear(&ki_allocator_default, all[i]);
+}
+
+static void every_lack_of_memory_is_told(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_exec_answer answer = { .expires = 0 };
+        ki_status status = ki_exec_answer_parse(
+            &memory.allocator, V1,
+            KI_STR(HEAD ",\"status\":{\"token\":\"t\",\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}}"),
+            &answer, NULL);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_exec_answer_clear(&memory.allocator, &answer);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_has_a_token_or_a_pair_or_is_refused),
+        cmocka_unit_test(dates_are_those_of_rfc_3339),
+        cmocka_unit_test(the_request_names_the_cluster_where_it_was_asked_for),
+        cmocka_unit_test(every_lack_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
