@@ -171,6 +171,7 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
             return true; /* the same selection gives the same informer */
     }
     unsigned index = client->informer_count++;
+    informer->informer->may_go = (index + plan->handlers) % 2; /* as if it were a custom resource */
     if (!is_fine(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
         return false;
     if (plan->transforms && !is_fine(world, ki_informer_set_transform(informer->informer, transform, NULL, &err),

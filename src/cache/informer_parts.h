@@ -30,6 +30,7 @@ struct ki_informer {
     int64_t page_size;
     bool no_streaming_list;
     bool check_streaming_list;
+    bool may_go; /* the resource's type: a custom one */
     bool detect_mutations;
     int64_t audit_ns; /* 0: none */
     int64_t internal_error_retry_ns;

@@ -9,9 +9,14 @@
 #include "src/cache/reflector_steps.h"
 
 enum {
-    FIRST_CAPACITY = 64,         /* objects */
-    CONTINUE_TOKEN_MAX = 1 << 16 /* bytes */
+    FIRST_CAPACITY = 64,          /* objects */
+    CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
+    UNKNOWN_TYPE = 404,           /* HTTP */
+    GONE_ANSWERS = 3 /* in a row, over GONE_AFTER at least: a server that starts may not know all types yet */
 };
+
+#define GONE_AFTER KI_SECONDS(60)
+#define BLOCKED_MAX KI_SECONDS(30) /* a person who has mended it should not wait longer */
 
 /* --- what comes next ------------------------------------------------------------------------------------------------------ */
 
@@ -116,16 +121,56 @@ void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
     tell_failure(reflector, err);
 }
 
+/* A resource whose type goes takes its objects along; what the last watch did not tell of that is told now. */
+static void delete_all(ki_reflector *reflector) {
+    ki_error err = KI_ERROR_INIT;
+    ki_queue *queue = reflector->options.queue;
+    if (queue->ops->replace(queue, NULL, 0, reflector->resource_version, &err)) {
+        ki_reflector_report(reflector, &err); /* again after the next answer */
+        return;
+    }
+    reflector->is_gone = true;
+    reflector->is_unavailable = true; /* then not from a cache that lags and has the old ones still */
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector",
+                 "%s: the server has not known them for %.0f s: taken for deleted", reflector->options.name,
+                 seconds(ki_engine_now(reflector->options.engine) - reflector->missing_since));
+    reflector->options.on_progress(reflector->options.user);
+}
+
+static void note_missing(ki_reflector *reflector, const ki_error *cause) {
+    int64_t now = ki_engine_now(reflector->options.engine);
+    if (cause->http_status != UNKNOWN_TYPE) {
+        reflector->missing_answers = 0;
+        return;
+    }
+    if (reflector->missing_answers++ == 0)
+        reflector->missing_since = now;
+    bool has_objects = reflector->resource_version[0] != '\0' && !reflector->is_gone;
+    bool is_sure = reflector->missing_answers >= GONE_ANSWERS && now - reflector->missing_since >= GONE_AFTER;
+    if (KI_MUTANT(GONE_AT_FIRST_ANSWER))
+        is_sure = true;
+    if (reflector->options.may_go && has_objects && is_sure && !KI_MUTANT(GONE_TYPE_KEEPS_OBJECTS))
+        delete_all(reflector);
+}
+
+void ki_reflector_found(ki_reflector *reflector) {
+    reflector->missing_answers = 0;
+    reflector->is_gone = false;
+}
+
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next) {
     ki_engine *engine = reflector->options.engine;
     int64_t now = ki_engine_now(engine);
     int64_t wait = ki_backoff_next(&reflector->backoff, now, ki_engine_random(engine));
+    if (needs_a_person(cause) && wait > BLOCKED_MAX && !KI_MUTANT(BLOCKED_WAITS_LONG))
+        wait /= 2; /* the longest step is U[30 s, 60 s) */
     int64_t asked_ms = cause->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? cause->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
     if (KI_MILLISECONDS(asked_ms) > wait && !KI_MUTANT(IGNORE_RETRY_AFTER))
         wait = KI_MILLISECONDS(asked_ms);
     if (KI_MUTANT(NO_BACKOFF))
         wait = 0;
     ki_reflector_drop_objects(reflector);
+    note_missing(reflector, cause);
     ki_metrics_failed(reflector->options.metrics, true);
     if (next != KI_REFLECT_WATCH)
         ki_reflector_count_relist(reflector, (int)cause->code);
@@ -233,6 +278,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? now : reflector->list_began_at);
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
+    ki_reflector_found(reflector);
     ki_reflector_drop_objects(reflector);
     if (ki_reflector_copy_version(reflector->result_version, version, NULL))
         reflector->result_version[0] = '\0';

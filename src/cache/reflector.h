@@ -26,6 +26,7 @@ typedef struct ki_reflector_options {
     const char *name;          /* of the resource, for messages; borrowed */
     int64_t page_size;         /* 0: KI_REFLECTOR_PAGE where the server pages */
     bool no_streaming_list;
+    bool may_go; /* the resource's type: where the server does not know it for a while, its objects are gone */
     int64_t internal_error_retry_ns; /* how long after the first internal error in a watch it is only watched again */
     ki_metrics_record *metrics;      /* borrowed; NULL: nothing is counted */
     /* It is in another state. `retry_at`: when it goes on by itself; -1: nothing planned. */
@@ -70,6 +71,9 @@ typedef struct ki_reflector {
     bool is_unavailable;                                /* that one was expired or too large */
     bool is_paginated;                                  /* a list at "0" came in pages */
     bool no_streaming;
+    unsigned missing_answers; /* that the server does not know the type: 404, in a row */
+    int64_t missing_since;
+    bool is_gone; /* the type, and its objects have been deleted for that */
 
     /* the list under way */
     char list_version[KI_RESOURCE_VERSION_MAX + 1];   /* asked for */

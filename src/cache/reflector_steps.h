@@ -23,6 +23,7 @@ void ki_reflector_bad_object(ki_reflector *reflector, const ki_error *err, const
 bool ki_reflector_advance(ki_reflector *reflector, const char *version); /* on_progress was called */
 /* Hands all objects to the queue, then advances. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
+void ki_reflector_found(ki_reflector *reflector);                       /* the server knows the type */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj); /* to `objects`; takes a reference */
 void ki_reflector_drop_objects(ki_reflector *reflector);                /* of the list or stream under way */
 

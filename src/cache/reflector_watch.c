@@ -64,6 +64,7 @@ void ki_reflector_count_watch_end(ki_reflector *reflector) {
 static void on_open(void *user) {
     ki_reflector *reflector = user;
     reflector->is_open_at_server = true;
+    reflector->missing_answers = 0;
     reflector->heard_at = ki_engine_now(reflector->options.engine);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         count_watch(reflector);

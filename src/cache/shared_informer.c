@@ -9,6 +9,7 @@
 #include "src/cache/in_order_fifo.h"
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
+#include "src/object/resource_table.h"
 
 #include <stdio.h>
 
@@ -280,6 +281,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
     if (status)
         goto no_resource;
+    informer->may_go = ki_resource_is_custom(&informer->resource);
     informer->name = options->name ? options->name : informer->resource.plural;
     status = copy_texts(informer, options, err);
     if (status)
@@ -409,6 +411,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .name = informer->name,
         .page_size = informer->page_size,
         .no_streaming_list = informer->no_streaming_list,
+        .may_go = informer->may_go,
         .internal_error_retry_ns = informer->internal_error_retry_ns,
         .metrics = &informer->metrics,
         .on_state = on_state,

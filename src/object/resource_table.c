@@ -399,6 +399,18 @@ const ki_resource_info *ki_resource_info_find(const char *group, const char *ver
     return NULL;
 }
 
+static bool is_built_in_group(const char *group) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].resource->group, group) == 0)
+            return true;
+    return false;
+}
+
+bool ki_resource_is_custom(const ki_resource *resource) {
+    const char *dot = strchr(resource->group, '.');
+    return dot && strcmp(dot, ".k8s.io") != 0 && !is_built_in_group(resource->group);
+}
+
 const char *ki_verb_name(unsigned index) {
     static const char *const names[KI_VERB_COUNT] = { "create", "delete", "deletecollection", "get",
                                                       "list",   "patch",  "update",           "watch" };

@@ -5,6 +5,7 @@
 
 #include <kinformer/resource.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What may be done with a resource; a set is a sum of these. */
@@ -51,6 +52,9 @@ typedef struct ki_resource_info {
 const ki_resource_info *ki_resource_info_at(unsigned index);
 /* Of the built-in with this group, version and plural; NULL where there is none. */
 const ki_resource_info *ki_resource_info_find(const char *group, const char *version, const char *plural);
+/* Can it only be a custom resource, whose type comes and goes with its definition? False wherever it may be one of Kubernetes' own, of a
+ * version to come too: those are in groups without a dot, or with one word before ".k8s.io". */
+bool ki_resource_is_custom(const ki_resource *resource);
 /* The verb number `index` (from 0, below KI_VERB_COUNT) as discovery writes it, in alphabetical order: its
  * bit is 1 << index. */
 const char *ki_verb_name(unsigned index);

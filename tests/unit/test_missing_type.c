@@ -1,0 +1,278 @@
+/* test_missing_type.c: resources that come and go, and permissions: an informer waits, says why in words, and goes on by itself; the objects of a
+ * custom resource go with its type. On a stepped engine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/cache/shared_informer.h"
+#include "src/object/resource_table.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TEXT = 1024
+};
+
+typedef struct stage {
+    test_engine engine;
+    fake_list_watch source;
+    ki_informer *informer;
+    char heard[TEXT]; /* "+a=5 -a=5?" */
+    int requests;     /* that were refused */
+} stage;
+
+static void note(stage *s, const char *sign, const ki_event *e) {
+    snprintf(s->heard + strlen(s->heard), TEXT - strlen(s->heard), "%s%s=%s%s ", sign, ki_object_name(e->obj),
+             ki_object_resource_version(e->obj), e->final_state_unknown ? "?" : "");
+}
+
+static void on_add(const ki_event *e, void *user) {
+    note(user, "+", e);
+}
+
+static void on_update(const ki_event *e, void *user) {
+    note(user, "~", e);
+}
+
+static void on_delete(const ki_event *e, void *user) {
+    note(user, "-", e);
+}
+
+static const ki_handler hearing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
+static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
+static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+static bool in_order;
+
+static void open_stage(stage *s, const ki_resource *resource, const char *namespace_name, bool streams) {
+    memset(s, 0, sizeof *s);
+    assert_true(test_engine_open(&s->engine, NULL, 1));
+    fake_init(&s->source);
+    ki_shared_informer_options options = { .engine = s->engine.engine,
+                                           .list_watch = &s->source.base,
+                                           .resource = resource,
+                                           .namespace_name = namespace_name,
+                                           .in_order = in_order,
+                                           .no_streaming_list = !streams };
+    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &hearing, s, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void close_stage(stage *s) {
+    ki_informer_stop(s->informer);
+    ki_informer_join(s->informer);
+    ki_informer_free(s->informer);
+    test_engine_close(&s->engine);
+}
+
+static void play(stage *s, const char *lines) {
+    char copy[TEXT];
+    char *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", lines);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        if (!fake_play(&s->source, line))
+            fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
+        assert_true(test_engine_settle(&s->engine));
+    }
+}
+
+/* Whatever is asked for so long is refused in this way. */
+static void refuse(stage *s, const char *how, int seconds) {
+    char line[32];
+    snprintf(line, sizeof line, "fail %s", how);
+    for (int i = 0; i <= seconds * 10; i++) {
+        for (; s->source.lists || s->source.watches; s->requests++)
+            play(s, line);
+        if (i < seconds * 10)
+            assert_true(test_engine_advance(&s->engine, 100));
+    }
+}
+
+static void expect(stage *s, const char *heard) {
+    if (strcmp(s->heard, heard) != 0)
+        fail_msg("it heard \"%s\", not \"%s\"", s->heard, heard);
+    s->heard[0] = '\0';
+}
+
+static ki_health health_of(const stage *s) {
+    ki_health health;
+    ki_informer_health(s->informer, &health);
+    return health;
+}
+
+#define LISTED "item default/a 5\nitem default/b 6\npage 10 -\nopen"
+
+/* Up to the next list. */
+static void await_list(stage *s) {
+    for (int i = 0; !s->source.lists && i < 301; i++)
+        assert_true(test_engine_advance(&s->engine, 100));
+    assert_true(s->source.lists); /* within 30 s */
+}
+
+/* --- before the first list ------------------------------------------------------------------------------------------------------ */
+
+static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
+    (void)state;
+    static const struct {
+        const ki_resource *resource;
+        const char *namespace_name, *how, *words;
+    } cases[] = {
+        { &foos, NULL, "404", "the CRD foos.example.com is not installed, or not in version v1" },
+        { &configmaps, NULL, "404", "the server has no configmaps in version v1" },
+        { &configmaps, NULL, "403", "forbidden: list configmaps at cluster scope" },
+        { &foos, "shop", "403", "forbidden: list foos.example.com in namespace shop" },
+        { &foos, NULL, "401", "unauthorized: the server does not accept the credentials" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        open_stage(&s, cases[i].resource, cases[i].namespace_name, false);
+        refuse(&s, cases[i].how, 600);
+        ki_health health = health_of(&s);
+        assert_int_equal(health.state, KI_STATE_BLOCKED);
+        assert_string_equal(health.words, cases[i].words);
+        assert_in_range(health.retry_in_ms, 0, 30000);
+        assert_int_equal(health.next, KI_ATTEMPT_LIST);
+        assert_in_range(s.requests, 600 / 30, 6 + 600 / 15 + 1); /* neither rarely nor all the time */
+        assert_false(ki_informer_has_synced(s.informer));
+        await_list(&s);
+        play(&s, LISTED);
+        assert_true(ki_informer_has_synced(s.informer));
+        assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
+        assert_string_equal(health_of(&s).words, "");
+        expect(&s, "+a=5 +b=6 ");
+        close_stage(&s);
+    }
+}
+
+/* --- after it ------------------------------------------------------------------------------------------------------------------- */
+
+static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void **state) {
+    (void)state;
+    for (int streams = 0; streams < 2; streams++) {
+        stage s;
+        open_stage(&s, &foos, NULL, streams);
+        play(&s, streams ? "open\nadd default/a 5\nadd default/b 6\ninitial-end 10" : LISTED);
+        expect(&s, "+a=5 +b=6 ");
+        play(&s, "error 404");
+        refuse(&s, "404", 59);
+        expect(&s, "");
+        assert_int_equal(health_of(&s).state, KI_STATE_BLOCKED);
+        assert_int_equal(health_of(&s).objects, 2);
+        refuse(&s, "404", 31);
+        expect(&s, "-a=5? -b=6? ");
+        assert_int_equal(health_of(&s).state, KI_STATE_BLOCKED);
+        assert_int_equal(health_of(&s).objects, 0);
+        refuse(&s, "404", 300);
+        expect(&s, ""); /* once */
+        for (int i = 0; !(s.source.lists || s.source.watches) && i < 301; i++)
+            assert_true(test_engine_advance(&s.engine, 100));
+        play(&s, streams ? "open\nadd default/a 20\ninitial-end 21\nmod default/a 22"
+                         : "item default/a 20\npage 21 -\nopen\nmod default/a 22");
+        expect(&s, "+a=20 ~a=22 ");
+        assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
+        /* And goes again. */
+        play(&s, "error 404");
+        refuse(&s, "404", 91);
+        expect(&s, "-a=22? ");
+        close_stage(&s);
+    }
+}
+
+static void nothing_else_takes_objects_for_gone(void **state) {
+    (void)state;
+    static const ki_resource crds = { "apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                      "CustomResourceDefinition", false };
+    static const ki_resource news = { "new.k8s.io", "v1", "news", "News", true };
+    static const struct {
+        const ki_resource *resource;
+        const char *how;
+    } cases[] = { { &configmaps, "404" }, { &crds, "404" }, { &news, "404" }, { &foos, "403" },
+                  { &foos, "401" },       { &foos, "500" }, { &foos, "410" }, { &foos, "connect" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        open_stage(&s, cases[i].resource, NULL, false);
+        play(&s, LISTED);
+        expect(&s, "+a=5 +b=6 ");
+        play(&s, "error 500");
+        refuse(&s, cases[i].how, 600);
+        expect(&s, "");
+        assert_int_equal(health_of(&s).objects, 2);
+        close_stage(&s);
+    }
+}
+
+static void another_answer_in_between_begins_the_count_anew(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &foos, NULL, false);
+    play(&s, LISTED);
+    expect(&s, "+a=5 +b=6 ");
+    play(&s, "error 404");
+    for (int i = 0; i < 10; i++) {
+        refuse(&s, "404", 45);
+        for (int wait = 0; !s.source.lists && wait < 301; wait++)
+            assert_true(test_engine_advance(&s.engine, 100));
+        play(&s, "fail 500");
+    }
+    expect(&s, "");
+    refuse(&s, "404", 150);
+    expect(&s, "-a=5? -b=6? ");
+    close_stage(&s);
+}
+
+static void two_answers_far_apart_are_not_enough(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &foos, NULL, false);
+    play(&s, LISTED);
+    play(&s, "error 404");
+    assert_true(test_engine_advance(&s.engine, 120000)); /* the next answer takes so long */
+    play(&s, "fail 404");
+    expect(&s, "+a=5 +b=6 ");
+    await_list(&s);
+    play(&s, "fail 404");
+    expect(&s, "-a=5? -b=6? ");
+    close_stage(&s);
+}
+
+static void only_what_can_be_nothing_else_is_custom(void **state) {
+    (void)state;
+    static const struct {
+        const char *group;
+        bool is_custom;
+    } cases[] = {
+        { "", false },
+        { "apps", false },
+        { "networking.k8s.io", false },
+        { "some-new.k8s.io", false },
+        { "example.com", true },
+        { "gateway.networking.k8s.io", true },
+        { "cluster.x-k8s.io", true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_resource resource = { cases[i].group, "v1", "foos", "Foo", true };
+        assert_int_equal(ki_resource_is_custom(&resource), cases[i].is_custom);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_refused_is_waited_for_and_said_in_words),
+        cmocka_unit_test(the_objects_of_a_custom_resource_go_with_its_type_and_come_back),
+        cmocka_unit_test(nothing_else_takes_objects_for_gone),
+        cmocka_unit_test(another_answer_in_between_begins_the_count_anew),
+        cmocka_unit_test(two_answers_far_apart_are_not_enough),
+        cmocka_unit_test(only_what_can_be_nothing_else_is_custom),
+    };
+    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
+    in_order = true;
+    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
+}
