@@ -44,5 +44,14 @@ foreach(kind unit integration)
     endforeach()
 endforeach()
 
+# What other tests run.
+ki_sources(programs tests/programs/*.c)
+foreach(source ${programs})
+    cmake_path(GET source STEM program)
+    add_executable(${program} ${source})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/programs)
+    ki_test_target(${program})
+endforeach()
+
 add_test(NAME parity COMMAND ${PROJECT_SOURCE_DIR}/tests/check_parity.sh)
 set_tests_properties(parity PROPERTIES LABELS unit TIMEOUT 120)

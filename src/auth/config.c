@@ -223,6 +223,42 @@ static ki_status take_options(const ki_config_options *options, ki_config **ret_
     return KI_OK;
 }
 
+/* Did the program give the field that a message of ki_config_check begins with? */
+static bool is_own_field(const ki_config_options *given, const char *message) {
+    const struct {
+        const char *field;
+        const void *option;
+    } fields[] = { { "server", given->server },
+                   { "proxy-url", given->proxy_url },
+                   { "tls-server-name", given->tls_server_name },
+                   { "namespace", given->namespace_name },
+                   { "token", given->token ? given->token : given->token_file },
+                   { "username", given->username },
+                   { "password", given->password },
+                   { "client-certificate and client-key", given->client_certificate },
+                   { "as", given->as },
+                   { "as-uid", given->as_uid },
+                   { "as-groups", given->as_groups },
+                   { "as-user-extra", given->as_user_extra } };
+    size_t size = strcspn(message, ":");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strlen(fields[i].field) == size && memcmp(message, fields[i].field, size) == 0)
+            return fields[i].option != NULL;
+    }
+    return false;
+}
+
+/* The check, whose messages name the file where the field is from one. */
+static ki_status check(ki_config *config, const ki_config_options *given, ki_error *err) {
+    ki_error why = KI_ERROR_INIT;
+    ki_status status = ki_config_check(config, &why);
+    if (status && config->files.data && !is_own_field(given, why.message))
+        ki_error_prefix(&why, "kubeconfig %s", config->files.data);
+    if (status && err)
+        *err = why;
+    return status;
+}
+
 /* `where` NULL: from the kubeconfig. */
 static ki_status make(const ki_config_options *given, const ki_in_cluster *where, ki_config **ret_config,
                       ki_error *err) {
@@ -235,7 +271,7 @@ static ki_status make(const ki_config_options *given, const ki_in_cluster *where
     if (!status)
         status = ki_config_apply_options(config, given, err);
     if (!status)
-        status = ki_config_check(config, err);
+        status = check(config, given, err);
     if (!status)
         status = make_user_agent(config, given->user_agent, err);
     if (status) {

@@ -148,8 +148,9 @@ static ki_status follow(const ki_kubeconfig *self, const chosen *of, const char 
     if (ret_entry->file || (!given && may_miss))
         return KI_OK;
     if (given)
-        return ki_error_set(err, KI_ERR_NOT_FOUND, "%s%sthere is no %s \"%s\"",
-                            self->count ? self->files[0].path : "no kubeconfig", ": ", member, given);
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "%s%s: there is no %s \"%s\" in it",
+                            self->count ? "kubeconfig " : "no kubeconfig", self->count ? self->files[0].path : "",
+                            member, given);
     return ki_kubeconfig_bad(&of->context, of->context.map, member, err, "there is no %s \"%.*s\"", member,
                              (int)name.size, name.data);
 }
@@ -180,8 +181,9 @@ static ki_status find_context(const ki_kubeconfig *self, const ki_config_options
     *ret = find_entry(self, "contexts", "context", name);
     if (ret->file)
         return KI_OK;
-    return ki_error_set(err, options->context ? KI_ERR_NOT_FOUND : KI_ERR_CONFIG, "%s%sthere is no context \"%.*s\"",
-                        self->count ? "kubeconfig " : "no kubeconfig: ", self->count ? self->files[0].path : "",
+    return ki_error_set(err, options->context ? KI_ERR_NOT_FOUND : KI_ERR_CONFIG,
+                        "%s%s: there is no context \"%.*s\"; kubectl config get-contexts lists what there is",
+                        self->count ? "kubeconfig " : "no kubeconfig", self->count ? self->files[0].path : "",
                         (int)name.size, name.data);
 }
 

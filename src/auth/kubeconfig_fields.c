@@ -142,10 +142,11 @@ static ki_status refuse(const checker *self, const place *where, const ki_yaml *
 static ki_status refuse_kind(const checker *self, const place *where, const ki_yaml *node, const char *wanted) {
     char why[96];
     bool is_quotable = (node->kind == KI_YAML_NUMBER || node->kind == KI_YAML_BOOL) && strcmp(wanted, "a text") == 0;
-    bool is_quoted = node->kind == KI_YAML_TEXT && strcmp(wanted, "true or false") == 0;
+    bool is_quoted = node->kind == KI_YAML_TEXT && strcmp(wanted, "true or false") == 0 &&
+                     ki_yaml_plain_kind(node->text) == KI_YAML_BOOL;
     snprintf(why, sizeof why, "must be %s, not %s%s", wanted, ki_yaml_kind_name(node->kind),
              is_quotable ? ": put it in quotes"
-             : is_quoted ? ": without quotes"
+             : is_quoted ? ": leave out the quotes"
                          : "");
     return refuse(self, where, node, why);
 }

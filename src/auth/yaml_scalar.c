@@ -167,11 +167,6 @@ static ki_status append_items(ki_buffer *buffer, const ki_yaml *node, ki_error *
         if (is_map) {
             const ki_yaml *key = value;
             value = node->items[i + 1];
-            bool is_last = true; /* of the keys that are equal: it is the one that counts */
-            for (size_t k = i + 2; k < node->count && is_last; k += 2)
-                is_last = !ki_str_equal(node->items[k]->text, key->text);
-            if (!is_last)
-                continue;
             if (!is_first)
                 ki_buffer_append_char(buffer, ',');
             ki_buffer_append_json_string(buffer, key->text);

@@ -3,6 +3,7 @@
 #include "src/auth/yaml_tree.h"
 
 #include "src/base/error.h"
+#include "src/base/map.h"
 #include "src/base/memory.h"
 
 #include <yaml.h>
@@ -98,17 +99,20 @@ static ki_status append(loader *self, ki_yaml *to, const ki_yaml *node, ki_error
     return KI_OK;
 }
 
+static bool is_at_key(const loader *self) {
+    const ki_yaml *parent = self->depth ? self->open[self->depth - 1] : NULL;
+    return parent && parent->kind == KI_YAML_MAP && parent->count % 2 == 0;
+}
+
 /* Puts the node where it belongs: into the innermost open one, or as the root. */
 static ki_status place(loader *self, const ki_yaml *node, ki_error *err) {
     if (!self->depth) {
         self->document.root = node;
         return KI_OK;
     }
-    ki_yaml *parent = self->open[self->depth - 1];
-    bool is_key = parent->kind == KI_YAML_MAP && parent->count % 2 == 0;
-    if (is_key && (node->kind == KI_YAML_MAP || node->kind == KI_YAML_LIST))
+    if (is_at_key(self) && node->kind != KI_YAML_TEXT) /* by an alias: a scalar was made a text */
         return refuse(self, "a key must be a text", err);
-    return append(self, parent, node, err);
+    return append(self, self->open[self->depth - 1], node, err);
 }
 
 static ki_status set_anchor(loader *self, const yaml_char_t *name, ki_yaml *node, ki_error *err) {
@@ -173,6 +177,27 @@ static ki_status kind_of_scalar(const loader *self, ki_yaml_kind *ret_kind, ki_e
     return refuse(self, "a value that is not what its tag says, or a tag that is not known", err);
 }
 
+/* A key is a text: `no:` is "false" to Kubernetes' tools, and 017 is "15". */
+static ki_status make_key(loader *self, ki_yaml *node, ki_error *err) {
+    if (node->kind == KI_YAML_TEXT)
+        return KI_OK;
+    if (node->kind == KI_YAML_NULL)
+        return refuse(self, "a key must be a text", err);
+    ki_buffer text;
+    ki_buffer_init(&text, self->document.allocator, KI_YAML_JSON_LIMIT);
+    ki_status status = ki_yaml_append_json(&text, node, err);
+    size_t size = 0;
+    char *bytes = status ? NULL : ki_buffer_take(&text, &size);
+    ki_buffer_free(&text);
+    if (!bytes)
+        return status ? status : ki_error_no_memory(err, "reading YAML");
+    ki_free(self->document.allocator, node->bytes);
+    node->bytes = bytes;
+    node->text = (ki_str){ bytes, size };
+    node->kind = KI_YAML_TEXT;
+    return KI_OK;
+}
+
 static ki_status take_scalar(loader *self, ki_error *err) {
     ki_yaml_kind kind = KI_YAML_NULL;
     ki_yaml *node = NULL;
@@ -187,7 +212,10 @@ static ki_status take_scalar(loader *self, ki_error *err) {
         return ki_error_no_memory(err, "reading YAML");
     node->bytes = text;
     node->text = (ki_str){ text, size };
-    status = place(self, node, err);
+    if (is_at_key(self))
+        status = make_key(self, node, err);
+    if (!status)
+        status = place(self, node, err);
     return status ? status : set_anchor(self, self->event.data.scalar.anchor, node, err);
 }
 
@@ -258,12 +286,37 @@ static ki_status merge_keys(loader *self, ki_yaml *node, ki_error *err) {
     return KI_OK;
 }
 
+/* Of equal keys the last counts, as in Kubernetes' tools: the others go. */
+static ki_status drop_earlier_keys(loader *self, ki_yaml *node, ki_error *err) {
+    ki_map seen;
+    ki_map_init(&seen, self->document.allocator, 0);
+    ki_status status = KI_OK;
+    size_t kept = node->count; /* from the end on */
+    for (size_t i = node->count; !status && i > 0; i -= 2) {
+        const ki_yaml *key = node->items[i - 2];
+        if (ki_map_has(&seen, key->text))
+            continue;
+        status = ki_map_put(&seen, key->text, node, NULL);
+        node->items[--kept] = node->items[i - 1];
+        node->items[--kept] = key;
+    }
+    ki_map_free(&seen);
+    if (status)
+        return ki_error_no_memory(err, "reading YAML");
+    node->count -= kept;
+    memmove(node->items, node->items + kept, node->count * sizeof *node->items);
+    return KI_OK;
+}
+
 /* --- loading ---------------------------------------------------------------------------------------------------------------- */
 
 static ki_status close_node(loader *self, ki_error *err) {
     ki_yaml *node = self->open[--self->depth];
     node->is_open = false;
-    return node->kind == KI_YAML_MAP ? merge_keys(self, node, err) : KI_OK;
+    if (node->kind != KI_YAML_MAP || !node->count)
+        return KI_OK;
+    ki_status status = merge_keys(self, node, err);
+    return status ? status : drop_earlier_keys(self, node, err);
 }
 
 static ki_status take_event(loader *self, bool *ret_is_over, ki_error *err) {
@@ -348,9 +401,9 @@ void ki_yaml_pair(const ki_yaml *map, size_t index, const ki_yaml **ret_key, con
 const ki_yaml *ki_yaml_get(const ki_yaml *map, const char *key) {
     if (!map || map->kind != KI_YAML_MAP)
         return NULL;
-    for (size_t i = map->count; i > 0; i -= 2) { /* of two equal keys the last counts */
-        if (ki_str_equals(map->items[i - 2]->text, key))
-            return map->items[i - 1]->kind == KI_YAML_NULL ? NULL : map->items[i - 1];
+    for (size_t i = 0; i < map->count; i += 2) {
+        if (ki_str_equals(map->items[i]->text, key))
+            return map->items[i + 1]->kind == KI_YAML_NULL ? NULL : map->items[i + 1];
     }
     return NULL;
 }

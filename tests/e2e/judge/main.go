@@ -31,6 +31,7 @@ func allCases() []testCase {
 	var cases []testCase
 	cases = append(cases, watchCases...)
 	cases = append(cases, getCases...)
+	cases = append(cases, kubeconfigCases...)
 	cases = append(cases, churnCases...)
 	cases = append(cases, restartCases...)
 	cases = append(cases, compactionCases...)

@@ -1,0 +1,143 @@
+// Many kubeconfigs, flags and environments, read by client-go and by kinformer's library: the same server, credentials, CA, proxy and the
+// rest, or both refuse. Where kinformer differs on purpose, the kubeconfig says so, and why.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+var kubeconfigCases = []testCase{{name: "kubeconfigs", kinformerOnly: true, run: compareKubeconfigs}}
+
+// On purpose, kinformer does not do as client-go.
+const (
+	same           = ""
+	weRefuse       = "refused by kinformer alone"
+	clientGoRefuse = "refused by client-go alone"
+	otherwise      = "read otherwise"
+)
+
+type kubeconfig struct {
+	name    string
+	files   map[string]string // in the case's folder; beside them there is what tlsFiles makes
+	list    string            // KUBECONFIG; names are those of files
+	flags   string            // words; a name that is DIR/… is in the folder
+	differs string
+	why     string
+}
+
+func compareKubeconfigs(ctx context.Context, h *harness) error {
+	shower := filepath.Join(filepath.Dir(h.kinformer), "..", "tests", "programs", "show_config")
+	files, err := tlsFiles()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	counts := map[string]int{}
+	total, alike, refused := 0, 0, 0
+	for i, k := range allKubeconfigs(files) {
+		total++
+		dir := filepath.Join(h.caseDir, fmt.Sprint(i))
+		if err := k.write(dir, files); err != nil {
+			return err
+		}
+		theirs, err := k.ask(ctx, dir, filepath.Join(h.bin, "kubeconfig"))
+		if err != nil {
+			return err
+		}
+		ours, err := k.ask(ctx, dir, shower)
+		if err != nil {
+			return err
+		}
+		found := compareAnswers(ours, theirs)
+		if found != k.differs {
+			errs = append(errs, fmt.Errorf("%s: found %q, not %q\n  kinformer: %v\n  client-go: %v", k.name, found, k.differs, ours, theirs))
+		}
+		switch {
+		case found != same:
+			counts[found]++
+		case theirs["error"] != nil:
+			refused++
+		default:
+			alike++
+		}
+	}
+	fmt.Printf("# %d kubeconfigs: %d read alike, %d refused by both; on purpose: %d refused by kinformer alone, %d by client-go alone, %d read otherwise\n",
+		total, alike, refused, counts[weRefuse], counts[clientGoRefuse], counts[otherwise])
+	return errors.Join(errs...)
+}
+
+func compareAnswers(ours, theirs map[string]any) string {
+	weFail, theyFail := ours["error"] != nil, theirs["error"] != nil
+	switch {
+	case weFail && theyFail:
+		return same
+	case weFail:
+		return weRefuse
+	case theyFail:
+		return clientGoRefuse
+	case reflect.DeepEqual(ours, theirs):
+		return same
+	}
+	return otherwise
+}
+
+func (k kubeconfig) write(dir string, shared map[string]string) error {
+	for _, files := range []map[string]string{shared, k.files} {
+		for name, text := range files {
+			path := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return err
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ask gives a program's answer, made comparable: a set is sorted, a path without its dots.
+func (k kubeconfig) ask(ctx context.Context, dir, program string) (map[string]any, error) {
+	flags := strings.Fields(strings.ReplaceAll(k.flags, "DIR/", dir+"/"))
+	command := exec.CommandContext(ctx, program, flags...)
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	command.Dir = dir
+	command.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	if k.list != "" {
+		var paths []string
+		for _, name := range strings.Split(k.list, ":") {
+			if name != "" && !strings.HasPrefix(name, "./") {
+				name = filepath.Join(dir, name)
+			}
+			paths = append(paths, name)
+		}
+		command.Env = append(command.Env, "KUBECONFIG="+strings.Join(paths, ":"))
+	}
+	text, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", k.name, filepath.Base(program), err)
+	}
+	var answer map[string]any
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w: %s", k.name, filepath.Base(program), err, text)
+	}
+	if extra, isList := answer["asExtra"].([]any); isList {
+		slices.SortFunc(extra, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	}
+	if plugin, isMap := answer["exec"].(map[string]any); isMap {
+		if path, isText := plugin["command"].(string); isText && strings.Contains(path, "/") {
+			plugin["command"] = filepath.Clean(path)
+		}
+	}
+	return answer, nil
+}

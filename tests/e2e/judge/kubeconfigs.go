@@ -1,0 +1,402 @@
+// The kubeconfigs of case_kubeconfigs.go.
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+)
+
+// tlsFiles makes a CA and two clients, each a certificate of its own making, tokens, and something that is none of these.
+func tlsFiles() (map[string]string, error) {
+	files := map[string]string{
+		"token": "file-token\n", "spaced": " \t file-token \n\n", "empty": "", "blank": " \n", "garbage": "this is no PEM\n",
+		"lines": "two\nlines\n",
+	}
+	for i, name := range []string{"ca", "client", "other"} {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(int64(i + 1)), Subject: pkix.Name{CommonName: name}, IsCA: name == "ca",
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), BasicConstraintsValid: true,
+		}
+		certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+		if err != nil {
+			return nil, err
+		}
+		keyBytes, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			return nil, err
+		}
+		files["pki/"+name+".pem"] = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))
+		files["pki/"+name+".key"] = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyBytes}))
+	}
+	return files, nil
+}
+
+// whole is a kubeconfig around one cluster and one user, both in YAML's short form.
+func whole(cluster, user string) string {
+	return "apiVersion: v1\nkind: Config\ncurrent-context: main\ncontexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n" +
+		"clusters:\n- name: c\n  cluster: {" + cluster + "}\nusers:\n- name: u\n  user: {" + user + "}\n"
+}
+
+const https = "server: 'https://a.example:6443'"
+
+func allKubeconfigs(files map[string]string) []kubeconfig {
+	data := func(name string) string { return base64.StdEncoding.EncodeToString([]byte(files[name])) }
+	all := combinedKubeconfigs(data)
+	all = append(all, clusterKubeconfigs(data)...)
+	all = append(all, userKubeconfigs(data)...)
+	all = append(all, textKubeconfigs(data)...)
+	all = append(all, listKubeconfigs()...)
+	return append(all, flagKubeconfigs(data)...)
+}
+
+// one is a kubeconfig in a file of its own.
+func one(name, cluster, user string) kubeconfig {
+	return kubeconfig{name: name, files: map[string]string{"config": whole(cluster, user)}, flags: "--kubeconfig DIR/config"}
+}
+
+func (k kubeconfig) but(differs, why string) kubeconfig {
+	k.differs, k.why = differs, why
+	return k
+}
+
+// combinedKubeconfigs puts each way to know the server beside each way to be known to it.
+func combinedKubeconfigs(data func(string) string) []kubeconfig {
+	servers := []string{
+		"", "certificate-authority: pki/ca.pem", "certificate-authority-data: " + data("pki/ca.pem"),
+		"certificate-authority: pki/ca.pem, certificate-authority-data: " + data("pki/ca.pem"),
+		"insecure-skip-tls-verify: true", "insecure-skip-tls-verify: true, certificate-authority: pki/ca.pem",
+	}
+	plugin := "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, interactiveMode: Never}"
+	users := []string{
+		"", "token: t", "tokenFile: token", "token: t, tokenFile: token", "username: me, password: pw", "token: t, username: me, password: pw",
+		"client-certificate: pki/client.pem, client-key: pki/client.key",
+		"client-certificate-data: " + data("pki/client.pem") + ", client-key-data: " + data("pki/client.key"),
+		"client-certificate: pki/client.pem, client-key-data: " + data("pki/client.key"),
+		"client-certificate: pki/client.pem, client-key: pki/client.key, token: t",
+		"client-certificate: pki/client.pem", plugin, plugin + ", token: t",
+		plugin + ", client-certificate: pki/client.pem, client-key: pki/client.key",
+	}
+	var all []kubeconfig
+	for i, server := range servers {
+		for k, user := range users {
+			all = append(all, one(fmt.Sprintf("server %d, user %d", i, k), https+", "+server, user))
+		}
+	}
+	return all
+}
+
+func clusterKubeconfigs(data func(string) string) []kubeconfig {
+	plainHTTP := "credentials are dropped by client-go without a word; kinformer says so"
+	noScheme := "client-go takes it for http"
+	return []kubeconfig{
+		one("no server", "", ""),
+		one("server with a path", "server: 'https://a.example/k8s/clusters/x'", "token: t"),
+		one("server with a closing slash", "server: 'https://a.example/'", "token: t"),
+		one("server with a path and slashes", "server: 'https://a.example/x//'", "token: t"),
+		one("server in capitals", "server: 'HTTPS://a.example'", "token: t"),
+		one("server by address", "server: 'https://10.0.0.1:6443'", "token: t"),
+		one("server by IPv6 address", "server: 'https://[fd00::1]:6443'", "token: t"),
+		one("server by half an IPv6 address", "server: 'https://[fd00::1'", "token: t"),
+		one("plain http", "server: 'http://a.example:8080'", ""),
+		one("plain http with a token", "server: 'http://a.example:8080'", "token: t").but(weRefuse, plainHTTP),
+		one("plain http with a certificate", "server: 'http://a.example:8080'", "client-certificate: pki/client.pem, client-key: pki/client.key").but(weRefuse, plainHTTP),
+		one("plain http, acting as another", "server: 'http://a.example:8080'", "as: bob"),
+		one("no scheme", "server: a.example", "").but(weRefuse, noScheme),
+		one("no scheme but a port", "server: 'a.example:6443'", "").but(weRefuse, noScheme),
+		one("no scheme, with a path", "server: 'a.example/x'", ""),
+		one("another scheme", "server: 'ftp://a.example'", "").but(weRefuse, "client-go finds out when it connects"),
+		one("a password in the server's URL", "server: 'https://me:pw@a.example'", "").but(weRefuse, "client-go prints URLs"),
+		one("a query in the server's URL", "server: 'https://a.example?x=y'", "").but(weRefuse, "client-go overwrites it"),
+		one("a server that is a number", "server: 6443", ""),
+		one("a server that is a list", "server: [a]", ""),
+		one("bad port", "server: 'https://a.example:x'", ""),
+		one("port too large", "server: 'https://a.example:65536'", "").but(weRefuse, "client-go finds out when it connects"),
+		one("control character in the server", "server: \"https://a.example\\nX: y\"", ""),
+		one("CA file that is missing", https+", certificate-authority: pki/none.pem", ""),
+		one("CA file that is a directory", https+", certificate-authority: pki", ""),
+		one("CA data that is no base64", https+", certificate-authority-data: '***'", ""),
+		one("CA data that is cut", https+", certificate-authority-data: 'Q0EtREFUQQ='", ""),
+		one("CA data with bits past its end", https+", certificate-authority-data: '"+strayBits(data("pki/ca.pem"))+"'", "").but(weRefuse, "it was cut or garbled"),
+		one("CA data in lines", https+", certificate-authority-data: \""+inLines(data("pki/ca.pem"))+"\"", ""),
+		one("CA data that is empty", https+", certificate-authority-data: ''", ""),
+		one("CA data that is null", https+", certificate-authority-data: null", ""),
+		one("insecure, quoted", https+", insecure-skip-tls-verify: 'true'", ""),
+		one("insecure: yes", https+", insecure-skip-tls-verify: yes", ""),
+		one("insecure: maybe", https+", insecure-skip-tls-verify: maybe", ""),
+		one("tls-server-name", https+", tls-server-name: other.example", "token: t"),
+		one("disable-compression", https+", disable-compression: true", "token: t"),
+		one("proxy", https+", proxy-url: 'http://proxy.example:3128'", "token: t"),
+		one("proxy over TLS", https+", proxy-url: 'https://proxy.example'", "token: t"),
+		one("socks proxy", https+", proxy-url: 'socks5://proxy.example:1080'", "token: t"),
+		one("proxy with a password", https+", proxy-url: 'http://me:pw@proxy.example:3128'", "token: t"),
+		one("proxy with a slash", https+", proxy-url: 'http://proxy.example:3128/'", "token: t"),
+		one("proxy with another scheme", https+", proxy-url: 'socks6://proxy.example'", "token: t"),
+		one("proxy without a scheme", https+", proxy-url: 'proxy.example:3128'", "token: t"),
+		one("proxy without a host", https+", proxy-url: 'http://'", "token: t").but(weRefuse, "client-go finds out when it connects"),
+		one("proxy that is no URL", https+", proxy-url: 'chewbacca@example.com'", "token: t"),
+		one("an extension", https+", extensions: [{name: x, extension: {a: 1}}]", "token: t"),
+		one("extensions of one name", https+", extensions: [{name: x, extension: {a: 1}}, {name: x, extension: {a: 2}}]", "token: t"),
+		one("an unknown field", https+", colour: green", "token: t"),
+		one("a known field in capitals", https+", Server: 'https://b.example'", "token: t"),
+	}
+}
+
+// strayBits makes the last letter before the padding carry bits that no byte has; what has no padding gets a line more.
+func strayBits(text string) string {
+	if !strings.HasSuffix(text, "=") {
+		return strings.TrimRight(text, "=") + "Ch=="
+	}
+	bare := strings.TrimRight(text, "=")
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	last := strings.IndexByte(letters, bare[len(bare)-1])
+	return bare[:len(bare)-1] + string(letters[last|1]) + text[len(bare):]
+}
+
+// inLines is base64 as `base64` without -w0 prints it.
+func inLines(text string) string {
+	var lines []string
+	for len(text) > 76 {
+		lines, text = append(lines, text[:76]), text[76:]
+	}
+	return strings.Join(append(lines, text), "\\n")
+}
+
+func userKubeconfigs(data func(string) string) []kubeconfig {
+	v1 := "apiVersion: client.authentication.k8s.io/v1, interactiveMode: IfAvailable, "
+	exec := func(name, plugin string) kubeconfig {
+		return one(name, https+", extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: foo, n: [1, 1.5, true, null, 'x']}}]",
+			"exec: {"+plugin+"}")
+	}
+	return []kubeconfig{
+		one("token that is a number", https, "token: 12345"),
+		one("token in quotes", https, "token: '12345'"),
+		one("token that is a date", https, "token: 2001-01-01"),
+		one("token with a time", https, "token: 12:30:45"),
+		one("token that is a word for true", https, "token: on"),
+		one("token with a line end", https, "token: \"a\\r\\nHost: b\""),
+		one("token with a zero byte", https, "token: \"a\\0b\""),
+		one("token that is empty", https, "token: ''"),
+		one("token file with spaces around it", https, "tokenFile: spaced"),
+		one("token file that is missing", https, "tokenFile: none"),
+		one("token file that is missing, and a token", https, "token: t, tokenFile: none"),
+		one("token file that is empty", https, "tokenFile: empty"),
+		one("token file that is blank", https, "tokenFile: blank"),
+		one("token file that is empty, and a token", https, "token: t, tokenFile: empty"),
+		one("token file with two lines", https, "tokenFile: lines"),
+		one("token file and basic", https, "tokenFile: token, username: me, password: pw"),
+		one("username alone", https, "username: me"),
+		one("password alone", https, "password: pw").but(weRefuse, "client-go drops it without a word"),
+		one("username with a colon", https, "username: 'a:b', password: pw").but(weRefuse, "the server would read another name"),
+		one("key alone", https, "client-key: pki/client.key").but(weRefuse, "client-go drops it without a word"),
+		one("certificate that is missing", https, "client-certificate: pki/none.pem, client-key: pki/client.key"),
+		one("key that is missing", https, "client-certificate: pki/client.pem, client-key: pki/none.key"),
+		one("certificate as file and data", https, "client-certificate: pki/client.pem, client-certificate-data: "+data("pki/client.pem")+", client-key: pki/client.key"),
+		one("key as file and data", https, "client-certificate: pki/client.pem, client-key: pki/client.key, client-key-data: "+data("pki/client.key")),
+		one("certificate with its path from the root", https, "client-certificate: /etc/none.pem, client-key: pki/client.key"),
+		one("as", https, "token: t, as: bob"),
+		one("as everything", https, "token: t, as: bob, as-uid: '7', as-groups: [x, z], as-user-extra: {reason: [a, b], 'k/x': [c]}"),
+		one("as-user-extra with keys that are no texts", https, "token: t, as: bob, as-user-extra: {no: [a], 017: [b], 'on': [c], 1.5: [d]}"),
+		one("as-user-extra with a key of nothing", https, "token: t, as: bob, as-user-extra: {~: [a]}"),
+		one("as-groups alone", https, "token: t, as-groups: [x]"),
+		one("as-uid alone", https, "token: t, as-uid: x"),
+		one("as-user-extra alone", https, "token: t, as-user-extra: {a: [b]}"),
+		one("as-user-extra of a text", https, "token: t, as: bob, as-user-extra: {a: b}"),
+		one("as-groups of a text", https, "token: t, as: bob, as-groups: x"),
+		one("as-groups of numbers", https, "token: t, as: bob, as-groups: [1]"),
+		one("auth-provider gcp", https, "auth-provider: {name: gcp}"),
+		one("auth-provider azure", https, "auth-provider: {name: azure, config: {a: b}}"),
+		one("auth-provider oidc", https, "auth-provider: {name: oidc, config: {idp-issuer-url: 'https://i.example', client-id: x}}").but(weRefuse, "gone from Kubernetes' own advice; exec does the same"),
+		one("auth-provider without a name", https, "auth-provider: {}"),
+		one("auth-provider and exec", https, "auth-provider: {name: oidc}, exec: {"+v1+"command: x}"),
+		exec("exec by name", v1+"command: aws, args: [a, 'b c'], env: [{name: NAME, value: v}]"),
+		exec("exec by path", v1+"command: /usr/bin/aws, provideClusterInfo: true"),
+		exec("exec by path from here", v1+"command: ./bin/aws"),
+		exec("exec by a longer path from here", v1+"command: bin/../aws, installHint: \"get \\e[1mit\\e[0m\\nthere \\x7f\""),
+		exec("exec v1beta1", "apiVersion: client.authentication.k8s.io/v1beta1, command: aws"),
+		exec("exec v1beta1, Always", "apiVersion: client.authentication.k8s.io/v1beta1, command: aws, interactiveMode: Always"),
+		exec("exec v1 without interactiveMode", "apiVersion: client.authentication.k8s.io/v1, command: aws"),
+		exec("exec with a mode that is none", v1+"interactiveMode: Perhaps, command: aws"),
+		exec("exec v1alpha1", "apiVersion: client.authentication.k8s.io/v1alpha1, command: aws"),
+		exec("exec of a version that is none", "apiVersion: v7, command: aws, interactiveMode: Never"),
+		exec("exec without apiVersion", "command: aws, interactiveMode: Never"),
+		exec("exec without a command", v1+"args: [a]"),
+		exec("exec with args of a text", v1+"command: aws, args: a"),
+		exec("exec with args null", v1+"command: aws, args: null, env: null"),
+		exec("exec with a nameless variable", v1+"command: aws, env: [{value: v}]"),
+		exec("exec with an unknown field", v1+"command: aws, colour: green"),
+		one("exec that is empty", https, "exec: {}"),
+		one("exec that is null", https, "exec: null"),
+		one("exec that is a text", https, "exec: aws"),
+		one("exec and basic", https, "exec: {"+v1+"command: aws}, username: me, password: pw"),
+		one("an unknown field of a user", https, "token: t, colour: green"),
+	}
+}
+
+// text is a file as it stands.
+func text(name, content string) kubeconfig {
+	return kubeconfig{name: name, files: map[string]string{"config": content}, flags: "--kubeconfig DIR/config"}
+}
+
+func textKubeconfigs(data func(string) string) []kubeconfig {
+	plain := whole(https, "token: t")
+	json := `{"apiVersion":"v1","kind":"Config","current-context":"x","contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}],` +
+		`"clusters":[{"name":"c","cluster":{"server":"https://j.example","certificate-authority-data":"` + data("pki/ca.pem") + `"}}],` +
+		`"users":[{"name":"u","user":{"token":"\u0074"}}]}`
+	return []kubeconfig{
+		text("plain", plain),
+		text("JSON", json),
+		text("JSON with tabs", strings.ReplaceAll(json, ",", ",\n\t")),
+		text("JSON with an escaped slash", strings.ReplaceAll(json, "https://", `https:\/\/`)).but(clientGoRefuse, "JSON has it"),
+		text("empty", ""),
+		text("a comment", "# nothing\n"),
+		text("a text", "just text"),
+		text("a list", "[1, 2]"),
+		text("wrong YAML", "a: [b\nc: d"),
+		text("bytes that are no UTF-8", "a: \xff\xfe\n"),
+		text("a second document that is wrong", plain+"---\n[\n"),
+		text("a second document", plain+"---\ncurrent-context: other\n"),
+		text("Windows' line ends", strings.ReplaceAll(plain, "\n", "\r\n")),
+		text("without kind and apiVersion", strings.ReplaceAll(plain, "apiVersion: v1\nkind: Config\n", "")),
+		text("another kind", strings.ReplaceAll(plain, "kind: Config", "kind: Pod")),
+		text("another apiVersion", strings.ReplaceAll(plain, "apiVersion: v1\n", "apiVersion: v2\n")),
+		text("no current-context", strings.ReplaceAll(plain, "current-context: main\n", "")),
+		text("current-context that is none", strings.ReplaceAll(plain, "current-context: main\n", "current-context: none\n")),
+		text("current-context that is a number", strings.ReplaceAll(plain, "current-context: main\n", "current-context: 1\n")),
+		text("current-context y", strings.ReplaceAll(plain, "current-context: main\n", "current-context: y\n")),
+		text("a context without a user", strings.ReplaceAll(plain, ", user: u", "")),
+		text("a context without a cluster", strings.ReplaceAll(plain, "cluster: c, ", "")),
+		text("a context without a namespace", strings.ReplaceAll(plain, ", namespace: ns1", "")),
+		text("a user that is none", strings.ReplaceAll(plain, "user: u", "user: gone")).but(weRefuse, "client-go goes on as nobody"),
+		text("a cluster that is none", strings.ReplaceAll(plain, "cluster: c,", "cluster: gone,")),
+		text("a namespace that cannot be", strings.ReplaceAll(plain, "ns1", "'a/../b'")).but(weRefuse, "it would go into URLs"),
+		text("a name twice", plain+"- name: u\n  user: {token: other}\n"),
+		text("a field twice", strings.ReplaceAll(plain, "token: t", "token: a, token: b")),
+		text("lists that are maps", strings.ReplaceAll(plain, "users:\n- name: u\n  user: {token: t}", "users: {u: {token: t}}")),
+		text("a wrong entry that is not used", plain+"- name: other\n  user: {token: [x]}\n"),
+		text("wrong base64 that is not used", plain+"- name: other\n  user: {client-key-data: '*'}\n"),
+		text("an entry that is null", plain+"- null\n"),
+		text("entries without a name", plain+"- user: {token: x}\n- user: {token: z}\n"),
+		text("unknown fields everywhere", plain+"colour: green\npreferences: {colors: true, x: y}\n"),
+		text("preferences that are wrong", plain+"preferences: {colors: green}\n"),
+		text("anchors", "a: &s 'https://anchor.example'\n"+strings.ReplaceAll(plain, "'https://a.example:6443'", "*s")),
+		text("an alias to nothing", strings.ReplaceAll(plain, "'https://a.example:6443'", "*s")),
+		text("an alias to itself", plain+"x: &x [*x]\n"),
+		text("an alias to itself where it matters", strings.ReplaceAll(plain, "token: t", "token: t, as-groups: &x [*x]")),
+		text("a merge key", "a: &s {server: 'https://merged.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, https, "<<: *s, tls-server-name: own")),
+		text("a merge key at the end", "a: &s {server: 'https://merged.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, https, "tls-server-name: own, <<: *s")),
+		text("a merge key with a list", "a: &s {server: 'https://one.example'}\nb: &t {server: 'https://two.example', tls-server-name: n.example}\n"+strings.ReplaceAll(plain, https, "<<: [*s, *t]")),
+		text("a merge key with a text", strings.ReplaceAll(plain, https, "<<: x")),
+		text("a tag that says text", strings.ReplaceAll(plain, "token: t", "token: !!str 123")),
+		text("a tag that says number", strings.ReplaceAll(plain, "token: t", "token: !!int '123'")),
+		text("a tag that lies", strings.ReplaceAll(plain, "token: t", "token: !!int x")),
+		text("a tag of one's own", strings.ReplaceAll(plain, "token: t", "token: !mine x")).but(weRefuse, "nobody says what it means"),
+		text("a key that is a list", plain+"? [a]\n: b\n"),
+		text("a text over lines", strings.ReplaceAll(plain, "{token: t}", "\n    token: >-\n      abc\n      def\n")),
+		text("a text in lines", strings.ReplaceAll(plain, "{token: t}", "\n    token: |\n      abc\n")),
+		text("tabs for spaces", strings.ReplaceAll(plain, "\n  context", "\n\tcontext")),
+	}
+}
+
+func listKubeconfigs() []kubeconfig {
+	first := "current-context: ''\ncontexts: [{name: x, context: {cluster: c, user: u, namespace: one}}]\n"
+	second := "current-context: x\ncontexts: [{name: x, context: {namespace: two}}]\nusers: [{name: u, user: {tokenFile: token}}]\n"
+	third := "current-context: z\nclusters: [{name: c, cluster: {" + https + ", certificate-authority: ../pki/ca.pem}}]\nusers: [{name: u, user: {token: three}}]\n"
+	files := map[string]string{
+		"one": first, "sub/two": second, "sub/token": "token of two", "other/three": third, "bad": "[", ".kube/config": whole(https, "token: home"),
+		"wrong": "users: [{name: u, user: {token: 1}}]\n", "split": "users: [{name: u, user: {username: me}}]\n",
+	}
+	list := func(name, list, flags string) kubeconfig {
+		return kubeconfig{name: "list: " + name, files: files, list: list, flags: flags}
+	}
+	return []kubeconfig{
+		list("the home's file", "", ""),
+		list("three files", "one:sub/two:other/three", ""),
+		list("another order", "other/three:sub/two:one", ""),
+		list("missing and empty ones between", "none:one::sub/two:gone:other/three", ""),
+		list("all missing", "none:gone", ""),
+		list("one twice", "one:one:sub/two:other/three:one", ""),
+		list("one that is wrong", "one:bad:sub/two:other/three", ""),
+		list("one with a wrong type", "one:sub/two:other/three:wrong", ""),
+		list("one that is a directory", "one:sub:sub/two:other/three", ""),
+		list("paths from here", "./one:./sub/two:./other/three", ""),
+		list("entries are not mixed", "split:one:sub/two:other/three", ""),
+		list("an explicit file wins", "one:sub/two:other/three", "--kubeconfig DIR/.kube/config"),
+		list("an explicit file that is missing", "one:sub/two:other/three", "--kubeconfig DIR/none"),
+		list("an explicit file from here", "", "--kubeconfig other/three --server https://b.example --user u --cluster c"),
+		list("another context", "one:sub/two:other/three:.kube/config", "--context main"),
+		list("a context that is none", "one:sub/two:other/three", "--context none"),
+		list("nothing but a server", "none", "--server https://b.example:1 --token t"),
+	}
+}
+
+func flagKubeconfigs(data func(string) string) []kubeconfig {
+	config := whole(https+", tls-server-name: n.example, proxy-url: 'http://p.example', certificate-authority-data: "+data("pki/ca.pem"),
+		"client-certificate-data: "+data("pki/client.pem")+", client-key-data: "+data("pki/client.key")+", as: alice, as-groups: [admins]") +
+		"- name: token\n  user: {token: t}\n- name: basic\n  user: {username: me, password: pw}\n- name: nobody\n  user: {}\n"
+	config = strings.Replace(config, "clusters:\n", "clusters:\n- name: other\n  cluster: {server: 'https://other.example', insecure-skip-tls-verify: true}\n", 1)
+	config = strings.Replace(config, "contexts:\n", "contexts:\n- name: second\n  context: {cluster: other, user: token, namespace: ns2}\n"+
+		"- name: broken\n  context: {cluster: gone, user: gone}\n", 1)
+	flags := func(words string) kubeconfig {
+		return kubeconfig{name: "flags " + words, files: map[string]string{"config": config}, flags: "--kubeconfig DIR/config " + words}
+	}
+	replaces := "a credential of the command line replaces the kubeconfig's"
+	return []kubeconfig{
+		flags(""),
+		flags("--context second"),
+		flags("--cluster other"),
+		flags("--user token"),
+		flags("--user nobody"),
+		flags("--cluster none"),
+		flags("--user none"),
+		flags("--context second --cluster c --user basic"),
+		flags("--namespace here"),
+		flags("--namespace ns/here"),
+		flags("--namespace NAMESPACES/here"),
+		flags("--server https://b.example"),
+		flags("--server https://b.example --tls-server-name m"),
+		flags("--tls-server-name m"),
+		flags("--server http://b.example").but(same, ""),
+		flags("--insecure-skip-tls-verify"),
+		flags("--certificate-authority DIR/pki/other.pem"),
+		flags("--certificate-authority pki/other.pem"),
+		flags("--certificate-authority DIR/pki/none.pem"),
+		flags("--certificate-authority DIR/pki/other.pem --insecure-skip-tls-verify"),
+		flags("--context second --certificate-authority DIR/pki/ca.pem"),
+		flags("--client-certificate DIR/pki/other.pem --client-key DIR/pki/other.key"),
+		flags("--client-key DIR/pki/client.key"),
+		flags("--client-certificate DIR/pki/other.pem"),
+		flags("--proxy-url socks5://q.example:1080"),
+		flags("--disable-compression"),
+		flags("--as bob").but(otherwise, "whom one acts as is replaced whole: not bob with alice's groups"),
+		flags("--as-group x --as-group y"),
+		flags("--as-uid 7"),
+		flags("--user token --as bob --as-group x --as-uid 7"),
+		flags("--user token --as-group x"),
+		flags("--user nobody --token t"),
+		flags("--user nobody --username me --password pw"),
+		flags("--user token --token other"),
+		flags("--token other").but(otherwise, replaces),
+		flags("--username me --password pw").but(otherwise, replaces),
+		flags("--user token --client-certificate DIR/pki/other.pem --client-key DIR/pki/other.key").but(otherwise, replaces),
+		flags("--user basic --token other").but(clientGoRefuse, replaces),
+		flags("--user token --username me --password pw").but(clientGoRefuse, replaces),
+		flags("--token t --username me"),
+		flags("--context broken"),
+		flags("--context broken --server https://b.example").but(weRefuse, "client-go goes on as nobody"),
+		flags("--context broken --server https://b.example --token t"),
+		flags("--context broken --cluster c --user u"),
+	}
+}

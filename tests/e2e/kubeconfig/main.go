@@ -1,0 +1,202 @@
+// What client-go makes of kubectl's connection flags and of the environment's kubeconfigs, as a line of JSON: {"server": …} or
+// {"error": …}. It goes as far as a request's headers and the TLS settings, since some mistakes are found there only. Secrets are
+// printed as hashes (FNV-1a).
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/net/http/httpguts"
+	"k8s.io/apimachinery/pkg/runtime"
+	_ "k8s.io/client-go/plugin/pkg/client/auth"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
+	"k8s.io/klog/v2"
+)
+
+type plugin struct {
+	InteractiveMode    string          `json:"interactiveMode"`
+	APIVersion         string          `json:"apiVersion"`
+	Command            string          `json:"command"`
+	Args               []string        `json:"args"`
+	Env                []string        `json:"env"`
+	InstallHint        string          `json:"installHint"`
+	ProvideClusterInfo bool            `json:"provideClusterInfo"`
+	Config             json.RawMessage `json:"config"`
+}
+
+type effective struct {
+	Server             string   `json:"server"`
+	Namespace          string   `json:"namespace"`
+	Token              string   `json:"token"`
+	Username           string   `json:"username"`
+	Password           string   `json:"password"`
+	Certificate        string   `json:"certificate"`
+	Key                string   `json:"key"`
+	CA                 string   `json:"ca"`
+	ServerName         string   `json:"serverName"`
+	Proxy              string   `json:"proxy"`
+	Insecure           bool     `json:"insecure"`
+	DisableCompression bool     `json:"disableCompression"`
+	As                 string   `json:"as"`
+	AsUID              string   `json:"asUID"`
+	AsGroups           []string `json:"asGroups"`
+	AsExtra            []string `json:"asExtra"`
+	Exec               *plugin  `json:"exec"`
+}
+
+func hash[T string | []byte](secret T) string {
+	if len(secret) == 0 {
+		return ""
+	}
+	h := fnv.New64a()
+	h.Write([]byte(secret))
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// headers takes a request's headers in a network's place.
+type headers struct{ http.Header }
+
+func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.Header = r.Header
+	return nil, errors.New("no network here")
+}
+
+// sent gives the headers of a request, as the network would see them.
+func sent(config *transport.Config, server string) (http.Header, error) {
+	seen := &headers{}
+	chain, err := transport.HTTPWrappersForConfig(config, seen)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequest(http.MethodGet, server, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = chain.RoundTrip(request)
+	if seen.Header == nil {
+		return nil, err
+	}
+	for name, values := range seen.Header {
+		for _, value := range values {
+			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+				return nil, fmt.Errorf("header %s is not valid", name)
+			}
+		}
+	}
+	return seen.Header, nil
+}
+
+func read() (*effective, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.Warner = func(error) {}
+	overrides := &clientcmd.ConfigOverrides{}
+	flags := pflag.NewFlagSet("kubeconfig", pflag.ContinueOnError)
+	flags.StringVar(&rules.ExplicitPath, "kubeconfig", "", "")
+	clientcmd.BindOverrideFlags(overrides, flags, clientcmd.RecommendedConfigOverrideFlags(""))
+	if err := flags.Parse(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, err
+	}
+	wire, err := config.TransportConfig()
+	if err != nil {
+		return nil, err
+	}
+	// A plugin is for those who have nothing else to show; it is not run here.
+	hasPlugin := config.ExecProvider != nil && !wire.HasTokenAuth() && !wire.HasBasicAuth() && !wire.HasCertAuth()
+	wire.WrapTransport, wire.TLS.GetCertHolder = nil, nil
+	if _, err := transport.TLSConfigFor(wire); err != nil {
+		return nil, err
+	}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, err
+	}
+	request, err := sent(wire, base.String())
+	if err != nil {
+		return nil, err
+	}
+	result := &effective{
+		Server: strings.TrimRight(base.String(), "/"), Namespace: namespace,
+		Certificate: hash(config.CertData), Key: hash(config.KeyData), CA: hash(config.CAData),
+		ServerName: config.ServerName, Insecure: config.Insecure, DisableCompression: config.DisableCompression,
+		As: request.Get(transport.ImpersonateUserHeader), AsUID: request.Get(transport.ImpersonateUIDHeader),
+		AsGroups: append([]string{}, request.Values(transport.ImpersonateGroupHeader)...), AsExtra: []string{},
+	}
+	for name, values := range config.Impersonate.Extra {
+		for _, value := range values {
+			result.AsExtra = append(result.AsExtra, name+"="+value)
+		}
+	}
+	slices.Sort(result.AsExtra)
+	if token, isBearer := strings.CutPrefix(request.Get("Authorization"), "Bearer "); isBearer {
+		result.Token = hash(token)
+	} else if request.Get("Authorization") != "" {
+		r := http.Request{Header: request}
+		name, password, _ := r.BasicAuth()
+		result.Username, result.Password = name, hash(password)
+	}
+	if config.Proxy != nil {
+		proxy, err := config.Proxy(&http.Request{URL: base})
+		if err != nil {
+			return nil, err
+		}
+		proxy.Path, proxy.RawPath, proxy.RawQuery, proxy.Fragment = "", "", "", ""
+		result.Proxy = proxy.String()
+	}
+	if hasPlugin {
+		e := config.ExecProvider
+		result.Exec = &plugin{
+			InteractiveMode: string(e.InteractiveMode), APIVersion: e.APIVersion, Command: e.Command,
+			Args: append([]string{}, e.Args...), Env: []string{}, InstallHint: e.InstallHint, ProvideClusterInfo: e.ProvideClusterInfo,
+			Config: json.RawMessage("null"),
+		}
+		if strings.Contains(e.Command, "/") {
+			result.Exec.Command = filepath.Clean(e.Command)
+		}
+		for _, variable := range e.Env {
+			result.Exec.Env = append(result.Exec.Env, variable.Name+"="+variable.Value)
+		}
+		if extension, isRaw := e.Config.(*runtime.Unknown); isRaw {
+			result.Exec.Config = extension.Raw
+		}
+	}
+	return result, nil
+}
+
+func main() {
+	klog.SetLogger(klog.Logger{})
+	result, err := read()
+	encoder := json.NewEncoder(os.Stdout)
+	encoder.SetEscapeHTML(false)
+	if err != nil {
+		err = encoder.Encode(map[string]string{"error": err.Error()})
+	} else {
+		err = encoder.Encode(result)
+	}
+	if err != nil {
+		os.Exit(1)
+	}
+}
