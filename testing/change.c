@@ -3,6 +3,7 @@
 
 #include "src/base/memory.h"
 #include "testing/body.h"
+#include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/status.h"
 #include "testing/validate.h"
@@ -107,7 +108,16 @@ static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, 
     return status;
 }
 
-ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
+/* What the resource's own schema, or a definition, says of it. */
+static void validate(kt_call *call, kt_causes *causes, yyjson_val *root) {
+    const kt_custom *custom = kt_custom_of(call->storage->info);
+    if (custom)
+        kt_custom_validate(causes, custom, root);
+    else if (strcmp(call->resource->kind, "CustomResourceDefinition") == 0)
+        kt_crd_validate(causes, call->allocator, root);
+}
+
+static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
     ki_str revision = kt_json_get_str(meta, "resourceVersion");
@@ -122,6 +132,7 @@ ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *roo
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, false);
+    validate(call, &causes, root);
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, name);
     if (status)
         return status;
@@ -169,8 +180,8 @@ static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val 
     return KI_OK;
 }
 
-ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
-                           yyjson_val *root) {
+static ki_status change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
+                               yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     ki_status status = kt_body_check(call, root, false);
     if (!status)
@@ -180,6 +191,7 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, true);
+    validate(call, &causes, root);
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
     if (status)
         return status;
@@ -193,6 +205,27 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
         status = kt_call_done_object(call, 200, obj);
     kt_object_unref(obj);
     kt_object_unref(old);
+    return status;
+}
+
+ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
+    const kt_custom *custom = kt_custom_of(call->storage->info);
+    yyjson_doc *prepared = NULL;
+    ki_status status = custom ? kt_custom_prepare(custom, root, &prepared) : KI_OK;
+    if (!status)
+        status = change_create(call, write, prepared ? yyjson_doc_get_root(prepared) : root);
+    yyjson_doc_free(prepared);
+    return status;
+}
+
+ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
+                           yyjson_val *root) {
+    const kt_custom *custom = kt_custom_of(call->storage->info);
+    yyjson_doc *prepared = NULL;
+    ki_status status = custom ? kt_custom_prepare(custom, root, &prepared) : KI_OK;
+    if (!status)
+        status = change_update(call, write, old, old_root, prepared ? yyjson_doc_get_root(prepared) : root);
+    yyjson_doc_free(prepared);
     return status;
 }
 

@@ -11,8 +11,7 @@
 enum {
     DEFAULT_EVENTS = 100000,
     DEFAULT_BYTES = 256 * 1024 * 1024,
-    DEFAULT_BOOKMARK_MS = 60000,
-    PATH_MAX_SIZE = 192
+    DEFAULT_BOOKMARK_MS = 60000
 };
 
 static const char *const first_namespaces[] = { "default", "kube-node-lease", "kube-public", "kube-system" };
@@ -24,34 +23,36 @@ uint64_t kt_cluster_random(kt_cluster *cluster) { /* splitmix64 */
     return z ^ (z >> 31);
 }
 
-static size_t format_path(char text[PATH_MAX_SIZE], ki_str group, ki_str version, ki_str plural) {
-    int size = snprintf(text, PATH_MAX_SIZE, "%.*s/%.*s/%.*s", (int)group.size, group.data ? group.data : "",
+static size_t format_path(char text[KT_PATH_MAX_SIZE], ki_str group, ki_str version, ki_str plural) {
+    int size = snprintf(text, KT_PATH_MAX_SIZE, "%.*s/%.*s/%.*s", (int)group.size, group.data ? group.data : "",
                         (int)version.size, version.data, (int)plural.size, plural.data);
-    return size > 0 && size < PATH_MAX_SIZE ? (size_t)size : 0;
+    return size > 0 && size < KT_PATH_MAX_SIZE ? (size_t)size : 0;
 }
 
 static ki_status add_storages(kt_cluster *cluster) {
     size_t count = 0;
     while (ki_resource_info_at((unsigned)count))
         count++;
-    cluster->storages = ki_alloc_zero(&cluster->allocator, count * sizeof *cluster->storages);
-    cluster->paths = ki_alloc_zero(&cluster->allocator, count * PATH_MAX_SIZE);
-    if (!cluster->storages || !cluster->paths)
+    cluster->storages = ki_alloc_array(&cluster->allocator, count, sizeof *cluster->storages);
+    cluster->builtins = ki_alloc_array(&cluster->allocator, count, sizeof *cluster->builtins);
+    cluster->paths = ki_alloc_zero(&cluster->allocator, count * KT_PATH_MAX_SIZE);
+    if (!cluster->storages || !cluster->builtins || !cluster->paths)
         return KI_ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
         const ki_resource_info *info = ki_resource_info_at((unsigned)i);
         const ki_resource *resource = info->resource;
-        kt_storage *storage = &cluster->storages[i];
+        kt_storage *storage = cluster->storages[i] = &cluster->builtins[i];
         *storage = (kt_storage){ .cluster = cluster, .info = info, .first_seq = 1 };
         ki_ring_init(&storage->history, &cluster->allocator, sizeof(kt_event));
-        cluster->storage_count = i + 1;
-        char *path = cluster->paths + i * PATH_MAX_SIZE;
+        cluster->storage_count = cluster->builtin_count = i + 1;
+        char *path = cluster->paths + i * KT_PATH_MAX_SIZE;
         size_t size =
             format_path(path, ki_str_of(resource->group), ki_str_of(resource->version), ki_str_of(resource->plural));
         ki_status status = ki_map_put(&cluster->by_path, (ki_str){ path, size }, storage, NULL);
         if (status)
             return status;
     }
+    cluster->definitions = kt_storage_of(cluster, KI_CUSTOMRESOURCEDEFINITIONS);
     return KI_OK;
 }
 
@@ -103,19 +104,33 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
     return KI_OK;
 }
 
+static void free_storage(kt_cluster *cluster, kt_storage *storage) {
+    bool is_custom = storage->custom != NULL;
+    kt_snapshot_unref(storage->present);
+    for (size_t n = 0; n < storage->count; n++)
+        kt_object_unref(storage->objects[n]);
+    ki_free(&cluster->allocator, storage->objects);
+    ki_ring_free(&storage->history);
+    kt_storage_free_customs(storage);
+    if (!is_custom)
+        return;
+    ki_free(&cluster->allocator, storage->path);
+    ki_free(&cluster->allocator, storage);
+}
+
 void kt_cluster_free(kt_cluster *cluster) {
     if (!cluster)
         return;
     kt_cluster_compact(cluster, 0);
-    for (size_t i = 0; i < cluster->storage_count; i++) {
-        kt_storage *storage = &cluster->storages[i];
-        kt_snapshot_unref(storage->present);
-        for (size_t n = 0; n < storage->count; n++)
-            kt_object_unref(storage->objects[n]);
-        ki_free(&cluster->allocator, storage->objects);
-        ki_ring_free(&storage->history);
+    for (size_t i = 0; i < cluster->storage_count; i++)
+        free_storage(cluster, cluster->storages[i]);
+    while (cluster->retired) {
+        kt_storage *storage = cluster->retired;
+        cluster->retired = storage->next_retired;
+        free_storage(cluster, storage);
     }
     ki_free(&cluster->allocator, cluster->storages);
+    ki_free(&cluster->allocator, cluster->builtins);
     ki_free(&cluster->allocator, cluster->paths);
     ki_map_free(&cluster->by_path);
     ki_ring_free(&cluster->log);
@@ -126,7 +141,7 @@ void kt_cluster_free(kt_cluster *cluster) {
 }
 
 kt_storage *kt_storage_find(const kt_cluster *cluster, ki_str group, ki_str version, ki_str plural) {
-    char path[PATH_MAX_SIZE];
+    char path[KT_PATH_MAX_SIZE];
     size_t size = format_path(path, group, version, plural);
     return size ? ki_map_get(&cluster->by_path, (ki_str){ path, size }) : NULL;
 }
@@ -137,7 +152,11 @@ kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource
 }
 
 kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index) {
-    return index < cluster->storage_count ? &cluster->storages[index] : NULL;
+    return index < cluster->storage_count ? cluster->storages[index] : NULL;
+}
+
+const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t index) {
+    return index < cluster->storage_count ? cluster->storages[index]->info : NULL;
 }
 
 kt_auth *kt_cluster_auth(kt_cluster *cluster) {
@@ -154,7 +173,7 @@ bool kt_cluster_has_no_watch_list(const kt_cluster *cluster) {
 
 void kt_cluster_close_watches(kt_cluster *cluster) {
     for (size_t i = 0; i < cluster->storage_count; i++)
-        kt_watch_close_all(&cluster->storages[i]);
+        kt_watch_close_all(cluster->storages[i]);
 }
 
 size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource) {

@@ -6,14 +6,25 @@
 #include "testing/auth.h"
 #include "testing/storage.h"
 
+enum {
+    KT_PATH_MAX_SIZE = 192
+}; /* of "GROUP/VERSION/PLURAL" */
+
 struct kt_cluster {
     ki_allocator allocator;
     kt_cluster_options options;
     uint64_t revision;
-    uint64_t compacted; /* all events up to and including this revision are forgotten */
-    uint64_t random;    /* state of the generator of uids and names */
-    kt_storage *storages;
+    uint64_t compacted;    /* all events up to and including this revision are forgotten */
+    uint64_t random;       /* state of the generator of uids and names */
+    kt_storage **storages; /* that are served: the built-in ones first */
     size_t storage_count;
+    kt_storage *builtins;
+    size_t builtin_count;
+    size_t custom_count;     /* storages of custom resources, those that are not served any more as well */
+    kt_storage *retired;     /* those */
+    kt_storage *definitions; /* the custom resources' */
+    uint64_t crd_synced;     /* the number of the next event of definitions when kt_crd_sync last looked */
+    uint64_t crd_round;
     ki_map by_path; /* "GROUP/VERSION/PLURAL" */
     char *paths;    /* the map's keys */
     ki_ring log;    /* kt_storage *: whose event each one is, by revision */

@@ -2,6 +2,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/cluster_state.h"
+#include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/write.h"
 
@@ -96,7 +97,7 @@ static ki_status put(const kt_write *write, ki_str ns, ki_str name, yyjson_val *
         kt_format_time(write->now_ms, created);
         meta.uid = ki_str_of(uid);
         meta.created = ki_str_of(created);
-        meta.generation = kt_write_has_generation(storage->info->resource) ? 1 : 0;
+        meta.generation = kt_write_has_generation(storage->info) ? 1 : 0;
     }
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
@@ -152,6 +153,8 @@ ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, 
         else if (ret_revision)
             *ret_revision = obj->revision;
         kt_object_unref(obj);
+        if (!status && kt_crd_sync(cluster, now_ms))
+            status = ki_error_no_memory(err, "serving a custom resource");
     }
     yyjson_doc_free(doc);
     return status;
@@ -171,5 +174,5 @@ ki_status kt_cluster_delete(kt_cluster *cluster, const ki_resource *resource, co
     if (status)
         return ki_error_no_memory(err, "deleting the object");
     kt_object_unref(last);
-    return KI_OK;
+    return kt_crd_sync(cluster, now_ms) ? ki_error_no_memory(err, "removing a custom resource") : KI_OK;
 }

@@ -1,5 +1,6 @@
 /* discovery.c: what the server has: in the aggregated form and in the old one. */
 #include "testing/cluster_state.h"
+#include "testing/json.h"
 #include "testing/status.h"
 #include "testing/verbs.h"
 
@@ -48,6 +49,18 @@ static void append_verbs(ki_buffer *out, unsigned verbs) {
 }
 
 static void append_names(ki_buffer *out, const ki_resource_info *info) {
+    const kt_custom *custom = kt_custom_of(info);
+    if (custom) {
+        static const char *const lists[] = { "shortNames", "categories" };
+        for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+            yyjson_val *list = yyjson_obj_get(custom->names, lists[i]);
+            if (!yyjson_arr_size(list))
+                continue;
+            ki_buffer_printf(out, ",\"%s\":", lists[i]);
+            kt_json_append(out, list);
+        }
+        return;
+    }
     if (info->short_names[0]) {
         ki_buffer_append_string(out, ",\"shortNames\":[");
         for (size_t i = 0; info->short_names[i]; i++)
@@ -84,13 +97,14 @@ static void append_old_resource(ki_buffer *out, const ki_resource_info *info) {
 }
 
 static ki_status resource_list(kt_call *call, ki_str group, ki_str version) {
+    const kt_cluster *cluster = call->cluster;
     ki_buffer *out = &call->response->body;
     const ki_resource_info *info;
     size_t count = 0;
     ki_buffer_printf(out, "{\"kind\":\"APIResourceList\",%s\"groupVersion\":\"%.*s%s%.*s\",\"resources\":[",
                      group.size ? "\"apiVersion\":\"v1\"," : "", (int)group.size, group.data, group.size ? "/" : "",
                      (int)version.size, version.data);
-    for (unsigned i = 0; (info = ki_resource_info_at(i)) != NULL; i++) {
+    for (unsigned i = 0; (info = kt_cluster_info_at(cluster, i)) != NULL; i++) {
         if (!ki_str_equals(group, info->resource->group) || !ki_str_equals(version, info->resource->version))
             continue;
         if (count++)
@@ -104,12 +118,13 @@ static ki_status resource_list(kt_call *call, ki_str group, ki_str version) {
 }
 
 /* Members of an APIGroup, from the group's first resource on; `*index` moves behind the group. */
-static void append_group(ki_buffer *out, unsigned *index) {
-    const ki_resource *first = ki_resource_info_at(*index)->resource;
+static void append_group(const kt_cluster *cluster, ki_buffer *out, unsigned *index) {
+    const ki_resource *first = kt_cluster_info_at(cluster, *index)->resource;
     const ki_resource_info *info;
     const char *version = "";
     ki_buffer_printf(out, "\"name\":\"%s\",\"versions\":[", first->group);
-    for (; (info = ki_resource_info_at(*index)) != NULL && strcmp(info->resource->group, first->group) == 0; ++*index) {
+    for (; (info = kt_cluster_info_at(cluster, *index)) != NULL && strcmp(info->resource->group, first->group) == 0;
+         ++*index) {
         if (strcmp(version, info->resource->version) == 0)
             continue;
         ki_buffer_printf(out, "%s{\"groupVersion\":\"%s/%s\",\"version\":\"%s\"}", version[0] ? "," : "", first->group,
@@ -121,18 +136,19 @@ static void append_group(ki_buffer *out, unsigned *index) {
 }
 
 static ki_status group_list(kt_call *call) {
+    const kt_cluster *cluster = call->cluster;
     ki_buffer *out = &call->response->body;
     unsigned index = 0;
     const ki_resource_info *info;
     const char *comma = "";
     ki_buffer_append_string(out, "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":[");
-    while ((info = ki_resource_info_at(index)) != NULL) {
+    while ((info = kt_cluster_info_at(cluster, index)) != NULL) {
         if (!info->resource->group[0]) {
             index++;
             continue;
         }
         ki_buffer_printf(out, "%s{", comma);
-        append_group(out, &index);
+        append_group(cluster, out, &index);
         ki_buffer_append_char(out, '}');
         comma = ",";
     }
@@ -141,13 +157,14 @@ static ki_status group_list(kt_call *call) {
 }
 
 static ki_status group(kt_call *call, ki_str name) {
+    const kt_cluster *cluster = call->cluster;
     ki_buffer *out = &call->response->body;
     const ki_resource_info *info;
-    for (unsigned index = 0; (info = ki_resource_info_at(index)) != NULL; index++) {
+    for (unsigned index = 0; (info = kt_cluster_info_at(cluster, index)) != NULL; index++) {
         if (!ki_str_equals(name, info->resource->group) || !name.size)
             continue;
         ki_buffer_append_string(out, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",");
-        append_group(out, &index);
+        append_group(cluster, out, &index);
         ki_buffer_append_char(out, '}');
         return kt_call_done(call, 200);
     }
@@ -188,9 +205,9 @@ static void append_resource(ki_buffer *out, const ki_resource_info *info) {
 }
 
 /* One group with its versions and their resources, from its first resource on. */
-static void append_aggregated_group(ki_buffer *out, unsigned *index) {
-    const char *name = ki_resource_info_at(*index)->resource->group;
-    const ki_resource_info *info = ki_resource_info_at(*index);
+static void append_aggregated_group(const kt_cluster *cluster, ki_buffer *out, unsigned *index) {
+    const char *name = kt_cluster_info_at(cluster, *index)->resource->group;
+    const ki_resource_info *info = kt_cluster_info_at(cluster, *index);
     if (name[0])
         ki_buffer_printf(out, "{\"metadata\":{\"name\":\"%s\",\"creationTimestamp\":null},\"versions\":[", name);
     else
@@ -203,7 +220,7 @@ static void append_aggregated_group(ki_buffer *out, unsigned *index) {
             ki_buffer_append_string(out, comma);
             append_resource(out, info);
             comma = ",";
-            info = ki_resource_info_at(++*index);
+            info = kt_cluster_info_at(cluster, ++*index);
         }
         ki_buffer_append_string(out, "],\"freshness\":\"Current\"}");
         version_comma = ",";
@@ -212,6 +229,7 @@ static void append_aggregated_group(ki_buffer *out, unsigned *index) {
 }
 
 static ki_status aggregated_list(kt_call *call, aggregated form, bool core) {
+    const kt_cluster *cluster = call->cluster;
     ki_buffer *out = &call->response->body;
     unsigned index = 0;
     const ki_resource_info *info;
@@ -220,13 +238,13 @@ static ki_status aggregated_list(kt_call *call, aggregated form, bool core) {
                      "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/%s\",\"metadata\":{},"
                      "\"items\":[",
                      version);
-    while ((info = ki_resource_info_at(index)) != NULL) {
+    while ((info = kt_cluster_info_at(cluster, index)) != NULL) {
         if (core != !info->resource->group[0]) {
             index++;
             continue;
         }
         ki_buffer_append_string(out, comma);
-        append_aggregated_group(out, &index);
+        append_aggregated_group(cluster, out, &index);
         comma = ",";
     }
     ki_buffer_append_string(out, "]}");
@@ -245,11 +263,12 @@ static ki_status core_versions(kt_call *call) {
 }
 
 static ki_status root_paths(kt_call *call) {
+    const kt_cluster *cluster = call->cluster;
     ki_buffer *out = &call->response->body;
     const ki_resource_info *info;
     const char *group_name = "", *version = "";
     ki_buffer_append_string(out, "{\"paths\":[\"/api\",\"/api/v1\",\"/apis\"");
-    for (unsigned i = 0; (info = ki_resource_info_at(i)) != NULL; i++) {
+    for (unsigned i = 0; (info = kt_cluster_info_at(cluster, i)) != NULL; i++) {
         const ki_resource *resource = info->resource;
         bool same_group = strcmp(group_name, resource->group) == 0;
         if (!resource->group[0] || (same_group && strcmp(version, resource->version) == 0))

@@ -26,7 +26,7 @@ static ki_status append_partial(const kt_shape *shape, const kt_object *obj, ki_
 
 static ki_status append_row(const kt_shape *shape, const kt_object *obj, int64_t now_ms, ki_buffer *out) {
     ki_buffer_append_string(out, "{\"cells\":");
-    ki_status status = kt_table_append_cells(shape->info->resource, obj, now_ms, out);
+    ki_status status = kt_table_append_cells(shape->info, obj, now_ms, out);
     if (status)
         return status;
     ki_buffer_append_string(out, ",\"object\":");
@@ -54,7 +54,7 @@ static void append_list_meta(uint64_t revision, ki_str continue_token, int64_t r
 static void open_table(const kt_shape *shape, bool columns, ki_buffer *out) {
     ki_buffer_append_string(out, ",\"columnDefinitions\":");
     if (columns)
-        kt_table_append_columns(shape->info->resource, out);
+        kt_table_append_columns(shape->info, out);
     else
         ki_buffer_append_string(out, "null");
     ki_buffer_append_string(out, ",\"rows\":[");

@@ -56,5 +56,5 @@ void kt_cluster_compact(kt_cluster *cluster, uint64_t revision) {
     if (cluster->compacted < revision)
         cluster->compacted = revision;
     for (size_t i = 0; i < cluster->storage_count; i++)
-        kt_watch_notify(&cluster->storages[i]); /* those that were left behind have something to say */
+        kt_watch_notify(cluster->storages[i]); /* those that were left behind have something to say */
 }

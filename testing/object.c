@@ -2,6 +2,7 @@
 #include "testing/object.h"
 
 #include "src/base/memory.h"
+#include "testing/crd.h"
 #include "testing/json.h"
 
 #include <inttypes.h>
@@ -34,8 +35,12 @@ static const struct {
         "involvedObject.fieldPath", "reason", "reportingComponent", "type" } },
 };
 
-const char *const *kt_object_field_paths(const ki_resource *resource) {
+const char *const *kt_object_field_paths(const ki_resource_info *info) {
     static const char *const none[] = { NULL };
+    const kt_custom *custom = kt_custom_of(info);
+    const ki_resource *resource = info->resource;
+    if (custom)
+        return custom->paths;
     for (size_t i = 0; i < sizeof selectable / sizeof selectable[0]; i++) {
         if (strcmp(selectable[i].plural, resource->plural) == 0 && strcmp(selectable[i].group, resource->group) == 0)
             return selectable[i].paths;
@@ -207,7 +212,7 @@ static ki_status pack(const kt_object *like, kt_object **ret_obj) {
 }
 
 /* `like` has all but the pairs and the key, which is appended to `scratch` behind the JSON here. */
-static ki_status finish(kt_object *like, const kt_meta *meta, const ki_resource *resource, yyjson_val *root,
+static ki_status finish(kt_object *like, const kt_meta *meta, const ki_resource_info *info, yyjson_val *root,
                         yyjson_val *status_root, ki_buffer *scratch, kt_object **ret_obj) {
     size_t json_size = scratch->size;
     if (meta->ns.size) {
@@ -220,7 +225,7 @@ static ki_status finish(kt_object *like, const kt_meta *meta, const ki_resource 
     like->json = (ki_str){ scratch->data, json_size };
     like->key = (ki_str){ scratch->data + json_size, scratch->size - json_size };
 
-    const char *const *paths = kt_object_field_paths(resource);
+    const char *const *paths = kt_object_field_paths(info);
     kt_pair fields[MAX_FIELDS];
     char spaces[MAX_FIELDS][24];
     for (size_t i = 0; i < MAX_FIELDS && paths[i]; i++) {
@@ -270,7 +275,7 @@ ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *i
     ki_buffer_append_char(scratch, '}');
     if (scratch->failed)
         return scratch->failed;
-    return finish(&like, meta, info->resource, root, status_root, scratch, ret_obj);
+    return finish(&like, meta, info, root, status_root, scratch, ret_obj);
 }
 
 ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_buffer *scratch, kt_object **ret_obj) {

@@ -69,7 +69,7 @@ kt_object *kt_object_ref(kt_object *obj);
 void kt_object_unref(kt_object *obj); /* NULL is allowed */
 
 /* The paths of a resource's own selectable fields, ended by NULL. */
-const char *const *kt_object_field_paths(const ki_resource *resource);
+const char *const *kt_object_field_paths(const ki_resource_info *info);
 /* What the selector key `name` means for this object; data NULL where it has no such label (field). */
 ki_str kt_object_label(const kt_object *obj, ki_str name);
 ki_str kt_object_field(const kt_object *obj, ki_str name);

@@ -150,6 +150,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = kt_fail_generic(&call, 413);
     if (!status)
         status = call.storage ? resource_call(&call) : other_call(&call);
+    if (status == KI_ERR_HTTP && kt_crd_sync(cluster, now_ms))
+        status = KI_ERR_NO_MEMORY;
     kt_call_free(&call);
     if (status != KI_ERR_HTTP) { /* every answer ends so; the rest is lack of memory */
         kt_response_free(&response);

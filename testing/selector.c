@@ -168,10 +168,11 @@ static ki_status read_labels(reader *in) {
     return in->at == in->text.size ? KI_OK : fail_found(in, "',' or 'end of string'");
 }
 
-static bool is_known_field(const ki_resource *resource, ki_str name) {
+static bool is_known_field(const ki_resource_info *info, ki_str name) {
+    const ki_resource *resource = info->resource;
     if (ki_str_equals(name, "metadata.name") || (resource->namespaced && ki_str_equals(name, "metadata.namespace")))
         return true;
-    for (const char *const *path = kt_object_field_paths(resource); *path; path++) {
+    for (const char *const *path = kt_object_field_paths(info); *path; path++) {
         if (ki_str_equals(name, *path))
             return true;
     }
@@ -179,7 +180,7 @@ static bool is_known_field(const ki_resource *resource, ki_str name) {
 }
 
 static ki_status fail_field(kt_call *call, ki_str name) {
-    if (kt_object_field_paths(call->resource)[0])
+    if (kt_object_field_paths(call->storage->info)[0])
         return kt_fail_bad_request(call, "field label not supported: %.*s", (int)name.size, name.data);
     return kt_fail_bad_request(call,
                                "\"%.*s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
@@ -207,7 +208,7 @@ static ki_status read_fields(reader *in) {
         if (!negated && at < term.size && term.data[at] == '=')
             at++;
         item.op = negated ? OP_NOT_EQUALS : OP_EQUALS;
-        if (!is_known_field(in->call->resource, item.key))
+        if (!is_known_field(in->call->storage->info, item.key))
             return fail_field(in->call, item.key);
         if (selector->count == MAX_REQUIREMENTS)
             return kt_fail_bad_request(in->call, "a selector may have %d requirements at most", (int)MAX_REQUIREMENTS);

@@ -141,6 +141,11 @@ void kt_causes_free(kt_causes *causes) {
 }
 
 void kt_causes_add(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, const char *detail) {
+    kt_causes_add_value(causes, type, field, value, true, detail);
+}
+
+void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, bool quoted,
+                         const char *detail) {
     static const struct {
         const char *reason;
         const char *words;
@@ -160,7 +165,10 @@ void kt_causes_add(kt_causes *causes, kt_cause_type type, const char *field, ki_
     ki_buffer_append_string(text, types[type].words);
     if (type == KT_CAUSE_INVALID || type == KT_CAUSE_NOT_SUPPORTED) {
         ki_buffer_append_string(text, ": ");
-        ki_buffer_append_json_string(text, value);
+        if (quoted)
+            ki_buffer_append_json_string(text, value);
+        else
+            ki_buffer_append_view(text, value);
     }
     if (detail[0])
         ki_buffer_printf(text, ": %s", detail);

@@ -47,6 +47,9 @@ void kt_causes_init(kt_causes *causes, const ki_allocator *allocator);
 void kt_causes_free(kt_causes *causes);
 /* `value` is what stood there (only for INVALID and NOT_SUPPORTED). */
 void kt_causes_add(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, const char *detail);
+/* The same with a value that is shown in quotes or not. */
+void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, bool quoted,
+                         const char *detail);
 /* 422 where there are any; `kind` of `group`, `name`. Frees the causes in any case. */
 ki_status kt_causes_fail(kt_call *call, kt_causes *causes, const char *group, const char *kind, ki_str name);
 

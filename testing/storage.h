@@ -5,6 +5,7 @@
 
 #include "src/base/ring.h"
 #include "testing/cluster.h"
+#include "testing/crd.h"
 #include "testing/object.h"
 #include "testing/rest.h"
 
@@ -41,12 +42,24 @@ typedef struct kt_storage {
     uint64_t first_seq;   /* the number of history's first event */
     kt_snapshot *present; /* of the state now, or NULL where nobody asked since the last change */
     kt_watch *watches;    /* all that are open */
+
+    /* of custom resources; see crd.h */
+    char *path;             /* the map's key */
+    kt_custom *custom;      /* what `info` is the head of; NULL: built-in */
+    kt_custom *old_customs; /* what watches may still look at */
+    uint64_t sync_round;
+    struct kt_storage *next_retired;
 } kt_storage;
+
+/* Frees what it has of its definitions; no watch is open any more. */
+void kt_storage_free_customs(kt_storage *storage);
 
 /* The cluster's storage of a resource, by what stands in a path; NULL where it has none. */
 kt_storage *kt_storage_find(const kt_cluster *cluster, ki_str group, ki_str version, ki_str plural);
 kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource);
-kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index); /* NULL at the end */
+/* All that are served: groups and versions together, in the order of discovery. NULL at the end. */
+kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index);
+const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t index);
 bool kt_cluster_has_no_watch_list(const kt_cluster *cluster);
 
 kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name);

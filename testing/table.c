@@ -1,6 +1,7 @@
 /* table.c: the columns that the server prints for a resource, and an object's cells. */
 #include "testing/table.h"
 
+#include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/table_cells.h"
 
@@ -85,8 +86,11 @@ static const kt_column *columns_of(const ki_resource *resource) {
     return plain;
 }
 
-ki_status kt_table_append_columns(const ki_resource *resource, ki_buffer *out) {
-    const kt_column *first = columns_of(resource);
+ki_status kt_table_append_columns(const ki_resource_info *info, ki_buffer *out) {
+    const kt_custom *custom = kt_custom_of(info);
+    if (custom)
+        return kt_custom_append_columns(custom, out);
+    const kt_column *first = columns_of(info->resource);
     ki_buffer_append_char(out, '[');
     for (const kt_column *column = first; column->name; column++) {
         ki_buffer_printf(out,
@@ -97,12 +101,15 @@ ki_status kt_table_append_columns(const ki_resource *resource, ki_buffer *out) {
     return ki_buffer_append_char(out, ']');
 }
 
-ki_status kt_table_append_cells(const ki_resource *resource, const kt_object *obj, int64_t now_ms, ki_buffer *out) {
+ki_status kt_table_append_cells(const ki_resource_info *info, const kt_object *obj, int64_t now_ms, ki_buffer *out) {
+    const kt_custom *custom = kt_custom_of(info);
+    if (custom)
+        return kt_custom_append_cells(custom, obj, now_ms, out);
     yyjson_doc *doc = NULL;
     ki_status status = kt_json_read(out->allocator, obj->json, &doc, NULL);
     if (status)
         return status;
-    const kt_column *first = columns_of(resource);
+    const kt_column *first = columns_of(info->resource);
     ki_buffer_append_char(out, '[');
     for (const kt_column *column = first; column->name; column++) {
         if (column != first)

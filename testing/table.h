@@ -5,7 +5,7 @@
 #include "src/base/buffer.h"
 #include "testing/object.h"
 
-ki_status kt_table_append_columns(const ki_resource *resource, ki_buffer *out);
-ki_status kt_table_append_cells(const ki_resource *resource, const kt_object *obj, int64_t now_ms, ki_buffer *out);
+ki_status kt_table_append_columns(const ki_resource_info *info, ki_buffer *out);
+ki_status kt_table_append_cells(const ki_resource_info *info, const kt_object *obj, int64_t now_ms, ki_buffer *out);
 
 #endif

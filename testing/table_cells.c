@@ -67,7 +67,7 @@ static void append_age(ki_buffer *out, int64_t seconds) {
     ki_buffer_append_char(out, '"');
 }
 
-static void append_age_cell(ki_buffer *out, yyjson_val *val, int64_t now_ms) {
+void kt_cell_append_age(yyjson_val *val, int64_t now_ms, ki_buffer *out) {
     int64_t then;
     if (parse_time(kt_json_str(val), &then))
         append_age(out, now_ms / 1000 - then);
@@ -195,7 +195,7 @@ void kt_cell_append(const kt_column *column, yyjson_val *root, int64_t now_ms, k
         break;
     }
     case KT_CELL_AGE:
-        append_age_cell(out, val, now_ms);
+        kt_cell_append_age(val, now_ms, out);
         break;
     case KT_CELL_POD_READY:
         append_pod_ready(out, root);

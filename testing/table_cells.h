@@ -30,6 +30,8 @@ typedef struct kt_column {
     const char *path;
 } kt_column;
 
+/* How long ago the time in `val` was. */
+void kt_cell_append_age(yyjson_val *val, int64_t now_ms, ki_buffer *out);
 void kt_cell_append(const kt_column *column, yyjson_val *root, int64_t now_ms, ki_buffer *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/cluster_state.h"
+#include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/managed_fields.h"
 
@@ -54,7 +55,10 @@ static const struct {
     { "apps", "statefulsets", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
 };
 
-bool kt_write_has_generation(const ki_resource *resource) {
+bool kt_write_has_generation(const ki_resource_info *info) {
+    const ki_resource *resource = info->resource;
+    if (kt_custom_of(info))
+        return true;
     for (size_t i = 0; i < sizeof with_generation / sizeof with_generation[0]; i++) {
         if (strcmp(with_generation[i].group, resource->group) == 0 &&
             (!with_generation[i].plural || strcmp(with_generation[i].plural, resource->plural) == 0))
@@ -146,7 +150,7 @@ ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_
     yyjson_val *given = yyjson_obj_get(root, "metadata");
     kt_meta meta = { .name = name, .ns = ns, .uid = ki_str_of(uid), .created = ki_str_of(created), .grace = -1 };
     kt_write_meta_from(&meta, given);
-    meta.generation = kt_write_has_generation(write->storage->info->resource) ? 1 : 0;
+    meta.generation = kt_write_has_generation(write->storage->info) ? 1 : 0;
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
     ki_status status =
@@ -250,7 +254,7 @@ static ki_status finish_namespace(const kt_write *write, ki_str ns) {
     if (!obj || !ki_str_equals(kt_object_field(obj, KI_STR("status.phase")), "Terminating"))
         return KI_OK;
     for (size_t i = 0; i < cluster->storage_count; i++) {
-        const kt_storage *storage = &cluster->storages[i];
+        const kt_storage *storage = cluster->storages[i];
         size_t begin = 0, end = 0;
         if (storage->info->resource->namespaced)
             kt_objects_range(storage->objects, storage->count, ns, &begin, &end);
@@ -326,7 +330,7 @@ static ki_status mark_deleted(const kt_write *write, const kt_object *old, yyjso
 static ki_status empty_namespace(const kt_write *write, ki_str ns) {
     kt_cluster *cluster = write->storage->cluster;
     for (size_t i = 0; i < cluster->storage_count; i++) {
-        kt_storage *storage = &cluster->storages[i];
+        kt_storage *storage = cluster->storages[i];
         kt_write own = { .storage = storage, .now_ms = write->now_ms };
         size_t begin, end, kept = 0;
         while (storage->info->resource->namespaced &&

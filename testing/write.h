@@ -39,7 +39,7 @@ void kt_write_meta_from(kt_meta *meta, yyjson_val *given);
 /* What the server fills in where a new object of this resource leaves it out, as a JSON object; NULL: nothing. */
 const char *kt_write_defaults(const ki_resource *resource);
 /* Does this resource count metadata.generation? Has it a status subresource? */
-bool kt_write_has_generation(const ki_resource *resource);
+bool kt_write_has_generation(const ki_resource_info *info);
 bool kt_write_has_status(const ki_resource_info *info);
 
 #endif

@@ -1,0 +1,65 @@
+/* crd.h: custom resources: what a CustomResourceDefinition says, and the storages that come and go with it. Under the cluster's guard.
+ *
+ * Each served version of a definition has a storage of its own, as the versions of built-in groups have. */
+#ifndef KT_CRD_H
+#define KT_CRD_H
+
+#include "src/base/buffer.h"
+#include "src/object/resource_table.h"
+#include "testing/cluster.h"
+
+#include <yyjson.h>
+
+enum {
+    KT_CRD_MAX = 2000,          /* custom resources (versions counted) in one cluster */
+    KT_CRD_FIELDS_MAX = 8,      /* selectable fields, as in the real server */
+    KT_CUSTOM_BIT = 1 << 30,    /* in the verbs of an info: it is the head of a kt_custom */
+    KT_SCHEMA_DEPTH_MAX = 64,   /* objects below this are not looked at */
+    KT_SCHEMA_CAUSES_MAX = 100, /* told of one object */
+    KT_PATTERN_MAX = 1024       /* bytes of a pattern */
+};
+
+struct kt_object;
+struct kt_causes;
+
+/* One version of a definition. Constant. */
+typedef struct kt_custom {
+    ki_resource_info info; /* first, so that an info leads here */
+    ki_resource resource;
+    const ki_allocator *allocator;
+    yyjson_doc *doc; /* the definition; everything else points into it */
+    yyjson_val *names;
+    yyjson_val *schema;                       /* openAPIV3Schema, or NULL */
+    yyjson_val *columns;                      /* additionalPrinterColumns, or NULL */
+    bool preserves;                           /* spec.preserveUnknownFields */
+    const char *paths[KT_CRD_FIELDS_MAX + 1]; /* selectable fields, without the dot in front */
+    struct kt_custom *next_old;
+} kt_custom;
+
+/* The custom resource behind an info; NULL for built-in ones. */
+static inline const kt_custom *kt_custom_of(const ki_resource_info *info) {
+    return info->verbs & KT_CUSTOM_BIT ? (const kt_custom *)(const void *)info : NULL;
+}
+
+/* The version number `index` of a definition (its JSON); KI_ERR_NOT_FOUND where it is not served. */
+ki_status kt_custom_new(const ki_allocator *allocator, ki_str json, size_t index, kt_custom **ret_custom);
+void kt_custom_free(kt_custom *custom);
+
+/* What is wrong with a definition. */
+void kt_crd_validate(struct kt_causes *causes, const ki_allocator *allocator, yyjson_val *root);
+
+/* Brings the storages up to date with the definitions: new ones are served and get their conditions, of those that went every object is deleted.
+ * Called after whatever may have changed a definition; nothing where none did. Errors: KI_ERR_NO_MEMORY; call it again then. */
+ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms);
+
+/* An object of a custom resource without the fields that its schema does not know, and with the schema's defaults.
+ * Ownership: the caller frees the document. */
+ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
+/* What is wrong with it. */
+void kt_custom_validate(struct kt_causes *causes, const kt_custom *custom, yyjson_val *root);
+
+/* Its columns and cells in a Table. */
+ki_status kt_custom_append_columns(const kt_custom *custom, ki_buffer *out);
+ki_status kt_custom_append_cells(const kt_custom *custom, const struct kt_object *obj, int64_t now_ms, ki_buffer *out);
+
+#endif

@@ -1,0 +1,387 @@
+/* crd_schema.c: objects of custom resources against their structural schema: unknown fields go, defaults come, and what is wrong is told. */
+#include "src/base/memory.h"
+#include "testing/crd.h"
+#include "testing/json.h"
+#include "testing/status.h"
+
+#include <inttypes.h>
+#include <regex.h>
+#include <stdio.h>
+
+static bool flag(yyjson_val *schema, const char *name) {
+    return yyjson_get_bool(yyjson_obj_get(schema, name));
+}
+
+static bool keeps_unknown(yyjson_val *schema) {
+    return flag(schema, "x-kubernetes-preserve-unknown-fields");
+}
+
+/* ---- pruning and defaulting ---- */
+
+typedef struct maker {
+    yyjson_mut_doc *doc;
+    bool failed; /* no memory */
+} maker;
+
+static yyjson_mut_val *copy(maker *m, yyjson_val *val) {
+    yyjson_mut_val *made = yyjson_val_mut_copy(m->doc, val);
+    if (!made)
+        m->failed = true;
+    return made;
+}
+
+static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth);
+
+static void put(maker *m, yyjson_mut_val *obj, yyjson_val *key, yyjson_mut_val *val) {
+    yyjson_mut_val *name = yyjson_mut_strncpy(m->doc, yyjson_get_str(key), yyjson_get_len(key));
+    if (!name || !val || !yyjson_mut_obj_add(obj, name, val))
+        m->failed = true;
+}
+
+static bool is_type_meta(const char *name) {
+    return strcmp(name, "apiVersion") == 0 || strcmp(name, "kind") == 0 || strcmp(name, "metadata") == 0;
+}
+
+static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+    yyjson_val *properties = yyjson_obj_get(schema, "properties"),
+               *more = yyjson_obj_get(schema, "additionalProperties");
+    yyjson_mut_val *made = yyjson_mut_obj(m->doc);
+    size_t index, count;
+    yyjson_val *key, *field;
+    if (!made) {
+        m->failed = true;
+        return NULL;
+    }
+    bool embedded = root || flag(schema, "x-kubernetes-embedded-resource");
+    yyjson_obj_foreach(val, index, count, key, field) {
+        const char *name = yyjson_get_str(key);
+        yyjson_val *known = yyjson_obj_getn(properties, name, yyjson_get_len(key));
+        if (embedded && is_type_meta(name))
+            put(m, made, key, copy(m, field));
+        else if (known && yyjson_is_null(field) && yyjson_obj_get(known, "default") && !flag(known, "nullable"))
+            continue; /* the default takes its place */
+        else if (known)
+            put(m, made, key, fit(m, known, field, false, depth + 1));
+        else if (yyjson_is_obj(more))
+            put(m, made, key, fit(m, more, field, false, depth + 1));
+        else if (yyjson_get_bool(more) || keeps_unknown(schema))
+            put(m, made, key, copy(m, field));
+    }
+    yyjson_obj_foreach(properties, index, count, key, field) {
+        yyjson_val *value = yyjson_obj_get(field, "default"),
+                   *given = yyjson_obj_getn(val, yyjson_get_str(key), yyjson_get_len(key));
+        bool missing = !given || (yyjson_is_null(given) && !flag(field, "nullable"));
+        if (value && missing)
+            put(m, made, key, fit(m, field, value, false, depth + 1));
+    }
+    return made;
+}
+
+/* `val` as the schema has it. */
+static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+    if (depth > KT_SCHEMA_DEPTH_MAX)
+        return copy(m, val);
+    if (yyjson_is_obj(val))
+        return fit_object(m, schema, val, root, depth);
+    yyjson_val *items = yyjson_obj_get(schema, "items");
+    if (!yyjson_is_arr(val) || !yyjson_is_obj(items))
+        return copy(m, val);
+    yyjson_mut_val *made = yyjson_mut_arr(m->doc);
+    size_t index, count;
+    yyjson_val *item;
+    yyjson_arr_foreach(val, index, count, item) {
+        yyjson_mut_val *one = fit(m, items, item, false, depth + 1);
+        if (!one || !yyjson_mut_arr_append(made, one))
+            m->failed = true;
+    }
+    return made;
+}
+
+ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    yyjson_alc alc = kt_json_alc(custom->allocator);
+    maker m = { .doc = yyjson_mut_doc_new(&alc) };
+    ki_buffer text;
+    if (!m.doc)
+        return KI_ERR_NO_MEMORY;
+    yyjson_mut_val *made =
+        custom->schema && !custom->preserves ? fit(&m, custom->schema, root, true, 0) : copy(&m, root);
+    ki_buffer_init(&text, custom->allocator, 0);
+    ki_status status = made && !m.failed ? kt_json_append_mut(&text, made) : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_json_read_trusted(custom->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
+    ki_buffer_free(&text);
+    yyjson_mut_doc_free(m.doc);
+    return status ? KI_ERR_NO_MEMORY : KI_OK;
+}
+
+/* ---- validation ---- */
+
+typedef struct checker {
+    kt_causes *causes;
+    ki_buffer path;
+    ki_buffer words;
+} checker;
+
+static void blame(checker *c, kt_cause_type type, yyjson_val *val, const char *detail) {
+    ki_buffer shown;
+    if (c->causes->count >= KT_SCHEMA_CAUSES_MAX)
+        return;
+    ki_buffer_init(&shown, c->path.allocator, 0);
+    if (val && !yyjson_is_str(val))
+        kt_json_append(&shown, val);
+    ki_str value = yyjson_is_str(val) ? kt_json_str(val) : (ki_str){ shown.data, shown.size };
+    if (shown.failed || c->path.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else
+        kt_causes_add_value(c->causes, type, c->path.size ? c->path.data : "<nil>", value, yyjson_is_str(val), detail);
+    ki_buffer_free(&shown);
+}
+
+static void blame_body(checker *c, yyjson_val *val, const char *format, const char *more) {
+    ki_buffer_reset(&c->words, SIZE_MAX);
+    ki_buffer_append_view(&c->words, (ki_str){ c->path.data, c->path.size });
+    ki_buffer_append_string(&c->words, " in body ");
+    ki_buffer_printf(&c->words, "%s%s", format, more);
+    if (c->words.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else
+        blame(c, KT_CAUSE_INVALID, val, c->words.data);
+}
+
+static const char *type_of(yyjson_val *val) {
+    if (yyjson_is_str(val))
+        return "string";
+    if (yyjson_is_bool(val))
+        return "boolean";
+    if (yyjson_is_int(val))
+        return "integer";
+    if (yyjson_is_num(val))
+        return "number";
+    if (yyjson_is_arr(val))
+        return "array";
+    return yyjson_is_obj(val) ? "object" : "null";
+}
+
+static bool is_whole(yyjson_val *val) {
+    double number = yyjson_get_num(val);
+    return yyjson_is_int(val) || (number >= -9e15 && number <= 9e15 && (double)(int64_t)number == number);
+}
+
+static bool has_type(yyjson_val *schema, yyjson_val *val) {
+    ki_str type = kt_json_get_str(schema, "type");
+    const char *is = type_of(val);
+    if (flag(schema, "x-kubernetes-int-or-string"))
+        return yyjson_is_str(val) || (yyjson_is_num(val) && is_whole(val));
+    if (!type.size || ki_str_equals(type, is))
+        return true;
+    if (ki_str_equals(type, "number"))
+        return yyjson_is_num(val);
+    return ki_str_equals(type, "integer") && yyjson_is_num(val) && is_whole(val);
+}
+
+static size_t characters(ki_str text) {
+    size_t count = 0;
+    for (size_t i = 0; i < text.size; i++)
+        count += ((unsigned char)text.data[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* Go's syntax as near as POSIX comes to it: the classes \d \w \s are written out, (?:…) is a group. */
+static bool translate(const char *pattern, char out[2 * KT_PATTERN_MAX]) {
+    size_t size = 0;
+    bool in_set = false;
+    if (strlen(pattern) >= KT_PATTERN_MAX / 8)
+        return false;
+    for (const char *at = pattern; *at; at++) {
+        const char *put = NULL;
+        if (!in_set && strncmp(at, "(?:", 3) == 0) {
+            out[size++] = '(';
+            at += 2;
+            continue;
+        }
+        if (*at == '\\' && at[1]) {
+            at++;
+            put = *at == 'd' ? "0-9" : *at == 'w' ? "0-9A-Za-z_" : *at == 's' ? " \t\n\r\f" : NULL;
+            if (put) {
+                size += (size_t)sprintf(out + size, in_set ? "%s" : "[%s]", put);
+            } else {
+                if (!in_set)
+                    out[size++] = '\\';
+                out[size++] = *at;
+            }
+            continue;
+        }
+        in_set = *at == '[' ? true : *at == ']' ? false : in_set;
+        out[size++] = *at;
+    }
+    out[size] = '\0';
+    return true;
+}
+
+static void check_pattern(checker *c, const char *pattern, yyjson_val *val) {
+    char posix[2 * KT_PATTERN_MAX];
+    regex_t compiled;
+    if (!translate(pattern, posix) || regcomp(&compiled, posix, REG_EXTENDED | REG_NOSUB))
+        return; /* what this server cannot read it does not refuse for */
+    if (regexec(&compiled, yyjson_get_str(val), 0, NULL, 0) == REG_NOMATCH) {
+        char words[KT_PATTERN_MAX + 32];
+        snprintf(words, sizeof words, "'%s'", pattern);
+        blame_body(c, val, "should match ", words);
+    }
+    regfree(&compiled);
+}
+
+static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
+    yyjson_val *least = yyjson_obj_get(schema, "minLength"), *most = yyjson_obj_get(schema, "maxLength");
+    const char *pattern = yyjson_get_str(yyjson_obj_get(schema, "pattern"));
+    size_t size = characters(kt_json_str(val));
+    char number[96];
+    if (least && size < yyjson_get_uint(least)) {
+        snprintf(number, sizeof number, "should be at least %" PRIu64 " chars long", yyjson_get_uint(least));
+        blame_body(c, val, number, "");
+    }
+    if (most && size > yyjson_get_uint(most)) {
+        snprintf(number, sizeof number, "may not be more than %" PRIu64 " bytes", yyjson_get_uint(most));
+        blame(c, KT_CAUSE_INVALID, val, number);
+    }
+    if (pattern)
+        check_pattern(c, pattern, val);
+}
+
+static void check_number(checker *c, yyjson_val *schema, yyjson_val *val) {
+    yyjson_val *least = yyjson_obj_get(schema, "minimum"), *most = yyjson_obj_get(schema, "maximum");
+    double value = yyjson_get_num(val);
+    char words[96];
+    bool open = flag(schema, "exclusiveMinimum");
+    if (least && (value < yyjson_get_num(least) || (open && value <= yyjson_get_num(least)))) {
+        snprintf(words, sizeof words, "should be greater than %s%.15g", open ? "" : "or equal to ",
+                 yyjson_get_num(least));
+        blame_body(c, val, words, "");
+    }
+    open = flag(schema, "exclusiveMaximum");
+    if (most && (value > yyjson_get_num(most) || (open && value >= yyjson_get_num(most)))) {
+        snprintf(words, sizeof words, "should be less than %s%.15g", open ? "" : "or equal to ", yyjson_get_num(most));
+        blame_body(c, val, words, "");
+    }
+}
+
+static void check_enum(checker *c, yyjson_val *choices, yyjson_val *val) {
+    size_t index, count;
+    yyjson_val *choice;
+    yyjson_arr_foreach(choices, index, count, choice) {
+        if (kt_json_equal(choice, val))
+            return;
+    }
+    ki_buffer_reset(&c->words, SIZE_MAX);
+    ki_buffer_append_string(&c->words, "supported values: ");
+    yyjson_arr_foreach(choices, index, count, choice) {
+        ki_buffer_append_string(&c->words, index ? ", " : "");
+        kt_json_append(&c->words, choice);
+    }
+    if (!c->words.failed)
+        blame(c, KT_CAUSE_NOT_SUPPORTED, val, c->words.data);
+}
+
+static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth);
+
+static void check_below(checker *c, yyjson_val *schema, yyjson_val *val, ki_str name, size_t number, int depth) {
+    size_t size = c->path.size;
+    if (name.data) {
+        if (size)
+            ki_buffer_append_char(&c->path, '.');
+        ki_buffer_append_view(&c->path, name);
+    } else {
+        ki_buffer_printf(&c->path, "[%zu]", number);
+    }
+    check(c, schema, val, false, depth + 1);
+    if (!c->path.failed) {
+        c->path.size = size;
+        if (c->path.data)
+            c->path.data[size] = '\0';
+    }
+}
+
+static void check_object(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+    yyjson_val *properties = yyjson_obj_get(schema, "properties"),
+               *more = yyjson_obj_get(schema, "additionalProperties");
+    size_t index, count;
+    yyjson_val *key, *field;
+    yyjson_arr_foreach(yyjson_obj_get(schema, "required"), index, count, field) {
+        ki_str name = kt_json_str(field);
+        if (!name.data || yyjson_obj_getn(val, name.data, name.size))
+            continue;
+        size_t size = c->path.size;
+        ki_buffer_printf(&c->path, "%s%.*s", size ? "." : "", (int)name.size, name.data);
+        blame(c, KT_CAUSE_REQUIRED, NULL, "");
+        if (!c->path.failed)
+            c->path.size = size;
+    }
+    yyjson_obj_foreach(val, index, count, key, field) {
+        ki_str name = kt_json_str(key);
+        yyjson_val *known = yyjson_obj_getn(properties, name.data, name.size);
+        if (root && ki_str_equals(name, "metadata"))
+            continue; /* the server's own rules look at it */
+        if (known)
+            check_below(c, known, field, name, 0, depth);
+        else if (yyjson_is_obj(more))
+            check_below(c, more, field, name, 0, depth);
+    }
+}
+
+static void check_array(checker *c, yyjson_val *schema, yyjson_val *val, int depth) {
+    yyjson_val *items = yyjson_obj_get(schema, "items"), *item;
+    yyjson_val *least = yyjson_obj_get(schema, "minItems"), *most = yyjson_obj_get(schema, "maxItems");
+    size_t index, count;
+    char words[96];
+    if (least && yyjson_arr_size(val) < yyjson_get_uint(least)) {
+        snprintf(words, sizeof words, "should have at least %" PRIu64 " items", yyjson_get_uint(least));
+        blame_body(c, val, words, "");
+    }
+    if (most && yyjson_arr_size(val) > yyjson_get_uint(most)) {
+        snprintf(words, sizeof words, "must have at most %" PRIu64 " items", yyjson_get_uint(most));
+        blame(c, KT_CAUSE_INVALID, val, words);
+    }
+    yyjson_arr_foreach(val, index, count, item) {
+        if (yyjson_is_obj(items))
+            check_below(c, items, item, (ki_str){ NULL, 0 }, index, depth);
+    }
+}
+
+static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+    yyjson_val *choices = yyjson_obj_get(schema, "enum");
+    if (depth > KT_SCHEMA_DEPTH_MAX || c->causes->count >= KT_SCHEMA_CAUSES_MAX)
+        return;
+    if (yyjson_is_null(val) && flag(schema, "nullable"))
+        return;
+    if (!has_type(schema, val)) {
+        char words[160];
+        ki_str type = kt_json_get_str(schema, "type");
+        snprintf(words, sizeof words, "must be of type %.*s: \"%s\"", (int)(type.size < 40 ? type.size : 40),
+                 type.data ? type.data : "integer or string", type_of(val));
+        blame_body(c, val, words, "");
+        return;
+    }
+    if (yyjson_is_arr(choices))
+        check_enum(c, choices, val);
+    if (yyjson_is_str(val))
+        check_text(c, schema, val);
+    else if (yyjson_is_num(val))
+        check_number(c, schema, val);
+    else if (yyjson_is_arr(val))
+        check_array(c, schema, val, depth);
+    else if (yyjson_is_obj(val))
+        check_object(c, schema, val, root, depth);
+}
+
+void kt_custom_validate(kt_causes *causes, const kt_custom *custom, yyjson_val *root) {
+    checker c = { .causes = causes };
+    if (!custom->schema)
+        return;
+    ki_buffer_init(&c.path, custom->allocator, 0);
+    ki_buffer_init(&c.words, custom->allocator, 0);
+    check(&c, custom->schema, root, true, 0);
+    if (c.path.failed || c.words.failed)
+        causes->text.failed = KI_ERR_NO_MEMORY;
+    ki_buffer_free(&c.path);
+    ki_buffer_free(&c.words);
+}
