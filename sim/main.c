@@ -1,4 +1,5 @@
-/* main.c: the arguments, and the seeds one after the other. */
+/* main.c: the arguments; one seed, or many. */
+#include "sim/jobs.h"
 #include "sim/shrink.h"
 #include "sim/world.h"
 
@@ -8,11 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 typedef struct arguments {
     uint64_t first, count;
     uint32_t without; /* faults that are left out, by bit */
+    unsigned jobs;
     bool one, trace, shrink;
 } arguments;
 
@@ -31,8 +33,9 @@ static int list_mutants(void) {
 #endif
 
 static int usage(void) {
-    fputs("usage: sim [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--trace] [--shrink]\n"
+    fputs("usage: sim [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--jobs N] [--trace] [--shrink]\n"
           "  --seeds N       N seeds in a row, from SEED (1); ends at the first that fails\n"
+          "  --jobs N        in N processes (one for each core); the result is the same\n"
           "  --seed SEED     that one\n"
           "  --without MASK  leaves out the faults whose bit is set\n"
           "  --trace         prints what happens\n"
@@ -48,7 +51,8 @@ static bool number(const char *text, uint64_t *ret_value) {
 }
 
 static bool parse(int argc, char **argv, arguments *given) {
-    *given = (arguments){ .first = 1, .count = 1000 };
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    *given = (arguments){ .first = 1, .count = 1000, .jobs = cores > 0 ? (unsigned)cores : 1 };
     for (int i = 1; i < argc; i++) {
         uint64_t value = 0;
         bool has_value = i + 1 < argc && number(argv[i + 1], &value);
@@ -66,6 +70,8 @@ static bool parse(int argc, char **argv, arguments *given) {
             given->count = value;
         else if (strcmp(argv[i], "--from") == 0)
             given->first = value;
+        else if (strcmp(argv[i], "--jobs") == 0)
+            given->jobs = value > 0 ? (unsigned)value : 1;
         else if (strcmp(argv[i], "--without") == 0)
             given->without = (uint32_t)value;
         else if (strcmp(argv[i], "--seed") == 0) {
@@ -76,7 +82,7 @@ static bool parse(int argc, char **argv, arguments *given) {
             return false;
         i++;
     }
-    return true;
+    return given->first > 0 && given->count > 0;
 }
 
 static void report(const sim_plan *plan, const char *message, uint32_t without) {
@@ -88,45 +94,59 @@ static void report(const sim_plan *plan, const char *message, uint32_t without) 
     printf(" --trace\n");
 }
 
-int main(int argc, char **argv) {
+/* One seed in this process, so that a debugger, a sanitizer and the trace see it. */
+static int run_one(const arguments *given, uint64_t seed) {
     static sim_world world;
+    sim_plan plan;
+    sim_plan_make(&plan, seed);
+    sim_plan_leave_out(&plan, given->without);
+    if (given->trace)
+        sim_plan_print(&plan);
+    const char *message = sim_world_run(&world, &plan, given->trace);
+    if (message) {
+        report(&plan, message, given->without);
+        if (given->shrink && !given->without)
+            sim_shrink(&world, seed);
+        return 1;
+    }
+    printf("seed %" PRIu64 ": all is well. Digest %016" PRIx64 "\n", seed, world.digest);
+    return 0;
+}
+
+static int run_many(const arguments *given) {
+    sim_totals totals;
+    uint64_t failed;
+    bool is_whole = sim_jobs_run(given->first, given->count, given->without, given->jobs, &failed, &totals);
+    if (failed) {
+        int status = run_one(given, failed);
+        if (!is_whole)
+            printf("a process died at seed %" PRIu64 ", or at one that runs with it\n", failed);
+        return status ? status : 1;
+    }
+    double count = (double)totals.seeds;
+    printf("%" PRIu64 " seeds from %" PRIu64 ": all is well. A seed on average: %.1f min of virtual time, %.0f writes, "
+           "%.0f requests, %.1f faults. Digest %016" PRIx64 "\n",
+           totals.seeds, given->first, totals.hours * 60 / count, (double)totals.writes / count,
+           (double)totals.requests / count, (double)totals.faults / count, totals.digest);
+    printf("%.0f hours in %.1f s: %.0f seeds a minute, %.0f on each core\n", totals.hours, totals.seconds,
+           count * 60 / totals.seconds, count * 60 / totals.core_seconds);
+    return 0;
+}
+
+int main(int argc, char **argv) {
     arguments given;
     if (argc == 2 && strcmp(argv[1], "--list-mutants") == 0)
         return list_mutants();
     if (!parse(argc, argv, &given))
         return usage();
-    uint64_t writes = 0, requests = 0, faults = 0, digest = 0;
-    double hours = 0;
-    clock_t begin = clock();
-    for (uint64_t i = 0; i < given.count; i++) {
-        sim_plan plan;
-        sim_plan_make(&plan, given.first + i);
-        sim_plan_leave_out(&plan, given.without);
-        if (given.trace)
-            sim_plan_print(&plan);
-        const char *message = sim_world_run(&world, &plan, given.trace);
-        if (message) {
-            report(&plan, message, given.without);
-            if (given.shrink && !given.without)
-                sim_shrink(&world, given.first + i);
-            return 1;
-        }
-        writes += world.writes;
-        requests += world.requests;
-        faults += plan.fault_count;
-        digest = digest * 31 + world.digest;
-        hours += (double)world.now / 3.6e12;
-    }
+    if (given.one)
+        return run_one(&given, given.first);
     if (given.trace) {
-        printf("all is well. Digest %016" PRIx64 "\n", digest); /* no times: the same seed prints the same */
+        for (uint64_t i = 0; i < given.count; i++) {
+            if (run_one(&given, given.first + i))
+                return 1;
+        }
         return 0;
     }
-    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    double count = (double)given.count;
-    printf("%" PRIu64 " seeds from %" PRIu64
-           ": all is well. A seed on average: %.1f min of virtual time, %.0f writes, %.0f requests, "
-           "%.1f faults. %.0f hours in %.1f s of one core: %.0f seeds a minute. Digest %016" PRIx64 "\n",
-           given.count, given.first, hours * 60 / count, (double)writes / count, (double)requests / count,
-           (double)faults / count, hours, seconds, seconds > 0 ? count / seconds * 60 : 0, digest);
-    return 0;
+    return run_many(&given);
 }

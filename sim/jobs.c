@@ -1,0 +1,148 @@
+/* jobs.c: see jobs.h. Process number j has every seed whose distance from the first one is j more than a multiple of their number. */
+#include "sim/jobs.h"
+
+#include "sim/world.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MOST_JOBS = 64,
+    PROGRESS_MS = 200
+};
+
+typedef struct job {
+    _Atomic uint64_t done;
+    _Atomic uint64_t at; /* the seed under way */
+    sim_totals totals;
+} job;
+
+typedef struct shared {
+    _Atomic uint64_t lowest_failed; /* index; UINT64_MAX: none */
+    job jobs[MOST_JOBS];
+} shared;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void note_failure(shared *all, uint64_t index) {
+    uint64_t lowest = atomic_load(&all->lowest_failed);
+    while (index < lowest && !atomic_compare_exchange_weak(&all->lowest_failed, &lowest, index)) {}
+}
+
+static void add_seed(sim_totals *totals, const sim_world *world) {
+    totals->seeds++;
+    totals->writes += world->writes;
+    totals->requests += world->requests;
+    totals->faults += world->plan.fault_count;
+    totals->digest += world->digest * 0x9e3779b97f4a7c15u;
+    totals->hours += (double)world->now / 3.6e12;
+}
+
+static void work(shared *all, unsigned number, uint64_t first, uint64_t count, uint32_t without, unsigned jobs) {
+    static sim_world world;
+    job *own = &all->jobs[number];
+    for (uint64_t index = number; index < count && index < atomic_load(&all->lowest_failed); index += jobs) {
+        sim_plan plan;
+        atomic_store(&own->at, first + index);
+        sim_plan_make(&plan, first + index);
+        sim_plan_leave_out(&plan, without);
+        if (sim_world_run(&world, &plan, false))
+            note_failure(all, index);
+        add_seed(&own->totals, &world);
+        atomic_fetch_add(&own->done, 1);
+    }
+}
+
+static void show_progress(const shared *all, unsigned jobs, uint64_t count, double began) {
+    uint64_t done = 0;
+    for (unsigned i = 0; i < jobs; i++)
+        done += atomic_load(&all->jobs[i].done);
+    double seconds = now() - began;
+    fprintf(stderr, "\r%llu of %llu seeds, %.0f a minute ", (unsigned long long)done, (unsigned long long)count,
+            seconds > 0 ? (double)done * 60 / seconds : 0);
+}
+
+/* True: it ended as it should. Reaps in the order of the processes: each ends by itself. */
+static bool wait_for(pid_t process, const shared *all, unsigned jobs, uint64_t count, double began) {
+    bool shows = isatty(STDERR_FILENO);
+    int status = 0;
+    for (;;) {
+        pid_t ended = waitpid(process, &status, shows ? WNOHANG : 0);
+        if (ended == process)
+            return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (ended < 0 && errno != EINTR)
+            return false;
+        if (shows) {
+            const struct timespec pause = { .tv_nsec = PROGRESS_MS * 1000000L };
+            show_progress(all, jobs, count, began);
+            nanosleep(&pause, NULL);
+        }
+    }
+}
+
+static double core_seconds(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_CHILDREN, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static void add_up(const shared *all, unsigned jobs, sim_totals *ret_totals) {
+    for (unsigned i = 0; i < jobs; i++) {
+        const sim_totals *one = &all->jobs[i].totals;
+        ret_totals->seeds += one->seeds;
+        ret_totals->writes += one->writes;
+        ret_totals->requests += one->requests;
+        ret_totals->faults += one->faults;
+        ret_totals->digest += one->digest;
+        ret_totals->hours += one->hours;
+    }
+}
+
+bool sim_jobs_run(uint64_t first, uint64_t count, uint32_t without, unsigned jobs, uint64_t *ret_failed,
+                  sim_totals *ret_totals) {
+    if (jobs > MOST_JOBS)
+        jobs = MOST_JOBS;
+    shared *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) {
+        perror("sim");
+        exit(2);
+    }
+    atomic_init(&all->lowest_failed, UINT64_MAX);
+    pid_t processes[MOST_JOBS];
+    double began = now();
+    fflush(NULL);
+    for (unsigned i = 0; i < jobs; i++) {
+        processes[i] = fork();
+        if (processes[i] == 0) {
+            work(all, i, first, count, without, jobs);
+            _exit(0);
+        }
+    }
+    bool is_fine = true;
+    for (unsigned i = 0; i < jobs; i++) {
+        if (processes[i] > 0 && wait_for(processes[i], all, jobs, count, began))
+            continue;
+        note_failure(all, atomic_load(&all->jobs[i].at) - first);
+        is_fine = false;
+    }
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    *ret_totals = (sim_totals){ .core_seconds = core_seconds(), .seconds = now() - began };
+    add_up(all, jobs, ret_totals);
+    uint64_t lowest = atomic_load(&all->lowest_failed);
+    *ret_failed = lowest == UINT64_MAX ? 0 : first + lowest;
+    munmap(all, sizeof *all);
+    return is_fine;
+}
