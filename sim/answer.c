@@ -85,18 +85,18 @@ static void repeat(sim_connection *connection, uint64_t detail) {
 
 static bool answer_continuation(sim_connection *connection) {
     uint64_t detail;
-    sim_source *source = connection->source;
+    sim_line *line = connection->line;
     if (sim_network_hits(connection->world, SIM_TOKEN_EXPIRES, &detail)) {
         for (unsigned writes = 0; writes < 12; writes++) /* much has happened since the first page */
             sim_workload_write(connection->world);
         answer_status(connection, 410, -1, "Expired", "The provided continue parameter is too old", "");
         return true;
     }
-    if (!strstr(connection->target, "continue=sim-empty") || !source->saved_page)
+    if (!strstr(connection->target, "continue=sim-empty") || !line->saved_page)
         return false;
-    answer(connection, 200, -1, source->saved_page);
-    free(source->saved_page);
-    source->saved_page = NULL;
+    answer(connection, 200, -1, line->saved_page);
+    free(line->saved_page);
+    line->saved_page = NULL;
     return true;
 }
 

@@ -49,6 +49,32 @@ static unsigned count_listening(const sim_client *client) {
     return count;
 }
 
+static int64_t at_least_1_s(int64_t period_ms) {
+    return period_ms > 0 && period_ms < 1000 ? 1000 : period_ms;
+}
+
+/* What is there now comes first, and is of the initial list. */
+static void note_replay(sim_world *world, sim_handler *handler) {
+    ki_snapshot *snapshot = ki_informer_snapshot(world->client.informers[handler->informer].informer);
+    ki_cursor cursor = KI_CURSOR_INIT;
+    const ki_object *obj;
+    uint32_t key;
+    while ((obj = ki_snapshot_next(snapshot, &cursor)) != NULL) {
+        uint64_t n = sim_truth_read(world, obj, &key);
+        if (n)
+            handler->replay[key] = n;
+    }
+    ki_snapshot_free(snapshot);
+}
+
+/* The periods that the documentation of registrations promises. */
+static void settle_resync(sim_world *world, sim_handler *handler) {
+    sim_informer *informer = &world->client.informers[handler->informer];
+    if (!informer->informer->is_started && handler->resync_ms > 0 &&
+        (informer->look_every_ms == 0 || handler->resync_ms < informer->look_every_ms))
+        informer->look_every_ms = handler->resync_ms;
+}
+
 void sim_client_add_handler(sim_world *world, unsigned informer) {
     sim_client *client = &world->client;
     sim_random *random = &client->random;
@@ -69,20 +95,25 @@ void sim_client_add_handler(sim_world *world, unsigned informer) {
         options.resync_ms = sim_between(random, 500, 60000);
     if (sim_chance(random, 20))
         options.resync_ms = -1;
-    handler->resync_ms = options.resync_ms ? options.resync_ms : client->informers[informer].resync_ms;
+    handler->resync_ms = at_least_1_s(options.resync_ms ? options.resync_ms : client->informers[informer].resync_ms);
     if (handler->resync_ms < 0)
         handler->resync_ms = 0;
+    handler->restored = world->truth.restored;
+    handler->came_late = ki_informer_has_synced(client->informers[informer].informer);
     client->handlers[client->handler_count++] = handler;
     SIM_TRACE(world, "handler %u: added to informer %u, %s%s%s", handler->number, informer,
               handler->delivery == KI_DELIVER_ALL ? "all" : "latest", handler->has_filter ? ", filter " : "",
               handler->has_filter && handler->filter.selector ? sim_selector_text(handler->filter.selector) : "");
     ki_error err = KI_ERROR_INIT;
+    note_replay(world, handler);
     const ki_handler *calls = handler->has_filter ? &sim_handler_calls_filtered : &sim_handler_calls;
     if (!is_fine(world,
                  ki_informer_register(client->informers[informer].informer, calls, handler, &options,
                                       &handler->registration, &err),
                  "registering a handler", &err))
         handler->is_removed = true; /* nothing may be called */
+    else
+        settle_resync(world, handler);
 }
 
 static void remove_one(sim_world *world, uint64_t what) {
@@ -148,6 +179,21 @@ uint64_t sim_client_is_ahead(sim_world *world) {
     return first;
 }
 
+/* Whoever looks on from inside: at its queue, at where its objects come from. */
+static void attach(sim_world *world, unsigned index) {
+    sim_informer *informer = &world->client.informers[index];
+    ki_informer *watched = informer->informer;
+    informer->look_every_ms = at_least_1_s(informer->resync_ms);
+    sim_witness_init(&informer->witness, world, index, watched->queue);
+    watched->queue = &informer->witness.queue;
+    sim_source_init(&informer->source, world, index, false, watched->list_watch);
+    watched->list_watch = &informer->source.base;
+    if (!watched->audit_source)
+        return;
+    sim_source_init(&informer->audit_source, world, index, true, watched->audit_source);
+    watched->audit_source = &informer->audit_source.base;
+}
+
 static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
     static const char *const namespaces[SIM_NAMESPACES] = { "ns0", "ns1", "ns2" };
     static const ki_indexer by_label = { .name = "label", .index = index_by_label };
@@ -172,6 +218,7 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
     }
     unsigned index = client->informer_count++;
     informer->informer->may_go = (index + plan->handlers) % 2; /* as if it were a custom resource */
+    attach(world, index);
     if (!is_fine(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
         return false;
     if (plan->transforms && !is_fine(world, ki_informer_set_transform(informer->informer, transform, NULL, &err),

@@ -4,6 +4,8 @@
 
 #include "sim/handler.h"
 #include "sim/plan.h"
+#include "sim/source.h"
+#include "sim/witness.h"
 
 #include <kinformer/factory.h>
 #include <kinformer/lister.h>
@@ -30,6 +32,9 @@ typedef struct sim_informer {
     /* a snapshot that is looked at again later: it must not have changed */
     ki_snapshot *kept;
     uint64_t kept_digest;
+    sim_witness witness;
+    sim_source source, audit_source;
+    int64_t look_every_ms; /* its resync period: the shortest that was asked for before the start; 0: none */
 } sim_informer;
 
 typedef struct sim_client {

@@ -90,6 +90,11 @@ static void end(sim_handler *handler) {
 
 /* --- the calls ------------------------------------------------------------------------------------------------------------------ */
 
+static void note_told(sim_handler *handler, uint32_t key) {
+    handler->was_told[key] = true;
+    handler->told_at[key] = handler->world->now;
+}
+
 /* A state that is shown now: of the selection, and newer than what was shown before. */
 static void show(sim_handler *handler, uint32_t key, uint64_t n, bool may_be_same) {
     const sim_truth *truth = &handler->world->truth;
@@ -101,6 +106,27 @@ static void show(sim_handler *handler, uint32_t key, uint64_t n, bool may_be_sam
         OBJECT(handler, "%u: %s: write %llu is shown after write %llu", handler->number, sim_key_text(key),
                (unsigned long long)n, (unsigned long long)newest);
     handler->present[key] = handler->newest[key] = n;
+    note_told(handler, key);
+}
+
+/* Of the initial list are exactly the states of the first list, and what was there when the handler came: each once. Where changes
+ * are merged (`latest`) a later state may stand for them. */
+static void check_initial(sim_handler *handler, uint32_t key, uint64_t n, bool is_initial) {
+    const sim_world *world = handler->world;
+    const sim_witness *witness = &informer_of(handler)->witness;
+    bool is_first = !handler->was_told[key];
+    bool is_replay = is_first && handler->replay[key] == n;
+    bool is_listed = !handler->came_late && witness->population[key] == n;
+    if (handler->restored != world->truth.restored || world->client.restored != world->truth.restored)
+        return; /* the same states may come twice */
+    bool may_stand_for_one = handler->delivery == KI_DELIVER_LATEST &&
+                             (handler->replay[key] || (!handler->came_late && witness->population[key]));
+    if (is_initial && !is_replay && !is_listed && !may_stand_for_one)
+        OBJECT(handler, "%u: %s is said to be of the initial list at write %llu", handler->number, sim_key_text(key),
+               (unsigned long long)n);
+    if (!is_initial && is_first && (is_replay || is_listed) && !world->memory.refused &&
+        !world->truth.keys[key].is_poisoned)
+        OBJECT(handler, "%u: %s is not said to be of the initial list", handler->number, sim_key_text(key));
 }
 
 static void on_add(const ki_event *event, void *user) {
@@ -116,6 +142,7 @@ static void on_add(const ki_event *event, void *user) {
         OBJECT(handler, "%u: add of %s, which it knows", handler->number, sim_key_text(key));
     else
         handler->count++;
+    check_initial(handler, key, n, event->is_in_initial_list);
     if (event->is_in_initial_list && handler->is_synced)
         OBJECT(handler, "%u: %s is of the initial list, after on_synced", handler->number, sim_key_text(key));
     show(handler, key, n, false);
@@ -137,10 +164,45 @@ static void on_update(const ki_event *event, void *user) {
                sim_key_text(key), (unsigned long long)old, (unsigned long long)handler->present[key]);
     if (strcmp(ki_object_uid(event->obj), ki_object_uid(event->old)) != 0)
         OBJECT(handler, "%u: update of %s from one object to another", handler->number, sim_key_text(key));
-    if (event->is_resync && !handler->resync_ms)
+    if (event->is_resync && (!handler->resync_ms || !informer_of(handler)->look_every_ms))
         OBJECT(handler, "%u: a resync, which it did not ask for", handler->number);
     show(handler, key, n, event->is_resync);
     end(handler);
+}
+
+/* Has the object a later state that the handler's filter does not let through? Then to the handler it ends there. */
+static bool may_leave_filter(const sim_handler *handler, uint64_t n) {
+    const sim_truth *truth = &handler->world->truth;
+    uint64_t first = truth->restored ? truth->writes[n].birth : n + 1; /* after a restore also an earlier one */
+    for (uint64_t later = first; handler->has_filter && later < truth->write_count; later++) {
+        if (truth->writes[later].birth == truth->writes[n].birth && !sim_truth_has(truth, &handler->filter, later))
+            return true;
+    }
+    return false;
+}
+
+/* Where changes are merged, one object may make way for the next of its name, and its very last state is not kept. */
+static bool may_be_merged(const sim_handler *handler, uint32_t key, uint64_t n) {
+    const sim_truth *truth = &handler->world->truth;
+    for (uint64_t later = n + 1; handler->delivery == KI_DELIVER_LATEST && later < truth->write_count; later++) {
+        if (truth->writes[later].key == key && !truth->writes[later].is_delete &&
+            truth->writes[later].birth != truth->writes[n].birth)
+            return true;
+    }
+    return false;
+}
+
+/* The final state is unknown exactly where nobody saw the deletion: a list lacks the object, or another one has its name. */
+static void check_end(sim_handler *handler, uint32_t key, uint64_t n, uint64_t known, bool is_unknown) {
+    const sim_world *world = handler->world;
+    const sim_witness *witness = &informer_of(handler)->witness;
+    if (world->truth.writes[n].birth != world->truth.writes[known].birth)
+        return; /* `latest`: the end of one that it never knew */
+    if (is_unknown && !sim_witness_has_inferred_end(witness, n) && !world->memory.refused &&
+        !may_be_merged(handler, key, n))
+        OBJECT(handler, "%u: the end of %s is said to be unknown, and was seen", handler->number, sim_key_text(key));
+    if (!is_unknown && !sim_witness_has_seen_end(witness, n) && !may_leave_filter(handler, n))
+        OBJECT(handler, "%u: the end of %s is said to be known, and nobody saw it", handler->number, sim_key_text(key));
 }
 
 static void on_delete(const ki_event *event, void *user) {
@@ -162,7 +224,10 @@ static void on_delete(const ki_event *event, void *user) {
     if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_wanted(handler, known) &&
         !sim_truth_may_follow(truth, known, known)) /* it may have been deleted in what was lost */
         OBJECT(handler, "%u: delete of %s, which is still there unchanged", handler->number, sim_key_text(key));
+    if (known)
+        check_end(handler, key, n, known, event->final_state_unknown);
     handler->present[key] = 0;
+    note_told(handler, key);
     end(handler);
 }
 
@@ -206,6 +271,25 @@ static bool filter(const ki_object *obj, void *user) {
 
 const ki_handler sim_handler_calls = { on_add, on_update, on_delete, on_synced, on_removed, NULL };
 const ki_handler sim_handler_calls_filtered = { on_add, on_update, on_delete, on_synced, on_removed, filter };
+
+void sim_handler_look(sim_handler *handler) {
+    enum {
+        LATENESS_S = 60, /* slow handlers, a controller that waits */
+    };
+    const sim_world *world = handler->world;
+    int64_t look_ms = informer_of(handler)->look_every_ms;
+    if (handler->life != world->client.life || handler->is_removed || handler->asked_to_go || !handler->is_synced ||
+        !handler->resync_ms || !look_ms || world->memory.per_mille || ki_registration_pending(handler->registration))
+        return;
+    int64_t period_ms = handler->resync_ms > look_ms ? handler->resync_ms : look_ms;
+    int64_t longest = (period_ms + look_ms) * SIM_MILLISECOND + LATENESS_S * SIM_SECOND;
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        if (handler->present[key] && world->now - handler->told_at[key] > longest)
+            OBJECT(handler, "%u: not reminded of %s for %lld s, and asked for each %lld ms", handler->number,
+                   sim_key_text(key), (long long)((world->now - handler->told_at[key]) / SIM_SECOND),
+                   (long long)handler->resync_ms);
+    }
+}
 
 void sim_handler_compare(sim_handler *handler, const uint64_t present[SIM_KEYS]) {
     for (uint32_t key = 0; key < SIM_KEYS; key++) {

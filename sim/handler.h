@@ -23,6 +23,11 @@ typedef struct sim_handler {
     uint64_t newest[SIM_KEYS];  /* the newest that it ever knew */
     size_t count;               /* of `present` */
     uint64_t calls;
+    uint64_t replay[SIM_KEYS];  /* what was there when it came */
+    bool was_told[SIM_KEYS];    /* something of the key */
+    int64_t told_at[SIM_KEYS];  /* the last time */
+    bool came_late;             /* the informer was synced by then */
+    uint64_t restored;          /* how often the cluster had been when it came */
     bool is_synced, is_removed; /* on_synced, on_removed was called */
     bool asked_to_go;
 } sim_handler;
@@ -30,6 +35,8 @@ typedef struct sim_handler {
 extern const ki_handler sim_handler_calls;
 extern const ki_handler sim_handler_calls_filtered;
 
+/* At any time between two steps: was it reminded of everything that it asked to be reminded of? */
+void sim_handler_look(sim_handler *handler);
 /* Once nothing is under way: does it know exactly what the store has? */
 void sim_handler_compare(sim_handler *handler, const uint64_t present[SIM_KEYS]);
 

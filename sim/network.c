@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,8 +96,8 @@ static bool deliver_head(sim_connection *connection) {
     ki_response_head head = { .status = connection->status,
                               .retry_after_ms = connection->retry_after_s < 0 ? -1 : connection->retry_after_s * 1000,
                               .content_type = "application/json" };
-    if (connection->status == 429 && connection->retry_after_s > 0)
-        connection->source->not_before = world->now + connection->retry_after_s * SIM_SECOND;
+    if (connection->status != 200 && connection->retry_after_s > 0)
+        connection->line->not_before = world->now + connection->retry_after_s * SIM_SECOND;
     SIM_TRACE(world, "connection %llu: status %d", (unsigned long long)connection->number, connection->status);
     return ki_memory_call_head(connection->call, &head);
 }
@@ -290,58 +291,51 @@ static void arrive(void *user, uint64_t argument) {
 
 /* --- requests ------------------------------------------------------------------------------------------------------------- */
 
-/* Everything before the first parameter that differs from one request of an informer to the next. */
-static size_t source_size(const char *target) {
-    size_t size = strcspn(target, "?");
-    if (strncmp(target + size, "?labelSelector=", 15) == 0)
-        size += strcspn(target + size, "&");
-    return size < SIM_SOURCE_NAME ? size : SIM_SOURCE_NAME - 1;
+/* Its name for people. */
+static const char *name_of(const sim_connection *connection) {
+    static char text[48];
+    snprintf(text, sizeof text, "%s of informer %u", connection->is_audit ? "the audit" : "a request",
+             connection->informer);
+    return text;
 }
 
-static sim_source *source_of(sim_network *network, const char *target) {
-    size_t size = source_size(target);
-    for (size_t i = 0; i < network->source_count; i++) {
-        sim_source *source = &network->sources[i];
-        if (strlen(source->name) == size && strncmp(source->name, target, size) == 0)
-            return source;
-    }
-    if (network->source_count == SIM_MAX_SOURCES) {
-        sim_fail(network->world, "more kinds of requests than informers: %s", target);
-        return &network->sources[0];
-    }
-    sim_source *source = &network->sources[network->source_count++];
-    *source = (sim_source){ 0 };
-    memcpy(source->name, target, size);
-    return source;
+/* The oracle of request rates: no tight loop whatever is answered, and no request before a Retry-After has passed. */
+static void check_rate(sim_connection *connection) {
+    enum {
+        AT_ONCE = 10, /* an informer may try a few ways in a row before it waits: each only once */
+        AT_ONCE_MS = 400,
+        WINDOW_S = 60
+    };
+    sim_world *world = connection->world;
+    sim_line *line = connection->line;
+    uint64_t asked = line->asked++;
+    line->asked_at[asked % SIM_RATE_WINDOW] = world->now;
+    if (asked >= AT_ONCE &&
+        world->now - line->asked_at[(asked - AT_ONCE) % SIM_RATE_WINDOW] < AT_ONCE_MS * SIM_MILLISECOND)
+        sim_fail(world, "%s: %d requests in %d ms", name_of(connection), AT_ONCE + 1, AT_ONCE_MS);
+    if (asked >= SIM_RATE_WINDOW - 1 &&
+        world->now - line->asked_at[(asked + 1) % SIM_RATE_WINDOW] < WINDOW_S * SIM_SECOND)
+        sim_fail(world, "%s: %d requests in %d s", name_of(connection), SIM_RATE_WINDOW, WINDOW_S);
 }
 
-/* Audits and checks list beside the informer, and look like it. */
+/* The oracle of Retry-After: nobody asks before it has passed, and an audit not before that of its informer has, either. */
+static void check_retry_after(const sim_connection *connection) {
+    sim_world *world = connection->world;
+    const sim_line *own = &world->network.lines[sim_source_number(connection->informer, false)];
+    int64_t not_before =
+        connection->line->not_before > own->not_before ? connection->line->not_before : own->not_before;
+    if (world->now < not_before)
+        sim_fail(world, "%s: %lld ms before the Retry-After has passed", name_of(connection),
+                 (long long)((not_before - world->now) / SIM_MILLISECOND));
+}
+
+/* Audits and checks may find that the copy is wrong: then a list follows. */
 static bool has_other_requests(const sim_world *world) {
     for (unsigned i = 0; i < world->plan.informer_count; i++) {
         if (world->plan.informers[i].checks)
             return true;
     }
     return world->plan.audit_ms > 0;
-}
-
-/* The oracle of request rates: no tight loop whatever is answered, and no request before a Retry-After has passed. */
-static void check_rate(sim_world *world, sim_source *source) {
-    enum {
-        AT_ONCE = 10, /* an informer may try a few ways in a row before it waits: each only once */
-        AT_ONCE_MS = 400,
-        WINDOW_S = 60
-    };
-    uint64_t asked = source->asked++;
-    source->asked_at[asked % SIM_RATE_WINDOW] = world->now;
-    if (world->now < source->not_before && !has_other_requests(world))
-        sim_fail(world, "%s: a request %lld ms before the Retry-After has passed", source->name,
-                 (long long)((source->not_before - world->now) / SIM_MILLISECOND));
-    if (asked >= AT_ONCE &&
-        world->now - source->asked_at[(asked - AT_ONCE) % SIM_RATE_WINDOW] < AT_ONCE_MS * SIM_MILLISECOND)
-        sim_fail(world, "%s: %d requests in %d ms", source->name, AT_ONCE + 1, AT_ONCE_MS);
-    if (asked >= SIM_RATE_WINDOW - 1 &&
-        world->now - source->asked_at[(asked + 1) % SIM_RATE_WINDOW] < WINDOW_S * SIM_SECOND)
-        sim_fail(world, "%s: %d requests in %d s", source->name, SIM_RATE_WINDOW, WINDOW_S);
 }
 
 /* A list may come after a lack of memory, or be an audit's. */
@@ -355,10 +349,10 @@ static bool lists_for_other_reasons(const sim_world *world) {
 
 /* The oracle of resuming: what follows on a watch that fell silent is a watch, and no list. */
 static void check_resumption(sim_connection *connection) {
-    sim_source *source = connection->source;
-    if (source->resumes && (!connection->is_watch || connection->is_stream))
-        sim_fail(connection->world, "%s: a list after a watch that fell silent", source->name);
-    source->resumes = false;
+    sim_line *line = connection->line;
+    if (line->resumes && (!connection->is_watch || connection->is_stream))
+        sim_fail(connection->world, "%s: a list after a watch that fell silent", name_of(connection));
+    line->resumes = false;
 }
 
 static const char *parameter(const char *target, const char *name) {
@@ -411,9 +405,13 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
     ki_buffer_init(&connection->out, &ki_allocator_default, 0);
     ki_buffer_init(&connection->held, &ki_allocator_default, 0);
     understand(connection);
-    connection->source = source_of(network, request->target);
+    int owner = sim_socket_owner(request);
+    connection->informer = (unsigned)owner / 2;
+    connection->is_audit = owner % 2;
+    connection->line = &network->lines[owner];
     if (!connection->is_continuation)
-        check_rate(world, connection->source);
+        check_rate(connection);
+    check_retry_after(connection);
     check_resumption(connection);
     connection->server = choose_server(network);
     bool slow = world->now < network->slow_until;
@@ -441,7 +439,7 @@ static void on_abandoned(ki_memory_call *call, void *user) {
         sim_fail(world, "silence was noticed after %lld s only",
                  (long long)((world->now - connection->silent_since) / SIM_SECOND));
     if (connection->is_silent && connection->is_watch && !connection->is_stream && connection->has_head)
-        connection->source->resumes = connection->status == 200 && !lists_for_other_reasons(world);
+        connection->line->resumes = connection->status == 200 && !lists_for_other_reasons(world);
     drop_response(connection);
     release(connection);
 }
@@ -514,7 +512,8 @@ sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch) 
 }
 
 void sim_network_new_client(sim_world *world) {
-    for (size_t i = 0; i < world->network.source_count; i++)
-        free(world->network.sources[i].saved_page);
-    world->network.source_count = 0;
+    for (size_t i = 0; i < SIM_MAX_LINES; i++) {
+        free(world->network.lines[i].saved_page);
+        world->network.lines[i] = (sim_line){ 0 };
+    }
 }

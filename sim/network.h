@@ -12,21 +12,19 @@ typedef struct sim_world sim_world;
 typedef struct sim_connection sim_connection;
 
 enum {
-    SIM_MAX_SOURCES = 16,
+    SIM_MAX_LINES = 2 * 3, /* an informer's, and its audit's */
     SIM_MAX_ARMED = 16,
-    SIM_RATE_WINDOW = 64,
-    SIM_SOURCE_NAME = 160
+    SIM_RATE_WINDOW = 64
 };
 
-/* One informer's requests, by what they have in common. */
-typedef struct sim_source {
-    char name[SIM_SOURCE_NAME];
+/* The requests of one informer, or of its audit. */
+typedef struct sim_line {
     int64_t asked_at[SIM_RATE_WINDOW]; /* a ring: the last requests */
     uint64_t asked;
     int64_t not_before; /* a Retry-After: no request may come earlier */
     bool resumes;       /* a watch of it fell silent: the next request is to be a watch */
     char *saved_page;   /* what follows an empty page; NULL: nothing */
-} sim_source;
+} sim_line;
 
 /* A fault that waits for the requests that it is about. */
 typedef struct sim_armed {
@@ -41,8 +39,7 @@ typedef struct sim_network {
     ki_memory_server server;
     sim_random random;
     sim_connection *first;
-    sim_source sources[SIM_MAX_SOURCES];
-    size_t source_count;
+    sim_line lines[SIM_MAX_LINES];
     sim_armed armed[SIM_MAX_ARMED];
     size_t armed_count;
     int64_t slow_until, small_until, laggard_until;
@@ -53,7 +50,9 @@ typedef struct sim_connection {
     sim_world *world;
     sim_connection *next, *previous;
     ki_memory_call *call; /* NULL: over for the client */
-    sim_source *source;
+    sim_line *line;
+    unsigned informer;
+    bool is_audit;
     unsigned server;
     uint64_t number;
     char *target;
@@ -101,7 +100,7 @@ sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
 /* Appends a frame to what the client gets. */
 void sim_connection_append(sim_connection *connection, const char *text);
 void sim_connection_wake(sim_connection *connection);
-/* Forgets the sources: another client begins. */
+/* Forgets what it knows of the requests: another client begins. */
 void sim_network_new_client(sim_world *world);
 
 /* answer.c: what a request gets in place of the server's answer. True: it was given one. */

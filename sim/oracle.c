@@ -101,6 +101,8 @@ static void look_at(sim_world *world, sim_informer *informer) {
 void sim_oracle_look(sim_world *world) {
     for (unsigned i = 0; i < world->client.informer_count; i++)
         look_at(world, &world->client.informers[i]);
+    for (size_t i = 0; i < world->client.handler_count; i++)
+        sim_handler_look(world->client.handlers[i]);
 }
 
 /* --- in the end ---------------------------------------------------------------------------------------------------------------- */

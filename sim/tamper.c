@@ -238,10 +238,10 @@ static void empty_page(sim_connection *connection) {
     static const char field[] = "\"resourceVersion\":\"";
     ki_buffer *out = &connection->out;
     const char *at = out->size ? memmem(out->data, out->size, field, sizeof field - 1) : NULL;
-    if (!at || connection->source->saved_page)
+    if (!at || connection->line->saved_page)
         return;
     unsigned long long revision = strtoull(at + sizeof field - 1, NULL, 10);
-    connection->source->saved_page = sim_strdup(out->data);
+    connection->line->saved_page = sim_strdup(out->data);
     ki_buffer_reset(out, SIZE_MAX);
     ki_buffer_printf(out,
                      "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"%llu\","

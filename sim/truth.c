@@ -21,6 +21,8 @@ static uint64_t append(sim_world *world, sim_write write) {
     uint64_t n = truth->write_count++;
     write.at_ms = sim_server_now_ms(world);
     write.life = truth->restored;
+    uint64_t before = truth->keys[write.key].n;
+    write.birth = before ? truth->writes[before].birth : n;
     truth->writes[n] = write;
     truth->log[truth->log_count++] = n;
     sim_servers_written(world);

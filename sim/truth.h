@@ -25,6 +25,9 @@ typedef struct sim_write {
     uint64_t life; /* how often the cluster had been restored */
     int64_t at_ms;
     char uid[SIM_UID_SIZE];
+    uint64_t birth; /* the write that made the object */
+    /* of that one: the life of the client whose informer saw, or inferred, that the object ended */
+    uint64_t seen_end[SIM_MAX_INFORMERS], inferred_end[SIM_MAX_INFORMERS];
 } sim_write;
 
 typedef struct sim_key {

@@ -148,8 +148,7 @@ static bool make(sim_world *world) {
     ki_engine_options options =
         KI_ENGINE_OPTIONS(.allocator = &world->memory.allocator, .clock = &clock, .seed = world->plan.seed | 1);
     ki_error err = KI_ERROR_INIT;
-    if (ki_engine_new(&options, &world->engine, &err) ||
-        ki_memory_transport_new(world->engine, &world->network.server, &world->client.transport, &err))
+    if (ki_engine_new(&options, &world->engine, &err) || sim_socket_new(world, &world->client.transport, &err))
         sim_fail(world, "no engine: %s", ki_error_message(&err));
     return !world->failed;
 }
@@ -207,7 +206,7 @@ static void end(sim_world *world) {
 }
 
 const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace) {
-    *world = (sim_world){ .plan = *plan, .trace = trace, .digest = plan->seed };
+    *world = (sim_world){ .plan = *plan, .trace = trace, .digest = plan->seed, .asks = SIM_NOBODY };
     if (make(world))
         run(world);
     end(world);

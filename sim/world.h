@@ -8,6 +8,7 @@
 #include "sim/network.h"
 #include "sim/plan.h"
 #include "sim/server.h"
+#include "sim/socket.h"
 #include "sim/truth.h"
 
 #include <kinformer/engine.h>
@@ -29,6 +30,7 @@ struct sim_world {
     sim_client client;
     sim_memory memory;
     ki_engine *engine;
+    int asks; /* whose request is being sent; SIM_NOBODY */
     sim_random workload;
     /* what came of it */
     bool failed;

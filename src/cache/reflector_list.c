@@ -27,6 +27,17 @@ static void on_bad_object(const ki_error *err, const char *key, void *user) {
     ki_reflector_bad_object(user, err, key);
 }
 
+/* Another way of listing is tried at once, unless the server has asked for patience. */
+static void list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
+    if (err->retry_after_ms > 0 && !KI_MUTANT(STALE_LISTS_ARE_IMPATIENT)) {
+        ki_reflector_fail(reflector, err, next);
+        return;
+    }
+    ki_reflector_report(reflector, err);
+    ki_reflector_count_relist(reflector, (int)err->code);
+    ki_reflector_go(reflector, next);
+}
+
 static void on_failure(ki_reflector *reflector, const ki_error *err) {
     bool is_stale = err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV;
     if (KI_MUTANT(EXPIRED_TOKEN_ENDS_LIST) && err->code == KI_ERR_EXPIRED && reflector->pages > 0 &&
@@ -35,17 +46,13 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
         return;
     }
     if (err->code == KI_ERR_EXPIRED && reflector->pages > 0 && !reflector->is_full) {
-        ki_reflector_report(reflector, err);
-        ki_reflector_count_relist(reflector, (int)err->code);
-        ki_reflector_go(reflector, KI_REFLECT_LIST_FULL);
+        list_otherwise(reflector, err, KI_REFLECT_LIST_FULL);
         return;
     }
     if (is_stale && !KI_MUTANT(KEEP_EXPIRED_VERSION))
         reflector->is_unavailable = true;
     if (is_stale && !reflector->is_latest && reflector->list_version[0] != '\0') {
-        ki_reflector_report(reflector, err);
-        ki_reflector_count_relist(reflector, (int)err->code);
-        ki_reflector_go(reflector, KI_REFLECT_LIST_LATEST);
+        list_otherwise(reflector, err, KI_REFLECT_LIST_LATEST);
         return;
     }
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);

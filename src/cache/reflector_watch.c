@@ -228,7 +228,7 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
     if (err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV) {
         bool may_help = !reflector->is_unavailable && reflector->resource_version[0] != '\0';
         reflector->is_unavailable = !KI_MUTANT(STREAM_KEEPS_EXPIRED_VERSION);
-        if (!may_help) {
+        if (!may_help || err->retry_after_ms > 0) {
             ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
             return;
         }

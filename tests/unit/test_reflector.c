@@ -346,6 +346,14 @@ static void an_unavailable_version_lists_the_latest_at_once(void **state) {
     }
 }
 
+static void an_unavailable_version_is_listed_otherwise_when_the_server_wants_it(void **state) {
+    (void)state;
+    play(WATCHING "error 500\nwait 1600\n? list rv=10\nfail 410+5000\n? -\nquiet 4999\nwait 1\n? list limit=500\n"
+                  "page 20 t\n? list continue=t limit=500\nfail 410+9000\n? -\nquiet 8999\nwait 1\n? list",
+         by_pages);
+    play(STREAMED "error 500\nwait 1600\n? stream rv=10\nfail 410+5000\n? -\nquiet 4999\nwait 1\n? stream", streaming);
+}
+
 static void a_failed_list_waits_and_begins_again(void **state) {
     (void)state;
     play("? list rv=0 limit=500\nfail 500\nreports 500\nstate backing off\nquiet 799\nwait 801\n? list rv=0 limit=500\n"
@@ -720,6 +728,7 @@ int main(void) {
         cmocka_unit_test(a_full_list_that_expires_too_lists_the_latest),
         cmocka_unit_test(a_full_list_that_comes_in_pages_all_the_same_makes_no_loop),
         cmocka_unit_test(an_unavailable_version_lists_the_latest_at_once),
+        cmocka_unit_test(an_unavailable_version_is_listed_otherwise_when_the_server_wants_it),
         cmocka_unit_test(a_failed_list_waits_and_begins_again),
         cmocka_unit_test(objects_of_a_failed_list_are_not_used),
         cmocka_unit_test(a_bad_object_is_set_aside),

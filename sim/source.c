@@ -1,0 +1,58 @@
+/* source.c: see source.h. */
+#include "sim/world.h"
+
+#include "src/cache/informer_parts.h"
+
+static void note_list(sim_source *source) {
+    const sim_witness *witness = &source->world->client.informers[source->informer].witness;
+    source->asked_at = source->world->now;
+    source->relists += witness->has_list;
+}
+
+static ki_status source_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
+                             ki_error *err) {
+    sim_source *source = (sim_source *)(void *)base;
+    sim_world *world = source->world;
+    const ki_reflector *reflector = &world->client.informers[source->informer].informer->reflector;
+    if (!source->is_audit && !options->continue_token) {
+        note_list(source);
+        source->asked_stream = false;
+        source->lists += !reflector->is_full && !reflector->is_latest;
+    }
+    world->asks = sim_source_number(source->informer, source->is_audit);
+    ki_status status = source->inner->ops->list(source->inner, options, handler, err);
+    world->asks = SIM_NOBODY;
+    return status;
+}
+
+static ki_status source_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
+                              ki_error *err) {
+    sim_source *source = (sim_source *)(void *)base;
+    sim_world *world = source->world;
+    if (options->send_initial_events) {
+        note_list(source);
+        source->asked_stream = true;
+        source->lists++;
+    }
+    source->opened_at = world->now;
+    world->asks = sim_source_number(source->informer, source->is_audit);
+    ki_status status = source->inner->ops->watch(source->inner, options, handler, err);
+    world->asks = SIM_NOBODY;
+    return status;
+}
+
+static void source_cancel(ki_list_watch *base) {
+    sim_source *source = (sim_source *)(void *)base;
+    source->inner->ops->cancel(source->inner);
+}
+
+static void source_free(ki_list_watch *base) {
+    sim_source *source = (sim_source *)(void *)base;
+    source->inner->ops->free(source->inner);
+}
+
+void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_audit, ki_list_watch *inner) {
+    static const ki_list_watch_ops ops = { source_list, source_watch, source_cancel, source_free };
+    *source =
+        (sim_source){ .base = { &ops }, .inner = inner, .world = world, .informer = informer, .is_audit = is_audit };
+}

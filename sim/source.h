@@ -1,0 +1,37 @@
+/* source.h: stands between an informer and what it lists and watches with: tells whose request each one is, the informer's or its audit's, and
+ * counts what was asked for. */
+#ifndef SIM_SOURCE_H
+#define SIM_SOURCE_H
+
+#include "src/cache/list_watch.h"
+
+#include <stdint.h>
+
+typedef struct sim_world sim_world;
+
+typedef struct sim_source {
+    ki_list_watch base; /* first */
+    ki_list_watch *inner;
+    sim_world *world;
+    unsigned informer;
+    bool is_audit;
+    /* what it was asked for */
+    uint64_t lists;    /* streaming ones too; without further pages and second tries of the same list */
+    uint64_t relists;  /* all that is not the first list, second tries too, but for pages */
+    int64_t asked_at;  /* the last list, by its first page */
+    bool asked_stream; /* as a streaming list */
+    int64_t opened_at; /* the last watch or streaming list */
+} sim_source;
+
+/* In place of `inner`, which it frees. */
+void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_audit, ki_list_watch *inner);
+
+/* A number for whom a request is, and back: on its way it is part of the request (socket.c). */
+enum {
+    SIM_NOBODY = -1
+};
+static inline int sim_source_number(unsigned informer, bool is_audit) {
+    return (int)informer * 2 + is_audit;
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* witness.c: see witness.h. The rules are those of an informer's documentation, not of its code. */
+#include "sim/world.h"
+
+#include "src/cache/informer_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static sim_witness *of(ki_queue *queue) {
+    return (sim_witness *)(void *)queue;
+}
+
+static sim_write *birth_of(const sim_witness *witness, uint64_t n) {
+    const sim_truth *truth = &witness->world->truth;
+    return &truth->writes[truth->writes[n].birth];
+}
+
+bool sim_witness_has_seen_end(const sim_witness *witness, uint64_t n) {
+    return birth_of(witness, n)->seen_end[witness->informer] == witness->world->client.life;
+}
+
+bool sim_witness_has_inferred_end(const sim_witness *witness, uint64_t n) {
+    return birth_of(witness, n)->inferred_end[witness->informer] == witness->world->client.life;
+}
+
+static void infer_end(sim_witness *witness, uint32_t key) {
+    birth_of(witness, witness->known[key])->inferred_end[witness->informer] = witness->world->client.life;
+    witness->known[key] = 0;
+}
+
+/* --- how old the copy is ------------------------------------------------------------------------------------------------------ */
+
+static bool is_stored(const sim_witness *witness, uint32_t key) {
+    const sim_informer *informer = &witness->world->client.informers[witness->informer];
+    ki_object *obj = ki_informer_get(informer->informer, sim_key_text(key));
+    uint32_t same;
+    uint64_t n = obj ? sim_truth_read(witness->world, obj, &same) : 0;
+    ki_object_unref(obj);
+    return n == witness->known[key];
+}
+
+/* Before a change of the key. */
+static void note_change(sim_witness *witness, uint32_t key) {
+    if (witness->is_behind[key] && !is_stored(witness, key))
+        return;
+    witness->is_behind[key] = true;
+    witness->told_before[key] = witness->told_at;
+}
+
+void sim_witness_told(sim_witness *witness) {
+    witness->told_at = witness->world->now;
+}
+
+int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]) {
+    int64_t fresh = witness->told_at;
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        if (!witness->is_behind[key])
+            continue;
+        if (present[key] == witness->known[key])
+            witness->is_behind[key] = false;
+        else if (witness->told_before[key] < fresh)
+            fresh = witness->told_before[key];
+    }
+    return fresh;
+}
+
+/* --- changes -------------------------------------------------------------------------------------------------------------------- */
+
+static uint64_t version_of(const ki_object *obj) {
+    return strtoull(ki_object_resource_version(obj), NULL, 10);
+}
+
+static bool is_same_object(const sim_witness *witness, uint64_t a, uint64_t b) {
+    return strcmp(witness->world->truth.writes[a].uid, witness->world->truth.writes[b].uid) == 0;
+}
+
+/* `known` is gone, and nobody has seen how, where another one stands in its place. */
+static void put(sim_witness *witness, uint32_t key, uint64_t n, uint64_t version) {
+    if (witness->known[key] && !is_same_object(witness, witness->known[key], n))
+        infer_end(witness, key);
+    witness->known[key] = n;
+    witness->version[key] = version;
+}
+
+static void see_change(sim_witness *witness, const ki_object *obj) {
+    uint32_t key;
+    uint64_t n = sim_truth_read(witness->world, obj, &key), version = version_of(obj);
+    witness->has_begun = true;
+    if (!n)
+        return;
+    uint64_t known = witness->known[key];
+    if (known &&
+        (version < witness->version[key] || (version == witness->version[key] && is_same_object(witness, known, n))))
+        return; /* repeated */
+    note_change(witness, key);
+    put(witness, key, n, version);
+}
+
+static void see_deletion(sim_witness *witness, const ki_object *obj) {
+    uint32_t key;
+    uint64_t n = sim_truth_read(witness->world, obj, &key);
+    witness->has_begun = true;
+    if (!n)
+        return;
+    /* Also where a list came first that lacked it: that one may still be queued. */
+    birth_of(witness, n)->seen_end[witness->informer] = witness->world->client.life;
+    if (!witness->known[key] || version_of(obj) < witness->version[key])
+        return;
+    note_change(witness, key);
+    if (!is_same_object(witness, witness->known[key], n))
+        infer_end(witness, key);
+    witness->known[key] = 0;
+}
+
+static void see_list(sim_witness *witness, ki_object *const *objects, size_t count) {
+    const sim_source *source = &witness->world->client.informers[witness->informer].source;
+    uint64_t listed[SIM_KEYS] = { 0 }, versions[SIM_KEYS] = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        uint32_t key;
+        uint64_t n = sim_truth_read(witness->world, objects[i], &key);
+        if (n) {
+            listed[key] = n;
+            versions[key] = version_of(objects[i]);
+        }
+    }
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        if (listed[key] != witness->known[key])
+            note_change(witness, key);
+        if (listed[key])
+            put(witness, key, listed[key], versions[key]);
+        else if (witness->known[key])
+            infer_end(witness, key);
+    }
+    if (!witness->has_begun)
+        memcpy(witness->population, listed, sizeof listed);
+    witness->has_begun = witness->has_list = true;
+    witness->lists++;
+    witness->items += count;
+    witness->streams += source->asked_stream;
+    witness->told_at = source->asked_stream ? witness->world->now : source->asked_at;
+    witness->is_unsure = false;
+}
+
+/* --- the queue ------------------------------------------------------------------------------------------------------------------- */
+
+static ki_status refused(sim_witness *witness, ki_status status) {
+    witness->refused += status != KI_OK;
+    witness->is_unsure = witness->is_unsure || status;
+    return status;
+}
+
+static ki_status witness_add(ki_queue *queue, ki_object *obj, ki_error *err) {
+    sim_witness *witness = of(queue);
+    ki_status status = witness->inner->ops->add(witness->inner, obj, err);
+    if (!status)
+        see_change(witness, obj);
+    return refused(witness, status);
+}
+
+static ki_status witness_update(ki_queue *queue, ki_object *obj, ki_error *err) {
+    sim_witness *witness = of(queue);
+    ki_status status = witness->inner->ops->update(witness->inner, obj, err);
+    if (!status)
+        see_change(witness, obj);
+    return refused(witness, status);
+}
+
+static ki_status witness_remove(ki_queue *queue, ki_object *obj, ki_error *err) {
+    sim_witness *witness = of(queue);
+    ki_status status = witness->inner->ops->remove(witness->inner, obj, err);
+    if (!status)
+        see_deletion(witness, obj);
+    return refused(witness, status);
+}
+
+static ki_status witness_replace(ki_queue *queue, ki_object *const *objects, size_t count, const char *version,
+                                 ki_error *err) {
+    sim_witness *witness = of(queue);
+    ki_status status = witness->inner->ops->replace(witness->inner, objects, count, version, err);
+    if (!status)
+        see_list(witness, objects, count);
+    return refused(witness, status);
+}
+
+static ki_status witness_resync(ki_queue *queue, ki_error *err) {
+    sim_witness *witness = of(queue);
+    return witness->inner->ops->resync(witness->inner, err);
+}
+
+static ki_status witness_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
+    sim_witness *witness = of(queue);
+    return witness->inner->ops->pop(witness->inner, process, user, err);
+}
+
+static void witness_close(ki_queue *queue) {
+    sim_witness *witness = of(queue);
+    witness->inner->ops->close(witness->inner);
+}
+
+static bool witness_has_synced(const ki_queue *queue) {
+    const sim_witness *witness = (const sim_witness *)(const void *)queue;
+    return witness->inner->ops->has_synced(witness->inner);
+}
+
+static size_t witness_length(const ki_queue *queue) {
+    const sim_witness *witness = (const sim_witness *)(const void *)queue;
+    return witness->inner->ops->length(witness->inner);
+}
+
+static void witness_free(ki_queue *queue) {
+    sim_witness *witness = of(queue);
+    witness->inner->ops->free(witness->inner);
+}
+
+static void on_ready(void *user) {
+    sim_witness *witness = user;
+    if (witness->queue.ready)
+        witness->queue.ready(witness->queue.ready_user);
+}
+
+void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer, ki_queue *inner) {
+    static const ki_queue_ops ops = {
+        .add = witness_add,
+        .update = witness_update,
+        .remove = witness_remove,
+        .replace = witness_replace,
+        .resync = witness_resync,
+        .pop = witness_pop,
+        .close = witness_close,
+        .has_synced = witness_has_synced,
+        .length = witness_length,
+        .free = witness_free,
+    };
+    *witness = (sim_witness){
+        .queue = { .ops = &ops }, .inner = inner, .world = world, .informer = informer, .told_at = SIM_NEVER
+    };
+    inner->ready = on_ready;
+    inner->ready_user = witness;
+}

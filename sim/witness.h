@@ -1,0 +1,46 @@
+/* witness.h: stands between a reflector and its queue, and knows by itself what must come of what is queued: which adds are of the initial list,
+ * which deletions were seen and which only inferred, how old the copy is. */
+#ifndef SIM_WITNESS_H
+#define SIM_WITNESS_H
+
+#include "sim/truth.h"
+
+#include "src/cache/queue.h"
+
+enum {
+    SIM_NEVER = -1
+};
+
+typedef struct sim_witness {
+    ki_queue queue; /* first */
+    ki_queue *inner;
+    sim_world *world;
+    unsigned informer;
+    bool has_begun;                /* something was queued */
+    bool has_list;                 /* a list was */
+    uint64_t population[SIM_KEYS]; /* the states of the first list, where that came first */
+    uint64_t known[SIM_KEYS];      /* what will be there once all is processed; 0: nothing */
+    uint64_t version[SIM_KEYS];    /* of that */
+    uint64_t lists, items;         /* what was queued */
+    uint64_t streams;              /* of the lists */
+    uint64_t refused;              /* changes that the queue did not take */
+    /* how old the copy is */
+    int64_t
+        told_at; /* when the server last said something that is whole and queued, or was asked for the list; SIM_NEVER */
+    bool is_behind[SIM_KEYS];      /* the store may lack a change of it, */
+    int64_t told_before[SIM_KEYS]; /* which came after this */
+    bool is_unsure;                /* something was lost on its way to the queue: not known until the next list */
+} sim_witness;
+
+/* In place of `inner`, which it frees. */
+void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer, ki_queue *inner);
+/* The server has said something whole. */
+void sim_witness_told(sim_witness *witness);
+/* Must an informer with this store say that its copy is at least as old as since then? SIM_NEVER: that there is no copy. */
+int64_t sim_witness_fresh_at(sim_witness *witness, const uint64_t present[SIM_KEYS]);
+
+/* Was the end of the object whose state write `n` made seen, or inferred, by this informer? */
+bool sim_witness_has_seen_end(const sim_witness *witness, uint64_t n);
+bool sim_witness_has_inferred_end(const sim_witness *witness, uint64_t n);
+
+#endif
