@@ -127,7 +127,11 @@ static bool deliver_chunk(sim_connection *connection) {
     sim_note(world, ki_hash(data, size, (uint64_t)world->now));
     if (world->trace)
         sim_say(world, "connection %llu: %.*s", (unsigned long long)connection->number, (int)size, data);
-    return ki_memory_call_data(connection->call, data, size);
+    bool goes_on = ki_memory_call_data(connection->call, data, size);
+    sim_frames_arrived(connection, connection->sent - size, connection->sent);
+    if (world->memory.per_mille && connection->informer < world->client.informer_count)
+        world->client.informers[connection->informer].witness.is_unsure = true;
+    return goes_on;
 }
 
 static void deliver_some(sim_connection *connection) {
@@ -150,7 +154,7 @@ static void deliver_some(sim_connection *connection) {
         return;
     }
     ki_buffer_reset(&connection->out, BLOCK);
-    connection->sent = 0;
+    connection->sent = connection->arrivals.begin = 0;
     connection->ahead = 0;
     if (connection->is_ended)
         finish(connection, connection->end);
@@ -374,6 +378,7 @@ static void understand(sim_connection *connection) {
     connection->is_consistent = connection->is_continuation || !version;
     connection->revision = version ? strtoull(version, NULL, 10) : 0;
     connection->in_initial = connection->is_stream;
+    connection->arrivals.is_past_initial = !connection->is_stream;
 }
 
 static unsigned choose_server(sim_network *network) {

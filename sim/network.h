@@ -4,6 +4,7 @@
 #define SIM_NETWORK_H
 
 #include "sim/fault.h"
+#include "sim/frame.h"
 #include "src/base/buffer.h"
 #include "src/transport/memory.h"
 #include "testing/rest.h"
@@ -67,6 +68,7 @@ typedef struct sim_connection {
     int retry_after_s;
     ki_buffer out;
     size_t sent;
+    sim_arrivals arrivals;
     int64_t deadline;     /* the agenda has one for it; INT64_MAX: not */
     int64_t last_at;      /* nothing arrives before what was sent earlier */
     bool pumps, delivers; /* an action of the agenda will */

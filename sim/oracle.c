@@ -62,6 +62,12 @@ static void read_store(sim_world *world, const ki_snapshot *snapshot, uint64_t p
         sim_fail(world, "the store counts %zu objects, and has %zu", ki_snapshot_count(snapshot), count);
 }
 
+void sim_oracle_read(sim_world *world, const sim_informer *informer, uint64_t present[SIM_KEYS]) {
+    ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
+    read_store(world, snapshot, present);
+    ki_snapshot_free(snapshot);
+}
+
 static void look_at(sim_world *world, sim_informer *informer) {
     const sim_truth *truth = &world->truth;
     if (informer->kept) {
@@ -115,9 +121,7 @@ static bool is_quiet(const sim_client *client, const sim_handler *handler) {
 
 /* The first key that the store has another state of than the cluster; SIM_KEYS: none. */
 static uint32_t first_difference(sim_world *world, const sim_informer *informer, uint64_t present[SIM_KEYS]) {
-    ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
-    read_store(world, snapshot, present);
-    ki_snapshot_free(snapshot);
+    sim_oracle_read(world, informer, present);
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         uint64_t n = world->truth.keys[key].n;
         if (present[key] != (sim_truth_has(&world->truth, &informer->selection, n) ? n : 0))

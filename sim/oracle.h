@@ -2,10 +2,14 @@
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
 
+#include "sim/client.h"
+
 #include <stdbool.h>
 
 typedef struct sim_world sim_world;
 
+/* The states that an informer's store has. */
+void sim_oracle_read(sim_world *world, const sim_informer *informer, uint64_t present[SIM_KEYS]);
 /* At any time between two steps: only real states, never an older one, indexes as if made anew, snapshots that stay. */
 void sim_oracle_look(sim_world *world);
 /* Does the client know exactly what is in the cluster, and has every handler been told? */

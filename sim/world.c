@@ -1,6 +1,7 @@
 /* world.c: one run: faults first, then none, and then the client must agree with the cluster within a bounded time, twice. */
 #include "sim/world.h"
 
+#include "sim/health.h"
 #include "sim/inject.h"
 #include "sim/oracle.h"
 #include "sim/workload.h"
@@ -14,6 +15,7 @@ enum {
         600, /* silence 90 s, a streaming list without an end 300 s, the longest backoff 60 s, a few in a row */
     AGREE_AGAIN_WITHIN_S = 200,
     LAST_WRITES = 10,
+    HEALTH_EVERY = 4,          /* of the times when nothing is due */
     MOST_STEPS_AT_ONCE = 20000 /* steps without any time passing: more is a busy loop */
 };
 
@@ -75,10 +77,11 @@ static void settle(sim_world *world) {
 /* Runs until `until`, or until `is_over` says so. */
 static bool run_until(sim_world *world, int64_t until, bool (*is_over)(sim_world *world)) {
     for (;;) {
-        int64_t before = world->now;
         settle(world);
         if (world->failed)
             return false;
+        if (world->settled++ % HEALTH_EVERY == 0 || world->now < world->network.small_until)
+            sim_health_look(world);
         if (is_over && is_over(world))
             return true;
         int64_t next = sim_agenda_next(&world->agenda);
@@ -86,7 +89,7 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_over)(sim_world
         if (timeout >= 0 && world->now + timeout * SIM_MILLISECOND < next)
             next = world->now + timeout * SIM_MILLISECOND;
         if (next >= until) {
-            world->now = until > before ? until : before;
+            world->now = until > world->now ? until : world->now; /* handlers may have taken it further */
             return false;
         }
         if (next > world->now)

@@ -78,6 +78,7 @@
     X(FAILED_RESYNC_COUNTS, "a resync that had no memory is not made up for", "handler_rules") \
     X(RESYNC_ONLY_ONCE, "after the first resync there is none", "handler_rules") \
     X(STALE_LISTS_ARE_IMPATIENT, "a list at another version does not wait for a Retry-After", "reflector") \
+    X(OLD_DELETE_HIDES_TOMBSTONE, "a repeated deletion takes the place of a tombstone, and is passed over", "delta_fifo") \
     X(YOUNG_BY_ANY_BYTE, "any byte makes the copy young, though its event is not whole", "metrics") \
     X(CONTINUE_FROM_THE_START, "the continue token is not sent", "")
 

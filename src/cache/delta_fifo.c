@@ -211,8 +211,15 @@ static bool are_two_objects(const ki_delta *a, const ki_delta *b) {
     return a->obj && b->obj && !ki_is_same_object(a->obj, b->obj);
 }
 
+static bool is_older(const ki_delta *delta, const ki_delta *than) {
+    return delta->obj && than->obj &&
+           ki_resource_version_compare(ki_object_resource_version(delta->obj), ki_object_resource_version(than->obj)) ==
+               KI_ORDER_OLDER;
+}
+
 /* Two Deleted of one object in a row are one: the older, unless it is a tombstone: then the newer, which knows more. A server that
- * repeats itself may tell of an earlier object's end first; the end of the one that is there must not be lost to it. */
+ * repeats itself may tell of an earlier object's end first; the end of the one that is there must not be lost to it. Nor the tombstone
+ * to a deletion of a time before it, which would be passed over as a repetition: the list that lacks the object is believed. */
 static void merge_deletions(entry *e) {
     if (e->count < 2)
         return;
@@ -220,8 +227,9 @@ static void merge_deletions(entry *e) {
     ki_delta *older = newer - 1;
     if (older->type != KI_DELTA_DELETED || newer->type != KI_DELTA_DELETED || are_two_objects(older, newer))
         return;
-    ki_object *dropped = older->tombstone ? older->obj : newer->obj;
-    if (older->tombstone)
+    bool is_replaced = older->tombstone && (!is_older(newer, older) || KI_MUTANT(OLD_DELETE_HIDES_TOMBSTONE));
+    ki_object *dropped = is_replaced ? older->obj : newer->obj;
+    if (is_replaced)
         *older = *newer;
     e->count--;
     ki_object_unref(dropped);

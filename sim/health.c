@@ -1,0 +1,122 @@
+/* health.c: see health.h. The network knows which request is out and what of its answer has arrived; the witness what was told and stored. */
+#include "sim/health.h"
+
+#include "sim/oracle.h"
+#include "sim/world.h"
+
+#include "src/cache/informer_parts.h"
+
+#include <string.h>
+
+#define LONGEST_WAIT_MS 60000
+
+typedef struct truth {
+    const sim_connection *connection; /* of the informer itself; NULL: none */
+    bool has_answer;                  /* with status 200 */
+    bool watches;                     /* and past the initial events */
+} truth;
+
+static truth truth_of(const sim_world *world, unsigned informer) {
+    truth found = { .connection = NULL };
+    for (const sim_connection *at = world->network.first; at; at = at->next) {
+        if (!at->call || at->is_audit || at->informer != informer)
+            continue;
+        found.connection = at;
+        found.has_answer = at->has_head && at->status == 200;
+        found.watches = found.has_answer && at->is_watch && at->arrivals.is_past_initial;
+    }
+    return found;
+}
+
+static bool is_among(ki_state state, ki_state a, ki_state b) {
+    return state == a || state == b;
+}
+
+static void check_waiting(sim_world *world, unsigned informer, const ki_health *health, const sim_line *line) {
+    int64_t retry_after_ms = (line->not_before - world->now) / SIM_MILLISECOND;
+    int64_t longest = retry_after_ms > LONGEST_WAIT_MS ? retry_after_ms : LONGEST_WAIT_MS;
+    if (health->cause.code == KI_OK || !health->words[0] || health->next == KI_ATTEMPT_NONE || !health->failures)
+        sim_fail(world, "informer %u is %s, and does not say why", informer, ki_state_name(health->state));
+    if (health->retry_in_ms < 0 || health->retry_in_ms > longest + 1)
+        sim_fail(world, "informer %u is %s, and tries again in %lld ms", informer, ki_state_name(health->state),
+                 (long long)health->retry_in_ms);
+}
+
+/* 401, 403 and 404 need a person. */
+static void check_blocked(sim_world *world, unsigned informer, const ki_health *health) {
+    int status = health->cause.http_status;
+    bool needs_a_person = status == 401 || status == 403 || status == 404;
+    if ((health->state == KI_STATE_BLOCKED) != needs_a_person)
+        sim_fail(world, "informer %u is %s after status %d", informer, ki_state_name(health->state), status);
+}
+
+static void check_state(sim_world *world, unsigned informer, const ki_health *health, const truth *found) {
+    const sim_line *line = &world->network.lines[sim_source_number(informer, false)];
+    const char *state = ki_state_name(health->state);
+    if (health->next == KI_ATTEMPT_STORE) {
+        if (!world->memory.refused)
+            sim_fail(world, "informer %u cannot store, and nothing is the matter", informer);
+        return;
+    }
+    if (!found->connection) {
+        if (!is_among(health->state, KI_STATE_BACKING_OFF, KI_STATE_BLOCKED))
+            sim_fail(world, "informer %u is %s, and has asked for nothing", informer, state);
+        check_waiting(world, informer, health, line);
+        check_blocked(world, informer, health);
+        return;
+    }
+    if (found->watches ? health->state != KI_STATE_WATCHING
+                       : !is_among(health->state, KI_STATE_CONNECTING, KI_STATE_LISTING))
+        sim_fail(world, "informer %u is %s, and its request is answered by %s", informer, state,
+                 found->watches      ? "a watch"
+                 : found->has_answer ? "a list"
+                                     : "nothing yet");
+    bool is_listing = found->has_answer && found->connection->is_stream;
+    if (!found->watches && is_listing && health->state != KI_STATE_LISTING)
+        sim_fail(world, "informer %u is %s, and a streaming list has begun", informer, state);
+    if (!found->has_answer && !found->connection->is_continuation && health->state == KI_STATE_LISTING)
+        sim_fail(world, "informer %u is listing, and nothing has come back", informer);
+    if (health->cause.code != KI_OK || health->retry_in_ms >= 0)
+        sim_fail(world, "informer %u is %s, and gives a cause: %s", informer, state, ki_error_message(&health->cause));
+}
+
+static void check_age(sim_world *world, sim_informer *informer, unsigned index, const ki_health *health,
+                      const truth *found) {
+    enum {
+        LATEST_S = 5 /* a list is asked for a little before it leaves: handlers come in between */
+    };
+    uint64_t present[SIM_KEYS];
+    sim_witness *witness = &informer->witness;
+    if (witness->is_unsure)
+        return;
+    sim_oracle_read(world, informer, present);
+    int64_t fresh_at = sim_witness_fresh_at(witness, present);
+    if (fresh_at == SIM_NEVER) {
+        if (health->staleness_ms >= 0)
+            sim_fail(world, "informer %u has no copy, and says that it is %lld ms old", index,
+                     (long long)health->staleness_ms);
+        return;
+    }
+    int64_t age = world->now - fresh_at;
+    if (health->staleness_ms >= 0 && health->staleness_ms < age / SIM_MILLISECOND)
+        sim_fail(world, "informer %u says that its copy is %lld ms old, and it is %lld ms", index,
+                 (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
+    bool is_healthy = found->watches && !found->connection->arrivals.has_bad && health->next != KI_ATTEMPT_STORE;
+    if (is_healthy &&
+        (health->staleness_ms < 0 || health->staleness_ms > (age + LATEST_S * SIM_SECOND) / SIM_MILLISECOND))
+        sim_fail(world, "informer %u watches, says that its copy is %lld ms old, and it is %lld ms", index,
+                 (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
+}
+
+void sim_health_look(sim_world *world) {
+    for (unsigned i = 0; i < world->client.informer_count && world->client.factory; i++) {
+        sim_informer *informer = &world->client.informers[i];
+        ki_health health;
+        if (!informer->informer->is_started)
+            continue;
+        ki_informer_health(informer->informer, &health);
+        truth found = truth_of(world, i);
+        check_state(world, i, &health, &found);
+        check_age(world, informer, i, &health, &found);
+    }
+}
