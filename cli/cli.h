@@ -109,6 +109,7 @@ typedef struct cli_command {
 
 extern const cli_command command_watch;
 extern const cli_command command_get;
+extern const cli_command command_doctor;
 extern const cli_command command_serve;
 extern const cli_command command_demo;
 extern const cli_command command_version;

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <string.h>
 
-static const cli_command *const commands[] = { &command_watch, &command_get, &command_serve, &command_demo,
-                                               &command_version };
+static const cli_command *const commands[] = { &command_watch, &command_get,  &command_doctor,
+                                               &command_serve, &command_demo, &command_version };
 enum {
     COMMANDS = sizeof commands / sizeof commands[0]
 };
@@ -37,11 +37,6 @@ static const cli_command *find(const char *name) {
 }
 
 static int say_unknown(const char *name) {
-    if (strcmp(name, "doctor") == 0) {
-        fprintf(stderr, "kinformer: doctor is not offered by this version; kinformer get namespaces -v "
-                        "shows how the connection goes\n");
-        return EXIT_USAGE;
-    }
     const char *meant = nearest(name, COMMANDS, name_at, NULL);
     fprintf(stderr, "kinformer: there is no command '%s'", name);
     if (meant)

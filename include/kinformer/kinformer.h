@@ -9,6 +9,7 @@
 #define KINFORMER_KINFORMER_H
 
 #include <kinformer/allocator.h>
+#include <kinformer/checkup.h>
 #include <kinformer/client.h>
 #include <kinformer/config.h>
 #include <kinformer/engine.h>

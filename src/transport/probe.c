@@ -1,0 +1,169 @@
+/* probe.c: a connection looked at, over libcurl's easy interface: it waits, which a checkup may and an informer may not. */
+#include "src/transport/probe.h"
+
+#include "src/base/error.h"
+#include "src/transport/curl_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* --- certificates ----------------------------------------------------------------------------------------------------------- */
+
+static int month_of(const char *name) {
+    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    for (int i = 0; i < 12; i++) {
+        if (strncmp(names + i * 3, name, 3) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* "Nov 21 22:33:10 2027 GMT", as OpenSSL writes times whatever the locale. 0: something else. */
+static int64_t read_time(const char *text) {
+    char month[4] = "";
+    struct tm parts = { 0 };
+    if (sscanf(text, "%3s %d %d:%d:%d %d", month, &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec,
+               &parts.tm_year) != 6)
+        return 0;
+    parts.tm_mon = month_of(month);
+    parts.tm_year -= 1900;
+    return parts.tm_mon < 0 ? 0 : (int64_t)timegm(&parts);
+}
+
+/* Control characters of a stranger's certificate do not reach a terminal. */
+static void copy_text(char *to, size_t size, const char *from) {
+    snprintf(to, size, "%s", from);
+    for (char *at = to; *at; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = '?';
+    }
+}
+
+static const char *value_of(const struct curl_slist *line, const char *name) {
+    size_t size = strlen(name);
+    return strncmp(line->data, name, size) == 0 && line->data[size] == ':' ? line->data + size + 1 : NULL;
+}
+
+static void read_certificate(const struct curl_slist *line, ki_probe_certificate *ret) {
+    for (; line; line = line->next) {
+        const char *value;
+        if ((value = value_of(line, "Subject")))
+            copy_text(ret->subject, sizeof ret->subject, value);
+        else if ((value = value_of(line, "Issuer")))
+            copy_text(ret->issuer, sizeof ret->issuer, value);
+        else if ((value = value_of(line, "X509v3 Subject Alternative Name")))
+            copy_text(ret->names, sizeof ret->names, value);
+        else if ((value = value_of(line, "Start date")))
+            ret->begins_s = read_time(value);
+        else if ((value = value_of(line, "Expire date")))
+            ret->ends_s = read_time(value);
+    }
+}
+
+static void read_chain(CURL *easy, ki_probe *probe) {
+    struct curl_certinfo *chain = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_CERTINFO, &chain) || !chain || chain->num_of_certs <= 0)
+        return;
+    probe->chain = (size_t)chain->num_of_certs;
+    probe->now_s = (int64_t)time(NULL);
+    read_certificate(chain->certinfo[0], &probe->certificate);
+}
+
+/* --- one connection --------------------------------------------------------------------------------------------------------- */
+
+static size_t drop(char *data, size_t size, size_t count, void *user) {
+    (void)data;
+    (void)user;
+    return size * count;
+}
+
+static int64_t time_of(CURL *easy, CURLINFO which) {
+    curl_off_t us = 0;
+    curl_easy_getinfo(easy, which, &us);
+    return (int64_t)us;
+}
+
+/* libcurl's times are each since the beginning; a step that was not reached has 0. */
+static void read_times(CURL *easy, ki_probe *probe) {
+    static const CURLINFO infos[KI_PROBE_DONE] = { CURLINFO_NAMELOOKUP_TIME_T, CURLINFO_CONNECT_TIME_T,
+                                                   CURLINFO_APPCONNECT_TIME_T, CURLINFO_STARTTRANSFER_TIME_T };
+    int64_t before = 0;
+    for (int step = 0; step < KI_PROBE_DONE; step++) {
+        int64_t until = time_of(easy, infos[step]);
+        bool is_reached = until > 0 && !(step == KI_PROBE_HTTP && !probe->http_status);
+        probe->took_us[step] = is_reached ? until - before : -1;
+        if (is_reached)
+            before = until;
+    }
+}
+
+static ki_probe_step first_failed(const ki_probe *probe) {
+    for (int step = KI_PROBE_NAME; step < KI_PROBE_DONE; step++) {
+        if (probe->took_us[step] < 0 && (step != KI_PROBE_TLS || probe->is_https))
+            return (ki_probe_step)step;
+    }
+    return KI_PROBE_HTTP; /* an answer began, and did not end */
+}
+
+static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_config *config, ki_probe *probe) {
+    long number = 0, version = 0;
+    char *address = NULL;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &number);
+    probe->http_status = (int)number;
+    curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address);
+    copy_text(probe->address, sizeof probe->address, address ? address : "");
+    curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &number);
+    probe->port = (int)number;
+    curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
+    probe->http_version = version == CURL_HTTP_VERSION_1_0   ? 10
+                          : version == CURL_HTTP_VERSION_1_1 ? 11
+                          : version == CURL_HTTP_VERSION_3   ? 30
+                                                             : 20;
+    read_times(easy, probe);
+    probe->failed = code ? first_failed(probe) : KI_PROBE_DONE;
+    if (code)
+        ki_curl_error(easy, code, detail, config->server.data, &probe->error);
+    read_chain(easy, probe);
+}
+
+/* The chain of a server that is not believed: a handshake without conditions, and nothing is sent over it. */
+static void look_at_chain(CURL *easy, ki_probe *probe) {
+    if (curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) || curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L) ||
+        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L) || curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L))
+        return;
+    if (!curl_easy_perform(easy))
+        read_chain(easy, probe);
+}
+
+ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *ret_probe, ki_error *err) {
+    ki_probe probe = { .is_https = ki_config_is_https(config), .error = KI_ERROR_INIT };
+    ki_curl_identity identity;
+    char detail[CURL_ERROR_SIZE] = "";
+    struct curl_slist *headers = NULL;
+    const ki_request request = { .method = "GET", .target = "/version" };
+
+    ki_status status = ki_curl_identity_init(&identity, &config->allocator, config, err);
+    if (status)
+        return status;
+    ki_secret_clear(identity.allocator, &identity.authorization);
+    CURL *easy = curl_easy_init();
+    status = easy ? ki_curl_setup(easy, &identity, &request, &headers, err)
+                  : ki_error_no_memory(err, "checking the connection");
+    if (!status &&
+        (curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) || curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop) ||
+         curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) || curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)))
+        status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks something", curl_version());
+    if (!status) {
+        CURLcode code = curl_easy_perform(easy);
+        read_result(easy, code, detail, config, &probe);
+        if (probe.failed == KI_PROBE_TLS && !probe.chain)
+            look_at_chain(easy, &probe);
+        *ret_probe = probe;
+    }
+    if (easy)
+        curl_easy_cleanup(easy);
+    ki_curl_free_headers(headers);
+    ki_curl_identity_clear(&identity);
+    return status;
+}
