@@ -98,7 +98,14 @@ static void read_times(CURL *easy, ki_probe *probe) {
     }
 }
 
-static ki_probe_step first_failed(const ki_probe *probe) {
+/* libcurl notes some times only once the next step is through, so what it says of the failure comes first. */
+static ki_probe_step first_failed(const ki_probe *probe, CURLcode code) {
+    if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY)
+        return KI_PROBE_NAME;
+    if (code == CURLE_COULDNT_CONNECT)
+        return KI_PROBE_TCP;
+    if (probe->error.code == KI_ERR_TLS || code == CURLE_SSL_CONNECT_ERROR)
+        return KI_PROBE_TLS;
     for (int step = KI_PROBE_NAME; step < KI_PROBE_DONE; step++) {
         if (probe->took_us[step] < 0 && (step != KI_PROBE_TLS || probe->is_https))
             return (ki_probe_step)step;
@@ -106,24 +113,29 @@ static ki_probe_step first_failed(const ki_probe *probe) {
     return KI_PROBE_HTTP; /* an answer began, and did not end */
 }
 
-static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_config *config, ki_probe *probe) {
-    long number = 0, version = 0;
+static void read_peer(CURL *easy, ki_probe *probe) {
+    long port = 0;
     char *address = NULL;
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &number);
-    probe->http_status = (int)number;
     curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address);
     copy_text(probe->address, sizeof probe->address, address ? address : "");
-    curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &number);
-    probe->port = (int)number;
+    curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &port);
+    probe->port = (int)port;
+}
+
+static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_config *config, ki_probe *probe) {
+    long number = 0, version = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &number);
+    probe->http_status = (int)number;
+    read_peer(easy, probe);
     curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
     probe->http_version = version == CURL_HTTP_VERSION_1_0   ? 10
                           : version == CURL_HTTP_VERSION_1_1 ? 11
                           : version == CURL_HTTP_VERSION_3   ? 30
                                                              : 20;
     read_times(easy, probe);
-    probe->failed = code ? first_failed(probe) : KI_PROBE_DONE;
     if (code)
         ki_curl_error(easy, code, detail, config->server.data, &probe->error);
+    probe->failed = code ? first_failed(probe, code) : KI_PROBE_DONE;
     read_chain(easy, probe);
 }
 
@@ -132,8 +144,11 @@ static void look_at_chain(CURL *easy, ki_probe *probe) {
     if (curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) || curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L) ||
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L) || curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L))
         return;
-    if (!curl_easy_perform(easy))
-        read_chain(easy, probe);
+    if (curl_easy_perform(easy))
+        return;
+    read_peer(easy, probe);
+    read_times(easy, probe);
+    read_chain(easy, probe);
 }
 
 ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *ret_probe, ki_error *err) {
@@ -142,14 +157,21 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
     char detail[CURL_ERROR_SIZE] = "";
     struct curl_slist *headers = NULL;
     const ki_request request = { .method = "GET", .target = "/version" };
+    /* The certificates as they are; borrowed. */
+    const ki_credential_set set = { .allocator = &config->allocator,
+                                    .refs = 1,
+                                    .ca = config->ca,
+                                    .client_certificate = config->client_certificate,
+                                    .client_key = config->client_key };
 
     ki_status status = ki_curl_identity_init(&identity, &config->allocator, config, err);
     if (status)
         return status;
-    ki_secret_clear(identity.allocator, &identity.authorization);
     CURL *easy = curl_easy_init();
     status = easy ? ki_curl_setup(easy, &identity, &request, &headers, err)
                   : ki_error_no_memory(err, "checking the connection");
+    if (!status)
+        status = ki_curl_present(easy, &identity, &set, &headers, err);
     if (!status &&
         (curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) || curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop) ||
          curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) || curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)))
