@@ -3,6 +3,7 @@
 
 #include "src/base/memory.h"
 #include "testing/body.h"
+#include "testing/conform.h"
 #include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/status.h"
@@ -238,6 +239,10 @@ ki_status kt_verb_create(kt_call *call) {
     if (!status)
         status = kt_body_read(call, &doc);
     if (!status)
+        status = kt_body_check(call, yyjson_doc_get_root(doc), true);
+    if (!status)
+        status = kt_conform(call, KT_ORIGIN_BODY, NULL, &doc);
+    if (!status)
         status = kt_change_create(call, &write, yyjson_doc_get_root(doc));
     yyjson_doc_free(doc);
     return status;
@@ -257,6 +262,10 @@ ki_status kt_verb_update(kt_call *call) {
         if (!status)
             status = kt_fail_not_found(call, call->resource, call->name);
     }
+    if (!status)
+        status = kt_body_check(call, yyjson_doc_get_root(doc), false);
+    if (!status)
+        status = kt_conform(call, KT_ORIGIN_BODY, NULL, &doc);
     if (!status)
         status = kt_json_read(call->allocator, old->json, &old_doc, NULL);
     if (!status)

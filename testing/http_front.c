@@ -14,6 +14,7 @@
 
 enum {
     CONNECTION_LIMIT = 65536,
+    WARNINGS_MAX_SIZE = 4096, /* of all Warning headers of an answer, as in the real server */
     IDLE_TIMEOUT_S =
         30 /* the daemon overlooks clients that close in the middle of a request; suspended watches do not count as idle */
 };
@@ -102,6 +103,24 @@ static void free_body(void *user) {
 }
 
 /* The answer with a whole body, which it takes over. */
+/* Warning: 299 - "unknown field \"spec.x\"", as many as fit. */
+static void add_warnings(struct MHD_Response *answer, const kt_response *response) {
+    ki_str rest = { response->warnings.data, response->warnings.size };
+    ki_buffer value;
+    ki_buffer_init(&value, response->warnings.allocator, 0);
+    for (size_t left = WARNINGS_MAX_SIZE; rest.size;) {
+        ki_str line = ki_str_split(rest, '\n', &rest);
+        ki_buffer_reset(&value, SIZE_MAX);
+        ki_buffer_append_string(&value, "299 - ");
+        ki_buffer_append_json_string(&value, line);
+        if (value.failed || value.size > left)
+            break;
+        left -= value.size;
+        MHD_add_response_header(answer, "Warning", value.data);
+    }
+    ki_buffer_free(&value);
+}
+
 static struct MHD_Response *whole_answer(kt_front *front, struct MHD_Connection *connection, kt_response *response) {
     static char nothing[1];
     bool packed = response->status == 200 && response->body.size >= KT_GZIP_MIN &&
@@ -168,6 +187,8 @@ static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *co
         return refuse(connection, 500, "InternalError", "the server is out of memory");
     if (!response.watch) {
         answer = whole_answer(front, connection, &response);
+        if (answer)
+            add_warnings(answer, &response);
         kt_response_free(&response);
     }
     if (!answer)

@@ -1,4 +1,5 @@
-/* openapi.c: as much of /openapi/v3 as kubectl needs to know that the server checks fields itself. */
+/* openapi.c: /openapi/v3: the paths of each group version with what kubectl looks for in them, and the schemas of its kinds. */
+#include "testing/schema/json_schema.h"
 #include "testing/status.h"
 #include "testing/verbs.h"
 
@@ -39,15 +40,20 @@ static ki_status paths_of_version(kt_call *call, ki_str group, ki_str version) {
             continue;
         ki_buffer_printf(
             out,
-            "%s\"/%s%s/%s/%s%s/{name}\":{\"patch\":{\"parameters\":[{\"name\":\"fieldValidation\",\"in\":"
+            "%s\"/%s%s/%s/%s%s/{name}\":{\"get\":{\"responses\":{},\"x-kubernetes-action\":\"get\","
+            "\"x-kubernetes-group-version-kind\":{\"group\":\"%s\",\"version\":\"%s\",\"kind\":\"%s\"}},\"patch\":{"
+            "\"parameters\":[{\"name\":\"fieldValidation\",\"in\":"
             "\"query\"}],\"responses\":{},\"x-kubernetes-group-version-kind\":{\"group\":\"%s\",\"version\":"
             "\"%s\",\"kind\":\"%s\"}}}",
             comma, resource->group[0] ? "apis/" : "api", resource->group, resource->version,
             resource->namespaced ? "namespaces/{namespace}/" : "", resource->plural, resource->group, resource->version,
-            resource->kind);
+            resource->kind, resource->group, resource->version, resource->kind);
         comma = ",";
     }
-    ki_buffer_append_string(out, "}}");
+    ki_buffer_append_string(out, "},\"components\":{\"schemas\":{");
+    if (comma[0] && kt_json_schema_append(out, group, version))
+        return KI_ERR_NO_MEMORY;
+    ki_buffer_append_string(out, "}}}");
     return comma[0] ? kt_call_done(call, 200) : kt_fail_generic(call, 404);
 }
 

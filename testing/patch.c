@@ -113,20 +113,6 @@ static bool says(yyjson_val *element, const char *directive) {
     return yyjson_is_obj(element) && ki_str_equals(kt_json_get_str(element, "$patch"), directive);
 }
 
-/* The last of those with this name: later elements of a patch win. */
-static const kt_entry *find_last(const kt_index *index, ki_str name) {
-    const kt_entry *last = NULL, *one = kt_index_find(index, name);
-    if (!one || !index->has_duplicates)
-        return one;
-    for (size_t i = 0; i < index->count; i++) {
-        if (ki_str_equal(index->sorted[i]->name, name))
-            last = index->sorted[i];
-        else if (last)
-            break;
-    }
-    return last;
-}
-
 static int compare_wanted(const void *a, const void *b) {
     const item *left = a, *right = b;
     return (left->wanted > right->wanted) - (left->wanted < right->wanted);
@@ -155,15 +141,15 @@ static size_t collect(patching *in, const kt_spot *spot, const list_change *chan
             in->why = "map: an element does not contain its declared merge key";
     }
     for (size_t i = 0; i < before.count && !is_over(in); i++) {
-        const kt_entry *one = &before.entries[i], *other = find_last(&now, one->name);
+        const kt_entry *one = &before.entries[i], *other = kt_index_find_last(&now, one->name);
         if ((other && change->key && says(other->val, "delete")) || kt_index_find(&deleted, one->name))
             continue;
         items[count++] = (item){ one->name, merge_element(in, &inner, one, other), i, SIZE_MAX };
     }
-    for (size_t i = 0; i < now.count && !is_over(in); i++) {
+    for (size_t i = 0; i < now.count && !is_over(in); i++) { /* of several with one name the last is taken */
         const kt_entry *one = &now.entries[i];
         if (kt_index_find(&before, one->name) || (yyjson_is_obj(one->val) && yyjson_obj_get(one->val, "$patch")) ||
-            find_last(&now, one->name) != one)
+            kt_index_find_last(&now, one->name) != one)
             continue;
         items[count++] = (item){ one->name, plain(in, one->val), SIZE_MAX, SIZE_MAX };
     }

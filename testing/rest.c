@@ -135,6 +135,7 @@ static ki_status other_call(kt_call *call) {
 ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response) {
     kt_response response = { .retry_after_s = -1, .content_type = "application/json" };
     ki_buffer_init(&response.body, &cluster->allocator, 0);
+    ki_buffer_init(&response.warnings, &cluster->allocator, 0);
     kt_call call = { .cluster = cluster,
                      .allocator = &cluster->allocator,
                      .request = request,
@@ -165,4 +166,5 @@ void kt_response_free(kt_response *response) {
     kt_watch_free(response->watch);
     response->watch = NULL;
     ki_buffer_free(&response->body);
+    ki_buffer_free(&response->warnings);
 }

@@ -38,6 +38,7 @@ typedef struct kt_response {
     const char *content_type; /* static */
     int retry_after_s;        /* seconds; -1: no such header */
     char allow[64];           /* Allow header of a 405, or "" */
+    ki_buffer warnings;       /* texts of Warning headers, one a line */
     ki_buffer body;           /* whole where `watch` is NULL */
     kt_watch *watch;          /* else the body comes from it */
 } kt_response;

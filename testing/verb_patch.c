@@ -2,6 +2,7 @@
 #include "testing/apply.h"
 #include "testing/body.h"
 #include "testing/change.h"
+#include "testing/conform.h"
 #include "testing/json.h"
 #include "testing/patch.h"
 #include "testing/status.h"
@@ -34,6 +35,10 @@ static ki_status kind_of(kt_call *call, patch_kind *ret_kind) {
     else
         return kt_fail_media_type(call, ACCEPTED);
     return KI_OK;
+}
+
+static kt_origin origin_of(patch_kind kind) {
+    return kind == PATCH_APPLY ? KT_ORIGIN_APPLY : kind == PATCH_STRATEGIC ? KT_ORIGIN_STRATEGIC : KT_ORIGIN_PATCH;
 }
 
 static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc) {
@@ -146,6 +151,8 @@ ki_status kt_verb_patch(kt_call *call) {
         status = kt_json_read(call->allocator, old->json, &old_doc, NULL);
     if (!status)
         status = apply_patch(call, &write, kind, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(patch), &new_doc);
+    if (!status)
+        status = kt_conform(call, origin_of(kind), yyjson_doc_get_root(patch), &new_doc);
     if (!status)
         status = kt_change_update(call, &write, old, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(new_doc));
     yyjson_doc_free(new_doc);

@@ -15,3 +15,24 @@ ki_status kt_base64_append(ki_buffer *out, ki_str bytes) {
     }
     return ki_buffer_append_char(out, '"');
 }
+
+static bool is_digit(char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+}
+
+size_t kt_base64_check(ki_str text) {
+    size_t digits = 0, padding = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (c == '\r' || c == '\n')
+            continue;
+        bool may_pad = digits % 4 >= 2 && padding < 4 - digits % 4;
+        if (c == '=' ? !may_pad : !is_digit(c) || padding)
+            return i;
+        if (c == '=')
+            padding++;
+        else
+            digits++;
+    }
+    return (digits + padding) % 4 ? text.size : SIZE_MAX;
+}

@@ -100,14 +100,26 @@ void kt_index_elements(kt_arena *arena, yyjson_val *list, const char *keys, kt_i
     sort(ret_index);
 }
 
-const kt_entry *kt_index_find(const kt_index *index, ki_str name) {
+/* The first entry in the order of names that is not below `name` (`after`: that is above it). */
+static size_t bound(const kt_index *index, ki_str name, bool after) {
     size_t low = 0, high = index->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_names(index->sorted[middle]->name, name) < 0)
+        int order = compare_names(index->sorted[middle]->name, name);
+        if (order < 0 || (after && order == 0))
             low = middle + 1;
         else
             high = middle;
     }
-    return low < index->count && ki_str_equal(index->sorted[low]->name, name) ? index->sorted[low] : NULL;
+    return low;
+}
+
+const kt_entry *kt_index_find(const kt_index *index, ki_str name) {
+    size_t at = bound(index, name, false);
+    return at < index->count && ki_str_equal(index->sorted[at]->name, name) ? index->sorted[at] : NULL;
+}
+
+const kt_entry *kt_index_find_last(const kt_index *index, ki_str name) {
+    size_t at = bound(index, name, true);
+    return at > 0 && ki_str_equal(index->sorted[at - 1]->name, name) ? index->sorted[at - 1] : NULL;
 }

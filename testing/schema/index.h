@@ -28,5 +28,6 @@ void kt_index_members(kt_arena *arena, yyjson_val *obj, kt_index *ret_index);
 void kt_index_elements(kt_arena *arena, yyjson_val *list, const char *keys, kt_index *ret_index);
 /* The first with this name; NULL where there is none. */
 const kt_entry *kt_index_find(const kt_index *index, ki_str name);
+const kt_entry *kt_index_find_last(const kt_index *index, ki_str name);
 
 #endif

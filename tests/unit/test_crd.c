@@ -201,7 +201,8 @@ static void bad_definitions_are_refused_with_each_fault(void **state) {
     assert_true(rest_has(&server, "spec.versions[0].schema.openAPIV3Schema: Required value"));
     assert_true(rest_has(&server, "must have exactly one version marked as storage version"));
     assert_int_equal(rest_post(&server, CRDS, "{\"metadata\":{\"name\":\"y\"}}"), 422);
-    assert_int_equal(rest_post(&server, CRDS, "{\"metadata\":{\"name\":\"y\"},\"spec\":[1]}"), 422);
+    assert_int_equal(rest_post(&server, CRDS, "{\"metadata\":{\"name\":\"y\"},\"spec\":[1]}"), 400);
+    assert_true(rest_has(&server, "cannot be handled as a CustomResourceDefinition: json: cannot unmarshal array"));
 }
 
 static void a_namespace_takes_its_custom_objects_along(void **state) {

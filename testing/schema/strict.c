@@ -1,0 +1,336 @@
+/* strict.c: one walk through an object along its type. Recursive: bodies are limited in depth (json.h). */
+#include "testing/schema/strict.h"
+
+#include "testing/json.h"
+#include "testing/schema/base64.h"
+#include "testing/schema/index.h"
+
+#include <inttypes.h>
+
+enum {
+    PATH_MAX_SIZE = 1024
+}; /* of a field's path in a message */
+
+typedef struct walk {
+    kt_strict *out;
+    const kt_schema *schema;
+    char path[PATH_MAX_SIZE];   /* spec.containers[0].name */
+    char fields[PATH_MAX_SIZE]; /* spec.containers.name */
+} walk;
+
+/* Where a path stood, to go back to. */
+typedef struct place {
+    size_t path;
+    size_t fields;
+} place;
+
+void kt_strict_init(kt_strict *strict, kt_arena *arena, yyjson_mut_doc *doc) {
+    *strict = (kt_strict){ .arena = arena, .doc = doc };
+    ki_buffer_init(&strict->notes, arena->allocator, 0);
+    ki_buffer_init(&strict->refusal, arena->allocator, 0);
+}
+
+void kt_strict_free(kt_strict *strict) {
+    ki_buffer_free(&strict->notes);
+    ki_buffer_free(&strict->refusal);
+}
+
+static void append(char *path, ki_str text) {
+    size_t size = strlen(path), room = PATH_MAX_SIZE - 1 - size;
+    size_t taken = text.size < room ? text.size : room;
+    if (taken)
+        memcpy(path + size, text.data, taken);
+    path[size + taken] = '\0';
+}
+
+static place enter(walk *in, ki_str name) {
+    place before = { strlen(in->path), strlen(in->fields) };
+    if (before.path)
+        append(in->path, KI_STR("."));
+    append(in->path, name);
+    if (before.fields)
+        append(in->fields, KI_STR("."));
+    append(in->fields, name);
+    return before;
+}
+
+static place enter_element(walk *in, size_t index) {
+    place before = { strlen(in->path), strlen(in->fields) };
+    char text[32];
+    size_t size = sizeof text;
+    text[--size] = ']';
+    do
+        text[--size] = (char)('0' + index % 10);
+    while ((index /= 10) != 0);
+    text[--size] = '[';
+    append(in->path, (ki_str){ text + size, sizeof text - size });
+    return before;
+}
+
+static void leave(walk *in, place before) {
+    in->path[before.path] = '\0';
+    in->fields[before.fields] = '\0';
+}
+
+static void note(walk *in, const char *what) {
+    if (in->out->note_count++ >= KT_STRICT_NOTES_MAX)
+        return;
+    ki_buffer *notes = &in->out->notes;
+    ki_buffer_printf(notes, "%s%s ", notes->size ? "\n" : "", what);
+    ki_buffer_append_json_string(notes, ki_str_of(in->path));
+    if (notes->failed)
+        in->out->arena->failed = true;
+}
+
+static bool is_over(const walk *in) {
+    return in->out->arena->failed || in->out->refusal.size > 0;
+}
+
+static yyjson_mut_val *refuse(walk *in, const char *why) {
+    if (!is_over(in) && ki_buffer_append_string(&in->out->refusal, why))
+        in->out->arena->failed = true;
+    return NULL;
+}
+
+static const char *kind_of(yyjson_val *val) {
+    return yyjson_is_str(val)    ? "string"
+           : yyjson_is_bool(val) ? "bool"
+           : yyjson_is_obj(val)  ? "object"
+           : yyjson_is_arr(val)  ? "array"
+                                 : "number";
+}
+
+static const char *go_type(const walk *in, const kt_field *field) {
+    switch ((kt_value_kind)field->kind) {
+    case KT_VALUE_BOOL:
+        return "bool";
+    case KT_VALUE_INT32:
+        return "int32";
+    case KT_VALUE_INT64:
+        return "int64";
+    case KT_VALUE_DOUBLE:
+        return "float64";
+    case KT_VALUE_BYTES:
+        return "[]uint8";
+    case KT_VALUE_OBJECT:
+        return in->schema->types[field->type].name;
+    default:
+        return "string";
+    }
+}
+
+/* json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32 */
+static yyjson_mut_val *refuse_type(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val, bool whole) {
+    if (is_over(in))
+        return NULL;
+    ki_buffer *out = &in->out->refusal;
+    ki_buffer_printf(out, "json: cannot unmarshal %s", kind_of(val));
+    if (yyjson_is_num(val) && (field->kind == KT_VALUE_INT32 || field->kind == KT_VALUE_INT64)) {
+        ki_buffer_append_char(out, ' ');
+        kt_json_append(out, val);
+    }
+    bool is_object = field->kind == KT_VALUE_OBJECT;
+    const char *wrap = !whole || field->wrap == KT_WRAP_ONE ? "" : field->wrap == KT_WRAP_LIST ? "[]" : "map[string]";
+    ki_buffer_printf(out, " into Go struct field %s.%s of type %s%s%s", owner->name, in->fields, wrap,
+                     is_object ? "v1." : "", go_type(in, field));
+    if (out->failed)
+        in->out->arena->failed = true;
+    return NULL;
+}
+
+static yyjson_mut_val *copy(walk *in, yyjson_val *val) {
+    yyjson_mut_val *made = is_over(in) ? NULL : yyjson_val_mut_copy(in->out->doc, val);
+    if (!made && !is_over(in))
+        in->out->arena->failed = true;
+    return made;
+}
+
+/* ([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*) */
+static bool is_quantity(ki_str text) {
+    size_t i = 0, digits;
+    if (i < text.size && (text.data[i] == '+' || text.data[i] == '-'))
+        i++;
+    for (digits = i; i < text.size && ((text.data[i] >= '0' && text.data[i] <= '9') || text.data[i] == '.'); i++)
+        ;
+    if (i == digits)
+        return false;
+    while (i < text.size && strchr("eEinumkKMGTP", text.data[i]))
+        i++;
+    if (i < text.size && (text.data[i] == '+' || text.data[i] == '-'))
+        i++;
+    while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9')
+        i++;
+    return i == text.size;
+}
+
+static yyjson_mut_val *read_quantity(walk *in, yyjson_val *val) {
+    if (yyjson_is_num(val)) {
+        ki_buffer text;
+        ki_buffer_init(&text, in->out->arena->allocator, 0);
+        kt_json_append(&text, val);
+        yyjson_mut_val *made = text.failed ? NULL : yyjson_mut_strncpy(in->out->doc, text.data, text.size);
+        ki_buffer_free(&text);
+        if (!made)
+            in->out->arena->failed = true;
+        return made;
+    }
+    if (!is_quantity(kt_json_str(val)))
+        return refuse(in, "quantities must match the regular expression "
+                          "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    return copy(in, val);
+}
+
+static yyjson_mut_val *read_bytes(walk *in, yyjson_val *val) {
+    size_t bad = kt_base64_check(kt_json_str(val));
+    if (bad == SIZE_MAX)
+        return copy(in, val);
+    ki_buffer_printf(&in->out->refusal, "illegal base64 data at input byte %zu", bad);
+    if (in->out->refusal.failed)
+        in->out->arena->failed = true;
+    return NULL;
+}
+
+static bool is_int(yyjson_val *val, bool is_32) {
+    if (!yyjson_is_int(val) || (yyjson_is_uint(val) && yyjson_get_uint(val) > INT64_MAX))
+        return false;
+    int64_t number = yyjson_get_sint(val);
+    return !is_32 || (number >= INT32_MIN && number <= INT32_MAX);
+}
+
+static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *obj, bool is_root);
+
+/* One value of the field. */
+static yyjson_mut_val *read_value(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val) {
+    bool fits = true;
+    switch ((kt_value_kind)field->kind) {
+    case KT_VALUE_STRING:
+    case KT_VALUE_TIME:
+    case KT_VALUE_MICRO_TIME:
+        fits = yyjson_is_str(val);
+        break;
+    case KT_VALUE_BYTES:
+        if (yyjson_is_str(val))
+            return read_bytes(in, val);
+        fits = false;
+        break;
+    case KT_VALUE_BOOL:
+        fits = yyjson_is_bool(val);
+        break;
+    case KT_VALUE_INT32:
+    case KT_VALUE_INT64:
+        fits = is_int(val, field->kind == KT_VALUE_INT32);
+        break;
+    case KT_VALUE_DOUBLE:
+        fits = yyjson_is_num(val);
+        break;
+    case KT_VALUE_QUANTITY:
+        return read_quantity(in, val);
+    case KT_VALUE_INT_OR_STRING:
+        fits = yyjson_is_str(val) || is_int(val, true);
+        break;
+    case KT_VALUE_STRINGS:
+        fits = yyjson_is_arr(val);
+        break;
+    case KT_VALUE_OBJECT:
+        if (yyjson_is_obj(val))
+            return read_object(in, in->schema->types + field->type, val, false);
+        fits = false;
+        break;
+    case KT_VALUE_SCHEMA_OR_ARRAY:
+    case KT_VALUE_SCHEMA_OR_BOOL:
+    case KT_VALUE_SCHEMA_OR_STRINGS:
+        if (yyjson_is_obj(val))
+            return read_object(in, in->schema->types + field->type, val, false);
+        break;
+    case KT_VALUE_RAW:
+    case KT_VALUE_JSON:
+    case KT_VALUE_FIELDS_V1:
+        break;
+    }
+    return fits ? copy(in, val) : refuse_type(in, owner, field, val, false);
+}
+
+static void add(walk *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
+    yyjson_mut_val *key = val ? yyjson_mut_strncpy(in->out->doc, name.data, name.size) : NULL;
+    if (val && (!key || !yyjson_mut_obj_add(obj, key, val)))
+        in->out->arena->failed = true;
+}
+
+static yyjson_mut_val *read_list(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *list) {
+    yyjson_mut_val *made = yyjson_mut_arr(in->out->doc);
+    size_t index, count;
+    yyjson_val *element;
+    if (!made)
+        in->out->arena->failed = true;
+    yyjson_arr_foreach(list, index, count, element) {
+        if (is_over(in))
+            return NULL;
+        place before = enter_element(in, index);
+        yyjson_mut_val *val = yyjson_is_null(element) ? copy(in, element) : read_value(in, owner, field, element);
+        if (val && !yyjson_mut_arr_append(made, val))
+            in->out->arena->failed = true;
+        leave(in, before);
+    }
+    return made;
+}
+
+static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *map) {
+    yyjson_mut_val *made = yyjson_mut_obj(in->out->doc);
+    kt_index index;
+    kt_index_members(in->out->arena, map, &index);
+    if (!made)
+        in->out->arena->failed = true;
+    for (size_t i = 0; i < index.count && !is_over(in); i++) {
+        const kt_entry *one = &index.entries[i];
+        size_t path_end = strlen(in->path);
+        append(in->path, KI_STR("."));
+        append(in->path, one->name);
+        if (index.has_duplicates && kt_index_find(&index, one->name) != one)
+            note(in, "duplicate field");
+        if (!index.has_duplicates || kt_index_find_last(&index, one->name) == one) {
+            yyjson_mut_val *val = yyjson_is_null(one->val) && field->kind == KT_VALUE_STRING
+                                      ? yyjson_mut_str(in->out->doc, "")
+                                      : read_value(in, owner, field, one->val);
+            add(in, made, one->name, val);
+        }
+        in->path[path_end] = '\0';
+    }
+    return made;
+}
+
+static yyjson_mut_val *read_field(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val) {
+    if (field->wrap == KT_WRAP_LIST)
+        return yyjson_is_arr(val) ? read_list(in, owner, field, val) : refuse_type(in, owner, field, val, true);
+    if (field->wrap == KT_WRAP_MAP)
+        return yyjson_is_obj(val) ? read_map(in, owner, field, val) : refuse_type(in, owner, field, val, true);
+    return read_value(in, owner, field, val);
+}
+
+static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *obj, bool is_root) {
+    yyjson_mut_val *made = yyjson_mut_obj(in->out->doc);
+    kt_index index;
+    kt_index_members(in->out->arena, obj, &index);
+    if (!made)
+        in->out->arena->failed = true;
+    for (size_t i = 0; i < index.count && !is_over(in); i++) {
+        const kt_entry *one = &index.entries[i];
+        const kt_field *field = kt_type_field(in->schema, type, one->name);
+        bool is_type_meta = is_root && (ki_str_equals(one->name, "kind") || ki_str_equals(one->name, "apiVersion"));
+        place before = enter(in, one->name);
+        if (!field && !is_type_meta)
+            note(in, "unknown field");
+        else if (index.has_duplicates && kt_index_find(&index, one->name) != one)
+            note(in, "duplicate field");
+        bool taken = !index.has_duplicates || kt_index_find_last(&index, one->name) == one;
+        if (taken && !yyjson_is_null(one->val) && (field || is_type_meta))
+            add(in, made, one->name, field ? read_field(in, type, field, one->val) : copy(in, one->val));
+        leave(in, before);
+    }
+    return made;
+}
+
+yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_schema *schema, const kt_type *type, yyjson_val *root) {
+    walk in = { .out = strict, .schema = schema };
+    yyjson_mut_val *made = read_object(&in, type, root, true);
+    return is_over(&in) ? NULL : made;
+}

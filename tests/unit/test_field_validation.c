@@ -1,0 +1,143 @@
+/* What a built-in type does not have is told, dropped or refused as the request wants it; what it cannot hold is refused. */
+#include "tests/support/rest_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <yyjson.h>
+
+#include <cmocka.h>
+
+#define MAPS "/api/v1/namespaces/default/configmaps"
+#define PODS "/api/v1/namespaces/default/pods"
+#define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
+#define NOTED \
+    "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nope\":1,\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"image\":" \
+    "\"j\",\"no\":{}}]}}"
+#define NOTES \
+    "unknown field \"spec.nope\"\nduplicate field \"spec.containers[0].image\"\nunknown field " \
+    "\"spec.containers[0].no\""
+
+static rest_server server;
+
+static int start(void **state) {
+    (void)state;
+    rest_server_start(&server, NULL);
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    rest_server_stop(&server);
+    return 0;
+}
+
+static void unknown_fields_are_dropped_and_told(void **state) {
+    (void)state;
+    assert_int_equal(rest_post(&server, PODS, NOTED), 201);
+    assert_string_equal(server.response.warnings.data, NOTES);
+    assert_null(strstr(server.text.data, "nope"));
+    assert_true(rest_has(&server, "\"image\":\"j\""));
+    assert_int_equal(
+        rest_post(&server, PODS "?fieldValidation=Ignore&dryRun=All",
+                  "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"nope\":1,\"containers\":[{\"name\":\"c\"}]}}"),
+        201);
+    assert_int_equal(server.response.warnings.size, 0);
+    assert_null(strstr(server.text.data, "nope"));
+}
+
+static void strict_requests_are_refused_with_all_unknown_fields(void **state) {
+    (void)state;
+    assert_int_equal(rest_post(&server, PODS "?fieldValidation=Strict", NOTED), 400);
+    assert_true(rest_has(
+        &server,
+        "Pod in version \\\"v1\\\" cannot be handled as a Pod: strict decoding error: unknown field \\\"spec.nope\\\", "
+        "duplicate field \\\"spec.containers[0].image\\\", unknown field \\\"spec.containers[0].no\\\""));
+    assert_int_equal(
+        rest_post(
+            &server, DEPLOYMENTS,
+            "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"template\":{"
+            "\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
+        201);
+    assert_int_equal(rest_send(&server, "PATCH", DEPLOYMENTS "/d?fieldValidation=Strict",
+                               "application/strategic-merge-patch+json", "{\"spec\":{\"nope\":1,\"a\":[true,null]}}"),
+                     422);
+    assert_true(rest_has(&server, "\" \\\"\\\" is invalid: patch: Invalid value: \\\"map[spec:map[a:[true <nil>] "
+                                  "nope:1]]\\\": strict decoding error: unknown field"));
+    assert_int_equal(rest_send(&server, "PATCH", DEPLOYMENTS "/d", "application/strategic-merge-patch+json",
+                               "{\"spec\":{\"replicas\":\"x\"}}"),
+                     422);
+    assert_true(rest_has(&server, "unrecognized type: int32"));
+    assert_int_equal(rest_send(&server, "PATCH", DEPLOYMENTS "/d", "application/merge-patch+json",
+                               "{\"spec\":{\"replicas\":\"x\"}}"),
+                     422);
+    assert_true(rest_has(
+        &server, "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"));
+    assert_int_equal(rest_post(&server, PODS "?fieldValidation=Maybe", "{\"metadata\":{\"name\":\"x\"}}"), 422);
+    assert_true(rest_has(
+        &server,
+        "Unsupported value: \\\"Maybe\\\": supported values: \\\"\\\", \\\"Ignore\\\", \\\"Strict\\\", \\\"Warn\\\""));
+}
+
+static void what_a_field_cannot_hold_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *target;
+        const char *body;
+        const char *part;
+    } cases[] = {
+        { DEPLOYMENTS, "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":\"x\"}}",
+          "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32" },
+        { DEPLOYMENTS, "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":3000000000}}",
+          "json: cannot unmarshal number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32" },
+        { DEPLOYMENTS, "{\"metadata\":{\"name\":\"d\"},\"spec\":[]}",
+          "json: cannot unmarshal array into Go struct field Deployment.spec of type v1.DeploymentSpec" },
+        { DEPLOYMENTS, "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"template\":{\"spec\":{\"containers\":{}}}}}",
+          "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type "
+          "[]v1.Container" },
+        { MAPS, "{\"metadata\":{\"name\":\"m\",\"labels\":{\"a\":1}}}",
+          "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string" },
+        { MAPS, "{\"metadata\":{\"name\":\"m\"},\"binaryData\":{\"a\":\"$\"}}", "illegal base64 data at input byte 0" },
+        { MAPS, "{\"metadata\":{\"name\":\"m\"},\"binaryData\":{\"a\":\"AAA\"}}",
+          "illegal base64 data at input byte 3" },
+        { MAPS, "{\"metadata\":{\"name\":\"m\"},\"immutable\":\"yes\"}",
+          "json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool" },
+        { PODS,
+          "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"cpu\":"
+          "\"x\"}}}]}}",
+          "quantities must match the regular expression" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(rest_post(&server, cases[i].target, cases[i].body), 400);
+        assert_true(rest_has(&server, cases[i].part));
+    }
+}
+
+static void the_schemas_of_a_group_version_are_complete(void **state) {
+    (void)state;
+    static const char *const targets[] = { "/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1",
+                                           "/openapi/v3/apis/apiextensions.k8s.io/v1" };
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        assert_int_equal(rest_get(&server, targets[i]), 200);
+        yyjson_doc *doc = yyjson_read(server.text.data, server.text.size, 0);
+        assert_non_null(doc);
+        yyjson_val *schemas = yyjson_obj_get(yyjson_obj_get(yyjson_doc_get_root(doc), "components"), "schemas");
+        static const char mark[] = "#/components/schemas/";
+        for (const char *at = server.text.data; (at = strstr(at, mark)) != NULL;) {
+            at += sizeof mark - 1;
+            assert_non_null(yyjson_obj_getn(schemas, at, strcspn(at, "\"")));
+        }
+        yyjson_doc_free(doc);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(unknown_fields_are_dropped_and_told, start, stop),
+        cmocka_unit_test_setup_teardown(strict_requests_are_refused_with_all_unknown_fields, start, stop),
+        cmocka_unit_test_setup_teardown(what_a_field_cannot_hold_is_refused, start, stop),
+        cmocka_unit_test_setup_teardown(the_schemas_of_a_group_version_are_complete, start, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
