@@ -195,12 +195,14 @@ static ki_status check_credentials(const ki_config *config, ki_error *err) {
     if (config->username.data && memchr(config->username.data, ':', config->username.size))
         return ki_error_set(err, KI_ERR_CONFIG, "username: holds a ':', where its password would begin");
     if (!config->client_certificate.data != !config->client_key.data)
-        return ki_error_set(err, KI_ERR_CONFIG, "client-certificate and client-key go together; one is missing");
+        return ki_error_set(err, KI_ERR_CONFIG, "client-%s: without client-%s; give both",
+                            config->client_key.data ? "key" : "certificate",
+                            config->client_key.data ? "certificate" : "key");
     if (ki_config_is_https(config))
         return KI_OK;
     if (config->token.data || config->username.data || config->client_key.data || config->exec.command.data)
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "%s: credentials are not sent to a server that is not https; "
+                            "server: %s: credentials are not sent to a server that is not https; "
                             "use an https server or leave them out",
                             config->server.data);
     return KI_OK;

@@ -100,6 +100,7 @@ typedef struct checker {
 } checker;
 
 enum {
+    NAME_LIMIT = 40,
     PLACE_LIMIT = 160,
     DEEPEST = 8
 };
@@ -273,13 +274,25 @@ ki_status ki_kubeconfig_check_file(const ki_allocator *allocator, const ki_kubec
     return status ? status : check_what_it_is(&self, &root, "apiVersion", "v1");
 }
 
+/* Is it like a field's name? What is not may be a secret in the wrong place. */
+static bool is_printable_name(ki_str name) {
+    for (size_t i = 0; i < name.size; i++) {
+        char c = name.data[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'))
+            return false;
+    }
+    return name.size <= NAME_LIMIT;
+}
+
 void ki_kubeconfig_warn_unknown(ki_config *config, const ki_kubeconfig_entry *from, const ki_yaml *map,
                                 const char *within, const ki_kubeconfig_field *known) {
     const ki_yaml *key, *value;
     for (size_t i = 0; ki_yaml_pair(map, i, &key, &value), key; i++) {
-        if (!find_field(known, key->text) && value->kind != KI_YAML_NULL)
-            ki_config_warn(config, "kubeconfig %s, line %zu: %s[%.*s].%s%.*s: no such field; ignored", from->file->path,
-                           key->line, from->list, (int)from->name.size, from->name.data, within, (int)key->text.size,
-                           key->text.data);
+        if (find_field(known, key->text) || value->kind == KI_YAML_NULL)
+            continue;
+        ki_str shown = is_printable_name(key->text) ? key->text : KI_STR("(a field)");
+        ki_config_warn(config, "kubeconfig %s, line %zu: %s[%.*s].%s%.*s: no such field; ignored", from->file->path,
+                       key->line, from->list, (int)from->name.size, from->name.data, within, (int)shown.size,
+                       shown.data);
     }
 }

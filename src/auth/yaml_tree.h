@@ -12,7 +12,7 @@
 enum {
     KI_YAML_DEPTH_LIMIT = 64,
     KI_YAML_ANCHOR_LIMIT = 1000,   /* and aliases */
-    KI_YAML_NODE_LIMIT = 500000,   /* of a document; what is merged in counts again */
+    KI_YAML_NODE_LIMIT = 250000,   /* of a document; what is merged in counts again */
     KI_YAML_JSON_LIMIT = 64 * 1024 /* bytes of one node as JSON */
 };
 

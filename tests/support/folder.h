@@ -1,0 +1,18 @@
+/* folder.h: a folder of a test's own below /tmp, with files. One at a time. */
+#ifndef TESTS_SUPPORT_FOLDER_H
+#define TESTS_SUPPORT_FOLDER_H
+
+#include <stddef.h>
+
+/* cmocka's setup and teardown. */
+int folder_open(void **state);
+int folder_close(void **state);
+
+const char *folder_path(void);
+/* The path of a name in it. Good for the next seven calls. */
+const char *folder_file(const char *name);
+/* Makes the folders on the way, too. */
+void folder_write(const char *name, const char *text);
+void folder_write_bytes(const char *name, const char *data, size_t size);
+
+#endif

@@ -1,0 +1,373 @@
+/* test_config_options.c: the program's options over a kubeconfig or a pod's files, and what a config tells of itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/auth/config.h"
+#include "tests/support/folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIG \
+    "current-context: main\n" \
+    "contexts:\n" \
+    "- {name: main, context: {cluster: c, user: u, namespace: ns1}}\n" \
+    "- {name: second, context: {cluster: other, user: token, namespace: ns2}}\n" \
+    "- {name: broken, context: {cluster: gone, user: gone}}\n" \
+    "clusters:\n" \
+    "- {name: c, cluster: {server: 'https://c', tls-server-name: n.c, proxy-url: 'http://p.c', " \
+    "certificate-authority: pki/ca.pem}}\n" \
+    "- {name: other, cluster: {server: 'https://other', insecure-skip-tls-verify: true}}\n" \
+    "- {name: bad-ca, cluster: {server: 'https://bad', certificate-authority: none.pem}}\n" \
+    "- {name: plain, cluster: {server: 'http://plain'}}\n" \
+    "users:\n" \
+    "- {name: u, user: {client-certificate: pki/cert.pem, client-key: pki/key.pem, as: alice, as-uid: '1', " \
+    "as-groups: [admins], " \
+    "as-user-extra: {a: [b]}}}\n" \
+    "- {name: token, user: {token: t}}\n" \
+    "- {name: basic, user: {username: me, password: pw}}\n" \
+    "- {name: bad, user: {tokenFile: none}}\n" \
+    "- {name: nobody}\n"
+
+static int set_up(void **state) {
+    if (folder_open(state))
+        return 1;
+    folder_write("pki/ca.pem", "CA-FILE");
+    folder_write("pki/cert.pem", "CERT-FILE");
+    folder_write("pki/key.pem", "KEY-FILE");
+    folder_write("other.pem", "OTHER");
+    folder_write("token", "file-token\n");
+    folder_write("config", CONFIG);
+    setenv("HOME", folder_path(), 1);
+    setenv("KUBECONFIG", folder_file("config"), 1);
+    unsetenv("KUBERNETES_SERVICE_HOST");
+    unsetenv("KUBERNETES_SERVICE_PORT");
+    return 0;
+}
+
+static ki_config *read_config(const ki_config_options *options) {
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_config_new(options, &config, &err))
+        fail_msg("%s", ki_error_message(&err));
+    return config;
+}
+
+static void assert_text(const ki_secret *secret, const char *want) {
+    if (!want)
+        assert_null(secret->data);
+    else
+        assert_string_equal(secret->data ? secret->data : "(none)", want);
+}
+
+#define WITH(...) read_config(&KI_CONFIG_OPTIONS(__VA_ARGS__))
+
+/* ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void context_cluster_and_user_are_chosen_by_name(void **state) {
+    (void)state;
+    ki_config *config = WITH(.context = "second");
+    assert_string_equal(ki_config_server(config), "https://other");
+    assert_string_equal(ki_config_namespace(config), "ns2");
+    assert_text(&config->token, "t");
+    ki_config_free(config);
+
+    config = WITH(.cluster = "other", .user = "basic");
+    assert_string_equal(ki_config_server(config), "https://other");
+    assert_string_equal(ki_config_namespace(config), "ns1");
+    assert_text(&config->username, "me");
+    assert_text(&config->client_certificate, NULL);
+    ki_config_free(config);
+
+    config = WITH(.context = "broken", .cluster = "c", .user = "nobody");
+    assert_string_equal(ki_config_server(config), "https://c");
+    ki_config_free(config);
+
+    static const struct {
+        const char *context, *cluster, *user, *message;
+        ki_status want;
+    } bad[] = {
+        { "none", NULL, NULL, "there is no context \"none\"", KI_ERR_NOT_FOUND },
+        { NULL, "none", NULL, "there is no cluster \"none\"", KI_ERR_NOT_FOUND },
+        { NULL, NULL, "none", "there is no user \"none\"", KI_ERR_NOT_FOUND },
+        { "broken", NULL, NULL, "contexts[broken].cluster: there is no cluster \"gone\"", KI_ERR_CONFIG },
+        { "broken", "c", NULL, "contexts[broken].user: there is no user \"gone\"", KI_ERR_CONFIG },
+        { NULL, "bad-ca", NULL, "clusters[bad-ca]: certificate-authority: cannot open", KI_ERR_CONFIG },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ki_error err = KI_ERROR_INIT;
+        config = NULL;
+        ki_config_options options = KI_CONFIG_OPTIONS(.context = bad[i].context);
+        options.cluster = bad[i].cluster;
+        options.user = bad[i].user;
+        assert_int_equal(ki_config_new(&options, &config, &err), bad[i].want);
+        if (!strstr(err.message, bad[i].message))
+            fail_msg("case %zu: %s", i, err.message);
+        assert_non_null(strstr(err.message, folder_file("config")));
+    }
+}
+
+static void a_namespace_may_be_written_with_its_kind(void **state) {
+    (void)state;
+    static const struct {
+        const char *given, *want; /* NULL: refused */
+    } cases[] = { { "x", "x" },    { "ns/x", "x" },  { "namespace/x", "x" }, { "Namespaces/x", "x" }, { "", "ns1" },
+                  { "ns/", NULL }, { "a/b", NULL },  { "A", NULL },          { "-a", NULL },          { "a-", NULL },
+                  { "a.b", NULL }, { "a-1", "a-1" }, { "ns/ns/x", NULL } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = NULL;
+        ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.namespace_name = cases[i].given), &config, NULL);
+        assert_int_equal(status, cases[i].want ? KI_OK : KI_ERR_CONFIG);
+        if (config)
+            assert_string_equal(ki_config_namespace(config), cases[i].want);
+        ki_config_free(config);
+    }
+}
+
+static void the_programs_way_to_know_the_server_replaces_the_files(void **state) {
+    (void)state;
+    ki_config *config = WITH(.insecure_skip_tls_verify = true);
+    assert_text(&config->ca, NULL);
+    assert_text(&config->ca_file, NULL);
+    assert_true(config->insecure_skip_tls_verify);
+    ki_config_free(config);
+
+    config = WITH(.context = "second", .certificate_authority = folder_file("other.pem"));
+    assert_text(&config->ca, "OTHER");
+    assert_text(&config->ca_file, folder_file("other.pem"));
+    assert_false(config->insecure_skip_tls_verify);
+    ki_config_free(config);
+
+    config =
+        WITH(.cluster = "bad-ca", .certificate_authority = folder_file("other.pem")); /* the file's is not looked at */
+    assert_text(&config->ca, "OTHER");
+    ki_config_free(config);
+
+    config = WITH(.tls_server_name = "m");
+    assert_text(&config->tls_server_name, "m");
+    ki_config_free(config);
+
+    config = WITH(.server = "https://b"); /* the file's name was another server's */
+    assert_text(&config->tls_server_name, NULL);
+    assert_text(&config->ca, "CA-FILE");
+    ki_config_free(config);
+
+    config =
+        WITH(.server = "https://b", .tls_server_name = "m", .proxy_url = "socks5://q:1", .disable_compression = true);
+    assert_text(&config->tls_server_name, "m");
+    assert_text(&config->proxy_url, "socks5://q:1");
+    assert_true(config->disable_compression);
+    ki_config_free(config);
+}
+
+static void a_credential_of_the_program_replaces_all_of_the_files(void **state) {
+    (void)state;
+    static const char *const users[] = { "u", "token", "basic", "bad", "nobody" };
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++) {
+        ki_config *config = WITH(.user = users[i], .token = "mine");
+        assert_text(&config->token, "mine");
+        assert_text(&config->username, NULL);
+        assert_text(&config->client_certificate, NULL);
+        assert_text(&config->client_key_file, NULL);
+        ki_config_free(config);
+
+        config = WITH(.user = users[i], .username = "you", .password = "w");
+        assert_text(&config->token, NULL);
+        assert_text(&config->username, "you");
+        assert_text(&config->password, "w");
+        assert_text(&config->client_certificate, NULL);
+        ki_config_free(config);
+
+        config = WITH(.user = users[i], .client_certificate = folder_file("other.pem"),
+                      .client_key = folder_file("other.pem"));
+        assert_text(&config->token, NULL);
+        assert_text(&config->username, NULL);
+        assert_text(&config->client_certificate, "OTHER");
+        assert_text(&config->client_key_file, folder_file("other.pem"));
+        ki_config_free(config);
+
+        config = WITH(.user = users[i], .token_file = folder_file("token"));
+        assert_text(&config->token, "file-token");
+        assert_text(&config->token_file, folder_file("token"));
+        assert_text(&config->client_certificate, NULL);
+        ki_config_free(config);
+    }
+    ki_config *config = WITH(.client_key = folder_file("other.pem")); /* a key alone is for the file's certificate */
+    assert_text(&config->client_certificate, "CERT-FILE");
+    assert_text(&config->client_key, "OTHER");
+    ki_config_free(config);
+
+    config = WITH(.token = "t", .token_file = folder_file("none"));
+    assert_text(&config->token, "t");
+    assert_text(&config->token_file, folder_file("none"));
+    assert_non_null(config->warnings.data);
+    ki_config_free(config);
+}
+
+static void contradicting_options_are_errors(void **state) {
+    (void)state;
+    const char *pem = folder_file("other.pem");
+    static const char *const no_group[] = { NULL };
+    static const ki_config_extra no_value[] = { { "a", NULL } };
+    const struct {
+        ki_config_options options;
+        ki_status want;
+        const char *message;
+    } cases[] = {
+        { KI_CONFIG_OPTIONS(.token = "t", .username = "me"), KI_ERR_CONFIG, "username: contradicts token" },
+        { KI_CONFIG_OPTIONS(.password = "secret"), KI_ERR_CONFIG, "password: without username" },
+        { KI_CONFIG_OPTIONS(.client_certificate = pem), KI_ERR_CONFIG,
+          "client-certificate: without client-key; give both" },
+        { KI_CONFIG_OPTIONS(.certificate_authority = pem, .insecure_skip_tls_verify = true), KI_ERR_CONFIG,
+          "contradicts" },
+        { KI_CONFIG_OPTIONS(.user = "nobody", .as_uid = "1"), KI_ERR_CONFIG, "as-uid: without as" },
+        { KI_CONFIG_OPTIONS(.token_file = "/none"), KI_ERR_NOT_FOUND, "token_file: cannot open /none" },
+        { KI_CONFIG_OPTIONS(.token = "a\nb"), KI_ERR_CONFIG, "token: holds a line end" },
+        { KI_CONFIG_OPTIONS(.server = "http://b", .token = "secret"), KI_ERR_CONFIG, "not https" },
+        { KI_CONFIG_OPTIONS(.proxy_url = "p:1"), KI_ERR_CONFIG, "proxy-url: must begin with" },
+        { KI_CONFIG_OPTIONS(.as = "x", .as_group_count = 1), KI_ERR_INVALID, "a count without a list" },
+        { KI_CONFIG_OPTIONS(.as = "x", .as_groups = no_group, .as_group_count = 1), KI_ERR_INVALID,
+          "number 0 is NULL" },
+        { KI_CONFIG_OPTIONS(.as = "x", .as_user_extra = no_value, .as_user_extra_count = 1), KI_ERR_INVALID,
+          "has a NULL" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_config_new(&cases[i].options, &config, &err);
+        if (status != cases[i].want || !strstr(err.message, cases[i].message))
+            fail_msg("case %zu: %d, %s", i, (int)status, err.message);
+        assert_null(strstr(err.message, "secret"));
+        assert_null(strstr(err.message, "kubeconfig /")); /* it is not to blame */
+    }
+}
+
+static void whom_to_act_as_is_replaced_whole(void **state) {
+    (void)state;
+    static const char *const groups[] = { "g1", "g2" };
+    static const ki_config_extra extra[] = { { "x", "1" }, { "x", "2" } };
+    ki_config *config = WITH(.as = "bob");
+    assert_text(&config->impersonate_user, "bob");
+    assert_text(&config->impersonate_uid, NULL);
+    assert_int_equal(config->impersonate_groups.count, 0); /* not bob with alice's groups */
+    assert_int_equal(config->impersonate_extra.count, 0);
+    assert_text(&config->client_certificate, "CERT-FILE");
+    ki_config_free(config);
+
+    config =
+        WITH(.as_groups = groups, .as_group_count = 2, .as_user_extra = extra, .as_user_extra_count = 2, .as_uid = "9");
+    assert_text(&config->impersonate_user, "alice");
+    assert_text(&config->impersonate_uid, "9");
+    assert_int_equal(config->impersonate_groups.count, 2);
+    assert_text(&config->impersonate_groups.items[1], "g2");
+    assert_int_equal(config->impersonate_extra.count, 2);
+    assert_text(&config->impersonate_extra.items[1].value, "2");
+    ki_config_free(config);
+
+    config = WITH(.token = "t"); /* a credential is not the one whom to act as */
+    assert_text(&config->impersonate_user, "alice");
+    ki_config_free(config);
+}
+
+static void limits_of_requests_are_kept_as_given(void **state) {
+    (void)state;
+    ki_config *config = WITH(.requests_per_second = -1, .request_burst = 7);
+    assert_int_equal(config->requests_per_second, -1);
+    assert_int_equal(config->request_burst, 7);
+    ki_config_free(config);
+}
+
+static void an_older_programs_smaller_options_are_taken(void **state) {
+    (void)state;
+    ki_config_options options = KI_CONFIG_OPTIONS(.server = "https://b", .cluster = "none");
+    options.size = offsetof(ki_config_options, cluster);
+    ki_config *config = read_config(&options);
+    assert_string_equal(ki_config_server(config), "https://b");
+    ki_config_free(config);
+}
+
+static void a_config_tells_what_it_is_without_secrets(void **state) {
+    (void)state;
+    ki_config *config = WITH(.user = "basic", .as = "bob", .proxy_url = "http://me:secret@p:1");
+    ki_config_description d = KI_CONFIG_DESCRIPTION_INIT;
+    ki_config_describe(config, &d);
+    assert_string_equal(d.files, folder_file("config"));
+    assert_false(d.is_in_cluster);
+    assert_string_equal(d.context, "main");
+    assert_string_equal(d.cluster, "c");
+    assert_string_equal(d.user, "basic");
+    assert_string_equal(d.server, "https://c");
+    assert_string_equal(d.namespace_name, "ns1");
+    assert_int_equal(d.credentials, KI_CREDENTIAL_BASIC);
+    assert_true(d.has_certificate_authority);
+    assert_string_equal(d.certificate_authority_file, folder_file("pki/ca.pem"));
+    assert_string_equal(d.proxy_url, "http://p:1");
+    assert_string_equal(d.tls_server_name, "n.c");
+    assert_string_equal(d.as, "bob");
+    assert_null(d.warnings);
+    ki_config_free(config);
+
+    config = WITH(.token_file = folder_file("token"));
+    ki_config_describe(config, &d);
+    assert_int_equal(d.credentials, KI_CREDENTIAL_TOKEN_FILE);
+    assert_string_equal(d.token_file, folder_file("token"));
+    d.size = offsetof(ki_config_description, credentials); /* an older program's */
+    d.credentials = 77;
+    ki_config_describe(config, &d);
+    assert_int_equal(d.credentials, 77);
+    ki_config_free(config);
+}
+
+static void in_a_pod_options_and_the_environment_win(void **state) {
+    (void)state;
+    folder_write("pod/token", "pod-token");
+    folder_write("pod/ca.crt", "POD-CA");
+    folder_write("pod/namespace", "pod-space\n");
+    char directory[256];
+    strcpy(directory, folder_file("pod"));
+    static const struct {
+        const char *variable, *want;
+    } cases[] = { { NULL, "pod-space" }, { "", "pod-space" }, { "mine", "mine" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config config = { .allocator = { NULL, NULL, NULL, NULL } };
+        ki_config *whole = WITH(.server = "https://x"); /* for its allocator */
+        config.allocator = whole->allocator;
+        const ki_in_cluster where = { directory, "10.0.0.1", "443", cases[i].variable };
+        assert_int_equal(ki_in_cluster_load(&config, &where, NULL), KI_OK);
+        assert_string_equal(ki_config_namespace(&config), cases[i].want);
+        assert_true(config.is_in_cluster);
+        assert_text(&config.token_file, folder_file("pod/token")); /* read again as it rotates */
+        assert_text(&config.ca_file, folder_file("pod/ca.crt"));
+        const ki_config_options options = KI_CONFIG_OPTIONS(.server = "https://y", .token = "mine",
+                                                            .certificate_authority = folder_file("other.pem"));
+        assert_int_equal(ki_config_apply_options(&config, &options, NULL), KI_OK);
+        assert_text(&config.server, "https://y");
+        assert_text(&config.token, "mine");
+        assert_text(&config.token_file, NULL);
+        assert_text(&config.ca, "OTHER");
+        ki_secret *all[] = { &config.server, &config.token, &config.ca, &config.ca_file, &config.namespace_name };
+        for (size_t s = 0; s < sizeof all / sizeof *all; s++)
+            ki_secret_clear(&config.allocator, all[s]);
+        ki_config_free(whole);
+    }
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
+    const struct CMUnitTest tests[] = {
+        TEST(context_cluster_and_user_are_chosen_by_name),
+        TEST(a_namespace_may_be_written_with_its_kind),
+        TEST(the_programs_way_to_know_the_server_replaces_the_files),
+        TEST(a_credential_of_the_program_replaces_all_of_the_files),
+        TEST(contradicting_options_are_errors),
+        TEST(whom_to_act_as_is_replaced_whole),
+        TEST(limits_of_requests_are_kept_as_given),
+        TEST(an_older_programs_smaller_options_are_taken),
+        TEST(a_config_tells_what_it_is_without_secrets),
+        TEST(in_a_pod_options_and_the_environment_win),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,417 @@
+/* test_kubeconfig.c: every field of a kubeconfig, what wins over what, and what is refused with which words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/auth/config.h"
+#include "tests/support/folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int set_up(void **state) {
+    if (folder_open(state))
+        return 1;
+    folder_write("pki/ca.pem", "CA-FILE");
+    folder_write("pki/cert.pem", "CERT-FILE");
+    folder_write("pki/key.pem", "KEY-FILE");
+    folder_write("token", " file-token\n");
+    setenv("HOME", folder_path(), 1);
+    unsetenv("KUBECONFIG");
+    return 0;
+}
+
+/* A whole kubeconfig around one cluster and one user. */
+static const char *write_kubeconfig(const char *cluster, const char *user) {
+    char text[4096];
+    snprintf(text, sizeof text,
+             "apiVersion: v1\nkind: Config\ncurrent-context: main\n"
+             "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n"
+             "clusters:\n- name: c\n  cluster: {%s}\nusers:\n- name: u\n  user: {%s}\n",
+             cluster, user);
+    folder_write("config", text);
+    return folder_file("config");
+}
+
+static ki_config *read_config(const ki_config_options *options) {
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_config_new(options, &config, &err))
+        fail_msg("%s", ki_error_message(&err));
+    return config;
+}
+
+static ki_config *read_one(const char *cluster, const char *user) {
+    return read_config(&KI_CONFIG_OPTIONS(.kubeconfig = write_kubeconfig(cluster, user)));
+}
+
+static void assert_secret(const ki_secret *secret, const char *want) {
+    if (!want) {
+        assert_null(secret->data);
+        return;
+    }
+    assert_non_null(secret->data);
+    assert_string_equal(secret->data, want);
+    assert_int_equal(secret->size, strlen(want));
+}
+
+static void assert_in_folder(const ki_secret *path, const char *name) {
+    assert_secret(path, name ? folder_file(name) : NULL);
+}
+
+#define HTTPS "server: 'https://a'"
+#define V1 "apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, "
+
+/* ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void every_field_of_a_cluster_is_read(void **state) {
+    (void)state;
+    ki_config *config =
+        read_one("server: 'HTTPS://a:1/', tls-server-name: n.example, certificate-authority: pki/ca.pem, "
+                 "proxy-url: 'socks5://me:pw@p.example:1080/x', disable-compression: yes",
+                 "");
+    assert_secret(&config->server, "https://a:1");
+    assert_secret(&config->tls_server_name, "n.example");
+    assert_secret(&config->ca, "CA-FILE");
+    assert_in_folder(&config->ca_file, "pki/ca.pem");
+    assert_secret(&config->proxy_url, "socks5://me:pw@p.example:1080");
+    assert_true(config->disable_compression);
+    assert_false(config->insecure_skip_tls_verify);
+    ki_config_description d = KI_CONFIG_DESCRIPTION_INIT;
+    ki_config_describe(config, &d);
+    assert_string_equal(d.proxy_url, "socks5://p.example:1080"); /* for people: no password */
+    assert_null(d.warnings);
+    ki_config_free(config);
+}
+
+static void every_field_of_a_user_is_read(void **state) {
+    (void)state;
+    ki_config *config =
+        read_one(HTTPS, "token: t, client-certificate: pki/cert.pem, client-key-data: S0VZ, as: bob, as-uid: '7', "
+                        "as-groups: [g1, g2], as-user-extra: {why: [a, b], 'x/z': [c]}");
+    assert_secret(&config->token, "t");
+    assert_secret(&config->client_certificate, "CERT-FILE");
+    assert_in_folder(&config->client_certificate_file, "pki/cert.pem");
+    assert_secret(&config->client_key, "KEY");
+    assert_secret(&config->client_key_file, NULL);
+    assert_secret(&config->impersonate_user, "bob");
+    assert_secret(&config->impersonate_uid, "7");
+    assert_int_equal(config->impersonate_groups.count, 2);
+    assert_secret(&config->impersonate_groups.items[1], "g2");
+    assert_int_equal(config->impersonate_extra.count, 3);
+    assert_secret(&config->impersonate_extra.items[1].name, "why");
+    assert_secret(&config->impersonate_extra.items[1].value, "b");
+    assert_secret(&config->impersonate_extra.items[2].name, "x/z");
+    ki_config_free(config);
+
+    config = read_one(HTTPS, "username: me, password: 'p:w'");
+    assert_secret(&config->username, "me");
+    assert_secret(&config->password, "p:w");
+    ki_config_free(config);
+}
+
+static void every_field_of_a_plugin_is_read(void **state) {
+    (void)state;
+    ki_config *config = read_one(
+        HTTPS
+        ", extensions: [{name: x, extension: 1}, {name: client.authentication.k8s.io/exec, extension: {audience: foo, "
+        "n-: [1, 1.5, yes, null, 'x']}}]",
+        "exec: {" V1 "command: ./bin/plugin, args: [a, 'b c', ''], env: [{name: A, value: '1'}, {name: B}], "
+        "provideClusterInfo: true, installHint: \"get \\e[1mit\\x7f\\n\\u0085\"}");
+    const ki_exec_config *exec = &config->exec;
+    assert_secret(&exec->api_version, "client.authentication.k8s.io/v1");
+    assert_in_folder(&exec->command, "./bin/plugin");
+    assert_int_equal(exec->arguments.count, 3);
+    assert_secret(&exec->arguments.items[1], "b c");
+    assert_secret(&exec->arguments.items[2], "");
+    assert_int_equal(exec->environment.count, 2);
+    assert_secret(&exec->environment.items[0].value, "1");
+    assert_secret(&exec->environment.items[1].name, "B");
+    assert_secret(&exec->environment.items[1].value, "");
+    assert_true(exec->provide_cluster_info);
+    assert_int_equal(exec->interactive_mode, KI_EXEC_NEVER);
+    assert_secret(&exec->install_hint, "get U+001B[1mitU+007F\nU+0085");
+    assert_secret(&exec->cluster_extension, "{\"audience\":\"foo\",\"n-\":[1,1.5,true,null,\"x\"]}");
+    ki_config_free(config);
+
+    static const struct {
+        const char *text, *command;
+        ki_exec_interactive mode;
+    } cases[] = {
+        { V1 "command: aws", "aws", KI_EXEC_NEVER },
+        { "apiVersion: client.authentication.k8s.io/v1beta1, command: /bin/x", "/bin/x", KI_EXEC_IF_AVAILABLE },
+        { "apiVersion: client.authentication.k8s.io/v1beta1, command: x, interactiveMode: Always", "x",
+          KI_EXEC_ALWAYS },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char user[512];
+        snprintf(user, sizeof user, "exec: {%s}", cases[i].text);
+        config = read_one(HTTPS, user);
+        assert_secret(&config->exec.command, cases[i].command);
+        assert_int_equal(config->exec.interactive_mode, cases[i].mode);
+        assert_secret(&config->exec.cluster_extension, NULL);
+        ki_config_free(config);
+    }
+}
+
+static void a_plugin_is_for_those_who_have_nothing_else(void **state) {
+    (void)state;
+    static const struct {
+        const char *user;
+        bool is_used;
+    } cases[] = {
+        { "exec: {" V1 "command: x}", true },
+        { "exec: {" V1 "command: x}, as: bob", true },
+        { "exec: {" V1 "command: x}, token: t", false },
+        { "exec: {" V1 "command: x}, username: me", false },
+        { "exec: {" V1 "command: x}, client-certificate: pki/cert.pem, client-key: pki/key.pem", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = read_one(HTTPS, cases[i].user);
+        ki_config_description d = KI_CONFIG_DESCRIPTION_INIT;
+        ki_config_describe(config, &d);
+        assert_int_equal(config->exec.command.data != NULL, cases[i].is_used);
+        assert_int_equal((d.credentials & KI_CREDENTIAL_EXEC) != 0, cases[i].is_used);
+        assert_int_equal(d.warnings == NULL, cases[i].is_used);
+        ki_config_free(config);
+    }
+}
+
+/* As on client-go's wire: the file's token is the fresher one. */
+static void a_token_file_wins_as_long_as_it_can_be_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *user, *token, *file;
+        bool warns;
+    } cases[] = {
+        { "token: t", "t", NULL, false },
+        { "tokenFile: token", "file-token", "token", false },
+        { "token: t, tokenFile: token", "file-token", "token", false },
+        { "token: t, tokenFile: none", "t", "none", true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = read_one(HTTPS, cases[i].user);
+        assert_secret(&config->token, cases[i].token);
+        assert_in_folder(&config->token_file, cases[i].file);
+        assert_int_equal(config->warnings.data != NULL, cases[i].warns);
+        ki_config_free(config);
+    }
+}
+
+static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **state) {
+    (void)state;
+    static const struct {
+        const char *cluster, *user, *message; /* what follows the file */
+    } cases[] = {
+        { HTTPS, "token: t, username: me, password: pw",
+          ", line 12: users[u].username: contradicts token; keep one of them" },
+        { HTTPS, "tokenFile: token, username: me",
+          ", line 12: users[u].username: contradicts tokenFile; keep one of them" },
+        { HTTPS, "password: secret", ", line 12: users[u].password: without username; give both" },
+        { HTTPS, "username: 'a:b'", ": username: holds a ':', where its password would begin" },
+        { HTTPS, "as-groups: [g]", ": as-groups: without as; name the user to act as" },
+        { HTTPS, "as-uid: x", ": as-uid: without as; name the user to act as" },
+        { HTTPS, "as-user-extra: {a: [b]}", ": as-user-extra: without as; name the user to act as" },
+        { HTTPS, "as: b, as-user-extra: {'': [b]}", ": as-user-extra: an empty name" },
+        { HTTPS, "as: \"b\\nX: y\"", ": as: holds a line end or another control character" },
+        { HTTPS, "as: b, as-groups: [\"a\\x7f\"]", ": as-groups: holds a line end or another control character" },
+        { HTTPS, "client-certificate: pki/cert.pem, client-certificate-data: WA==",
+          ", line 12: users[u].client-certificate: given as a file and as data; keep one of them" },
+        { HTTPS, "client-certificate: pki/cert.pem, client-key: pki/key.pem, client-key-data: WA==",
+          ", line 12: users[u].client-key: given as a file and as data; keep one of them" },
+        { HTTPS ", certificate-authority: pki/ca.pem, insecure-skip-tls-verify: true", "",
+          ", line 9: clusters[c].insecure-skip-tls-verify: contradicts certificate-authority; keep one of them" },
+        { HTTPS ", proxy-url: 'ftp://secret@p'", "", ": proxy-url: must begin with http://, https:// or socks5://" },
+        { HTTPS ", proxy-url: 'http://me:secret@:1'", "", ": proxy-url: has no valid host and port" },
+        { HTTPS ", proxy-url: \"http://me:secret@p\\n\"", "", ": proxy-url: has a space or a control character" },
+        { HTTPS ", tls-server-name: 'a/b'", "", ": tls-server-name: no host's name" },
+        { "server: 'https://a<b'", "", ": server: https://a<b has no valid host and port" },
+        { HTTPS, "auth-provider: {name: gcp}",
+          ", line 12: users[u].auth-provider: auth providers are gone from Kubernetes, and \"gcp\" is not offered "
+          "here: run "
+          "gcloud container clusters get-credentials with gke-gcloud-auth-plugin installed" },
+        { HTTPS, "auth-provider: {name: own}",
+          ", line 12: users[u].auth-provider: auth providers are gone from Kubernetes, and \"own\" is not offered "
+          "here: use exec, a "
+          "token or a client certificate" },
+        { HTTPS, "auth-provider: {name: oidc}, exec: {" V1 "command: x}",
+          ", line 12: users[u].auth-provider: contradicts exec; keep exec" },
+        { HTTPS, "exec: {command: x, interactiveMode: Never}",
+          ", line 12: users[u].exec.apiVersion: not given; it is client.authentication.k8s.io/v1 or "
+          "client.authentication.k8s.io/v1beta1" },
+        { HTTPS, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}",
+          ", line 12: users[u].exec.apiVersion: client.authentication.k8s.io/v1alpha1 is not known; update the plugin "
+          "and use "
+          "client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1" },
+        { HTTPS, "exec: {apiVersion: client.authentication.k8s.io/v1, command: x}",
+          ", line 12: users[u].exec.interactiveMode: not given; with this apiVersion it has to be one of Never, "
+          "IfAvailable or "
+          "Always" },
+        { HTTPS, "exec: {" V1 "interactiveMode: Perhaps, command: x}",
+          ", line 12: users[u].exec.interactiveMode: must be Never, IfAvailable or Always" },
+        { HTTPS, "exec: {" V1 "args: [a]}", ", line 12: users[u].exec.command: not given" },
+        { HTTPS, "exec: {" V1 "command: x, args: [\"\\0\"]}",
+          ", line 12: users[u].exec.args: must not hold a zero byte" },
+        { HTTPS, "exec: {" V1 "command: x, env: [{name: A}, {value: v}]}",
+          ", line 12: users[u].exec.env: entry 1 has no name" },
+        { HTTPS, "exec: {" V1 "command: x, env: [{name: 'A=B'}]}",
+          ", line 12: users[u].exec.env: entry 0: no variable can be called or be that" },
+        { HTTPS, "token: 12", ", line 12: users[u].token: must be a text, not a number: put it in quotes" },
+        { HTTPS, "exec: {" V1 "command: x, env: [{name: [a]}]}",
+          ", line 12: users[u].exec.env[0].name: must be a text, not a list" },
+        { HTTPS ", insecure-skip-tls-verify: 'true'", "",
+          ", line 9: clusters[c].insecure-skip-tls-verify: must be true or false, not a text: leave out the quotes" },
+        { HTTPS ", certificate-authority-data: 'W*=='", "",
+          ", line 9: clusters[c].certificate-authority-data: is not base64; write the file's bytes with base64 -w0, or "
+          "name the "
+          "file" },
+        { HTTPS ", certificate-authority-data: 'WB=='", "",
+          ", line 9: clusters[c].certificate-authority-data: is not base64; write the file's bytes with base64 -w0, or "
+          "name the "
+          "file" },
+        { HTTPS ", extensions: [{name: x}, {name: x}]", "",
+          ", line 9: clusters[c].extensions[x]: the name is there twice" },
+        { HTTPS ", extensions: [{name: client.authentication.k8s.io/exec, extension: .inf}]",
+          "exec: {" V1 "command: x}",
+          ": clusters[c].extensions[client.authentication.k8s.io/exec]: line 9: a number that JSON does not have" },
+        { "server: 'http://a'", "username: me",
+          ": server: http://a: credentials are not sent to a server that is not https; use an https "
+          "server or leave them out" },
+        { "server: 'http://a'", "exec: {" V1 "command: x}",
+          ": server: http://a: credentials are not sent to a server that is not https; use an https server or leave "
+          "them out" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        char want[KI_ERROR_MESSAGE_MAX];
+        snprintf(want, sizeof want, "kubeconfig %s%s", folder_file("config"), cases[i].message);
+        ki_config_options options = KI_CONFIG_OPTIONS(.kubeconfig = write_kubeconfig(cases[i].cluster, cases[i].user));
+        ki_status status = ki_config_new(&options, &config, &err);
+        if (!status || strcmp(err.message, want) != 0)
+            fail_msg("case %zu: %d, %s, not %s", i, (int)status, ki_error_message(&err), want);
+        assert_true(status == KI_ERR_CONFIG || status == KI_ERR_UNSUPPORTED);
+        assert_int_equal(err.category, KI_CATEGORY_REQUEST);
+        assert_null(strstr(err.message, "secret"));
+    }
+}
+
+static void a_name_that_is_there_twice_is_refused_in_each_list(void **state) {
+    (void)state;
+    static const char *const lists[] = { "clusters", "users", "contexts", "extensions" };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        char text[256], want[64];
+        snprintf(text, sizeof text, "current-context: x\n%s:\n- {name: a}\n- {name: b}\n- {name: a}\n", lists[i]);
+        snprintf(want, sizeof want, "line 5: %s[a]: the name is there twice", lists[i]);
+        folder_write("config", text);
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")), &config, &err),
+                         KI_ERR_CONFIG);
+        assert_non_null(strstr(err.message, want));
+    }
+}
+
+static void another_kind_of_file_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } cases[] = { { "kind: Pod\n", "line 1: kind: is \"Pod\", not Config" },
+                  { "kind: Config\napiVersion: v2\n", "line 2: apiVersion: is \"v2\", not v1" },
+                  { "current-context: 'a\tb'\n", "there is no context \"a?b\"" } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        folder_write("config", cases[i].text);
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")), &config, &err),
+                         KI_ERR_CONFIG);
+        assert_non_null(strstr(err.message, cases[i].message));
+    }
+}
+
+static void what_nobody_knows_is_a_warning(void **state) {
+    (void)state;
+    ki_config *config =
+        read_one(HTTPS ", colour: green", "tokn: secret, exec: {" V1 "command: x, colour: green}, 'eyJhbGciOi.x': y");
+    ki_config_description d = KI_CONFIG_DESCRIPTION_INIT;
+    ki_config_describe(config, &d);
+    assert_non_null(d.warnings);
+    assert_non_null(strstr(d.warnings, "line 9: clusters[c].colour: no such field; ignored\n"));
+    assert_non_null(strstr(d.warnings, "line 12: users[u].tokn: no such field; ignored\n"));
+    assert_non_null(strstr(d.warnings, "line 12: users[u].(a field): no such field; ignored\n"));
+    assert_non_null(strstr(d.warnings, "line 12: users[u].exec.colour: no such field; ignored"));
+    assert_null(strstr(d.warnings, "secret"));
+    ki_config_free(config);
+}
+
+static void a_json_kubeconfig_is_read(void **state) {
+    (void)state;
+    folder_write(
+        "config",
+        "{\"apiVersion\":\"v1\",\"kind\":\"Config\",\n\t\"current-context\":\"x\",\"contexts\":[{\"name\":\"x\","
+        "\"context\":"
+        "{\"cluster\":\"c\",\"user\":\"u\"}}],\"clusters\":[{\"name\":\"c\",\"cluster\":{\"server\":\"https:\\/\\/j\","
+        "\"insecure-skip-tls-verify\":true}}],\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"\\u0074\"}}]}");
+    ki_config *config = read_config(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")));
+    assert_secret(&config->server, "https://j");
+    assert_secret(&config->token, "t");
+    assert_true(config->insecure_skip_tls_verify);
+    ki_config_free(config);
+}
+
+static void a_file_named_twice_in_the_list_is_read_once(void **state) {
+    (void)state;
+    const char *file = write_kubeconfig(HTTPS, "token: t");
+    char list[1024];
+    snprintf(list, sizeof list, "%s:%s:%s", file, folder_file("none"), file);
+    setenv("KUBECONFIG", list, 1);
+    ki_config *config = read_config(NULL);
+    assert_secret(&config->files, file);
+    ki_config_free(config);
+}
+
+/* Relative to the folder that the kubeconfig is in, whatever the working directory is or becomes. */
+static void relative_paths_become_absolute(void **state) {
+    (void)state;
+    char before[4096];
+    assert_non_null(getcwd(before, sizeof before));
+    write_kubeconfig(HTTPS ", certificate-authority: pki/ca.pem", "tokenFile: ./token");
+    assert_int_equal(chdir(folder_path()), 0);
+    ki_config *config = read_config(
+        &KI_CONFIG_OPTIONS(.kubeconfig = "config", .client_certificate = "pki/cert.pem", .client_key = "pki/key.pem"));
+    assert_in_folder(&config->ca_file, "pki/ca.pem");
+    assert_in_folder(&config->client_certificate_file, "pki/cert.pem");
+    assert_in_folder(&config->client_key_file, "pki/key.pem");
+    ki_config_free(config);
+    folder_write("sub/config",
+                 "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], clusters: [{name: c, "
+                 "cluster: {" HTTPS "}}], users: [{name: u, user: {tokenFile: ../token}}]}");
+    config = read_config(&KI_CONFIG_OPTIONS(.kubeconfig = "sub/config"));
+    assert_in_folder(&config->token_file, "sub/../token");
+    assert_secret(&config->token, "file-token");
+    ki_config_free(config);
+    assert_int_equal(chdir(before), 0);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
+    const struct CMUnitTest tests[] = {
+        TEST(every_field_of_a_cluster_is_read),
+        TEST(every_field_of_a_user_is_read),
+        TEST(every_field_of_a_plugin_is_read),
+        TEST(a_plugin_is_for_those_who_have_nothing_else),
+        TEST(a_token_file_wins_as_long_as_it_can_be_read),
+        TEST(a_contradiction_is_an_error_that_names_file_field_and_remedy),
+        TEST(a_name_that_is_there_twice_is_refused_in_each_list),
+        TEST(another_kind_of_file_is_refused),
+        TEST(what_nobody_knows_is_a_warning),
+        TEST(a_json_kubeconfig_is_read),
+        TEST(a_file_named_twice_in_the_list_is_read_once),
+        TEST(relative_paths_become_absolute),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* test_yaml_tree.c: YAML as Kubernetes' tools read it: kinds of scalars, merge keys, equal keys, aliases, tags, limits, JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/auth/yaml_tree.h"
+#include "src/base/memory.h"
+#include "tests/support/scarce_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The text as JSON, or why not; good until the next call. */
+static const char *as_json(const char *text) {
+    static char shown[1024];
+    ki_yaml_document document = { 0 };
+    ki_error err = KI_ERROR_INIT;
+    ki_buffer json;
+    ki_buffer_init(&json, &ki_allocator_default, KI_YAML_JSON_LIMIT);
+    ki_status status = ki_yaml_load(&ki_allocator_default, ki_str_of(text), &document, &err);
+    if (!status)
+        status = ki_yaml_append_json(&json, document.root, &err);
+    snprintf(shown, sizeof shown, "%s", status ? ki_error_message(&err) : json.data);
+    ki_yaml_free(&document);
+    ki_buffer_free(&json);
+    return shown;
+}
+
+static void scalars_are_what_yaml_1_1_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *yaml, *json;
+    } cases[] = {
+        { "", "null" },
+        { "~", "null" },
+        { "NULL", "null" },
+        { "'null'", "\"null\"" },
+        { "nil", "\"nil\"" },
+        { "y", "true" },
+        { "Yes", "true" },
+        { "on", "true" },
+        { "n", "false" },
+        { "OFF", "false" },
+        { "\"no\"", "\"no\"" },
+        { "yEs", "\"yEs\"" },
+        { "0", "0" },
+        { "-0", "-0" },
+        { "+12", "12" },
+        { "1_000", "1000" },
+        { "017", "15" },
+        { "0o17", "15" },
+        { "0x1F", "31" },
+        { "0b101", "5" },
+        { "08", "8" },
+        { "18446744073709551615", "18446744073709551615" },
+        { "18446744073709551616", "18446744073709551616" },
+        { "1.5", "1.5" },
+        { ".5", "0.5" },
+        { "-.5e-3", "-0.5e-3" },
+        { "1.", "1" },
+        { "1.e3", "1e3" },
+        { "007.5", "7.5" },
+        { "1e", "\"1e\"" },
+        { ".", "\".\"" },
+        { "-", "[null]" },
+        { "- -", "[[null]]" },
+        { "+", "\"+\"" },
+        { "0x", "\"0x\"" },
+        { "0xg", "\"0xg\"" },
+        { "_1", "\"_1\"" },
+        { "1.2.3", "\"1.2.3\"" },
+        { "12:30", "\"12:30\"" },
+        { "2001-01-01", "\"2001-01-01\"" },
+        { "1a", "\"1a\"" },
+        { ".inf", "line 1: a number that JSON does not have" },
+        { "!!str 12", "\"12\"" },
+        { "! 12", "12" },
+        { "!!int 12", "12" },
+        { "!!float 12", "12" },
+        { "!!bool on", "true" },
+        { "!!null ''", "null" },
+        { "!!int x", "line 1, column 1: a value that is not what its tag says, or a tag that is not known" },
+        { "!!binary YQ==", "line 1, column 1: a value that is not what its tag says, or a tag that is not known" },
+        { "!mine x", "line 1, column 1: a tag that is not known" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *json = as_json(cases[i].yaml);
+        if (strcmp(json, cases[i].json) != 0)
+            fail_msg("%s: %s, not %s", cases[i].yaml, json, cases[i].json);
+    }
+}
+
+static void maps_and_aliases_are_as_in_kubernetes_tools(void **state) {
+    (void)state;
+    static const struct {
+        const char *yaml, *json;
+    } cases[] = {
+        { "{a: 1, b: [x, 2], c: {}}", "{\"a\":1,\"b\":[\"x\",2],\"c\":{}}" },
+        { "{a: 1, b: 2, a: 3}", "{\"b\":2,\"a\":3}" },
+        { "{no: 1, 017: 2, 1.50: 3}", "{\"false\":1,\"15\":2,\"1.50\":3}" },
+        { "a: &x {k: v}\nb: *x", "{\"a\":{\"k\":\"v\"},\"b\":{\"k\":\"v\"}}" },
+        { "a: &x 1\nb: &x 2\nc: *x", "{\"a\":1,\"b\":2,\"c\":2}" },
+        { "a: &x {k: 1, l: 1}\nb: {<<: *x, l: 2}", "{\"a\":{\"k\":1,\"l\":1},\"b\":{\"k\":1,\"l\":2}}" },
+        { "a: &x {k: 1, l: 1}\nb: {l: 2, <<: *x}", "{\"a\":{\"k\":1,\"l\":1},\"b\":{\"k\":1,\"l\":1}}" },
+        { "- &x {k: 1}\n- &y {k: 2, m: 2}\n- {<<: [*x, *y]}", "[{\"k\":1},{\"k\":2,\"m\":2},{\"m\":2,\"k\":1}]" },
+        { "{<<: {<<: {a: 1}, b: 2}}", "{\"a\":1,\"b\":2}" },
+        { "{<<: x}", "line 1, column 7: << takes a map or a list of maps" },
+        { "{<<: [x]}", "line 1, column 9: << takes a map or a list of maps" },
+        { "{a: *x}", "line 1, column 5: an alias without its anchor" },
+        { "&x [*x]", "line 1, column 5: an alias to what it stands in" },
+        { "&x {a: {b: *x}}", "line 1, column 12: an alias to what it stands in" },
+        { "{[a]: b}", "line 1, column 2: a key must be a text" },
+        { "{~: b}", "line 1, column 2: a key must be a text" },
+        { "- &x {}\n- {*x : b}", "line 2, column 4: a key must be a text" },
+        { "a: b\n---\n[", "{\"a\":\"b\"}" },
+        { "a: \"\\0\\e\\\"\"", "{\"a\":\"\\u0000\\u001b\\\"\"}" },
+        { "a: |\n  b\n  c\n", "{\"a\":\"b\\nc\\n\"}" },
+        { "{a: b", "line 2, column 1: did not find expected ',' or '}'" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *json = as_json(cases[i].yaml);
+        if (strcmp(json, cases[i].json) != 0)
+            fail_msg("%s: %s, not %s", cases[i].yaml, json, cases[i].json);
+    }
+}
+
+static const char *repeat(const char *begin, const char *piece, size_t times, const char *end) {
+    static char *text;
+    free(text);
+    size_t size = strlen(piece);
+    text = malloc(strlen(begin) + size * times + strlen(end) + 1);
+    assert_non_null(text);
+    char *at = stpcpy(text, begin);
+    for (size_t i = 0; i < times; i++)
+        at = stpcpy(at, piece);
+    strcpy(at, end);
+    return text;
+}
+
+static void every_limit_is_an_error_that_names_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *begin, *piece, *end;
+        size_t fits;
+        const char *message;
+    } cases[] = {
+        { "", "[", "", KI_YAML_DEPTH_LIMIT, "line 1: nested deeper than 64" },
+        { "[&a 1", ",*a", "]", KI_YAML_ANCHOR_LIMIT - 1, "line 1: more than 1000 anchors and aliases" },
+        { "['", "x", "']", KI_YAML_JSON_LIMIT - 4, "line 1: longer than 65536 bytes as JSON" },
+        { "[", "1,", "]", KI_YAML_NODE_LIMIT - 1, "line 1: more than 250000 values" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *fits = as_json(repeat(cases[i].begin, cases[i].piece, cases[i].fits, cases[i].end));
+        assert_null(strstr(fits, cases[i].message));
+        assert_string_equal(as_json(repeat(cases[i].begin, cases[i].piece, cases[i].fits + 1, cases[i].end)),
+                            cases[i].message);
+    }
+    repeat("", "", 0, "");
+    /* What is merged in counts each time, or a small file would grow into a large tree. */
+    const char *merged = repeat("- &a {a: 1,b: 1,c: 1,d: 1,e: 1,f: 1,g: 1,h: 1}\n- {", "<<: *a,", 900, "}");
+    assert_string_equal(as_json(merged), "[{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1},"
+                                         "{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1}]");
+}
+
+static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
+    (void)state;
+    static const char text[] =
+        "a: &x {k: v, no: 1}\nb: {<<: *x, k: w}\nc: [1, 2, 3, 4, 5, {}]\nd: \"long \\\n  text\"\n";
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_yaml_document document = { 0 };
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_yaml_load(&memory.allocator, KI_STR(text), &document, &err);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_yaml_free(&document);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scalars_are_what_yaml_1_1_says),
+        cmocka_unit_test(maps_and_aliases_are_as_in_kubernetes_tools),
+        cmocka_unit_test(every_limit_is_an_error_that_names_it),
+        cmocka_unit_test(every_lack_of_memory_is_an_error_without_a_leak),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
