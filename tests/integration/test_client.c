@@ -1,0 +1,300 @@
+/* test_client.c: a client against the embedded server, over real sockets: every verb, waiting on any thread, with an engine that nobody drives,
+ * one that is started meanwhile, and a factory's. */
+#include <kinformer-testing/server.h>
+#include <kinformer/kinformer.h>
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static ki_testing_server *server;
+static ki_config *config;
+
+static int start_server(void **state) {
+    (void)state;
+    ki_error refused = KI_ERROR_INIT;
+    if (ki_testing_server_new(&(ki_testing_server_options){ .size = sizeof(ki_testing_server_options) }, &server,
+                              &refused) ||
+        ki_config_new(&KI_CONFIG_OPTIONS(.server = ki_testing_server_url(server)), &config, &refused)) {
+        fprintf(stderr, "%s\n", ki_error_message(&refused));
+        return 1;
+    }
+    return 0;
+}
+
+static int stop_server(void **state) {
+    (void)state;
+    ki_config_free(config);
+    ki_testing_server_free(server);
+    return 0;
+}
+
+#define CHECK(call) \
+    do { \
+        ki_error err_ = KI_ERROR_INIT; \
+        ki_error *err = &err_; \
+        if (call) \
+            fail_msg("%s", ki_error_message(err)); \
+    } while (0)
+
+static ki_client *new_client(void) {
+    ki_client *client = NULL;
+    CHECK(ki_client_new(config, &KI_CLIENT_OPTIONS(.requests_per_second = -1), &client, err));
+    return client;
+}
+
+static void make_json(char *json, size_t size, const char *name, const char *value) {
+    snprintf(json, size,
+             "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+             "\"labels\":{\"set\":\"%s\"}},\"data\":{\"k\":\"%s\"}}",
+             name, name, value);
+}
+
+static void assert_field(const ki_object *obj, const char *path, const char *wanted) {
+    ki_value value = KI_VALUE_INIT;
+    CHECK(ki_object_field(obj, path, &value, err));
+    assert_string_equal(value.text, wanted);
+    ki_value_clear(&value);
+}
+
+static void an_object_lives_through_all_verbs(void **state) {
+    (void)state;
+    ki_client *client = new_client();
+    ki_object *obj = NULL, *next = NULL;
+    char json[512];
+    ki_error refused = KI_ERROR_INIT;
+    make_json(json, sizeof json, "verbs", "1");
+    CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, &obj, err));
+    assert_string_equal(ki_object_key(obj), "default/verbs");
+
+    ki_refusal *refusal = NULL;
+    assert_int_equal(
+        ki_client_create(client, KI_CONFIGMAPS, "default", json, &KI_CALL_OPTIONS(.ret_refusal = &refusal), NULL, &refused),
+        KI_ERR_HTTP);
+    assert_true(ki_error_is_already_exists(&refused));
+    assert_string_equal(refusal->name, "verbs");
+    assert_string_equal(refusal->kind, "configmaps");
+    ki_refusal_free(refusal);
+
+    CHECK(ki_client_get(client, KI_CONFIGMAPS, "default", "verbs", NULL, &next, err));
+    assert_string_equal(ki_object_uid(next), ki_object_uid(obj));
+    ki_object_unref(next);
+
+    make_json(json, sizeof json, "verbs", "2");
+    CHECK(ki_client_update(client, KI_CONFIGMAPS, "default", "verbs", json, NULL, &next, err));
+    assert_field(next, "data.k", "2");
+    ki_object_unref(next);
+
+    ki_value old = KI_VALUE_INIT; /* what was first read is out of date by now */
+    CHECK(ki_object_json(obj, &old, err));
+    assert_int_equal(ki_client_update(client, KI_CONFIGMAPS, "default", "verbs", old.text, NULL, NULL, &refused),
+                     KI_ERR_HTTP);
+    assert_true(ki_error_is_conflict(&refused));
+    ki_value_clear(&old);
+
+    CHECK(ki_client_patch(client, KI_CONFIGMAPS, "default", "verbs", KI_PATCH_MERGE, "{\"data\":{\"m\":\"3\"}}", NULL,
+                          &next, err));
+    assert_field(next, "data.m", "3");
+    ki_object_unref(next);
+    CHECK(ki_client_patch(client, KI_CONFIGMAPS, "default", "verbs", KI_PATCH_JSON,
+                          "[{\"op\":\"replace\",\"path\":\"/data/m\",\"value\":\"4\"}]", NULL, &next, err));
+    assert_field(next, "data.m", "4");
+    ki_object_unref(next);
+
+    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
+                                      &KI_CALL_OPTIONS(.precondition_uid = "another"), &refused),
+                     KI_ERR_HTTP);
+    assert_true(ki_error_is_conflict(&refused));
+    CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
+                           &KI_CALL_OPTIONS(.precondition_uid = ki_object_uid(obj)), err));
+    assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "verbs", NULL, &next, &refused), KI_ERR_HTTP);
+    assert_true(ki_error_is_not_found(&refused));
+    ki_object_unref(obj);
+    ki_client_free(client);
+}
+
+static void a_list_is_read_page_by_page_and_its_collection_deleted(void **state) {
+    (void)state;
+    ki_client *client = new_client();
+    char json[512], name[32];
+    for (int i = 0; i < 7; i++) {
+        snprintf(name, sizeof name, "page-%d", i);
+        make_json(json, sizeof json, name, "x");
+        CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, NULL, err));
+    }
+    char token[4096] = "";
+    int pages = 0, objects = 0;
+    do {
+        ki_answer *page = NULL;
+        CHECK(ki_client_list(client, KI_CONFIGMAPS, "default", &KI_CALL_OPTIONS(.limit = 3, .continue_token = token),
+                             &page, err));
+        for (size_t i = 0; i < ki_answer_item_count(page); i++)
+            objects += strncmp(ki_object_name(ki_answer_item(page, i)), "page-", 5) == 0;
+        snprintf(token, sizeof token, "%s", ki_answer_continue(page));
+        ki_answer_unref(page);
+        pages++;
+    } while (token[0]);
+    assert_int_equal(objects, 7);
+    assert_in_range(pages, 3, 4);
+    CHECK(ki_client_delete_collection(client, KI_CONFIGMAPS, "default",
+                                      &KI_CALL_OPTIONS(.label_selector = "set in (page-1,page-2)"), err));
+    ki_answer *rest = NULL;
+    CHECK(
+        ki_client_list(client, KI_CONFIGMAPS, "default", &KI_CALL_OPTIONS(.label_selector = "set=page-1"), &rest, err));
+    assert_int_equal(ki_answer_item_count(rest), 0);
+    ki_answer_unref(rest);
+    CHECK(ki_client_delete_collection(client, KI_CONFIGMAPS, "default", NULL, err));
+    ki_client_free(client);
+}
+
+static void any_path_can_be_asked_for(void **state) {
+    (void)state;
+    ki_client *client = new_client();
+    ki_answer *answer = NULL;
+    CHECK(ki_client_do(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"), &answer,
+                       err));
+    ki_value major = KI_VALUE_INIT;
+    CHECK(ki_answer_field(answer, "major", &major, err));
+    assert_string_equal(major.text, "1");
+    ki_value_clear(&major);
+    ki_answer_unref(answer);
+    ki_client_free(client);
+}
+
+/* --- threads ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct asker {
+    ki_client *client;
+    int number;
+    int good;
+    pthread_t thread;
+} asker;
+
+static void *ask(void *user) {
+    asker *self = user;
+    char json[512], name[32];
+    for (int i = 0; i < 5; i++) {
+        snprintf(name, sizeof name, "thread-%d-%d", self->number, i);
+        make_json(json, sizeof json, name, "x");
+        ki_object *obj = NULL;
+        if (ki_client_create(self->client, KI_CONFIGMAPS, "default", json, NULL, &obj, NULL) == KI_OK)
+            self->good += strcmp(ki_object_name(obj), name) == 0;
+        ki_object_unref(obj);
+    }
+    return NULL;
+}
+
+static void many_threads_wait_at_once(int starts_at) {
+    ki_client *client = new_client();
+    asker askers[6];
+    for (int i = 0; i < 6; i++) {
+        askers[i] = (asker){ .client = client, .number = i };
+        if (i == starts_at)
+            CHECK(ki_engine_start(ki_client_engine(client), err));
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask, &askers[i]), 0);
+    }
+    for (int i = 0; i < 6; i++) {
+        pthread_join(askers[i].thread, NULL);
+        assert_int_equal(askers[i].good, 5);
+    }
+    CHECK(ki_client_delete_collection(client, KI_CONFIGMAPS, "default", NULL, err));
+    ki_client_free(client);
+}
+
+static void threads_that_wait_drive_an_engine_that_nobody_drives(void **state) {
+    (void)state;
+    many_threads_wait_at_once(-1);
+}
+
+static void whoever_starts_the_engine_takes_over_from_those_who_wait(void **state) {
+    (void)state;
+    for (int at = 0; at < 6; at++)
+        many_threads_wait_at_once(at);
+}
+
+static void on_nothing(const ki_answer *answer, const ki_error *err, void *user) {
+    (void)answer;
+    ki_client *client = user;
+    ki_error nested = KI_ERROR_INIT;
+    assert_null(err);
+    assert_int_equal(ki_client_get(client, KI_NODES, NULL, "x", NULL, NULL, &nested), KI_ERR_DEADLOCK);
+}
+
+static void waiting_inside_a_callback_would_deadlock(void **state) {
+    (void)state;
+    ki_client *client = new_client();
+    CHECK(ki_client_send(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"),
+                         on_nothing, client, NULL, err));
+    /* Whichever comes first: this one's waiting drives the other one, too. */
+    for (int i = 0; i < 3; i++)
+        CHECK(ki_client_do(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"), NULL,
+                           err));
+    ki_client_free(client);
+}
+
+/* --- a factory's client ---------------------------------------------------------------------------------------------------------- */
+
+static _Atomic int added;
+
+static void on_add(const ki_event *event, void *user) {
+    (void)user;
+    if (strcmp(ki_object_name(event->obj), "of-factory") == 0)
+        atomic_fetch_add(&added, 1);
+}
+
+static void a_factorys_client_asks_before_and_after_the_start(void **state) {
+    (void)state;
+    ki_factory *factory = NULL;
+    ki_informer *informer = NULL;
+    const ki_handler handler = { .on_add = on_add };
+    CHECK(ki_factory_new(config, NULL, &factory, err));
+    ki_client *client = ki_factory_client(factory);
+    char json[512];
+    make_json(json, sizeof json, "of-factory", "x");
+    CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, NULL, err));
+    CHECK(ki_factory_informer(factory, KI_CONFIGMAPS, NULL, &informer, err));
+    CHECK(ki_informer_add_handler(informer, &handler, NULL, err));
+    CHECK(ki_factory_start(factory, err));
+    CHECK(ki_factory_wait_for_sync(factory, 60000, err));
+    ki_object *obj = NULL;
+    CHECK(ki_client_get(client, KI_CONFIGMAPS, "default", "of-factory", NULL, &obj, err));
+    ki_object_unref(obj);
+    CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "of-factory", NULL, err));
+    ki_client_free(client); /* borrowed: nothing happens */
+    CHECK(ki_factory_shutdown(factory, err));
+    assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "x", NULL, &obj, NULL), KI_ERR_STATE);
+    ki_factory_free(factory);
+}
+
+static void a_server_that_is_not_there_is_told_at_once(void **state) {
+    (void)state;
+    ki_config *nowhere = NULL;
+    ki_client *client = NULL;
+    ki_error refused = KI_ERROR_INIT;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "http://127.0.0.1:1"), &nowhere, &refused), KI_OK);
+    assert_int_equal(ki_client_new(nowhere, NULL, &client, &refused), KI_OK);
+    ki_config_free(nowhere);
+    assert_int_equal(ki_client_get(client, KI_NODES, NULL, "x", NULL, NULL, &refused), KI_ERR_CONNECT);
+    ki_client_free(client);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_object_lives_through_all_verbs),
+        cmocka_unit_test(a_list_is_read_page_by_page_and_its_collection_deleted),
+        cmocka_unit_test(any_path_can_be_asked_for),
+        cmocka_unit_test(threads_that_wait_drive_an_engine_that_nobody_drives),
+        cmocka_unit_test(whoever_starts_the_engine_takes_over_from_those_who_wait),
+        cmocka_unit_test(waiting_inside_a_callback_would_deadlock),
+        cmocka_unit_test(a_factorys_client_asks_before_and_after_the_start),
+        cmocka_unit_test(a_server_that_is_not_there_is_told_at_once),
+    };
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}
