@@ -12,6 +12,7 @@
 #include <kinformer/checkup.h>
 #include <kinformer/client.h>
 #include <kinformer/config.h>
+#include <kinformer/discovery.h>
 #include <kinformer/engine.h>
 #include <kinformer/error.h>
 #include <kinformer/expiration_cache.h>

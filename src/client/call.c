@@ -34,7 +34,8 @@ struct ki_call {
     ki_answer_function on_answer;
     bool (*on_data)(const void *data, size_t size, void *user);
     void *user;
-    int64_t deadline; /* INT64_MAX: none */
+    ki_throttle *throttle; /* NULL: no limit */
+    int64_t deadline;      /* INT64_MAX: none */
     /* loop only */
     ki_task start, cancel;
     ki_timer deadline_timer, retry_timer;
@@ -114,7 +115,7 @@ static void finish(ki_call *call, const ki_error *why) {
     ki_answer *answer = call->answer;
     call->answer = NULL; /* the callback's; forget_attempt leaves it */
     forget_attempt(call);
-    ki_throttle_leave(client->throttle, &call->ticket);
+    ki_throttle_leave(call->throttle, &call->ticket);
     unlist_call(client, call); /* nobody posts its tasks from here on */
     ki_task_cancel(&call->start);
     ki_task_cancel(&call->cancel);
@@ -341,13 +342,12 @@ static void transmit(void *user) {
 
 /* Takes its place in the client's limit; refused at once where its turn would come too late. */
 static void attempt(ki_call *call) {
-    ki_client *client = call->client;
-    int64_t when, delay = ki_throttle_delay(client->throttle);
+    int64_t when, delay = ki_throttle_delay(call->throttle);
     if (delay > 0 && !in_time(call, delay, &when)) {
         fail_with(call, KI_ERR_TIMEOUT, "the client's own limit of requests would make it too late");
         return;
     }
-    if (ki_throttle_pass(client->throttle, &call->ticket, transmit, call))
+    if (ki_throttle_pass(call->throttle, &call->ticket, transmit, call))
         transmit(call);
 }
 
@@ -432,8 +432,8 @@ static ki_status post(ki_client *client, ki_call *call, ki_error *err) {
     return status;
 }
 
-ki_status ki_call_start(ki_client *client, const ki_client_request *given, ki_answer_function on_answer, void *user,
-                        ki_call **ret_call, ki_error *err) {
+ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool unlimited, ki_answer_function on_answer,
+                        void *user, ki_call **ret_call, ki_error *err) {
     ki_client_request request;
     ki_call_options options;
     ki_status status = take_request(given, &request, &options, err);
@@ -442,6 +442,7 @@ ki_status ki_call_start(ki_client *client, const ki_client_request *given, ki_an
     ki_call *call = new_call(client, &request, on_answer, user);
     if (!call)
         return ki_error_no_memory(err, "making a request");
+    call->throttle = unlimited ? NULL : client->throttle;
     status = ki_outgoing_make(client->allocator, &request, &options, &call->out, err);
     if (status) {
         ki_free(client->allocator, call);
@@ -464,5 +465,5 @@ ki_status ki_client_send(ki_client *client, const ki_client_request *request, ki
                          ki_call **ret_call, ki_error *err) {
     if (!client || !request || !on_answer)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_send: the client, the request or the callback is missing");
-    return ki_call_start(client, request, on_answer, user, ret_call, err);
+    return ki_call_start(client, request, false, on_answer, user, ret_call, err);
 }

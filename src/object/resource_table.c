@@ -28,12 +28,88 @@ const ki_resource ki_resource_leases = { "coordination.k8s.io", "v1", "leases", 
 const ki_resource ki_resource_storageclasses = { "storage.k8s.io", "v1", "storageclasses", "StorageClass", false };
 const ki_resource ki_resource_customresourcedefinitions = { "apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                                             "CustomResourceDefinition", false };
+const ki_resource ki_resource_bindings = { "", "v1", "bindings", "Binding", true };
+const ki_resource ki_resource_componentstatuses = { "", "v1", "componentstatuses", "ComponentStatus", false };
+const ki_resource ki_resource_limitranges = { "", "v1", "limitranges", "LimitRange", true };
+const ki_resource ki_resource_podtemplates = { "", "v1", "podtemplates", "PodTemplate", true };
+const ki_resource ki_resource_replicationcontrollers = { "", "v1", "replicationcontrollers", "ReplicationController",
+                                                         true };
+const ki_resource ki_resource_resourcequotas = { "", "v1", "resourcequotas", "ResourceQuota", true };
+const ki_resource ki_resource_apiservices = { "apiregistration.k8s.io", "v1", "apiservices", "APIService", false };
+const ki_resource ki_resource_controllerrevisions = { "apps", "v1", "controllerrevisions", "ControllerRevision", true };
+const ki_resource ki_resource_events_k8s_io_events = { "events.k8s.io", "v1", "events", "Event", true };
+const ki_resource ki_resource_selfsubjectreviews = { "authentication.k8s.io", "v1", "selfsubjectreviews",
+                                                     "SelfSubjectReview", false };
+const ki_resource ki_resource_tokenreviews = { "authentication.k8s.io", "v1", "tokenreviews", "TokenReview", false };
+const ki_resource ki_resource_localsubjectaccessreviews = { "authorization.k8s.io", "v1", "localsubjectaccessreviews",
+                                                            "LocalSubjectAccessReview", true };
+const ki_resource ki_resource_selfsubjectaccessreviews = { "authorization.k8s.io", "v1", "selfsubjectaccessreviews",
+                                                           "SelfSubjectAccessReview", false };
+const ki_resource ki_resource_selfsubjectrulesreviews = { "authorization.k8s.io", "v1", "selfsubjectrulesreviews",
+                                                          "SelfSubjectRulesReview", false };
+const ki_resource ki_resource_subjectaccessreviews = { "authorization.k8s.io", "v1", "subjectaccessreviews",
+                                                       "SubjectAccessReview", false };
+const ki_resource ki_resource_horizontalpodautoscalers = { "autoscaling", "v2", "horizontalpodautoscalers",
+                                                           "HorizontalPodAutoscaler", true };
+const ki_resource ki_resource_horizontalpodautoscalers_v1 = { "autoscaling", "v1", "horizontalpodautoscalers",
+                                                              "HorizontalPodAutoscaler", true };
+const ki_resource ki_resource_certificatesigningrequests = { "certificates.k8s.io", "v1", "certificatesigningrequests",
+                                                             "CertificateSigningRequest", false };
+const ki_resource ki_resource_ingressclasses = { "networking.k8s.io", "v1", "ingressclasses", "IngressClass", false };
+const ki_resource ki_resource_ipaddresses = { "networking.k8s.io", "v1", "ipaddresses", "IPAddress", false };
+const ki_resource ki_resource_servicecidrs = { "networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false };
+const ki_resource ki_resource_poddisruptionbudgets = { "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget",
+                                                       true };
+const ki_resource ki_resource_clusterrolebindings = { "rbac.authorization.k8s.io", "v1", "clusterrolebindings",
+                                                      "ClusterRoleBinding", false };
+const ki_resource ki_resource_clusterroles = { "rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole",
+                                               false };
+const ki_resource ki_resource_rolebindings = { "rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true };
+const ki_resource ki_resource_roles = { "rbac.authorization.k8s.io", "v1", "roles", "Role", true };
+const ki_resource ki_resource_csidrivers = { "storage.k8s.io", "v1", "csidrivers", "CSIDriver", false };
+const ki_resource ki_resource_csinodes = { "storage.k8s.io", "v1", "csinodes", "CSINode", false };
+const ki_resource ki_resource_csistoragecapacities = { "storage.k8s.io", "v1", "csistoragecapacities",
+                                                       "CSIStorageCapacity", true };
+const ki_resource ki_resource_volumeattachments = { "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment",
+                                                    false };
+const ki_resource ki_resource_volumeattributesclasses = { "storage.k8s.io", "v1", "volumeattributesclasses",
+                                                          "VolumeAttributesClass", false };
+const ki_resource ki_resource_mutatingadmissionpolicies = { "admissionregistration.k8s.io", "v1",
+                                                            "mutatingadmissionpolicies", "MutatingAdmissionPolicy",
+                                                            false };
+const ki_resource ki_resource_mutatingadmissionpolicybindings = { "admissionregistration.k8s.io", "v1",
+                                                                  "mutatingadmissionpolicybindings",
+                                                                  "MutatingAdmissionPolicyBinding", false };
+const ki_resource ki_resource_mutatingwebhookconfigurations = { "admissionregistration.k8s.io", "v1",
+                                                                "mutatingwebhookconfigurations",
+                                                                "MutatingWebhookConfiguration", false };
+const ki_resource ki_resource_validatingadmissionpolicies = { "admissionregistration.k8s.io", "v1",
+                                                              "validatingadmissionpolicies",
+                                                              "ValidatingAdmissionPolicy", false };
+const ki_resource ki_resource_validatingadmissionpolicybindings = { "admissionregistration.k8s.io", "v1",
+                                                                    "validatingadmissionpolicybindings",
+                                                                    "ValidatingAdmissionPolicyBinding", false };
+const ki_resource ki_resource_validatingwebhookconfigurations = { "admissionregistration.k8s.io", "v1",
+                                                                  "validatingwebhookconfigurations",
+                                                                  "ValidatingWebhookConfiguration", false };
+const ki_resource ki_resource_priorityclasses = { "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass",
+                                                  false };
+const ki_resource ki_resource_runtimeclasses = { "node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false };
+const ki_resource ki_resource_deviceclasses = { "resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false };
+const ki_resource ki_resource_resourceclaims = { "resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true };
+const ki_resource ki_resource_resourceclaimtemplates = { "resource.k8s.io", "v1", "resourceclaimtemplates",
+                                                         "ResourceClaimTemplate", true };
+const ki_resource ki_resource_resourceslices = { "resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false };
+const ki_resource ki_resource_flowschemas = { "flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema",
+                                              false };
+const ki_resource ki_resource_prioritylevelconfigurations = { "flowcontrol.apiserver.k8s.io", "v1",
+                                                              "prioritylevelconfigurations",
+                                                              "PriorityLevelConfiguration", false };
 
 #define ALL KI_VERBS_ALL
 #define GPU (KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE)
 #define PROXY (KI_VERB_CREATE | KI_VERB_DELETE | KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE)
 
-#define RESOURCE(...) (&(const ki_resource){ __VA_ARGS__ })
 #define OWN(name, verbs) \
     { name, NULL, NULL, NULL, verbs } /* answers with the resource's own kind */
 #define STATUS OWN("status", GPU)
@@ -44,17 +120,12 @@ const ki_resource ki_resource_customresourcedefinitions = { "apiextensions.k8s.i
 
 static const ki_resource_info table[] = {
     /* v1 */
-    { RESOURCE("", "v1", "bindings", "Binding", true), "binding", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
-    { RESOURCE("", "v1", "componentstatuses", "ComponentStatus", false),
-      "componentstatus",
-      { "cs" },
-      NULL,
-      KI_VERB_GET | KI_VERB_LIST,
-      { NONE } },
+    { &ki_resource_bindings, "binding", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
+    { &ki_resource_componentstatuses, "componentstatus", { "cs" }, NULL, KI_VERB_GET | KI_VERB_LIST, { NONE } },
     { &ki_resource_configmaps, "configmap", { "cm" }, NULL, ALL, { NONE } },
     { &ki_resource_endpoints, "endpoints", { "ep" }, NULL, ALL, { NONE } },
     { &ki_resource_events, "event", { "ev" }, NULL, ALL, { NONE } },
-    { RESOURCE("", "v1", "limitranges", "LimitRange", true), "limitrange", { "limits" }, NULL, ALL, { NONE } },
+    { &ki_resource_limitranges, "limitrange", { "limits" }, NULL, ALL, { NONE } },
     { &ki_resource_namespaces,
       "namespace",
       { "ns" },
@@ -79,19 +150,9 @@ static const ki_resource_info table[] = {
         { "proxy", "PodProxyOptions", NULL, NULL, PROXY },
         OWN("resize", GPU),
         STATUS } },
-    { RESOURCE("", "v1", "podtemplates", "PodTemplate", true), "podtemplate", { NULL }, NULL, ALL, { NONE } },
-    { RESOURCE("", "v1", "replicationcontrollers", "ReplicationController", true),
-      "replicationcontroller",
-      { "rc" },
-      "all",
-      ALL,
-      { SCALE, STATUS } },
-    { RESOURCE("", "v1", "resourcequotas", "ResourceQuota", true),
-      "resourcequota",
-      { "quota" },
-      NULL,
-      ALL,
-      { STATUS } },
+    { &ki_resource_podtemplates, "podtemplate", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_replicationcontrollers, "replicationcontroller", { "rc" }, "all", ALL, { SCALE, STATUS } },
+    { &ki_resource_resourcequotas, "resourcequota", { "quota" }, NULL, ALL, { STATUS } },
     { &ki_resource_secrets, "secret", { NULL }, NULL, ALL, { NONE } },
     { &ki_resource_serviceaccounts,
       "serviceaccount",
@@ -107,90 +168,40 @@ static const ki_resource_info table[] = {
       { { "proxy", "ServiceProxyOptions", NULL, NULL, PROXY }, STATUS } },
 
     /* apiregistration.k8s.io/v1 */
-    { RESOURCE("apiregistration.k8s.io", "v1", "apiservices", "APIService", false),
-      "apiservice",
-      { NULL },
-      "api-extensions",
-      ALL,
-      { STATUS } },
+    { &ki_resource_apiservices, "apiservice", { NULL }, "api-extensions", ALL, { STATUS } },
 
     /* apps/v1 */
-    { RESOURCE("apps", "v1", "controllerrevisions", "ControllerRevision", true),
-      "controllerrevision",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
+    { &ki_resource_controllerrevisions, "controllerrevision", { NULL }, NULL, ALL, { NONE } },
     { &ki_resource_daemonsets, "daemonset", { "ds" }, "all", ALL, { STATUS } },
     { &ki_resource_deployments, "deployment", { "deploy" }, "all", ALL, { SCALE, STATUS } },
     { &ki_resource_replicasets, "replicaset", { "rs" }, "all", ALL, { SCALE, STATUS } },
     { &ki_resource_statefulsets, "statefulset", { "sts" }, "all", ALL, { SCALE, STATUS } },
 
     /* events.k8s.io/v1 */
-    { RESOURCE("events.k8s.io", "v1", "events", "Event", true), "event", { "ev" }, NULL, ALL, { NONE } },
+    { &ki_resource_events_k8s_io_events, "event", { "ev" }, NULL, ALL, { NONE } },
 
     /* authentication.k8s.io/v1 */
-    { RESOURCE("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", false),
-      "selfsubjectreview",
-      { NULL },
-      NULL,
-      KI_VERB_CREATE,
-      { NONE } },
-    { RESOURCE("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", false),
-      "tokenreview",
-      { NULL },
-      NULL,
-      KI_VERB_CREATE,
-      { NONE } },
+    { &ki_resource_selfsubjectreviews, "selfsubjectreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
+    { &ki_resource_tokenreviews, "tokenreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
 
     /* authorization.k8s.io/v1 */
-    { RESOURCE("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", true),
-      "localsubjectaccessreview",
-      { NULL },
-      NULL,
-      KI_VERB_CREATE,
-      { NONE } },
-    { RESOURCE("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", false),
-      "selfsubjectaccessreview",
-      { NULL },
-      NULL,
-      KI_VERB_CREATE,
-      { NONE } },
-    { RESOURCE("authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", false),
-      "selfsubjectrulesreview",
-      { NULL },
-      NULL,
-      KI_VERB_CREATE,
-      { NONE } },
-    { RESOURCE("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false),
-      "subjectaccessreview",
-      { NULL },
-      NULL,
-      KI_VERB_CREATE,
-      { NONE } },
+    { &ki_resource_localsubjectaccessreviews, "localsubjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
+    { &ki_resource_selfsubjectaccessreviews, "selfsubjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
+    { &ki_resource_selfsubjectrulesreviews, "selfsubjectrulesreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
+    { &ki_resource_subjectaccessreviews, "subjectaccessreview", { NULL }, NULL, KI_VERB_CREATE, { NONE } },
 
     /* autoscaling/v2 */
-    { RESOURCE("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true),
-      "horizontalpodautoscaler",
-      { "hpa" },
-      "all",
-      ALL,
-      { STATUS } },
+    { &ki_resource_horizontalpodautoscalers, "horizontalpodautoscaler", { "hpa" }, "all", ALL, { STATUS } },
 
     /* autoscaling/v1 */
-    { RESOURCE("autoscaling", "v1", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true),
-      "horizontalpodautoscaler",
-      { "hpa" },
-      "all",
-      ALL,
-      { STATUS } },
+    { &ki_resource_horizontalpodautoscalers_v1, "horizontalpodautoscaler", { "hpa" }, "all", ALL, { STATUS } },
 
     /* batch/v1 */
     { &ki_resource_cronjobs, "cronjob", { "cj" }, "all", ALL, { STATUS } },
     { &ki_resource_jobs, "job", { NULL }, "all", ALL, { STATUS } },
 
     /* certificates.k8s.io/v1 */
-    { RESOURCE("certificates.k8s.io", "v1", "certificatesigningrequests", "CertificateSigningRequest", false),
+    { &ki_resource_certificatesigningrequests,
       "certificatesigningrequest",
       { "csr" },
       NULL,
@@ -198,115 +209,56 @@ static const ki_resource_info table[] = {
       { OWN("approval", GPU), STATUS } },
 
     /* networking.k8s.io/v1 */
-    { RESOURCE("networking.k8s.io", "v1", "ingressclasses", "IngressClass", false),
-      "ingressclass",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
+    { &ki_resource_ingressclasses, "ingressclass", { NULL }, NULL, ALL, { NONE } },
     { &ki_resource_ingresses, "ingress", { "ing" }, NULL, ALL, { STATUS } },
-    { RESOURCE("networking.k8s.io", "v1", "ipaddresses", "IPAddress", false),
-      "ipaddress",
-      { "ip" },
-      NULL,
-      ALL,
-      { NONE } },
+    { &ki_resource_ipaddresses, "ipaddress", { "ip" }, NULL, ALL, { NONE } },
     { &ki_resource_networkpolicies, "networkpolicy", { "netpol" }, NULL, ALL, { NONE } },
-    { RESOURCE("networking.k8s.io", "v1", "servicecidrs", "ServiceCIDR", false),
-      "servicecidr",
-      { NULL },
-      NULL,
-      ALL,
-      { STATUS } },
+    { &ki_resource_servicecidrs, "servicecidr", { NULL }, NULL, ALL, { STATUS } },
 
     /* policy/v1 */
-    { RESOURCE("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true),
-      "poddisruptionbudget",
-      { "pdb" },
-      NULL,
-      ALL,
-      { STATUS } },
+    { &ki_resource_poddisruptionbudgets, "poddisruptionbudget", { "pdb" }, NULL, ALL, { STATUS } },
 
     /* rbac.authorization.k8s.io/v1 */
-    { RESOURCE("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false),
-      "clusterrolebinding",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
-    { RESOURCE("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false),
-      "clusterrole",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
-    { RESOURCE("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", true),
-      "rolebinding",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
-    { RESOURCE("rbac.authorization.k8s.io", "v1", "roles", "Role", true), "role", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_clusterrolebindings, "clusterrolebinding", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_clusterroles, "clusterrole", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_rolebindings, "rolebinding", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_roles, "role", { NULL }, NULL, ALL, { NONE } },
 
     /* storage.k8s.io/v1 */
-    { RESOURCE("storage.k8s.io", "v1", "csidrivers", "CSIDriver", false), "csidriver", { NULL }, NULL, ALL, { NONE } },
-    { RESOURCE("storage.k8s.io", "v1", "csinodes", "CSINode", false), "csinode", { NULL }, NULL, ALL, { NONE } },
-    { RESOURCE("storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity", true),
-      "csistoragecapacity",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
+    { &ki_resource_csidrivers, "csidriver", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_csinodes, "csinode", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_csistoragecapacities, "csistoragecapacity", { NULL }, NULL, ALL, { NONE } },
     { &ki_resource_storageclasses, "storageclass", { "sc" }, NULL, ALL, { NONE } },
-    { RESOURCE("storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false),
-      "volumeattachment",
-      { NULL },
-      NULL,
-      ALL,
-      { STATUS } },
-    { RESOURCE("storage.k8s.io", "v1", "volumeattributesclasses", "VolumeAttributesClass", false),
-      "volumeattributesclass",
-      { "vac" },
-      NULL,
-      ALL,
-      { NONE } },
+    { &ki_resource_volumeattachments, "volumeattachment", { NULL }, NULL, ALL, { STATUS } },
+    { &ki_resource_volumeattributesclasses, "volumeattributesclass", { "vac" }, NULL, ALL, { NONE } },
 
     /* admissionregistration.k8s.io/v1 */
-    { RESOURCE("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicies", "MutatingAdmissionPolicy", false),
-      "mutatingadmissionpolicy",
-      { NULL },
-      "api-extensions",
-      ALL,
-      { NONE } },
-    { RESOURCE("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicybindings",
-               "MutatingAdmissionPolicyBinding", false),
+    { &ki_resource_mutatingadmissionpolicies, "mutatingadmissionpolicy", { NULL }, "api-extensions", ALL, { NONE } },
+    { &ki_resource_mutatingadmissionpolicybindings,
       "mutatingadmissionpolicybinding",
       { NULL },
       "api-extensions",
       ALL,
       { NONE } },
-    { RESOURCE("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
-               false),
+    { &ki_resource_mutatingwebhookconfigurations,
       "mutatingwebhookconfiguration",
       { NULL },
       "api-extensions",
       ALL,
       { NONE } },
-    { RESOURCE("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", false),
+    { &ki_resource_validatingadmissionpolicies,
       "validatingadmissionpolicy",
       { NULL },
       "api-extensions",
       ALL,
       { STATUS } },
-    { RESOURCE("admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings",
-               "ValidatingAdmissionPolicyBinding", false),
+    { &ki_resource_validatingadmissionpolicybindings,
       "validatingadmissionpolicybinding",
       { NULL },
       "api-extensions",
       ALL,
       { NONE } },
-    { RESOURCE("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
-               "ValidatingWebhookConfiguration", false),
+    { &ki_resource_validatingwebhookconfigurations,
       "validatingwebhookconfiguration",
       { NULL },
       "api-extensions",
@@ -322,67 +274,26 @@ static const ki_resource_info table[] = {
       { STATUS } },
 
     /* scheduling.k8s.io/v1 */
-    { RESOURCE("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", false),
-      "priorityclass",
-      { "pc" },
-      NULL,
-      ALL,
-      { NONE } },
+    { &ki_resource_priorityclasses, "priorityclass", { "pc" }, NULL, ALL, { NONE } },
 
     /* coordination.k8s.io/v1 */
     { &ki_resource_leases, "lease", { NULL }, NULL, ALL, { NONE } },
 
     /* node.k8s.io/v1 */
-    { RESOURCE("node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false),
-      "runtimeclass",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
+    { &ki_resource_runtimeclasses, "runtimeclass", { NULL }, NULL, ALL, { NONE } },
 
     /* discovery.k8s.io/v1 */
     { &ki_resource_endpointslices, "endpointslice", { NULL }, NULL, ALL, { NONE } },
 
     /* resource.k8s.io/v1 */
-    { RESOURCE("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false),
-      "deviceclass",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
-    { RESOURCE("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true),
-      "resourceclaim",
-      { NULL },
-      NULL,
-      ALL,
-      { STATUS } },
-    { RESOURCE("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate", true),
-      "resourceclaimtemplate",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
-    { RESOURCE("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false),
-      "resourceslice",
-      { NULL },
-      NULL,
-      ALL,
-      { NONE } },
+    { &ki_resource_deviceclasses, "deviceclass", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_resourceclaims, "resourceclaim", { NULL }, NULL, ALL, { STATUS } },
+    { &ki_resource_resourceclaimtemplates, "resourceclaimtemplate", { NULL }, NULL, ALL, { NONE } },
+    { &ki_resource_resourceslices, "resourceslice", { NULL }, NULL, ALL, { NONE } },
 
     /* flowcontrol.apiserver.k8s.io/v1 */
-    { RESOURCE("flowcontrol.apiserver.k8s.io", "v1", "flowschemas", "FlowSchema", false),
-      "flowschema",
-      { NULL },
-      NULL,
-      ALL,
-      { STATUS } },
-    { RESOURCE("flowcontrol.apiserver.k8s.io", "v1", "prioritylevelconfigurations", "PriorityLevelConfiguration",
-               false),
-      "prioritylevelconfiguration",
-      { NULL },
-      NULL,
-      ALL,
-      { STATUS } },
+    { &ki_resource_flowschemas, "flowschema", { NULL }, NULL, ALL, { STATUS } },
+    { &ki_resource_prioritylevelconfigurations, "prioritylevelconfiguration", { NULL }, NULL, ALL, { STATUS } },
 };
 
 const ki_resource_info *ki_resource_info_at(unsigned index) {

@@ -273,6 +273,23 @@ static void a_factorys_client_asks_before_and_after_the_start(void **state) {
     ki_factory_free(factory);
 }
 
+static void a_word_is_found_in_what_the_server_has(void **state) {
+    (void)state;
+    ki_client *client = new_client();
+    ki_discovery *discovery = NULL;
+    ki_resource_map *map = NULL;
+    const ki_discovered *found = NULL;
+    ki_error refused = KI_ERROR_INIT;
+    CHECK(ki_discovery_new(client, NULL, &discovery, err));
+    CHECK(ki_discovery_find(discovery, "deploy", &map, &found, err));
+    assert_string_equal(found->resource.group, "apps");
+    ki_resource_map_unref(map);
+    assert_int_equal(ki_discovery_find(discovery, "deplyoments", &map, &found, &refused), KI_ERR_NOT_FOUND);
+    assert_string_equal(refused.message, "the server has no resource 'deplyoments'; did you mean deployments?");
+    ki_discovery_free(discovery);
+    ki_client_free(client);
+}
+
 static void a_server_that_is_not_there_is_told_at_once(void **state) {
     (void)state;
     ki_config *nowhere = NULL;
@@ -294,6 +311,7 @@ int main(void) {
         cmocka_unit_test(whoever_starts_the_engine_takes_over_from_those_who_wait),
         cmocka_unit_test(waiting_inside_a_callback_would_deadlock),
         cmocka_unit_test(a_factorys_client_asks_before_and_after_the_start),
+        cmocka_unit_test(a_word_is_found_in_what_the_server_has),
         cmocka_unit_test(a_server_that_is_not_there_is_told_at_once),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);

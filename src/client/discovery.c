@@ -1,0 +1,478 @@
+/* discovery.c: asking a server for its resources, and keeping what it said.
+ *
+ *     /api and /apis at once ──► both aggregated: read them
+ *                            └─► else /api/V and /apis/G/V for each that was not, several at a time; who does not answer is broken, alone
+ *
+ * An asking (a fetch) is on the loop and lives until its last request has ended, even where the discovery has been freed meanwhile. */
+#include "src/client/answer.h"
+#include "src/client/client.h"
+#include "src/client/resource_map.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <stdio.h>
+
+enum {
+    ROOTS = 2,
+    AT_ONCE = 16, /* requests for groups and versions under way */
+    PATH_MAX_SIZE = 3 * KI_DISCOVERY_NAME_MAX
+};
+
+static const char *const roots[ROOTS] = { "/api", "/apis" };
+static const char accept_aggregated[] =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+
+typedef struct asker {
+    struct asker *next;
+    ki_discovery_function on_map;
+    void *user;
+} asker;
+
+typedef struct fetch fetch;
+
+struct ki_discovery {
+    /* constant */
+    ki_client *client;
+    const ki_allocator *allocator;
+    int64_t ttl_ms, refresh_ms, timeout_ms;
+    uint64_t seed;
+    /* under `mutex` */
+    ki_mutex mutex;
+    ki_resource_map *map; /* NULL: nothing known yet */
+    int64_t fetched_at;
+    asker *first, *last; /* who waits for the next answer */
+    bool is_closed;
+    /* loop only */
+    ki_task begin;
+    fetch *fetch; /* under way, or NULL */
+};
+
+/* One request for a group and version. */
+typedef struct part {
+    fetch *owner;
+    ki_answer *answer; /* NULL: it did not answer well */
+} part;
+
+struct fetch {
+    ki_discovery *discovery; /* NULL: freed meanwhile */
+    const ki_allocator *allocator;
+    ki_answer *answers[ROOTS];
+    ki_error err; /* of a root */
+    ki_group_versions versions;
+    part *parts; /* by the number of their version */
+    size_t next;
+    size_t pending; /* requests under way */
+};
+
+/* --- the end of a fetch -------------------------------------------------------------------------------------------------------- */
+
+static void free_fetch(fetch *self) {
+    for (int i = 0; i < ROOTS; i++)
+        ki_answer_unref(self->answers[i]);
+    for (size_t i = 0; self->parts && i < self->versions.count; i++)
+        ki_answer_unref(self->parts[i].answer);
+    ki_free(self->allocator, self->parts);
+    ki_group_versions_free(self->allocator, &self->versions);
+    ki_free(self->allocator, self);
+}
+
+static asker *take_askers(ki_discovery *discovery) {
+    ki_mutex_lock(&discovery->mutex);
+    asker *list = discovery->first;
+    discovery->first = discovery->last = NULL;
+    ki_mutex_unlock(&discovery->mutex);
+    return list;
+}
+
+static void tell(const ki_allocator *allocator, asker *list, const ki_resource_map *map, const ki_error *err) {
+    while (list) {
+        asker *next = list->next;
+        list->on_map(map, err, list->user);
+        ki_free(allocator, list);
+        list = next;
+    }
+}
+
+/* `map` NULL: it failed. Takes the map. The discovery may be gone after the askers were told. */
+static void finish(fetch *self, ki_resource_map *map, const ki_error *err) {
+    ki_discovery *discovery = self->discovery;
+    const ki_allocator *allocator = self->allocator;
+    discovery->fetch = NULL;
+    free_fetch(self);
+    if (map) {
+        ki_mutex_lock(&discovery->mutex);
+        ki_resource_map *old = discovery->map;
+        discovery->map = ki_resource_map_ref(map);
+        discovery->fetched_at = ki_engine_now(discovery->client->engine);
+        ki_mutex_unlock(&discovery->mutex);
+        ki_resource_map_unref(old);
+    }
+    tell(allocator, take_askers(discovery), map, err);
+    ki_resource_map_unref(map);
+}
+
+static ki_str body_of(const ki_answer *answer) {
+    ki_str body;
+    body.data = ki_answer_body(answer, &body.size);
+    return body;
+}
+
+static bool is_core(const ki_group_version *version) {
+    return !version->group[0];
+}
+
+/* The versions of one root, in their order; those that did not answer are broken. */
+static ki_status add_old(fetch *self, ki_resource_map *map, bool core, ki_error *err) {
+    ki_status status = KI_OK;
+    for (size_t i = 0; i < self->versions.count && !status; i++) {
+        const ki_group_version *version = &self->versions.items[i];
+        if (is_core(version) != core)
+            continue;
+        const ki_answer *answer = self->parts[i].answer;
+        status = answer ? ki_resource_map_add_list(map, version->group, version->version, version->preferred,
+                                                   body_of(answer), err)
+                        : KI_ERR_PARSE;
+        if (status == KI_ERR_PARSE) {
+            ki_error_clear(err);
+            status = ki_resource_map_add_broken(map, version->group, version->version)
+                         ? ki_error_no_memory(err, "reading discovery")
+                         : KI_OK;
+        }
+    }
+    return status;
+}
+
+static ki_status build(fetch *self, ki_resource_map *map, ki_error *err) {
+    ki_status status = KI_OK;
+    for (int root = 0; root < ROOTS && !status; root++) {
+        const ki_answer *answer = self->answers[root];
+        if (answer && ki_discovery_is_aggregated(self->allocator, body_of(answer)))
+            status = ki_resource_map_add_aggregated(map, body_of(answer), err);
+        else
+            status = add_old(self, map, root == 0, err);
+    }
+    if (!status && ki_resource_map_close(map))
+        status = ki_error_no_memory(err, "reading discovery");
+    return status;
+}
+
+static void conclude(fetch *self) {
+    ki_error err = KI_ERROR_INIT;
+    ki_resource_map *map = ki_resource_map_new(self->allocator, self->discovery->seed);
+    ki_status status = map ? build(self, map, &err) : ki_error_no_memory(&err, "reading discovery");
+    if (status) {
+        ki_resource_map_unref(map);
+        map = NULL;
+    }
+    finish(self, map, status ? &err : NULL);
+}
+
+/* --- groups and versions one by one ---------------------------------------------------------------------------------------------- */
+
+static void ask_more(fetch *self);
+
+static void on_part(const ki_answer *answer, const ki_error *err, void *user) {
+    part *at = user;
+    fetch *self = at->owner;
+    if (!err)
+        at->answer = ki_answer_ref(answer);
+    self->pending--;
+    if (self->discovery)
+        ask_more(self);
+    else if (self->pending == 0)
+        free_fetch(self);
+}
+
+static ki_status ask(fetch *self, const char *path, const char *accept, ki_answer_function on_answer, void *user,
+                     ki_error *err) {
+    const ki_call_options options = KI_CALL_OPTIONS(.timeout_ms = self->discovery->timeout_ms);
+    const ki_client_request request =
+        KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = path, .accept = accept, .options = &options);
+    ki_status status = ki_call_start(self->discovery->client, &request, true, on_answer, user, NULL, err);
+    if (!status)
+        self->pending++;
+    return status;
+}
+
+/* One that cannot be sent counts as one that did not answer. */
+static void ask_more(fetch *self) {
+    while (self->next < self->versions.count && self->pending < AT_ONCE) {
+        size_t at = self->next++;
+        const ki_group_version *version = &self->versions.items[at];
+        char path[PATH_MAX_SIZE];
+        snprintf(path, sizeof path, "%s%s/%s", is_core(version) ? "/api" : "/apis/", version->group, version->version);
+        self->parts[at].owner = self;
+        (void)ask(self, path, NULL, on_part, &self->parts[at], NULL);
+    }
+    if (self->pending == 0)
+        conclude(self);
+}
+
+/* --- the two roots ---------------------------------------------------------------------------------------------------------------- */
+
+/* Both have ended. */
+static void roots_done(fetch *self) {
+    ki_error err = self->err;
+    ki_status status = err.code;
+    for (int i = 0; i < ROOTS && !status; i++) {
+        const ki_answer *answer = self->answers[i];
+        if (answer && !ki_discovery_is_aggregated(self->allocator, body_of(answer)))
+            status = ki_group_versions_add(self->allocator, &self->versions, body_of(answer), &err);
+    }
+    if (!status && !self->answers[0] && !self->answers[1])
+        status = ki_error_set(&err, KI_ERR_PROTOCOL, "neither /api nor /apis is there: is it a Kubernetes API server?");
+    if (!status && self->versions.count) {
+        self->parts = ki_alloc_zero(self->allocator, self->versions.count * sizeof *self->parts);
+        if (!self->parts)
+            status = ki_error_no_memory(&err, "reading discovery");
+    }
+    if (status) {
+        ki_error_prefix(&err, "discovery");
+        finish(self, NULL, &err);
+        return;
+    }
+    ask_more(self);
+}
+
+static void root_ended(fetch *self, int root, const ki_answer *answer, const ki_error *err) {
+    if (!err)
+        self->answers[root] = ki_answer_ref(answer);
+    else if (!ki_error_is_not_found(err) && !ki_error_is_forbidden(err))
+        self->err = *err; /* one that is not there, or not for us, leaves the other */
+    self->pending--;
+    if (self->pending > 0)
+        return;
+    if (self->discovery)
+        roots_done(self);
+    else
+        free_fetch(self);
+}
+
+static void on_api(const ki_answer *answer, const ki_error *err, void *user) {
+    root_ended(user, 0, answer, err);
+}
+
+static void on_apis(const ki_answer *answer, const ki_error *err, void *user) {
+    root_ended(user, 1, answer, err);
+}
+
+static void begin_fetch(ki_task *task, void *user) {
+    (void)task;
+    ki_discovery *discovery = user;
+    static const ki_answer_function on_root[ROOTS] = { on_api, on_apis };
+    if (discovery->fetch)
+        return; /* who asked meanwhile shares it */
+    ki_error err = KI_ERROR_INIT;
+    fetch *self = ki_alloc_zero(discovery->allocator, sizeof *self);
+    if (!self) {
+        ki_error_no_memory(&err, "asking for resources");
+        tell(discovery->allocator, take_askers(discovery), NULL, &err);
+        return;
+    }
+    self->discovery = discovery;
+    self->allocator = discovery->allocator;
+    self->err = err;
+    discovery->fetch = self;
+    for (int i = 0; i < ROOTS; i++) {
+        if (ask(self, roots[i], accept_aggregated, on_root[i], self, &err))
+            self->err = err;
+    }
+    if (self->pending == 0)
+        finish(self, NULL, &err);
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------------------------ */
+
+ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *options, ki_discovery **ret_discovery,
+                           ki_error *err) {
+    ki_discovery_options given = { .size = sizeof given };
+    if (!client || !ret_discovery)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_new: no client, or nowhere to put the discovery");
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_options without a size: use KI_DISCOVERY_OPTIONS()");
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    ki_discovery *discovery = ki_alloc_zero(client->allocator, sizeof *discovery);
+    if (!discovery)
+        return ki_error_no_memory(err, "making a discovery");
+    ki_status status = ki_mutex_init(&discovery->mutex, err);
+    if (status) {
+        ki_free(client->allocator, discovery);
+        return status;
+    }
+    discovery->client = client;
+    discovery->allocator = client->allocator;
+    discovery->ttl_ms = given.ttl_ms > 0 ? given.ttl_ms : KI_DISCOVERY_TTL_MS;
+    discovery->refresh_ms = given.refresh_ms > 0 ? given.refresh_ms : KI_DISCOVERY_REFRESH_MS;
+    discovery->timeout_ms = given.timeout_ms > 0 ? given.timeout_ms : KI_CLIENT_TIMEOUT_MS;
+    /* It only has to differ from program to program. */
+    discovery->seed = (uint64_t)(uintptr_t)discovery ^ (uint64_t)ki_engine_now(client->engine);
+    ki_task_init(&discovery->begin, client->engine, begin_fetch, discovery);
+    *ret_discovery = discovery;
+    return KI_OK;
+}
+
+static void close_on_loop(void *user) {
+    ki_discovery *discovery = user;
+    ki_error err = KI_ERROR_INIT;
+    ki_mutex_lock(&discovery->mutex);
+    discovery->is_closed = true;
+    ki_mutex_unlock(&discovery->mutex);
+    ki_task_cancel(&discovery->begin);
+    if (discovery->fetch)
+        discovery->fetch->discovery = NULL; /* its requests end by themselves */
+    discovery->fetch = NULL;
+    ki_error_set(&err, KI_ERR_CANCELLED, "the discovery was freed");
+    tell(discovery->allocator, take_askers(discovery), NULL, &err);
+}
+
+void ki_discovery_free(ki_discovery *discovery) {
+    if (!discovery)
+        return;
+    ki_engine_call(discovery->client->engine, close_on_loop, discovery);
+    ki_resource_map_unref(discovery->map);
+    ki_mutex_destroy(&discovery->mutex);
+    ki_free(discovery->allocator, discovery);
+}
+
+ki_status ki_discovery_refresh(ki_discovery *discovery, ki_discovery_function on_map, void *user, ki_error *err) {
+    if (!discovery || !on_map)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_refresh: the discovery or the callback is missing");
+    asker *more = ki_alloc_zero(discovery->allocator, sizeof *more);
+    if (!more)
+        return ki_error_no_memory(err, "asking for resources");
+    *more = (asker){ .on_map = on_map, .user = user };
+    ki_mutex_lock(&discovery->mutex);
+    bool closed = discovery->is_closed || ki_engine_is_stopping(discovery->client->engine);
+    if (!closed) {
+        if (discovery->last)
+            discovery->last->next = more;
+        else
+            discovery->first = more;
+        discovery->last = more;
+        ki_task_post(&discovery->begin);
+    }
+    ki_mutex_unlock(&discovery->mutex);
+    if (!closed)
+        return KI_OK;
+    ki_free(discovery->allocator, more);
+    return ki_error_set(err, KI_ERR_STATE, "the client's engine has ended");
+}
+
+/* --- waiting ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct waiter {
+    ki_refcount refs;
+    ki_engine *engine;
+    const ki_allocator *allocator;
+    bool done; /* the engine's */
+    ki_resource_map *map;
+    ki_error err;
+} waiter;
+
+static void drop(waiter *waiting) {
+    if (!ki_refcount_dec(&waiting->refs))
+        return;
+    ki_resource_map_unref(waiting->map);
+    ki_free(waiting->allocator, waiting);
+}
+
+static void on_map(const ki_resource_map *map, const ki_error *err, void *user) {
+    waiter *waiting = user;
+    waiting->map = ki_resource_map_ref(map);
+    if (err)
+        waiting->err = *err;
+    ki_engine_notify(waiting->engine, &waiting->done);
+    drop(waiting);
+}
+
+static int64_t longest_wait_ns(const ki_discovery *discovery) {
+    int64_t ms = discovery->timeout_ms;
+    return ms > INT64_MAX / KI_MILLISECONDS(8) ? -1 : KI_MILLISECONDS(4 * ms);
+}
+
+static ki_status refresh_now(ki_discovery *discovery, ki_resource_map **ret_map, ki_error *err) {
+    ki_client *client = discovery->client;
+    if (ki_engine_on_loop(client->engine))
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for discovery on the loop's own thread");
+    waiter *waiting = ki_alloc_zero(client->allocator, sizeof *waiting);
+    if (!waiting)
+        return ki_error_no_memory(err, "asking for resources");
+    *waiting = (waiter){ .engine = client->engine, .allocator = client->allocator, .err = KI_ERROR_INIT };
+    ki_refcount_init(&waiting->refs);
+    ki_refcount_inc(&waiting->refs); /* the callback's */
+    ki_status status = ki_discovery_refresh(discovery, on_map, waiting, err);
+    if (status)
+        drop(waiting);
+    else
+        status = ki_engine_await(client->engine, &waiting->done, longest_wait_ns(discovery), client->may_drive, err);
+    if (!status && waiting->err.code) {
+        status = waiting->err.code;
+        if (err)
+            *err = waiting->err;
+    }
+    if (!status)
+        *ret_map = ki_resource_map_ref(waiting->map);
+    drop(waiting);
+    return status;
+}
+
+/* What is known and not older than `max_age_ms`; NULL where there is no such thing. */
+static ki_resource_map *known(ki_discovery *discovery, int64_t max_age_ms) {
+    int64_t now = ki_engine_now(discovery->client->engine);
+    ki_resource_map *map = NULL;
+    ki_mutex_lock(&discovery->mutex);
+    if (discovery->map && (now - discovery->fetched_at) / KI_MILLISECONDS(1) < max_age_ms)
+        map = ki_resource_map_ref(discovery->map);
+    ki_mutex_unlock(&discovery->mutex);
+    return map;
+}
+
+ki_status ki_discovery_get(ki_discovery *discovery, ki_resource_map **ret_map, ki_error *err) {
+    if (!discovery || !ret_map)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_get: no discovery, or nowhere to put the map");
+    ki_resource_map *map = known(discovery, discovery->ttl_ms);
+    if (!map)
+        return refresh_now(discovery, ret_map, err);
+    *ret_map = map;
+    return KI_OK;
+}
+
+static ki_status not_found(const ki_resource_map *map, const char *word, ki_error *err) {
+    const char *meant = ki_resource_map_nearest(map, word);
+    const char *broken = ki_resource_map_broken_at(map, 0);
+    bool more = ki_resource_map_broken_at(map, 1) != NULL;
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource '%.100s'%s%s%s%s%s%s", word,
+                        meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "",
+                        broken ? "; not known is what is in " : "", broken ? broken : "", more ? " and others" : "");
+}
+
+ki_status ki_discovery_find(ki_discovery *discovery, const char *word, ki_resource_map **ret_map,
+                            const ki_discovered **ret_found, ki_error *err) {
+    ki_resource_map *map = NULL;
+    if (!discovery || !word || !ret_map || !ret_found)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_find: an argument is missing");
+    ki_status status = ki_discovery_get(discovery, &map, err);
+    if (status)
+        return status;
+    const ki_discovered *found = ki_resource_map_find(map, word);
+    ki_resource_map *recent = found ? NULL : known(discovery, discovery->refresh_ms);
+    if (!found && !recent) { /* it may have come since */
+        ki_resource_map_unref(map);
+        status = refresh_now(discovery, &map, err);
+        if (status)
+            return status;
+        found = ki_resource_map_find(map, word);
+    }
+    ki_resource_map_unref(recent);
+    if (!found) {
+        status = not_found(map, word, err);
+        ki_resource_map_unref(map);
+        return status;
+    }
+    *ret_map = map;
+    *ret_found = found;
+    return KI_OK;
+}

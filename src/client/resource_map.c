@@ -1,0 +1,344 @@
+/* resource_map.c: a server's resources in one table, with the rules by which a word means one of them. What holds: the server's names were looked
+ * at before they came in (ki_discovery_is_name), so that they may be shown and put into paths. */
+#include "src/client/resource_map.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/nearest.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum {
+    CHUNK_SIZE = 16 * 1024,
+    FIRST_ENTRIES = 128,
+    ALIGNMENT = sizeof(void *)
+};
+
+struct ki_map_chunk {
+    ki_map_chunk *next;
+    size_t used, size;
+    _Alignas(max_align_t) char bytes[];
+};
+
+/* --- life --------------------------------------------------------------------------------------------------------------------- */
+
+ki_resource_map *ki_resource_map_new(const ki_allocator *allocator, uint64_t seed) {
+    ki_resource_map *map = ki_alloc_zero(allocator, sizeof *map);
+    if (!map)
+        return NULL;
+    ki_refcount_init(&map->refs);
+    map->allocator = *allocator;
+    ki_map_init(&map->known, &map->allocator, seed);
+    return map;
+}
+
+static ki_resource_map *writable(const ki_resource_map *map) {
+    return (ki_resource_map *)(uintptr_t)map; /* the count of owners is all that changes */
+}
+
+ki_resource_map *ki_resource_map_ref(const ki_resource_map *map) {
+    if (map)
+        ki_refcount_inc(&writable(map)->refs);
+    return writable(map);
+}
+
+void ki_resource_map_unref(const ki_resource_map *borrowed) {
+    ki_resource_map *map = writable(borrowed);
+    if (!map || !ki_refcount_dec(&map->refs))
+        return;
+    ki_allocator allocator = map->allocator;
+    ki_map_free(&map->known);
+    while (map->chunks) {
+        ki_map_chunk *next = map->chunks->next;
+        ki_free(&allocator, map->chunks);
+        map->chunks = next;
+    }
+    ki_free(&allocator, map->entries);
+    ki_free(&allocator, map->broken);
+    ki_free(&allocator, map);
+}
+
+/* --- adding ------------------------------------------------------------------------------------------------------------------- */
+
+static void *take(ki_resource_map *map, size_t size) {
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!map->chunks || map->chunks->size - map->chunks->used < size) {
+        size_t room = size > CHUNK_SIZE ? size : CHUNK_SIZE;
+        ki_map_chunk *chunk = ki_alloc(&map->allocator, sizeof *chunk + room);
+        if (!chunk)
+            return NULL;
+        *chunk = (ki_map_chunk){ .next = map->chunks, .size = room };
+        map->chunks = chunk;
+    }
+    void *place = map->chunks->bytes + map->chunks->used;
+    map->chunks->used += size;
+    return place;
+}
+
+static const char *keep(ki_resource_map *map, ki_str text) {
+    char *copy = take(map, text.size + 1);
+    if (!copy)
+        return NULL;
+    if (text.size)
+        memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    return copy;
+}
+
+static const char *const *keep_words(ki_resource_map *map, const ki_found_words *words) {
+    const char **list = take(map, (words->count + 1) * sizeof *list);
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < words->count; i++) {
+        list[i] = keep(map, words->words[i]);
+        if (!list[i])
+            return NULL;
+    }
+    list[words->count] = NULL;
+    return list;
+}
+
+bool ki_discovery_is_name(ki_str text) {
+    if (text.size == 0 || text.size > KI_DISCOVERY_NAME_MAX || text.data[0] == '.')
+        return false;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                    c == '.' || c == '_' || c == ':';
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* Is it new? Its key is then in `known`. */
+static ki_status claim(ki_resource_map *map, const ki_found *found, bool *ret_new) {
+    ki_buffer key;
+    ki_buffer_init(&key, &map->allocator, 0);
+    ki_buffer_append_view(&key, found->group);
+    ki_buffer_append_char(&key, '/');
+    ki_buffer_append_view(&key, found->version);
+    ki_buffer_append_char(&key, '/');
+    ki_buffer_append_view(&key, found->plural);
+    ki_str text = { key.data, key.size };
+    ki_status status = key.failed;
+    *ret_new = !status && !ki_map_has(&map->known, text);
+    if (*ret_new) {
+        const char *copy = keep(map, text);
+        status = copy ? ki_map_put(&map->known, (ki_str){ copy, text.size }, map, NULL) : KI_ERR_NO_MEMORY;
+    }
+    ki_buffer_free(&key);
+    return status ? KI_ERR_NO_MEMORY : KI_OK;
+}
+
+static bool make_room(ki_resource_map *map) {
+    if (map->count < map->capacity)
+        return true;
+    size_t capacity = map->capacity ? map->capacity * 2 : FIRST_ENTRIES;
+    ki_map_entry *entries = ki_realloc_array(&map->allocator, map->entries, capacity, sizeof *entries);
+    if (!entries)
+        return false;
+    map->entries = entries;
+    map->capacity = capacity;
+    return true;
+}
+
+ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_error *err) {
+    bool is_new;
+    if (!ki_discovery_is_name(found->version) || !ki_discovery_is_name(found->plural) ||
+        !ki_discovery_is_name(found->kind) || (found->group.size && !ki_discovery_is_name(found->group)))
+        return KI_OK;
+    if (map->count >= KI_DISCOVERY_RESOURCES_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "the server has more than %d resources", KI_DISCOVERY_RESOURCES_MAX);
+    ki_status status = claim(map, found, &is_new);
+    if (!status && !is_new)
+        return KI_OK;
+    if (status || !make_room(map))
+        return ki_error_no_memory(err, "reading discovery");
+    bool has_singular = ki_discovery_is_name(found->singular);
+    const ki_discovered made = {
+        .resource = { .group = keep(map, found->group),
+                      .version = keep(map, found->version),
+                      .plural = keep(map, found->plural),
+                      .kind = keep(map, found->kind),
+                      .namespaced = found->namespaced },
+        .singular = keep(map, has_singular ? found->singular : (ki_str){ "", 0 }),
+        .short_names = keep_words(map, &found->short_names),
+        .categories = keep_words(map, &found->categories),
+        .verbs = keep_words(map, &found->verbs),
+        .subresources = keep_words(map, &found->subresources),
+        .preferred = found->preferred,
+    };
+    if (!made.resource.group || !made.resource.version || !made.resource.plural || !made.resource.kind ||
+        !made.singular || !made.short_names || !made.categories || !made.verbs || !made.subresources)
+        return ki_error_no_memory(err, "reading discovery");
+    map->entries[map->count++] = (ki_map_entry){ .found = made };
+    return KI_OK;
+}
+
+/* The first that comes with this group and plural is chosen. */
+static ki_status choose(ki_resource_map *map, ki_map_entry *entry) {
+    const ki_resource *resource = &entry->found.resource;
+    size_t size = strlen(resource->group) + strlen(resource->plural) + 2;
+    char *key = take(map, size);
+    if (!key)
+        return KI_ERR_NO_MEMORY;
+    snprintf(key, size, "%s/%s", resource->group, resource->plural);
+    ki_str text = { key, size - 1 };
+    if (ki_map_has(&map->known, text))
+        return KI_OK;
+    entry->chosen = true;
+    return ki_map_put(&map->known, text, map, NULL);
+}
+
+ki_status ki_resource_map_close(ki_resource_map *map) {
+    ki_status status = KI_OK;
+    ki_map_clear(&map->known);
+    for (int preferred = 1; preferred >= 0; preferred--) {
+        for (size_t i = 0; i < map->count && !status; i++) {
+            if (map->entries[i].found.preferred == (preferred == 1))
+                status = choose(map, &map->entries[i]);
+        }
+    }
+    ki_map_free(&map->known);
+    ki_map_init(&map->known, &map->allocator, 0);
+    return status;
+}
+
+ki_status ki_resource_map_add_broken(ki_resource_map *map, const char *group, const char *version) {
+    if (map->broken_count == map->broken_capacity) {
+        size_t capacity = map->broken_capacity ? map->broken_capacity * 2 : 8;
+        const char **broken = ki_realloc_array(&map->allocator, map->broken, capacity, sizeof *broken);
+        if (!broken)
+            return KI_ERR_NO_MEMORY;
+        map->broken = broken;
+        map->broken_capacity = capacity;
+    }
+    size_t size = strlen(group) + strlen(version) + 2;
+    char *name = take(map, size);
+    if (!name)
+        return KI_ERR_NO_MEMORY;
+    snprintf(name, size, "%s%s%s", group, group[0] ? "/" : "", version);
+    map->broken[map->broken_count++] = name;
+    return KI_OK;
+}
+
+/* --- looking up --------------------------------------------------------------------------------------------------------------- */
+
+const ki_discovered *ki_resource_map_at(const ki_resource_map *map, size_t index) {
+    return index < map->count ? &map->entries[index].found : NULL;
+}
+
+const char *ki_resource_map_broken_at(const ki_resource_map *map, size_t index) {
+    return index < map->broken_count ? map->broken[index] : NULL;
+}
+
+static bool same(ki_str text, const char *other) {
+    return ki_equal_ignoring_case(text, other);
+}
+
+static bool has_word(const char *const *list, ki_str word) {
+    for (; *list; list++) {
+        if (same(word, *list))
+            return true;
+    }
+    return false;
+}
+
+/* The ways in which a word can be meant, the first that fits anything wins. */
+typedef enum match_by {
+    BY_NAME,
+    BY_SHORT_NAME,
+    BY_KIND,
+    BY_COUNT
+} match_by;
+
+static bool is_called(const ki_discovered *entry, match_by by, ki_str word) {
+    switch (by) {
+    case BY_NAME:
+        return same(word, entry->resource.plural) || (entry->singular[0] && same(word, entry->singular));
+    case BY_SHORT_NAME:
+        return has_word(entry->short_names, word);
+    default:
+        return same(word, entry->resource.kind);
+    }
+}
+
+/* Which of them: NULL data in `version`: any; in `group`: any. */
+typedef struct wanted {
+    ki_str word, version, group;
+    bool is_prefix; /* of the group: "autoscal" means autoscaling */
+} wanted;
+
+static bool is_in(const ki_discovered *entry, const wanted *what) {
+    const char *group = entry->resource.group;
+    if (what->version.data && !same(what->version, entry->resource.version))
+        return false;
+    if (!what->group.data)
+        return true;
+    return what->is_prefix ? what->group.size > 0 && ki_str_starts_with(ki_str_of(group), what->group)
+                           : same(what->group, group);
+}
+
+static const ki_discovered *look(const ki_resource_map *map, const wanted *what) {
+    for (match_by by = BY_NAME; by < BY_COUNT; by++) {
+        const ki_discovered *other = NULL; /* of a version that is not its group's preferred one */
+        for (size_t i = 0; i < map->count; i++) {
+            const ki_discovered *entry = &map->entries[i].found;
+            if (!is_called(entry, by, what->word) || !is_in(entry, what))
+                continue;
+            if (entry->preferred || what->version.data)
+                return entry;
+            if (!other)
+                other = entry;
+        }
+        if (other)
+            return other;
+    }
+    return NULL;
+}
+
+const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *word) {
+    if (!word || !word[0] || strlen(word) > (size_t)3 * KI_DISCOVERY_NAME_MAX)
+        return NULL;
+    ki_str qualifier;
+    wanted what = { .word = ki_str_split(ki_str_of(word), '.', &qualifier) };
+    if (!qualifier.data)
+        return look(map, &what);
+    /* "deployments.v1.apps", "pods.v1", "pods.v1."; a group may look so, too: "foos.example.com" is tried as both. */
+    what.version = ki_str_split(qualifier, '.', &what.group);
+    if (!what.group.data)
+        what.group = (ki_str){ "", 0 };
+    const ki_discovered *found = look(map, &what);
+    if (found)
+        return found;
+    what.version = (ki_str){ NULL, 0 };
+    what.group = qualifier;
+    found = look(map, &what);
+    if (found)
+        return found;
+    what.is_prefix = true;
+    return look(map, &what);
+}
+
+const ki_discovered *ki_resource_map_in_category(const ki_resource_map *map, const char *category, size_t *cursor) {
+    while (category && *cursor < map->count) {
+        size_t at = (*cursor)++;
+        if (map->entries[at].chosen && has_word(map->entries[at].found.categories, ki_str_of(category)))
+            return &map->entries[at].found;
+    }
+    return NULL;
+}
+
+const char *ki_resource_map_nearest(const ki_resource_map *map, const char *word) {
+    ki_nearest nearest;
+    if (!ki_nearest_begin(&nearest, word))
+        return NULL;
+    for (size_t i = 0; i < map->count; i++) {
+        const ki_discovered *entry = &map->entries[i].found;
+        ki_nearest_try(&nearest, entry->resource.plural, entry->resource.plural);
+        ki_nearest_try(&nearest, entry->singular, entry->resource.plural);
+    }
+    return nearest.best;
+}

@@ -1,0 +1,250 @@
+/* resource_map_read.c: discovery documents, in the aggregated form (one for all groups) and in the old one (one for each group and version).
+ * A document comes from a server that may be anyone: what is missing, too long or of another type is left out, what is too much is an error. */
+#include "src/client/resource_map.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/json.h"
+
+static ki_str text_of(yyjson_val *value) {
+    return yyjson_is_str(value) ? (ki_str){ yyjson_get_str(value), yyjson_get_len(value) } : (ki_str){ NULL, 0 };
+}
+
+static void add_word(ki_found_words *words, ki_str word) {
+    if (words->count < KI_DISCOVERY_WORDS_MAX && ki_discovery_is_name(word))
+        words->words[words->count++] = word;
+}
+
+static void read_words(yyjson_val *list, ki_found_words *words) {
+    size_t index, count;
+    yyjson_val *word;
+    words->count = 0;
+    yyjson_arr_foreach(list, index, count, word) add_word(words, text_of(word));
+}
+
+static void read_common(yyjson_val *resource, ki_found *found) {
+    read_words(yyjson_obj_get(resource, "shortNames"), &found->short_names);
+    read_words(yyjson_obj_get(resource, "categories"), &found->categories);
+    read_words(yyjson_obj_get(resource, "verbs"), &found->verbs);
+}
+
+bool ki_discovery_is_aggregated(const ki_allocator *allocator, ki_str body) {
+    yyjson_doc *doc = NULL;
+    if (!body.size || ki_json_parse(allocator, body, &doc, NULL))
+        return false;
+    bool is = ki_str_equals(ki_json_string(yyjson_doc_get_root(doc), "kind"), "APIGroupDiscoveryList");
+    yyjson_doc_free(doc);
+    return is;
+}
+
+static ki_status parse(const ki_allocator *allocator, ki_str body, const char *kind, yyjson_doc **ret_doc,
+                       ki_error *err) {
+    yyjson_doc *doc = NULL;
+    ki_status status = ki_json_parse(allocator, body, &doc, err);
+    if (status)
+        return status;
+    ki_str found = ki_json_string(yyjson_doc_get_root(doc), "kind");
+    /* Old servers leave the kind out of some of these. */
+    if (found.data && !ki_str_equals(found, kind)) {
+        status = ki_error_set(err, KI_ERR_PARSE, "expected %s, got %.*s", kind, found.size > 64 ? 64 : (int)found.size,
+                              found.data);
+        yyjson_doc_free(doc);
+        return status;
+    }
+    *ret_doc = doc;
+    return KI_OK;
+}
+
+/* --- the aggregated form ------------------------------------------------------------------------------------------------------- */
+
+static ki_status add_aggregated_resource(ki_resource_map *map, yyjson_val *resource, ki_found *found, ki_error *err) {
+    size_t index, count;
+    yyjson_val *sub;
+    found->plural = ki_json_string(resource, "resource");
+    found->singular = ki_json_string(resource, "singularResource");
+    found->kind = ki_json_string(yyjson_obj_get(resource, "responseKind"), "kind");
+    found->namespaced = ki_str_equals(ki_json_string(resource, "scope"), "Namespaced");
+    read_common(resource, found);
+    found->subresources.count = 0;
+    yyjson_arr_foreach(yyjson_obj_get(resource, "subresources"), index, count, sub)
+        add_word(&found->subresources, ki_json_string(sub, "subresource"));
+    return ki_resource_map_add(map, found, err);
+}
+
+static ki_status add_aggregated_version(ki_resource_map *map, ki_str group, yyjson_val *version, bool preferred,
+                                        ki_found *found, ki_error *err) {
+    size_t index, count;
+    yyjson_val *resource;
+    found->group = group;
+    found->version = ki_json_string(version, "version");
+    found->preferred = preferred;
+    if (ki_str_equals(ki_json_string(version, "freshness"), "Stale") && ki_discovery_is_name(found->version) &&
+        (!group.size || ki_discovery_is_name(group))) {
+        /* What serves it did not answer the server itself. The JSON's strings end with a zero. */
+        return ki_resource_map_add_broken(map, group.data ? group.data : "", found->version.data)
+                   ? ki_error_no_memory(err, "reading discovery")
+                   : KI_OK;
+    }
+    yyjson_arr_foreach(yyjson_obj_get(version, "resources"), index, count, resource) {
+        ki_status status = add_aggregated_resource(map, resource, found, err);
+        if (status)
+            return status;
+    }
+    return KI_OK;
+}
+
+static ki_status add_groups(ki_resource_map *map, yyjson_val *root, ki_found *found, ki_error *err) {
+    size_t group_index, group_count, index, count, versions = 0;
+    yyjson_val *group, *version;
+    yyjson_arr_foreach(yyjson_obj_get(root, "items"), group_index, group_count, group) {
+        ki_str name = ki_json_string(yyjson_obj_get(group, "metadata"), "name");
+        yyjson_arr_foreach(yyjson_obj_get(group, "versions"), index, count, version) {
+            if (++versions > KI_DISCOVERY_GROUP_VERSIONS_MAX)
+                return ki_error_set(err, KI_ERR_LIMIT, "the server has more than %d groups and versions",
+                                    KI_DISCOVERY_GROUP_VERSIONS_MAX);
+            ki_status status = add_aggregated_version(map, name, version, index == 0, found, err);
+            if (status)
+                return status;
+        }
+    }
+    return KI_OK;
+}
+
+ki_status ki_resource_map_add_aggregated(ki_resource_map *map, ki_str body, ki_error *err) {
+    yyjson_doc *doc = NULL;
+    ki_status status = parse(&map->allocator, body, "APIGroupDiscoveryList", &doc, err);
+    if (status)
+        return status;
+    ki_found *found = ki_alloc_zero(&map->allocator, sizeof *found);
+    status =
+        found ? add_groups(map, yyjson_doc_get_root(doc), found, err) : ki_error_no_memory(err, "reading discovery");
+    ki_free(&map->allocator, found);
+    yyjson_doc_free(doc);
+    return status;
+}
+
+/* --- the old form --------------------------------------------------------------------------------------------------------------- */
+
+/* Subresources are resources of their own there, "pods/status", which stand right behind theirs. */
+static ki_status add_old_resources(ki_resource_map *map, yyjson_val *list, ki_found *found, ki_error *err) {
+    size_t index, count;
+    yyjson_val *resource;
+    bool pending = false; /* `found` holds one whose subresources may follow */
+    yyjson_arr_foreach(list, index, count, resource) {
+        ki_str sub, name = ki_json_string(resource, "name");
+        ki_str plural = ki_str_split(name, '/', &sub);
+        if (sub.data) {
+            if (pending && ki_str_equal(plural, found->plural))
+                add_word(&found->subresources, sub);
+            continue;
+        }
+        ki_status status = pending ? ki_resource_map_add(map, found, err) : KI_OK;
+        if (status)
+            return status;
+        pending = true;
+        found->plural = name;
+        found->singular = ki_json_string(resource, "singularName");
+        found->kind = ki_json_string(resource, "kind");
+        found->namespaced = yyjson_is_true(yyjson_obj_get(resource, "namespaced"));
+        read_common(resource, found);
+        found->subresources.count = 0;
+    }
+    return pending ? ki_resource_map_add(map, found, err) : KI_OK;
+}
+
+ki_status ki_resource_map_add_list(ki_resource_map *map, const char *group, const char *version, bool preferred,
+                                   ki_str body, ki_error *err) {
+    yyjson_doc *doc = NULL;
+    ki_status status = parse(&map->allocator, body, "APIResourceList", &doc, err);
+    if (status)
+        return status;
+    ki_found *found = ki_alloc_zero(&map->allocator, sizeof *found);
+    if (found) {
+        found->group = ki_str_of(group);
+        found->version = ki_str_of(version);
+        found->preferred = preferred;
+        status = add_old_resources(map, yyjson_obj_get(yyjson_doc_get_root(doc), "resources"), found, err);
+    } else {
+        status = ki_error_no_memory(err, "reading discovery");
+    }
+    ki_free(&map->allocator, found);
+    yyjson_doc_free(doc);
+    return status;
+}
+
+static ki_status add_version(const ki_allocator *allocator, ki_group_versions *versions, ki_str group, ki_str version,
+                             bool preferred, ki_error *err) {
+    if (!ki_discovery_is_name(version) || (group.size && !ki_discovery_is_name(group)))
+        return KI_OK;
+    if (versions->count >= KI_DISCOVERY_GROUP_VERSIONS_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "the server has more than %d groups and versions",
+                            KI_DISCOVERY_GROUP_VERSIONS_MAX);
+    if (versions->count == versions->capacity) {
+        size_t capacity = versions->capacity ? versions->capacity * 2 : 32;
+        ki_group_version *items = ki_realloc_array(allocator, versions->items, capacity, sizeof *items);
+        if (!items)
+            return ki_error_no_memory(err, "reading discovery");
+        versions->items = items;
+        versions->capacity = capacity;
+    }
+    ki_group_version *item = &versions->items[versions->count++];
+    *item = (ki_group_version){ .group = ki_strndup(allocator, group.size ? group.data : "", group.size),
+                                .version = ki_strndup(allocator, version.data, version.size),
+                                .preferred = preferred };
+    return item->group && item->version ? KI_OK : ki_error_no_memory(err, "reading discovery");
+}
+
+static ki_status add_group(const ki_allocator *allocator, ki_group_versions *versions, yyjson_val *group,
+                           ki_error *err) {
+    ki_str name = ki_json_string(group, "name");
+    ki_str preferred = ki_json_string(yyjson_obj_get(group, "preferredVersion"), "version");
+    yyjson_val *list = yyjson_obj_get(group, "versions"), *version;
+    size_t index, count;
+    ki_status status = KI_OK;
+    for (int pass = 0; pass < 2 && !status; pass++) {
+        yyjson_arr_foreach(list, index, count, version) {
+            ki_str word = ki_json_string(version, "version");
+            bool is_preferred = preferred.data ? ki_str_equal(word, preferred) : index == 0;
+            if (is_preferred == (pass == 0))
+                status = add_version(allocator, versions, name, word, is_preferred, err);
+            if (status)
+                return status;
+        }
+    }
+    return status;
+}
+
+ki_status ki_group_versions_add(const ki_allocator *allocator, ki_group_versions *versions, ki_str body,
+                                ki_error *err) {
+    yyjson_doc *doc = NULL;
+    ki_status status = ki_json_parse(allocator, body, &doc, err);
+    if (status)
+        return status;
+    yyjson_val *root = yyjson_doc_get_root(doc), *item;
+    ki_str kind = ki_json_string(root, "kind");
+    size_t index, count;
+    if (ki_str_equals(kind, "APIVersions")) {
+        yyjson_arr_foreach(yyjson_obj_get(root, "versions"), index, count, item) {
+            if (!status)
+                status = add_version(allocator, versions, KI_STR(""), text_of(item), index == 0, err);
+        }
+    } else if (ki_str_equals(kind, "APIGroupList")) {
+        yyjson_arr_foreach(yyjson_obj_get(root, "groups"), index, count, item) {
+            if (!status)
+                status = add_group(allocator, versions, item, err);
+        }
+    } else {
+        status = ki_error_set(err, KI_ERR_PARSE, "expected APIVersions or APIGroupList");
+    }
+    yyjson_doc_free(doc);
+    return status;
+}
+
+void ki_group_versions_free(const ki_allocator *allocator, ki_group_versions *versions) {
+    for (size_t i = 0; i < versions->count; i++) {
+        ki_free(allocator, versions->items[i].group);
+        ki_free(allocator, versions->items[i].version);
+    }
+    ki_free(allocator, versions->items);
+    *versions = (ki_group_versions){ .items = NULL };
+}
