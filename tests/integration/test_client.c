@@ -75,9 +75,9 @@ static void an_object_lives_through_all_verbs(void **state) {
     assert_string_equal(ki_object_key(obj), "default/verbs");
 
     ki_refusal *refusal = NULL;
-    assert_int_equal(
-        ki_client_create(client, KI_CONFIGMAPS, "default", json, &KI_CALL_OPTIONS(.ret_refusal = &refusal), NULL, &refused),
-        KI_ERR_HTTP);
+    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", json, &KI_CALL_OPTIONS(.ret_refusal = &refusal),
+                                      NULL, &refused),
+                     KI_ERR_HTTP);
     assert_true(ki_error_is_already_exists(&refused));
     assert_string_equal(refusal->name, "verbs");
     assert_string_equal(refusal->kind, "configmaps");
