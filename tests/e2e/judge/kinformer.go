@@ -30,7 +30,7 @@ type watcher struct {
 
 // kindOf are the kinds of the resources that the cases watch.
 var kindOf = map[string]string{"pods": "Pod", "deployments": "Deployment", "namespaces": "Namespace", "nodes": "Node",
-	"configmaps": "ConfigMap"}
+	"configmaps": "ConfigMap", "foos": "Foo"}
 
 // watch starts `kinformer watch`; the arguments name resources, connection and selection.
 func (h *harness) watch(name string, arguments ...string) (*watcher, error) {

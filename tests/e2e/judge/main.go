@@ -37,6 +37,7 @@ func allCases() []testCase {
 	cases = append(cases, compactionCases...)
 	cases = append(cases, bigListCases...)
 	cases = append(cases, lagCases...)
+	cases = append(cases, comeAndGoCases...)
 	cases = append(cases, kubectlCases...)
 	cases = append(cases, serveCases...)
 	return cases
