@@ -138,7 +138,7 @@ static int set_format(printer *p, const options *o, bool has_table) {
                   { "yaml", FORMAT_YAML },
                   { "name", FORMAT_NAME } };
     const char *text = o->output ? o->output : "line";
-    const char *rest;
+    const char *rest = NULL;
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
         if (strcmp(text, plain[i].name) != 0 || (plain[i].format == FORMAT_WIDE && !has_table))
             continue;
