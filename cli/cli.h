@@ -68,6 +68,7 @@ typedef struct options {
     const char *exec;
     const char *metrics;
     int64_t timeout_ms;
+    int64_t request_timeout_ms;
     int64_t resync_ms;
     bool until_synced;
     int64_t count;

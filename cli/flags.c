@@ -33,7 +33,8 @@ const flag flags_connection[] = {
     FLAG("as-uid", 0, FLAG_TEXT, as_uid, "UID", "that user's uid"),
     FLAG("as-group", 0, FLAG_LIST, as_groups, "NAME", "a group to act as a member of; may be repeated"),
     FLAG("as-user-extra", 0, FLAG_LIST, as_user_extra, "NAME=VALUE", "a fact more about that user; may be repeated"),
-    FLAG_NOT_YET("request-timeout", "use --timeout, which bounds the first sync as a whole"),
+    FLAG("request-timeout", 0, FLAG_DURATION, request_timeout_ms, "DURATION",
+         "how long the server may take for the first list (0: any time); status 3 where it takes longer"),
     FLAGS_END
 };
 

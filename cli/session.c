@@ -283,6 +283,7 @@ static sigset_t ends(void) {
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGCHLD); /* wakes the loop */
     return set;
 }
 
@@ -316,6 +317,13 @@ int session_start(session *s) {
 
 /* ---- the loop ---- */
 
+/* What the first sync may take; 0: any time. */
+static int64_t allowed_ms(const session *s) {
+    int64_t all = s->options->timeout_ms;
+    int64_t one = s->options->request_timeout_ms;
+    return !all || (one && one < all) ? one : all;
+}
+
 static void give_up(session *s) {
     for (size_t i = 0; i < s->target_count; i++) {
         ki_health health;
@@ -323,7 +331,7 @@ static void give_up(session *s) {
             continue;
         ki_informer_health(s->targets[i].informer, &health);
         say(s->command, "%s have not synced within %.1f s (%s)%s%s%s", s->targets[i].resource.plural,
-            (double)s->options->timeout_ms / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
+            (double)allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
             health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause));
     }
     session_end(s, EXIT_UNREACHED);
@@ -341,8 +349,8 @@ static int run_times(session *s, int64_t *next_tick_ms, int64_t *next_progress_m
     int timeout_ms = ki_engine_timeout(s->engine);
 
     if (!session_has_synced(s)) {
-        if (s->options->timeout_ms) {
-            int64_t left_ms = s->started_ms + s->options->timeout_ms - now_ms;
+        if (allowed_ms(s)) {
+            int64_t left_ms = s->started_ms + allowed_ms(s) - now_ms;
             if (left_ms <= 0)
                 give_up(s);
             timeout_ms = shorter(timeout_ms, left_ms);
@@ -368,6 +376,74 @@ static int run_times(session *s, int64_t *next_tick_ms, int64_t *next_progress_m
     return timeout_ms;
 }
 
+/* ---- parts ---- */
+
+enum {
+    OWN_FDS = 3,
+    PART_FDS_MAX = 4
+};
+
+static bool any_part(const session *s, bool wants_full) {
+    bool is_any = false;
+    for (size_t i = 0; i < s->part_count; i++) {
+        const session_part *part = s->parts[i];
+        bool (*asks)(const session_part *) = wants_full ? part->is_full : part->is_busy;
+        is_any = is_any || (asks && asks(part));
+    }
+    return is_any;
+}
+
+static void stop_parts(session *s) {
+    for (size_t i = 0; i < s->part_count; i++) {
+        if (s->parts[i]->stop)
+            s->parts[i]->stop(s->parts[i]);
+    }
+}
+
+/* Signals that have come; children that ended are looked for by who started them. */
+static void take_signals(session *s) {
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            continue;
+        s->is_interrupted = true;
+        session_end(s, EXIT_FINE);
+        stop_parts(s);
+    }
+}
+
+/* Waits, and does what is due but the engine's step. */
+static void wait_once(session *s, int timeout_ms, bool steps) {
+    /* Of stdout only its end is of interest: poll tells it unasked. */
+    struct pollfd fds[OWN_FDS + PARTS_MAX * PART_FDS_MAX] = {
+        { .fd = s->signals, .events = POLLIN },
+        { .fd = s->done ? -1 : STDOUT_FILENO },
+        { .fd = steps ? ki_engine_fd(s->engine) : -1, .events = POLLIN },
+    };
+    size_t counts[PARTS_MAX] = { 0 };
+    size_t count = OWN_FDS;
+    for (size_t i = 0; i < s->part_count; i++) {
+        counts[i] = s->parts[i]->prepare(s->parts[i], fds + count, PART_FDS_MAX, &timeout_ms);
+        count += counts[i];
+    }
+    if (poll(fds, count, timeout_ms) < 0 && errno != EINTR) {
+        say(s->command, "poll: %s", strerror(errno));
+        session_end(s, EXIT_FAILED);
+        stop_parts(s);
+    }
+    if (fds[0].revents)
+        take_signals(s);
+    if (!s->done && fds[1].revents & (POLLERR | POLLHUP)) {
+        session_end(s, EXIT_FINE);
+        stop_parts(s);
+    }
+    count = OWN_FDS;
+    for (size_t i = 0; i < s->part_count; i++) {
+        s->parts[i]->run(s->parts[i], fds + count, counts[i]);
+        count += counts[i];
+    }
+}
+
 int session_run(session *s) {
     int64_t next_tick_ms = s->started_ms + s->tick_ms;
     int64_t next_progress_ms = s->started_ms + PROGRESS_AFTER_MS;
@@ -377,24 +453,18 @@ int session_run(session *s) {
         int timeout_ms = run_times(s, &next_tick_ms, &next_progress_ms);
         if (s->done)
             break;
-        /* Of stdout only its end is of interest: poll tells it unasked. */
-        struct pollfd fds[] = { { .fd = ki_engine_fd(s->engine), .events = POLLIN },
-                                { .fd = s->signals, .events = POLLIN },
-                                { .fd = STDOUT_FILENO } };
-        if (poll(fds, sizeof fds / sizeof fds[0], timeout_ms) < 0 && errno != EINTR) {
-            say(s->command, "poll: %s", strerror(errno));
-            session_end(s, EXIT_FAILED);
-        }
-        if (fds[1].revents)
-            session_end(s, EXIT_FINE);
-        if (fds[2].revents & (POLLERR | POLLHUP))
-            session_end(s, EXIT_FINE);
-        if (!s->done && ki_engine_step(s->engine, 0, &err)) {
+        bool steps = !any_part(s, true);
+        wait_once(s, steps ? timeout_ms : -1, steps);
+        if (!s->done && steps && ki_engine_step(s->engine, 0, &err)) {
             say(s->command, "%s", ki_error_message(&err));
             session_end(s, EXIT_FAILED);
         }
     }
     show_progress(NULL);
+    if (s->status)
+        stop_parts(s);
+    while (any_part(s, false)) /* what has been begun is brought to its end */
+        wait_once(s, -1, false);
     return s->status;
 }
 

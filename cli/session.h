@@ -8,10 +8,24 @@
 #include <kinformer/kinformer.h>
 
 enum {
-    TARGETS_MAX = 64
+    TARGETS_MAX = 64,
+    PARTS_MAX = 2
 };
 
 typedef struct session session;
+struct pollfd;
+
+/* Something else that the session's loop drives. Callbacks but `prepare` and `run` may be NULL. */
+typedef struct session_part {
+    /* Fills in at most `max` descriptors to be polled, gives how many, and may shorten the wait. */
+    size_t (*prepare)(struct session_part *part, struct pollfd *fds, size_t max, int *timeout_ms);
+    /* After each poll, with those descriptors. */
+    void (*run)(struct session_part *part, const struct pollfd *fds, size_t count);
+    bool (*is_full)(const struct session_part *part); /* the informers wait */
+    bool (*is_busy)(const struct session_part *part); /* the session's end waits */
+    void (*stop)(struct session_part *part);          /* by a signal or failure: be done soon; by another one: now */
+    void *user;
+} session_part;
 
 /* One resource. */
 typedef struct target {
@@ -38,6 +52,8 @@ struct session {
     void (*on_tick)(session *s, int64_t now_ms); /* every tick_ms */
     int64_t tick_ms;
     void *user;
+    session_part *parts[PARTS_MAX];
+    size_t part_count;
 
     ki_config *config;
     ki_engine *engine;
@@ -45,8 +61,9 @@ struct session {
     const ki_allocator *allocator; /* NULL: malloc */
     int signals;                   /* a descriptor */
     int64_t started_ms;
-    bool done;  /* ends session_run */
-    int status; /* the exit status then */
+    bool is_interrupted; /* a signal ended it */
+    bool done;           /* ends session_run */
+    int status;          /* the exit status then */
     bool progressing;
 };
 

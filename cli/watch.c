@@ -1,14 +1,20 @@
 /* watch.c: kinformer watch: what is there, then every change, as lines or JSON. */
+#include "exec.h"
 #include "flags.h"
 #include "line.h"
+#include "metrics_page.h"
 #include "output.h"
 #include "printer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct watch {
     session session;
     printer printer;
+    exec_queue *exec; /* of --exec; else NULL */
+    metrics_page *metrics;
+    bool is_silent;  /* the command of --exec is all that is seen */
     int64_t changes; /* those after the initial objects, without resyncs */
 } watch;
 
@@ -18,31 +24,55 @@ static watch *watch_of(const target *t) {
 
 /* ---- printing ---- */
 
-static void print_json(session *s, const ki_event *event, change_type type) {
-    static const char *const names[] = { "ADDED", "MODIFIED", "DELETED" };
+static const char *const type_names[] = { "ADDED", "MODIFIED", "DELETED" };
+
+/* As a line of JSON, without its end. False, said, where there is no memory. */
+static bool write_json(session *s, const ki_event *event, change_type type, FILE *out) {
     ki_value object = KI_VALUE_INIT;
     ki_value old = KI_VALUE_INIT;
     if (!get_json(s, event->obj, &object) || (type == CHANGE_MODIFIED && !get_json(s, event->old, &old))) {
         ki_value_clear(&object);
-        return;
+        return false;
     }
-    printf("{\"type\":\"%s\",", names[type]);
+    fprintf(out, "{\"type\":\"%s\",", type_names[type]);
     if (type == CHANGE_MODIFIED) {
         if (event->is_resync)
-            printf("\"resync\":true,");
-        printf("\"old\":");
-        fwrite(old.text, 1, old.text_size, stdout);
-        putchar(',');
+            fprintf(out, "\"resync\":true,");
+        fprintf(out, "\"old\":");
+        fwrite(old.text, 1, old.text_size, out);
+        fputc(',', out);
     } else if (type == CHANGE_DELETED) {
-        printf("\"finalStateUnknown\":%s,", event->final_state_unknown ? "true" : "false");
+        fprintf(out, "\"finalStateUnknown\":%s,", event->final_state_unknown ? "true" : "false");
     } else {
-        printf("\"initial\":%s,", event->is_in_initial_list ? "true" : "false");
+        fprintf(out, "\"initial\":%s,", event->is_in_initial_list ? "true" : "false");
     }
-    printf("\"object\":");
-    fwrite(object.text, 1, object.text_size, stdout);
-    printf("}\n");
+    fprintf(out, "\"object\":");
+    fwrite(object.text, 1, object.text_size, out);
+    fputc('}', out);
     ki_value_clear(&object);
     ki_value_clear(&old);
+    return true;
+}
+
+static void print_json(session *s, const ki_event *event, change_type type) {
+    if (write_json(s, event, type, stdout))
+        putchar('\n');
+}
+
+/* For --exec. */
+static void queue_event(watch *w, const target *t, const ki_event *event, change_type type) {
+    char *json = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&json, &size);
+    bool is_written = out && write_json(&w->session, event, type, out);
+    bool is_fine =
+        out && fclose(out) == 0 && is_written &&
+        exec_add(w->exec, t, type_names[type], ki_object_key(event->obj), event->is_in_initial_list, json, size);
+    free(json);
+    if (!is_fine && !w->session.done) {
+        say("watch", "--exec: out of memory");
+        session_end(&w->session, EXIT_FAILED);
+    }
 }
 
 /* In one of the formats that show the object alone. */
@@ -68,11 +98,26 @@ static void flush(session *s) {
         session_end(s, output_status());
 }
 
+static void count_change(watch *w, const ki_event *event) {
+    session *s = &w->session;
+    if (event->is_in_initial_list || event->is_resync)
+        return;
+    w->changes++;
+    if (s->options->count && w->changes >= s->options->count)
+        session_end(s, EXIT_FINE);
+}
+
 static void print_event(target *t, const ki_event *event, change_type type) {
     session *s = t->session;
     watch *w = watch_of(t);
     if (s->done)
         return;
+    if (w->exec)
+        queue_event(w, t, event, type);
+    if (w->is_silent) {
+        count_change(w, event);
+        return;
+    }
     show_progress(NULL);
     switch (w->printer.format) {
     case FORMAT_JSON:
@@ -89,11 +134,7 @@ static void print_event(target *t, const ki_event *event, change_type type) {
         print_object(w, event->obj);
     }
     flush(s);
-    if (event->is_in_initial_list || event->is_resync)
-        return;
-    w->changes++;
-    if (s->options->count && w->changes >= s->options->count)
-        session_end(s, EXIT_FINE);
+    count_change(w, event);
 }
 
 /* ---- what the informer tells ---- */
@@ -119,7 +160,7 @@ static void on_synced(ki_informer *informer, void *user) {
     t->synced = true;
     if (s->done)
         return;
-    if (watch_of(t)->printer.format == FORMAT_JSON) {
+    if (watch_of(t)->printer.format == FORMAT_JSON && !watch_of(t)->is_silent) {
         ki_snapshot *snapshot = ki_informer_snapshot(informer);
         printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":\"%s\"}\n",
                t->resource.plural, t->initial, ki_snapshot_resource_version(snapshot));
@@ -139,6 +180,26 @@ static void set_defaults(options *o) {
     o->allow_missing_keys = true;
 }
 
+/* --exec and --metrics, once signals are blocked. */
+static int add_parts(watch *w) {
+    session *s = &w->session;
+    const options *o = s->options;
+    if (o->exec) {
+        w->exec = exec_new(s, o->exec);
+        if (!w->exec)
+            return EXIT_FAILED;
+        w->is_silent = !o->output;
+        s->parts[s->part_count++] = exec_part(w->exec);
+    }
+    if (o->metrics) {
+        w->metrics = metrics_page_new(s, o->metrics);
+        if (!w->metrics)
+            return EXIT_FAILED;
+        s->parts[s->part_count++] = metrics_page_part(w->metrics);
+    }
+    return EXIT_FINE;
+}
+
 static int run(const options *o) {
     static watch w; /* with room for many resources: not on the stack */
     session *s = &w.session;
@@ -155,13 +216,28 @@ static int run(const options *o) {
         say("watch", "--resync is at least 1s");
         return EXIT_USAGE;
     }
+    if (o->exec && !*o->exec) {
+        say("watch", "--exec needs a command");
+        return EXIT_USAGE;
+    }
+    if (o->metrics && !metrics_page_check(o->metrics)) {
+        say("watch", "--metrics=%s: a port, or an address with a port, is expected: 9090, 127.0.0.1:9090, [::1]:9090",
+            o->metrics);
+        return EXIT_USAGE;
+    }
     int status = printer_open(&w.printer, "watch", o, false);
     if (status == EXIT_FINE)
         status = session_set_resources(s, o->arguments[0]);
     if (status == EXIT_FINE)
         status = session_start(s);
     if (status == EXIT_FINE)
+        status = add_parts(&w);
+    if (status == EXIT_FINE)
         status = session_run(s);
+    if (status == EXIT_FINE && exec_failures(w.exec) && !s->is_interrupted)
+        status = EXIT_FAILED; /* each was said */
+    exec_free(w.exec);
+    metrics_page_free(w.metrics);
     session_close(s);
     printer_close(&w.printer);
     return status;
@@ -182,8 +258,12 @@ static const flag flags[] = {
          "give up, with status 3, where it has not synced by then (default: keep trying)"),
     FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "nothing on stderr but what ends the command"),
     FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
-    FLAG_NOT_YET("exec", "kinformer watch -o json | while read -r event; do ...; done does the same"),
-    FLAG_NOT_YET("metrics", "-v tells how the connection is"),
+    FLAG("exec", 0, FLAG_TEXT, exec, "COMMAND",
+         "run this by sh for each event, one at a time, with the event as JSON on its standard\ninput and KI_TYPE, "
+         "KI_KEY, "
+         "KI_RESOURCE and KI_INITIAL in its environment;\nnothing else is shown unless -o is given"),
+    FLAG("metrics", 0, FLAG_TEXT, metrics, "ADDRESS",
+         "serve OpenMetrics at http://ADDRESS/metrics; a port alone is on loopback, 0 any free one"),
     FLAGS_END
 };
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
