@@ -93,6 +93,9 @@ typedef struct options {
     bool rbac;
     int64_t compact_after;
     int64_t seconds;
+
+    /* completion and man */
+    const char *directory;
 } options;
 
 struct flag;
@@ -114,5 +117,13 @@ extern const cli_command command_doctor;
 extern const cli_command command_serve;
 extern const cli_command command_demo;
 extern const cli_command command_version;
+extern const cli_command command_completion;
+extern const cli_command command_man;
+
+/* All of them, by number from 0; NULL past the last (main.c). */
+const cli_command *command_at(size_t index);
+/* What stands above the list of commands in the help: a line, and examples. */
+extern const char program_purpose[];
+extern const char program_examples[];
 
 #endif

@@ -260,6 +260,24 @@ bool flags_parse(const cli_command *command, int count, char **words, options *r
     return true;
 }
 
+const flag *flags_at(const cli_command *command, size_t index) {
+    flag_list list;
+    collect(command, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        if (list.flags[i]->type != FLAG_LATER && index-- == 0)
+            return list.flags[i];
+    }
+    return NULL;
+}
+
+const char *flags_output_formats(const cli_command *command) {
+    if (command == &command_watch)
+        return "line json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
+    if (command == &command_get)
+        return "wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
+    return "json"; /* of doctor */
+}
+
 void flags_print_help(const cli_command *command, FILE *out) {
     flag_list list;
     char left[128];

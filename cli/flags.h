@@ -39,6 +39,10 @@ extern const flag flags_selection[];
 /* Reads what follows the command's name. False, with a message on stderr, where it cannot. */
 bool flags_parse(const cli_command *command, int count, char **words, options *ret_options);
 void flags_print_help(const cli_command *command, FILE *out);
+/* Those that a command offers, by number, in the order of the help; NULL past the last. */
+const flag *flags_at(const cli_command *command, size_t index);
+/* What -o takes in watch and get, one after the other with blanks; templates end with "=". */
+const char *flags_output_formats(const cli_command *command);
 
 /* Of `count` words the one closest to `word`, or NULL where none is close. `at` gives them by number. */
 const char *nearest(const char *word, size_t count, const char *(*at)(size_t index, const void *user),

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <string.h>
 
-static const cli_command *const commands[] = { &command_watch, &command_get,  &command_doctor,
-                                               &command_serve, &command_demo, &command_version };
+static const cli_command *const commands[] = { &command_watch, &command_get,     &command_doctor,     &command_serve,
+                                               &command_demo,  &command_version, &command_completion, &command_man };
 enum {
     COMMANDS = sizeof commands / sizeof commands[0]
 };
@@ -17,13 +17,18 @@ static const char *name_at(size_t index, const void *user) {
     return commands[index]->name;
 }
 
+const cli_command *command_at(size_t index) {
+    return index < COMMANDS ? commands[index] : NULL;
+}
+
+const char program_purpose[] = "a local, live copy of a Kubernetes cluster's resources";
+const char program_examples[] = "  kinformer demo                      five seconds that show it, no cluster needed\n"
+                                "  kinformer watch pods -A             what is there, then every change\n";
+
 static void print_help(FILE *out) {
-    fprintf(out, "kinformer: a local, live copy of a Kubernetes cluster's resources\n\n"
-                 "  kinformer demo                      five seconds that show it, no cluster needed\n"
-                 "  kinformer watch pods -A             what is there, then every change\n\n"
-                 "commands:\n");
+    fprintf(out, "kinformer: %s\n\n%s\ncommands:\n", program_purpose, program_examples);
     for (size_t i = 0; i < COMMANDS; i++) {
-        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->purpose);
+        fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->purpose);
     }
     fprintf(out, "\nkinformer COMMAND --help tells more.\n");
 }

@@ -107,7 +107,7 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "watch pods --count many", "a number expected" },
         { "watch pods --timeout soon", "a duration" },
         { "watch pods --resync 10ms", "at least 1s" },
-        { "watch pods --metrics nowhere", "a port is expected" },
+        { "watch pods --metrics nowhere", "a port, or an address" },
         { "watch pods x", "is too much" },
         { "watch pods -Z", "there is no flag -Z" },
         { "get pods web -A", "cannot be retrieved by name across all namespaces" },

@@ -1,0 +1,176 @@
+/* man.c: kinformer man: manual pages, made of the tables and texts that --help shows. */
+#include "flags.h"
+#include "output.h"
+
+#include <kinformer/version.h>
+
+#include <errno.h>
+#include <string.h>
+
+static const char exit_status[] =
+    ".SH EXIT STATUS\n"
+    ".TP\n.B 0\ndone, or stopped by SIGINT or SIGTERM, or by the reader of standard output\n"
+    ".TP\n.B 1\na failure while running\n"
+    ".TP\n.B 2\nthe command line is wrong\n"
+    ".TP\n.B 3\nthe cluster could not be reached, or refused, before the first list was there\n";
+
+/* Text for roff: nothing of it is a command or a hyphen. */
+static void print_text(FILE *out, const char *text, size_t size) {
+    bool is_at_line = true;
+    for (size_t i = 0; i < size; i++) {
+        if (is_at_line && (text[i] == '.' || text[i] == '\''))
+            fputs("\\&", out);
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0xc0) { /* of UTF-8: by its number, which every roff knows */
+            unsigned length = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+            unsigned number = c & (0xffU >> (length + 1));
+            for (unsigned j = 1; j < length && i + j < size; j++)
+                number = number << 6 | ((unsigned char)text[i + j] & 0x3fU);
+            fprintf(out, "\\[u%04X]", number);
+            i += length - 1;
+        } else if (text[i] == '\\')
+            fputs("\\e", out);
+        else if (text[i] == '-')
+            fputs("\\-", out);
+        else
+            fputc(text[i], out);
+        is_at_line = c == '\n';
+    }
+}
+
+static void print_string(FILE *out, const char *text) {
+    print_text(out, text, strlen(text));
+}
+
+static void print_title(FILE *out, const char *name, const char *purpose) {
+    fprintf(out, ".\\\" made by: kinformer man\n.TH ");
+    for (const char *c = name; *c; c++)
+        fputc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
+    fprintf(out, " 1 \"\" \"kinformer %s\" \"kinformer\"\n.SH NAME\n", KI_VERSION);
+    print_string(out, name);
+    fprintf(out, " \\- ");
+    print_string(out, purpose);
+    fprintf(out, "\n");
+}
+
+static void print_example(FILE *out, const char *text, size_t size) {
+    fprintf(out, ".SH EXAMPLES\n.nf\n");
+    print_text(out, text, size);
+    fprintf(out, "%s.fi\n", size && text[size - 1] != '\n' ? "\n" : "");
+}
+
+static void print_flags(FILE *out, const cli_command *command) {
+    const flag *f;
+    fprintf(out, ".SH OPTIONS\n");
+    for (size_t i = 0; (f = flags_at(command, i)); i++) {
+        fprintf(out, ".TP\n");
+        if (f->letter)
+            fprintf(out, "\\fB\\-%c\\fR, ", f->letter);
+        fprintf(out, "\\fB\\-\\-");
+        print_string(out, f->name);
+        fprintf(out, "\\fR");
+        if (f->value) {
+            fprintf(out, " \\fI");
+            print_string(out, f->value);
+            fprintf(out, "\\fR");
+        }
+        fprintf(out, "\n");
+        print_string(out, f->help);
+        fprintf(out, "\n");
+    }
+}
+
+/* Of one command: examples come first in its text, then a blank line. */
+static void print_page(FILE *out, const cli_command *command) {
+    char name[64];
+    const char *rest = strstr(command->text, "\n\n");
+    snprintf(name, sizeof name, "kinformer-%s", command->name);
+    print_title(out, name, command->purpose);
+    fprintf(out, ".SH SYNOPSIS\n.B kinformer %s\n", command->name);
+    print_string(out, command->usage);
+    fprintf(out, "\n");
+    if (rest) {
+        fprintf(out, ".SH DESCRIPTION\n");
+        print_string(out, rest + 2);
+    }
+    print_flags(out, command);
+    print_example(out, command->text, rest ? (size_t)(rest - command->text) : strlen(command->text));
+    fprintf(out, "%s.SH SEE ALSO\n.BR kinformer (1)\n", exit_status);
+}
+
+static void print_program_page(FILE *out) {
+    print_title(out, "kinformer", program_purpose);
+    fprintf(out, ".SH SYNOPSIS\n.B kinformer\n.I COMMAND\n[flags]\n.SH COMMANDS\n");
+    for (size_t i = 0; command_at(i); i++) {
+        fprintf(out, ".TP\n.BR kinformer\\-%s (1)\n", command_at(i)->name);
+        print_string(out, command_at(i)->purpose);
+        fprintf(out, "\n");
+    }
+    print_example(out, program_examples, strlen(program_examples));
+    fprintf(out, "%s", exit_status);
+    fprintf(out, ".SH ENVIRONMENT\n"
+                 ".TP\n.B KUBECONFIG\nthe kubeconfig files to use, with colons between them\n"
+                 ".TP\n.B NO_COLOR\nwhere it is set and not empty, nothing is coloured\n");
+}
+
+static int write_page(const char *directory, const cli_command *command) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/kinformer%s%s.1", directory, command ? "-" : "", command ? command->name : "");
+    FILE *out = fopen(path, "we");
+    if (out && command)
+        print_page(out, command);
+    else if (out)
+        print_program_page(out);
+    if (out && fclose(out) == 0)
+        return EXIT_FINE;
+    say("man", "cannot write %s: %s", path, strerror(errno));
+    return EXIT_FAILED;
+}
+
+static const char *name_at(size_t index, const void *user) {
+    (void)user;
+    return command_at(index)->name;
+}
+
+static int run(const options *o) {
+    const char *name = o->arguments[0];
+    const cli_command *command = NULL;
+    size_t count = 0;
+    int status = EXIT_FINE;
+    if (o->directory) {
+        status = write_page(o->directory, NULL);
+        for (size_t i = 0; command_at(i) && !status; i++)
+            status = write_page(o->directory, command_at(i));
+        return status;
+    }
+    for (; command_at(count); count++) {
+        if (name && strcmp(command_at(count)->name, name) == 0)
+            command = command_at(count);
+    }
+    if (name && !command) {
+        const char *meant = nearest(name, count, name_at, NULL);
+        say("man", "there is no command '%s'%s%s%s", name, meant ? "; did you mean " : "", meant ? meant : "",
+            meant ? "?" : "");
+        return EXIT_USAGE;
+    }
+    if (command)
+        print_page(stdout, command);
+    else
+        print_program_page(stdout);
+    return output_flush() ? EXIT_FINE : output_status();
+}
+
+static const flag flags[] = { FLAG("directory", 0, FLAG_TEXT, directory, "DIR",
+                                   "write all pages into files there: kinformer.1, kinformer-watch.1, ..."),
+                              FLAGS_END };
+static const flag *const tables[] = { flags, NULL };
+
+const cli_command command_man = {
+    .name = "man",
+    .usage = "[COMMAND]",
+    .purpose = "print a manual page, of kinformer or of one of its commands",
+    .text = "  kinformer man watch | man -l -\n",
+    .max_arguments = 1,
+    .flags = tables,
+    .run = run,
+};
