@@ -275,7 +275,7 @@ const char *flags_output_formats(const cli_command *command) {
         return "line json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
     if (command == &command_get)
         return "wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
-    return "json"; /* of doctor */
+    return "text json"; /* of doctor */
 }
 
 void flags_print_help(const cli_command *command, FILE *out) {

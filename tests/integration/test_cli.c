@@ -115,7 +115,7 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "get pods/web", "write the name apart" },
         { "serve --listen nowhere", "ADDRESS:PORT" },
         { "serve --churn 5", "no load to change" },
-        { "doctor", "not offered by this version" },
+        { "get pods -o go-template=x", "needs Go" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         run(rows[i].words);
