@@ -12,7 +12,7 @@ for file in */test_*.c; do
     noun=${file%/*}/${file##*/test_}
     while read -r name; do
         registered+="${noun%.c}:$name "
-    done < <(grep -oE 'cmocka_unit_test[a-z_]*\([A-Za-z0-9_]+' "$file" | cut -d '(' -f 2)
+    done < <(grep -oE '(cmocka_unit_test[a-z_]*|\bTEST)\([A-Za-z0-9_]+' "$file" | cut -d '(' -f 2)
 done
 
 check_names() { # ROW'S NAME, "unit/noun: name, name; unit/other: name"

@@ -374,6 +374,34 @@ static void a_file_named_twice_in_the_list_is_read_once(void **state) {
     ki_config_free(config);
 }
 
+static void an_explicit_file_is_read_alone(void **state) {
+    (void)state;
+    write_kubeconfig(HTTPS, "token: t");
+    folder_write("other", "current-context: x\nusers: [{name: x, user: {token: 1}}]\n"); /* wrong, and not looked at */
+    setenv("KUBECONFIG", folder_file("other"), 1);
+    ki_config *config = read_config(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")));
+    assert_secret(&config->context, "main");
+    assert_secret(&config->files, folder_file("config"));
+    ki_config_free(config);
+}
+
+/* Entries of the files are not mixed: of one that is in two files the first counts, whole. */
+static void of_an_entry_in_two_files_the_first_counts_whole(void **state) {
+    (void)state;
+    folder_write(
+        "first",
+        "users: [{name: u, user: {username: me}}]\ncontexts: [{name: main, context: {cluster: c, user: u}}]\n");
+    const char *second = write_kubeconfig(HTTPS, "password: pw");
+    char list[1024];
+    snprintf(list, sizeof list, "%s:%s", folder_file("first"), second);
+    setenv("KUBECONFIG", list, 1);
+    ki_config *config = read_config(NULL);
+    assert_secret(&config->username, "me");
+    assert_secret(&config->password, NULL);
+    assert_string_equal(ki_config_namespace(config), "default");
+    ki_config_free(config);
+}
+
 /* Relative to the folder that the kubeconfig is in, whatever the working directory is or becomes. */
 static void relative_paths_become_absolute(void **state) {
     (void)state;
@@ -411,6 +439,8 @@ int main(void) {
         TEST(what_nobody_knows_is_a_warning),
         TEST(a_json_kubeconfig_is_read),
         TEST(a_file_named_twice_in_the_list_is_read_once),
+        TEST(an_explicit_file_is_read_alone),
+        TEST(of_an_entry_in_two_files_the_first_counts_whole),
         TEST(relative_paths_become_absolute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
