@@ -165,11 +165,10 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
                                     .client_key = config->client_key };
 
     ki_status status = ki_curl_identity_init(&identity, &config->allocator, config, err);
-    if (status)
-        return status;
-    CURL *easy = curl_easy_init();
-    status = easy ? ki_curl_setup(easy, &identity, &request, &headers, err)
-                  : ki_error_no_memory(err, "checking the connection");
+    CURL *easy = status ? NULL : curl_easy_init();
+    if (!status)
+        status = easy ? ki_curl_setup(easy, &identity, &request, &headers, err)
+                      : ki_error_no_memory(err, "checking the connection");
     if (!status)
         status = ki_curl_present(easy, &identity, &set, &headers, err);
     if (!status &&

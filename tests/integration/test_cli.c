@@ -126,7 +126,7 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
 
 static void every_command_has_help_with_an_example(void **state) {
     (void)state;
-    static const char *const commands[] = { "watch", "get", "serve", "demo", "version" };
+    static const char *const commands[] = { "watch", "get", "doctor", "serve", "demo", "version" };
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         char words[64], example[64];
         snprintf(words, sizeof words, "%s --help", commands[i]);

@@ -1,0 +1,282 @@
+/* test_doctor.c: kinformer doctor, against a server that is well and on every kind of way that is not. */
+#include "tests/support/process.h"
+#include "tests/support/raw_server.h"
+#include "tests/support/scarce_memory.h"
+
+#include <kinformer-testing/access.h>
+#include <kinformer-testing/server.h>
+#include <kinformer/checkup.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <yyjson.h>
+
+#define TLS KI_TEST_DATA_DIR "/tls/"
+
+static ki_testing_server *server;
+static ki_process program;
+static char output[64 * 1024];
+
+static int tear_down(void **state) {
+    (void)state;
+    ki_process_free(&program);
+    ki_testing_server_free(server);
+    server = NULL;
+    return 0;
+}
+
+static void serve(const ki_testing_server_options *options) {
+    ki_error err = KI_ERROR_INIT;
+    ki_testing_server_free(server);
+    server = NULL;
+    if (ki_testing_server_new(options, &server, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+/* A server of the test data's certificate, with two users: jane may read pods, joe may do nothing. */
+static void serve_tls(const char *certificate, const char *key) {
+    ki_error err = KI_ERROR_INIT;
+    serve(
+        &KI_TESTING_SERVER_OPTIONS(.pods = 40, .tls_certificate = certificate, .tls_key = key, .tls_ca = TLS "ca.pem"));
+    if (ki_testing_server_add_token(server, "token=janes,user=jane,groups=readers", &err) ||
+        ki_testing_server_add_token(server, "token=joes,user=joe", &err) ||
+        ki_testing_server_allow(server, "user=jane,verb=get+list+watch,resource=pods", &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+/* The doctor with these words and the server's URL; gives its exit status, and what it printed in `output`. */
+static int ask(const char *words, const char *url) {
+    static char text[1024];
+    const char *argv[24] = { KI_TEST_PROGRAM, "doctor", "--server", url };
+    const char *const environment[] = { "KUBECONFIG=/dev/null", "NO_COLOR=1", NULL };
+    size_t count = url ? 4 : 2;
+    ki_process_free(&program);
+    snprintf(text, sizeof text, "%s", words);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        argv[count++] = word;
+    argv[count] = NULL;
+    assert_true(ki_process_start(&program, argv, environment, true));
+    output[0] = '\0';
+    const char *line;
+    for (size_t size = 0; (line = ki_process_line(&program)); size = strlen(output))
+        snprintf(output + size, sizeof output - size, "%s\n", line);
+    return ki_process_wait(&program);
+}
+
+static void assert_prints(const char *text) {
+    if (!strstr(output, text))
+        fail_msg("'%s' is not in\n%s", text, output);
+}
+
+/* "✘ TCP connection …": the line of a step, with its mark. */
+static void assert_step(const char *mark, const char *title) {
+    char beginning[64];
+    snprintf(beginning, sizeof beginning, "%s %s ", mark, title);
+    assert_prints(beginning);
+}
+#define WELL "\342\234\224"
+#define FAILED "\342\234\230"
+
+static void a_good_way_has_a_tick_at_each_step(void **state) {
+    (void)state;
+    static const char *const titles[] = { "configuration", "name resolution", "TCP connection", "TLS",
+                                          "credentials",   "server version",  "may list",       "may watch",
+                                          "list",          "streaming list",  "bookmarks" };
+    serve_tls(TLS "server.pem", TLS "server.key");
+    int status = ask("pods -A --token janes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        assert_step(WELL, titles[i]);
+    assert_prints("jane, groups [\"readers\"");
+    assert_prints("allowed: list pods in all namespaces");
+    assert_prints(" pods in all namespaces, ");
+    assert_prints("first byte after ");
+    assert_prints("issued by ");
+    assert_int_equal(status, 0);
+}
+
+static void a_closed_port_is_told_at_tcp_and_all_after_it_is_left_out(void **state) {
+    (void)state;
+    int status = ask("", "http://127.0.0.1:1");
+    assert_step(WELL, "configuration");
+    assert_step(FAILED, "TCP connection");
+    assert_prints("refused");
+    assert_step("-", "credentials");
+    assert_step("-", "bookmarks");
+    assert_prints("not well: TCP connection");
+    assert_int_equal(status, 3);
+}
+
+static void a_name_that_does_not_exist_is_told_at_name_resolution(void **state) {
+    (void)state;
+    assert_int_equal(ask("--timeout 60s", "https://no-such-host.invalid"), 3);
+    assert_step(FAILED, "name resolution");
+    assert_step("-", "TCP connection");
+}
+
+static void a_wrong_token_is_told_at_credentials_and_never_printed(void **state) {
+    (void)state;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    int status = ask("--token a-wrong-secret --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
+    assert_step(WELL, "TLS");
+    assert_step(FAILED, "credentials");
+    assert_prints("the token is wrong or has expired");
+    assert_null(strstr(output, "a-wrong-secret"));
+    assert_int_equal(status, 3);
+}
+
+static void a_missing_permission_is_told_with_who_may_grant_it(void **state) {
+    (void)state;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    int status = ask("pods -n shop --token joes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
+    assert_step(WELL, "credentials");
+    assert_step(FAILED, "may list");
+    assert_step(FAILED, "may watch");
+    assert_prints("not allowed: list pods in namespace shop");
+    assert_prints("kubectl create rolebinding");
+    assert_step("-", "list");
+    assert_int_equal(status, 1);
+}
+
+static void certificates_that_are_not_accepted_are_told_with_the_cause(void **state) {
+    (void)state;
+    serve_tls(TLS "expired.pem", TLS "expired.key");
+    assert_int_equal(ask("--token janes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server)), 3);
+    assert_step(WELL, "TCP connection");
+    assert_step(FAILED, "TLS");
+    assert_prints("renew the server's certificate, which ended ");
+
+    serve_tls(TLS "server.pem", TLS "server.key");
+    assert_int_equal(ask("--token janes --certificate-authority " TLS "other-ca.pem", ki_testing_server_url(server)),
+                     3);
+    assert_step(FAILED, "TLS");
+    assert_prints("certificate-authority must hold the one that issued it");
+
+    assert_int_equal(ask("--token janes --tls-server-name other.example.com --certificate-authority " TLS "ca.pem",
+                         ki_testing_server_url(server)),
+                     3);
+    assert_step(FAILED, "TLS");
+    assert_prints("use a name that the certificate is for");
+}
+
+static void a_resource_that_is_not_there_is_told_at_the_list(void **state) {
+    (void)state;
+    serve(NULL);
+    int status = ask("foos.v1.example.com", ki_testing_server_url(server));
+    assert_step(FAILED, "list");
+    assert_prints("the server has no foos of example.com/v1");
+    assert_int_equal(status, 1);
+}
+
+static void a_server_without_streaming_lists_is_well_with_a_remark(void **state) {
+    (void)state;
+    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 10, .no_watch_list = true));
+    int status = ask("pods", ki_testing_server_url(server));
+    assert_step("!", "streaming list");
+    assert_prints("not offered by this server");
+    assert_step(WELL, "bookmarks");
+    assert_int_equal(status, 0);
+}
+
+static void a_kubeconfig_that_is_wrong_is_told_at_the_configuration(void **state) {
+    (void)state;
+    int status = ask("--kubeconfig /nonexistent/kubeconfig", NULL);
+    assert_step(FAILED, "configuration");
+    assert_prints("/nonexistent/kubeconfig");
+    assert_step("-", "name resolution");
+    assert_int_equal(status, 3);
+}
+
+static void what_does_not_speak_http_is_told(void **state) {
+    (void)state;
+    const raw_answer answer = { .text = "SSH-2.0-OpenSSH_9.2\r\n", .end = RAW_CLOSE };
+    raw_server raw;
+    char url[64];
+    raw_server_start(&raw, &answer, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", raw.port);
+    int status = ask("", url);
+    raw_server_stop(&raw);
+    assert_step(WELL, "TCP connection");
+    assert_step(FAILED, "HTTP");
+    assert_prints("is it a Kubernetes API server");
+    assert_int_equal(status, 3);
+}
+
+static void json_has_each_step_once_and_in_order(void **state) {
+    (void)state;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    int status =
+        ask("pods -A -o json --token joes --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
+    yyjson_doc *doc = yyjson_read(output, strlen(output), 0);
+    assert_non_null(doc);
+    yyjson_val *checks = yyjson_obj_get(yyjson_doc_get_root(doc), "checks");
+    assert_int_equal(yyjson_arr_size(checks), KI_CHECK_STEPS);
+    for (size_t i = 0; i < KI_CHECK_STEPS; i++) {
+        yyjson_val *check = yyjson_arr_get(checks, i);
+        assert_string_equal(yyjson_get_str(yyjson_obj_get(check, "step")), ki_check_step_name((ki_check_step)i));
+        assert_non_null(yyjson_get_str(yyjson_obj_get(check, "finding")));
+    }
+    assert_string_equal(yyjson_get_str(yyjson_obj_get(yyjson_arr_get(checks, KI_CHECK_MAY_LIST), "result")), "failed");
+    assert_false(yyjson_get_bool(yyjson_obj_get(yyjson_doc_get_root(doc), "well")));
+    assert_int_equal(status, 1);
+    yyjson_doc_free(doc);
+}
+
+static void what_the_doctor_is_not_told_rightly_is_a_usage_error(void **state) {
+    (void)state;
+    assert_int_equal(ask("pods,nodes", "http://127.0.0.1:1"), 2);
+    assert_int_equal(ask("pods -o yaml", "http://127.0.0.1:1"), 2);
+    assert_int_equal(ask("pdos", "http://127.0.0.1:1"), 2);
+}
+
+static void count_step(const ki_check *check, void *user) {
+    unsigned *steps = user;
+    assert_int_equal(check->step, *steps);
+    ++*steps;
+}
+
+static void memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding(void **state) {
+    (void)state;
+    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 5));
+    bool has_failed = true;
+    for (size_t allowed = 0; has_failed; allowed++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, allowed);
+        unsigned steps = 0;
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_checkup(
+            &KI_CHECKUP_OPTIONS(.config = &KI_CONFIG_OPTIONS(.allocator = &memory.allocator, .kubeconfig = "/dev/null",
+                                                             .server = ki_testing_server_url(server))),
+            count_step, &steps, &err);
+        has_failed = scarce_memory_failed(&memory);
+        if (status)
+            assert_int_equal(status, KI_ERR_NO_MEMORY);
+        else
+            assert_int_equal(steps, KI_CHECK_STEPS);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_good_way_has_a_tick_at_each_step, tear_down),
+        cmocka_unit_test_teardown(a_closed_port_is_told_at_tcp_and_all_after_it_is_left_out, tear_down),
+        cmocka_unit_test_teardown(a_name_that_does_not_exist_is_told_at_name_resolution, tear_down),
+        cmocka_unit_test_teardown(a_wrong_token_is_told_at_credentials_and_never_printed, tear_down),
+        cmocka_unit_test_teardown(a_missing_permission_is_told_with_who_may_grant_it, tear_down),
+        cmocka_unit_test_teardown(certificates_that_are_not_accepted_are_told_with_the_cause, tear_down),
+        cmocka_unit_test_teardown(a_resource_that_is_not_there_is_told_at_the_list, tear_down),
+        cmocka_unit_test_teardown(a_server_without_streaming_lists_is_well_with_a_remark, tear_down),
+        cmocka_unit_test_teardown(a_kubeconfig_that_is_wrong_is_told_at_the_configuration, tear_down),
+        cmocka_unit_test_teardown(what_does_not_speak_http_is_told, tear_down),
+        cmocka_unit_test_teardown(json_has_each_step_once_and_in_order, tear_down),
+        cmocka_unit_test_teardown(memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding, tear_down),
+        cmocka_unit_test_teardown(what_the_doctor_is_not_told_rightly_is_a_usage_error, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
