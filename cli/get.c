@@ -97,6 +97,7 @@ static int run(const options *o) {
     session *s = &g.session;
     options own = *o;
     *s = (session){ .command = "get",
+                    .may_ask = true,
                     .options = &own,
                     .is_once = true,
                     .name = o->arguments[0] ? o->arguments[1] : NULL,

@@ -42,34 +42,6 @@ bool session_has_synced(const session *s) {
 
 /* ---- resources ---- */
 
-/* "foos.v1.example.com": a resource that only the cluster knows. Its kind is guessed ("Foo"): it would be filled in where the server
- * left it out, which it does for built-in resources only. */
-static bool set_custom(target *t, const char *name) {
-    const char *version = strchr(name, '.');
-    const char *group = version ? strchr(version + 1, '.') : NULL;
-    if (!group || version == name || version[1] != 'v' || version[2] < '0' || version[2] > '9' || !group[1])
-        return false;
-    size_t plural_size = (size_t)(version - name);
-    t->text = malloc(strlen(name) + plural_size + 2);
-    if (!t->text)
-        return false;
-    char *kind = t->text + strlen(name) + 1;
-    strcpy(t->text, name);
-    t->text[plural_size] = '\0';
-    t->text[group - name] = '\0';
-    strcpy(kind, t->text);
-    if (*kind >= 'a' && *kind <= 'z')
-        *kind = (char)(*kind - 'a' + 'A');
-    if (plural_size > 1 && kind[plural_size - 1] == 's')
-        kind[plural_size - 1] = '\0';
-    t->resource = (ki_resource){ .group = t->text + (group - name) + 1,
-                                 .version = t->text + plural_size + 1,
-                                 .plural = t->text,
-                                 .kind = kind,
-                                 .namespaced = true };
-    return true;
-}
-
 static int set_resource(session *s, const char *name) {
     const ki_resource *known = ki_resource_find(name);
     if (s->target_count == TARGETS_MAX) {
@@ -80,23 +52,18 @@ static int set_resource(session *s, const char *name) {
     *t = (target){ .session = s };
     if (known) {
         for (size_t i = 0; i < s->target_count; i++) { /* "pods,po" is one */
-            if (s->targets[i].resource.plural == known->plural && s->targets[i].resource.group == known->group) {
+            if (!s->targets[i].word && s->targets[i].resource.plural == known->plural &&
+                s->targets[i].resource.group == known->group) {
                 return EXIT_FINE;
             }
         }
         t->resource = *known;
-    } else if (!set_custom(t, name)) {
-        const char *meant = ki_resource_nearest(name);
-        if (strchr(name, '/'))
-            say(s->command, "'%s': write the name apart: kinformer get RESOURCE NAME", name);
-        else if (meant)
-            say(s->command, "the resource '%s' is not known; did you mean %s?", name, meant);
-        else
-            say(s->command,
-                "the resource '%s' is not built in; write a custom one with its version and group, as "
-                "foos.v1.example.com",
-                name);
-        return EXIT_USAGE;
+    } else if (s->may_ask && !strchr(name, '/')) {
+        t->word = strdup(name); /* for session_start to resolve */
+        if (!t->word)
+            return EXIT_FAILED;
+    } else if (!session_set_custom(t, name)) {
+        return session_say_unknown(s, name, ki_resource_nearest(name));
     }
     s->target_count++;
     return EXIT_FINE;
@@ -292,6 +259,14 @@ void session_block_signals(void) {
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+static const char *first_word(const session *s) {
+    for (size_t i = 0; i < s->target_count; i++) {
+        if (s->targets[i].word)
+            return s->targets[i].word;
+    }
+    return NULL;
+}
+
 int session_start(session *s) {
     ki_error err = KI_ERROR_INIT;
     const sigset_t set = ends();
@@ -301,6 +276,13 @@ int session_start(session *s) {
     s->started_ms = session_now_ms();
 
     ki_status status = connect_to(s, &err);
+    if (status == KI_ERR_NOT_FOUND && first_word(s)) /* no cluster to ask: what is built in has to do */
+        return session_say_unknown(s, first_word(s), ki_resource_nearest(first_word(s)));
+    int resolved = status ? EXIT_FINE : session_resolve(s);
+    if (resolved != EXIT_FINE)
+        return resolved;
+    if (s->done)
+        return s->status;
     for (size_t i = 0; i < s->target_count && !status; i++)
         status = add_target(s, &s->targets[i], &err);
     if (!status)
@@ -468,6 +450,11 @@ int session_run(session *s) {
     return s->status;
 }
 
+static void free_target(target *t) {
+    free(t->text);
+    free(t->word);
+}
+
 void session_close(session *s) {
     ki_factory_free(s->factory);
     ki_engine_free(s->engine);
@@ -475,5 +462,6 @@ void session_close(session *s) {
     if (s->signals > 0)
         close(s->signals);
     for (size_t i = 0; i < s->target_count; i++)
-        free(s->targets[i].text);
+        free_target(&s->targets[i]);
+    ki_resource_map_unref(s->map);
 }

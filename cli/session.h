@@ -31,7 +31,8 @@ typedef struct session_part {
 typedef struct target {
     session *session;
     ki_resource resource;
-    char *text; /* of a resource that is not built in: what `resource` points to */
+    char *text; /* of a resource that nobody knows: what `resource` points to */
+    char *word; /* not yet looked up; NULL: `resource` is known */
     ki_informer *informer;
     bool synced;
     size_t initial; /* objects that it began with */
@@ -41,6 +42,7 @@ typedef struct target {
 struct session {
     const char *command;
     const options *options;
+    bool may_ask;     /* words that are not built in are looked up in what the server has */
     bool is_once;     /* ends once it has synced: that all is well is not said */
     const char *name; /* only the object of this name; NULL: all */
     target targets[TARGETS_MAX];
@@ -58,6 +60,7 @@ struct session {
     ki_config *config;
     ki_engine *engine;
     ki_factory *factory;
+    ki_resource_map *map;          /* what the server has; NULL: it was not asked */
     const ki_allocator *allocator; /* NULL: malloc */
     int signals;                   /* a descriptor */
     int64_t started_ms;
@@ -67,13 +70,21 @@ struct session {
     bool progressing;
 };
 
-/* Fills in the resources that "pods,deployments.apps" names. EXIT_USAGE, said on stderr, where one is not known. */
+/* Fills in the resources that "pods,deployments.apps" names. EXIT_USAGE, said on stderr, where one is not known and may not be asked for. */
 int session_set_resources(session *s, const char *names);
 /* Connects and starts the informers. Gives an exit status; anything but EXIT_FINE was said on stderr. */
 int session_start(session *s);
 /* Until `done`, a signal, or a deadline. Gives the exit status. */
 int session_run(session *s);
 void session_close(session *s);
+
+/* For session_start: looks up the words that are left. Gives an exit status; what failed was said. */
+int session_resolve(session *s);
+/* "foos.v1.example.com": a resource that not even the cluster knows yet. Its kind is guessed ("Foo"): it would be filled in where the server
+ * left it out, which it does for built-in resources only. */
+bool session_set_custom(target *t, const char *name);
+/* Says that a word means nothing, and what may have been meant (or NULL). EXIT_USAGE. */
+int session_say_unknown(const session *s, const char *name, const char *meant);
 
 /* From now on SIGINT and SIGTERM come to session_run alone. To be called before threads are made. */
 void session_block_signals(void);

@@ -204,6 +204,7 @@ static int run(const options *o) {
     static watch w; /* with room for many resources: not on the stack */
     session *s = &w.session;
     *s = (session){ .command = "watch",
+                    .may_ask = true,
                     .options = o,
                     .user = &w,
                     .handler = {

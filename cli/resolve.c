@@ -1,0 +1,199 @@
+/* resolve.c: words that are no built-in resource's name are looked up in what the server has; those that it does not know, either, but that say group and
+ * version, are taken as they are: the resource may be installed later. */
+#include "session.h"
+
+#include "output.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool session_set_custom(target *t, const char *name) {
+    const char *version = strchr(name, '.');
+    const char *group = version ? strchr(version + 1, '.') : NULL;
+    if (!group || version == name || version[1] != 'v' || version[2] < '0' || version[2] > '9' || !group[1])
+        return false;
+    size_t plural_size = (size_t)(version - name);
+    char *text = malloc(strlen(name) + plural_size + 2);
+    if (!text)
+        return false;
+    char *kind = text + strlen(name) + 1;
+    strcpy(text, name);
+    text[plural_size] = '\0';
+    text[group - name] = '\0';
+    strcpy(kind, text);
+    if (*kind >= 'a' && *kind <= 'z')
+        *kind = (char)(*kind - 'a' + 'A');
+    if (plural_size > 1 && kind[plural_size - 1] == 's')
+        kind[plural_size - 1] = '\0';
+    t->text = text;
+    t->resource = (ki_resource){ .group = text + (group - name) + 1,
+                                 .version = text + plural_size + 1,
+                                 .plural = text,
+                                 .kind = kind,
+                                 .namespaced = true };
+    return true;
+}
+
+int session_say_unknown(const session *s, const char *name, const char *meant) {
+    if (strchr(name, '/'))
+        say(s->command, "'%s': write the name apart: kinformer %s RESOURCE NAME", name, s->command);
+    else if (meant)
+        say(s->command, "the resource '%s' is not known; did you mean %s?", name, meant);
+    else
+        say(s->command,
+            "the resource '%s' is not known; one that is not installed yet can be written with its version and group, "
+            "as foos.v1.example.com",
+            name);
+    return EXIT_USAGE;
+}
+
+/* ---- asking ---- */
+
+typedef struct question {
+    session *session;
+    bool answered;
+    ki_status status;
+    ki_error err;
+} question;
+
+static void on_map(const ki_resource_map *map, const ki_error *err, void *user) {
+    question *q = user;
+    q->answered = true;
+    q->session->map = ki_resource_map_ref(map);
+    if (err) {
+        q->err = *err;
+        q->status = err->code;
+    }
+}
+
+/* Turns the session's loop until the answer is there, or a signal. */
+static ki_status wait_for(session *s, const question *q, ki_error *err) {
+    ki_status status = KI_OK;
+    while (!q->answered && !s->done && !status) {
+        struct pollfd fds[] = { { .fd = ki_engine_fd(s->engine), .events = POLLIN },
+                                { .fd = s->signals, .events = POLLIN } };
+        if (poll(fds, sizeof fds / sizeof fds[0], ki_engine_timeout(s->engine)) < 0 && errno != EINTR)
+            return KI_ERR_SYSTEM;
+        if (fds[1].revents)
+            session_end(s, EXIT_FINE);
+        else
+            status = ki_engine_step(s->engine, 0, err);
+    }
+    return status;
+}
+
+static ki_status ask(session *s, ki_error *err) {
+    question q = { .session = s, .err = KI_ERROR_INIT };
+    ki_discovery *discovery = NULL;
+    const ki_discovery_options how = { .size = sizeof how, .timeout_ms = s->options->timeout_ms };
+    ki_status status = ki_discovery_new(ki_factory_client(s->factory), &how, &discovery, err);
+    if (!status)
+        status = ki_discovery_refresh(discovery, on_map, &q, err);
+    if (!status)
+        status = wait_for(s, &q, err);
+    if (!status && q.status) {
+        *err = q.err;
+        status = q.status;
+    }
+    ki_discovery_free(discovery);
+    return status;
+}
+
+/* ---- words ---- */
+
+static bool is_there(const session *s, const target *but, const ki_resource *resource) {
+    for (size_t i = 0; i < s->target_count; i++) {
+        const ki_resource *other = &s->targets[i].resource;
+        if (&s->targets[i] != but && !s->targets[i].word && strcmp(other->plural, resource->plural) == 0 &&
+            strcmp(other->group, resource->group) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void remove_target(session *s, target *t) {
+    free(t->word);
+    s->target_count--;
+    memmove(t, t + 1, (size_t)(&s->targets[s->target_count] - t) * sizeof *t);
+}
+
+static bool can_be_watched(const ki_discovered *found) {
+    bool lists = false, watches = false;
+    for (const char *const *verb = found->verbs; *verb; verb++) {
+        lists |= strcmp(*verb, "list") == 0;
+        watches |= strcmp(*verb, "watch") == 0;
+    }
+    return lists && watches;
+}
+
+/* "all": every one of the category that is not there yet, in the word's place and after the others. False where it is no category. */
+static bool take_category(session *s, target *t) {
+    size_t cursor = 0;
+    bool is_category = false, placed = false;
+    const ki_discovered *found;
+    char *word = t->word;
+    while ((found = ki_resource_map_in_category(s->map, word, &cursor))) {
+        is_category = true;
+        if (!can_be_watched(found) || is_there(s, t, &found->resource) || (placed && s->target_count == TARGETS_MAX))
+            continue;
+        if (placed) {
+            s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };
+            continue;
+        }
+        t->word = NULL;
+        t->resource = found->resource;
+        placed = true;
+    }
+    if (placed)
+        free(word);
+    else if (is_category)
+        remove_target(s, t);
+    return is_category;
+}
+
+static int resolve(session *s, target *t) {
+    const ki_discovered *found = ki_resource_map_find(s->map, t->word);
+    if (found && !can_be_watched(found)) {
+        say(s->command, "%s cannot be listed and watched", found->resource.plural);
+        return EXIT_USAGE;
+    }
+    if (found && is_there(s, t, &found->resource)) {
+        remove_target(s, t);
+        return EXIT_FINE;
+    }
+    if (!found && take_category(s, t))
+        return EXIT_FINE;
+    if (found)
+        t->resource = found->resource;
+    else if (!session_set_custom(t, t->word))
+        return session_say_unknown(s, t->word, ki_resource_map_nearest(s->map, t->word));
+    free(t->word);
+    t->word = NULL;
+    return EXIT_FINE;
+}
+
+int session_resolve(session *s) {
+    size_t unknown = 0;
+    ki_error err = KI_ERROR_INIT;
+    for (size_t i = 0; i < s->target_count; i++)
+        unknown += s->targets[i].word != NULL;
+    if (unknown == 0)
+        return EXIT_FINE;
+    ki_status status = ask(s, &err);
+    if (s->done)
+        return EXIT_FINE;
+    if (status) {
+        say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
+        return EXIT_UNREACHED;
+    }
+    for (size_t i = 0; i < s->target_count;) {
+        size_t before = s->target_count;
+        int failed = s->targets[i].word ? resolve(s, &s->targets[i]) : EXIT_FINE;
+        if (failed)
+            return failed;
+        i += s->target_count >= before; /* else one went, and the next stands here */
+    }
+    return EXIT_FINE;
+}

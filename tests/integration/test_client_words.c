@@ -1,0 +1,96 @@
+/* test_client_words.c: the command's words that only the server knows: custom resources by each of their names, categories, and what is nobody's. */
+#include <kinformer-testing/server.h>
+
+#include "tests/support/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static ki_testing_server *server;
+static ki_process program;
+
+static const char definition[] =
+    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
+    "\"foos.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"foos\","
+    "\"singular\":\"foo\",\"kind\":\"Foo\",\"listKind\":\"FooList\",\"shortNames\":[\"fo\"],\"categories\":[\"all\"]},"
+    "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+    "\"object\","
+    "\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
+static const char foo[] = "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"mine\"}}";
+
+static int start(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    const ki_testing_server_options options = { .size = sizeof options };
+    if (ki_testing_server_new(&options, &server, &err) ||
+        ki_testing_server_request(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", NULL,
+                                  definition, 0, NULL, &err) ||
+        ki_testing_server_request(server, "POST", "/apis/example.com/v1/namespaces/default/foos", NULL, foo, 0, NULL,
+                                  &err)) {
+        fprintf(stderr, "%s\n", ki_error_message(&err));
+        return 1;
+    }
+    return 0;
+}
+
+static int stop(void **state) {
+    (void)state;
+    ki_process_free(&program);
+    ki_testing_server_free(server);
+    return 0;
+}
+
+static void run(const char *word) {
+    static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
+    const char *const argv[] = {
+        KI_TEST_PROGRAM, "get", word, "-A", "-o", "name", "-q", "--server", ki_testing_server_url(server), NULL
+    };
+    ki_process_free(&program);
+    assert_true(ki_process_start(&program, argv, environment, true));
+}
+
+static void a_custom_resource_is_known_by_each_of_its_names(void **state) {
+    (void)state;
+    static const char *const words[] = { "foos",    "foo",    "Foo", "fo", "foos.example.com", "foos.v1.example.com",
+                                         "foos,fo", "all,foo" };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        run(words[i]);
+        if (!ki_process_expect(&program, "example.com/mine"))
+            fail_msg("%s: nothing", words[i]);
+        assert_null(ki_process_expect(&program, "example.com/mine")); /* once */
+        assert_int_equal(ki_process_wait(&program), 0);
+    }
+}
+
+static void a_word_that_means_nothing_is_said_with_the_nearest(void **state) {
+    (void)state;
+    static const struct {
+        const char *word, *says;
+    } rows[] = {
+        { "fooos", "did you mean foos?" },
+        { "pdos", "did you mean pods?" },
+        { "zzzzzzzzzz", "is not known" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run(rows[i].word);
+        const char *line = ki_process_err_line(&program);
+        while (line && !strstr(line, rows[i].says))
+            line = ki_process_err_line(&program);
+        if (!line)
+            fail_msg("%s: not said", rows[i].word);
+        assert_int_equal(ki_process_wait(&program), 2);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_custom_resource_is_known_by_each_of_its_names),
+        cmocka_unit_test(a_word_that_means_nothing_is_said_with_the_nearest),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}
