@@ -71,6 +71,17 @@ static void check_stream(const sim_connection *connection) {
                  (long long)((world->now - connection->asked_at) / SIM_SECOND));
 }
 
+/* Within a second, and nothing was said. */
+static void note_short_watch(const sim_connection *connection) {
+    const sim_world *world = connection->world;
+    const sim_source *source = &world->client.informers[connection->informer].source;
+    const sim_arrivals *arrivals = &connection->arrivals;
+    if (connection->is_watch && arrivals->is_past_initial && connection->has_head && connection->status == 200 &&
+        !arrivals->frames && !connection->is_stream && !arrivals->is_over &&
+        world->now - source->opened_at < SIM_SECOND)
+        connection->line->short_watches++;
+}
+
 /* The client hears of the end. */
 static void finish(sim_connection *connection, ki_status status) {
     static const char *const texts[] = { "the simulated connection was cut", "the simulated server refuses" };
@@ -79,6 +90,7 @@ static void finish(sim_connection *connection, ki_status status) {
     connection->call = NULL;
     lose_what_was_announced(connection);
     check_stream(connection);
+    note_short_watch(connection);
     if (status)
         ki_error_set(&err, status, "%s", texts[status == KI_ERR_CONNECT]);
     SIM_TRACE(connection->world, "connection %llu: ends, %s", (unsigned long long)connection->number,
@@ -98,6 +110,7 @@ static bool deliver_head(sim_connection *connection) {
                               .content_type = "application/json" };
     if (connection->status != 200 && connection->retry_after_s > 0)
         connection->line->not_before = world->now + connection->retry_after_s * SIM_SECOND;
+    connection->line->accepted += connection->status == 200 && connection->is_watch && !connection->is_stream;
     SIM_TRACE(world, "connection %llu: status %d", (unsigned long long)connection->number, connection->status);
     return ki_memory_call_head(connection->call, &head);
 }

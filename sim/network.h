@@ -22,9 +22,10 @@ enum {
 typedef struct sim_line {
     int64_t asked_at[SIM_RATE_WINDOW]; /* a ring: the last requests */
     uint64_t asked;
-    int64_t not_before; /* a Retry-After: no request may come earlier */
-    bool resumes;       /* a watch of it fell silent: the next request is to be a watch */
-    char *saved_page;   /* what follows an empty page; NULL: nothing */
+    int64_t not_before;               /* a Retry-After: no request may come earlier */
+    bool resumes;                     /* a watch of it fell silent: the next request is to be a watch */
+    uint64_t accepted, short_watches; /* watches, without streaming lists */
+    char *saved_page;                 /* what follows an empty page; NULL: nothing */
 } sim_line;
 
 /* A fault that waits for the requests that it is about. */

@@ -3,6 +3,7 @@
 
 #include "sim/health.h"
 #include "sim/inject.h"
+#include "sim/metrics.h"
 #include "sim/oracle.h"
 #include "sim/workload.h"
 
@@ -175,6 +176,7 @@ static void demand_agreement(sim_world *world, int64_t within_s) {
     SIM_TRACE(world, "the client agrees with the cluster");
     sim_oracle_look(world);
     sim_oracle_compare_handlers(world);
+    sim_metrics_compare(world);
 }
 
 static void run(sim_world *world) {

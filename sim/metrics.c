@@ -1,0 +1,110 @@
+/* metrics.c: see metrics.h. Reads the factory's text, as a scrape does. */
+#include "sim/metrics.h"
+
+#include "sim/world.h"
+
+#include <kinformer/metrics.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LABELS_MAX = 256
+};
+
+static void labels_of(const sim_informer *informer, char labels[LABELS_MAX]) {
+    const char *selector = sim_selector_text(informer->selection.selector);
+    char ns[16] = "";
+    if (informer->selection.ns >= 0)
+        snprintf(ns, sizeof ns, "ns%d", informer->selection.ns);
+    snprintf(
+        labels, LABELS_MAX,
+        "{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"%s\",label_selector=\"%s\",field_selector=\"\"",
+        ns, selector ? selector : "");
+}
+
+/* The sum of all its samples; -1: there is none. */
+static double sample(const char *text, const char *name, const char *labels) {
+    char begin[LABELS_MAX + 64];
+    double sum = -1;
+    int size = snprintf(begin, sizeof begin, "\n%s%s", name, labels);
+    for (const char *at = text; (at = strstr(at, begin)) != NULL; at += size) {
+        const char *value = strstr(at + size, "} ");
+        if (value)
+            sum = (sum < 0 ? 0 : sum) + strtod(value + 2, NULL);
+    }
+    return sum;
+}
+
+typedef struct expected {
+    const char *name;
+    double value;
+    bool is_certain; /* whatever faults there were */
+} expected;
+
+static bool has_fault(const sim_world *world, sim_fault_kind kind) {
+    for (size_t i = 0; i < world->plan.fault_count; i++) {
+        if (world->plan.faults[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+static size_t count_pending(const sim_world *world, unsigned informer) {
+    size_t pending = 0;
+    for (size_t i = 0; i < world->client.handler_count; i++) {
+        const sim_handler *handler = world->client.handlers[i];
+        if (handler->life == world->client.life && handler->informer == informer && !handler->is_removed &&
+            !handler->asked_to_go)
+            pending += ki_registration_pending(handler->registration);
+    }
+    return pending;
+}
+
+static void compare(sim_world *world, unsigned index, const char *text) {
+    const sim_informer *informer = &world->client.informers[index];
+    const sim_line *line = &world->network.lines[sim_source_number(index, false)];
+    const sim_witness *witness = &informer->witness;
+    ki_snapshot *snapshot = ki_informer_snapshot(informer->informer);
+    double watches = (double)(line->accepted + witness->streams);
+    const expected all[] = {
+        { "informer_objects", (double)ki_snapshot_count(snapshot), true },
+        { "reflector_last_resource_version", strtod(ki_snapshot_resource_version(snapshot), NULL), true },
+        { "informer_queue_depth", 0, true },
+        { "informer_synced", 1, true },
+        { "informer_pending_notifications", (double)count_pending(world, index), true },
+        { "reflector_lists_total", (double)informer->source.lists, true },
+        { "informer_relists_total", (double)informer->source.relists, false },
+        { "reflector_items_per_list_count", (double)witness->lists, false },
+        { "reflector_items_per_list_sum", (double)witness->items, false },
+        { "reflector_list_duration_seconds_count", (double)witness->lists, false },
+        { "reflector_watches_total", watches, false },
+        { "reflector_watch_duration_seconds_count", watches - 1, false }, /* the last one goes on */
+        { "reflector_items_per_watch_count", watches - 1, false },
+        { "reflector_short_watches_total", (double)line->short_watches, false },
+    };
+    ki_snapshot_free(snapshot);
+    /* Where memory was lacking, lists and watches end in ways that only the client knows; a type that goes is no list. */
+    bool is_plain = !world->memory.refused && !has_fault(world, SIM_TYPE_GONE) && !has_fault(world, SIM_ANSWER_GARBAGE);
+    char labels[LABELS_MAX];
+    labels_of(informer, labels);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        double value = sample(text, all[i].name, labels);
+        if (value < 0)
+            value = 0; /* no handler, no relist: no sample */
+        if ((all[i].is_certain || is_plain) && fabs(value - all[i].value) > 0.5)
+            sim_fail(world, "informer %u: %s is %.0f, and should be %.0f", index, all[i].name, value, all[i].value);
+    }
+}
+
+void sim_metrics_compare(sim_world *world) {
+    char *text;
+    if (world->memory.per_mille || !world->client.factory ||
+        ki_factory_metrics_text(world->client.factory, &text, NULL))
+        return;
+    for (unsigned i = 0; i < world->client.informer_count; i++)
+        compare(world, i, text);
+    ki_metrics_text_free(text);
+}
