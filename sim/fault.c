@@ -39,6 +39,9 @@ static const struct {
     [SIM_SLOW_NETWORK] = { "slow-network", "23" },
     [SIM_NO_MEMORY] = { "no-memory", "25" },
     [SIM_RESTART_CLIENT] = { "restart-client", "25" },
+    [SIM_NO_DESCRIPTORS] = { "no-descriptors", "25" },
+    [SIM_FEW_STREAMS] = { "few-streams", "25" },
+    [SIM_CLOCK_JUMPS] = { "clock-jumps", "28" },
 };
 
 const char *sim_fault_name(sim_fault_kind kind) {

@@ -44,6 +44,9 @@ typedef enum sim_fault_kind {
     SIM_SLOW_NETWORK,
     SIM_NO_MEMORY,
     SIM_RESTART_CLIENT,
+    SIM_NO_DESCRIPTORS,
+    SIM_FEW_STREAMS, /* on one connection: the next one needs another */
+    SIM_CLOCK_JUMPS, /* the wall clock */
     SIM_FAULT_KINDS
 } sim_fault_kind;
 

@@ -22,9 +22,7 @@ static void to_connection(sim_world *world, const sim_fault *fault) {
     ki_buffer_init(&text, &ki_allocator_default, 0);
     switch (fault->kind) {
     case SIM_HALF_OPEN:
-        if (!connection->is_silent)
-            connection->silent_since = world->now;
-        connection->is_silent = true;
+        sim_connection_silence(connection);
         break;
     case SIM_CUT:
         connection->cut_after = (int64_t)(detail >> 8 & 0x3ff);
@@ -160,6 +158,12 @@ static void restart_client(void *user, uint64_t argument) {
     sim_world_restart_client(world);
 }
 
+static void end_one(sim_world *world, uint64_t detail) {
+    sim_connection *connection = sim_network_pick(world, detail >> 4, false);
+    if (connection)
+        sim_connection_end(connection, detail >> 24 & 1 ? KI_ERR_CUT : KI_OK);
+}
+
 static void to_client(sim_world *world, const sim_fault *fault) {
     uint64_t detail = fault->detail;
     int64_t length = (int64_t)(1 + detail % 60) * SIM_SECOND;
@@ -180,6 +184,17 @@ static void to_client(sim_world *world, const sim_fault *fault) {
         break;
     case SIM_RESTART_CLIENT:
         restart_client(world, 0);
+        break;
+    case SIM_NO_DESCRIPTORS:
+        world->network.no_descriptors_until = world->now + length;
+        end_one(world, detail); /* what is open stays open: only who connects needs one */
+        break;
+    case SIM_FEW_STREAMS:
+        world->network.few_streams_until = world->now + length;
+        end_one(world, detail);
+        break;
+    case SIM_CLOCK_JUMPS:
+        world->wall_jump = ((int64_t)(detail >> 8 & 0xffff) - 0x8000) * 3 * SIM_SECOND; /* a day to either side */
         break;
     default:
         break;

@@ -29,12 +29,6 @@ typedef struct shared {
     job jobs[MOST_JOBS];
 } shared;
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 static void note_failure(shared *all, uint64_t index) {
     uint64_t lowest = atomic_load(&all->lowest_failed);
     while (index < lowest && !atomic_compare_exchange_weak(&all->lowest_failed, &lowest, index)) {}
@@ -68,7 +62,7 @@ static void show_progress(const shared *all, unsigned jobs, uint64_t count, doub
     uint64_t done = 0;
     for (unsigned i = 0; i < jobs; i++)
         done += atomic_load(&all->jobs[i].done);
-    double seconds = now() - began;
+    double seconds = sim_clock_real_seconds() - began;
     fprintf(stderr, "\r%llu of %llu seeds, %.0f a minute ", (unsigned long long)done, (unsigned long long)count,
             seconds > 0 ? (double)done * 60 / seconds : 0);
 }
@@ -121,7 +115,7 @@ bool sim_jobs_run(uint64_t first, uint64_t count, uint32_t without, unsigned job
     }
     atomic_init(&all->lowest_failed, UINT64_MAX);
     pid_t processes[MOST_JOBS];
-    double began = now();
+    double began = sim_clock_real_seconds();
     fflush(NULL);
     for (unsigned i = 0; i < jobs; i++) {
         processes[i] = fork();
@@ -139,7 +133,7 @@ bool sim_jobs_run(uint64_t first, uint64_t count, uint32_t without, unsigned job
     }
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
-    *ret_totals = (sim_totals){ .core_seconds = core_seconds(), .seconds = now() - began };
+    *ret_totals = (sim_totals){ .core_seconds = core_seconds(), .seconds = sim_clock_real_seconds() - began };
     add_up(all, jobs, ret_totals);
     uint64_t lowest = atomic_load(&all->lowest_failed);
     *ret_failed = lowest == UINT64_MAX ? 0 : first + lowest;

@@ -39,6 +39,55 @@ static void later(sim_connection *connection, int64_t at, sim_action action) {
     sim_at(connection->world, at, action, connection, 0);
 }
 
+/* --- carriers ---------------------------------------------------------------------------------------------------------------- */
+
+/* One with room; a new one where there is none, if a descriptor is left for it. */
+static sim_carrier *board(sim_network *network, unsigned server) {
+    const sim_world *world = network->world;
+    unsigned most = world->now < network->few_streams_until ? 1 : SIM_MOST_STREAMS;
+    sim_carrier *closed = NULL;
+    for (size_t i = 0; i < SIM_MAX_CARRIERS; i++) {
+        sim_carrier *carrier = &network->carriers[i];
+        if (!carrier->streams)
+            closed = closed ? closed : carrier;
+        else if (carrier->server == server && !carrier->is_retired && carrier->streams < most) {
+            carrier->streams++;
+            return carrier;
+        }
+    }
+    if (!closed || world->now < network->no_descriptors_until)
+        return NULL;
+    *closed = (sim_carrier){ .server = server, .streams = 1 };
+    return closed;
+}
+
+/* One that fell silent gets nothing new once somebody has noticed. */
+static void leave(sim_connection *connection) {
+    sim_carrier *carrier = connection->carrier;
+    connection->carrier = NULL;
+    if (!carrier)
+        return;
+    carrier->is_retired = carrier->is_retired || carrier->is_silent;
+    carrier->streams--;
+}
+
+static void fall_silent(sim_connection *connection) {
+    if (!connection->is_silent)
+        connection->silent_since = connection->world->now;
+    connection->is_silent = true;
+}
+
+void sim_connection_silence(sim_connection *connection) {
+    fall_silent(connection);
+    if (!connection->carrier)
+        return;
+    connection->carrier->is_silent = true;
+    for (sim_connection *at = connection->world->network.first; at; at = at->next) {
+        if (at->carrier == connection->carrier)
+            fall_silent(at);
+    }
+}
+
 /* --- delivering --------------------------------------------------------------------------------------------------------- */
 
 static void deliver(void *user, uint64_t argument);
@@ -84,15 +133,18 @@ static void note_short_watch(const sim_connection *connection) {
 
 /* The client hears of the end. */
 static void finish(sim_connection *connection, ki_status status) {
-    static const char *const texts[] = { "the simulated connection was cut", "the simulated server refuses" };
     ki_memory_call *call = connection->call;
     ki_error err = KI_ERROR_INIT;
     connection->call = NULL;
+    leave(connection);
     lose_what_was_announced(connection);
     check_stream(connection);
     note_short_watch(connection);
     if (status)
-        ki_error_set(&err, status, "%s", texts[status == KI_ERR_CONNECT]);
+        ki_error_set(&err, status, "%s",
+                     status == KI_ERR_CONNECT  ? "the simulated server refuses"
+                     : status == KI_ERR_SYSTEM ? "no simulated descriptor is left"
+                                               : "the simulated connection was cut");
     SIM_TRACE(connection->world, "connection %llu: ends, %s", (unsigned long long)connection->number,
               status ? ki_status_name(status) : "cleanly");
     sim_note(connection->world, connection->number * 31 + (uint64_t)status);
@@ -100,11 +152,24 @@ static void finish(sim_connection *connection, ki_status status) {
     ki_memory_call_end(call, status ? &err : NULL);
 }
 
+/* Some servers give Retry-After as a date: the transport makes a length of time of it, by the wall clock as it is just then. What jumps later
+ * does not matter any more. */
+static void read_date(sim_connection *connection) {
+    enum {
+        LONGEST_S = 60
+    };
+    int64_t seconds = connection->retry_after_s - connection->world->wall_jump / SIM_SECOND;
+    if (connection->retry_after_s <= 0 || connection->number % 2)
+        return;
+    connection->retry_after_s = seconds < 0 ? 0 : seconds > LONGEST_S ? LONGEST_S : (int)seconds;
+}
+
 static bool deliver_head(sim_connection *connection) {
-    if (connection->has_head || connection->end == KI_ERR_CONNECT)
+    if (connection->has_head || connection->end == KI_ERR_CONNECT || connection->end == KI_ERR_SYSTEM)
         return true;
     connection->has_head = true;
     sim_world *world = connection->world;
+    read_date(connection);
     ki_response_head head = { .status = connection->status,
                               .retry_after_ms = connection->retry_after_s < 0 ? -1 : connection->retry_after_s * 1000,
                               .content_type = "application/json" };
@@ -299,7 +364,9 @@ static void arrive(void *user, uint64_t argument) {
     (void)argument;
     connection->actions--;
     sim_world *world = connection->world;
-    if (connection->call && world->servers[connection->server].down_until > world->now)
+    if (connection->call && !connection->carrier)
+        sim_connection_end(connection, KI_ERR_SYSTEM);
+    else if (connection->call && world->servers[connection->server].down_until > world->now)
         sim_connection_end(connection, KI_ERR_CONNECT);
     else if (connection->call && !sim_answer(connection))
         give_answer(connection);
@@ -432,6 +499,9 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
     check_retry_after(connection);
     check_resumption(connection);
     connection->server = choose_server(network);
+    connection->carrier = board(network, connection->server);
+    if (connection->carrier && connection->carrier->is_silent)
+        fall_silent(connection);
     bool slow = world->now < network->slow_until;
     connection->latency = sim_between(&network->random, 0, slow ? 4000 : 40) * SIM_MILLISECOND;
     if (world->now < network->small_until)
@@ -450,6 +520,7 @@ static void on_abandoned(ki_memory_call *call, void *user) {
     sim_world *world = user;
     sim_connection *connection = ki_memory_call_user(call);
     connection->call = NULL;
+    leave(connection);
     lose_what_was_announced(connection);
     check_stream(connection);
     SIM_TRACE(world, "connection %llu: the client lets go", (unsigned long long)connection->number);
@@ -498,6 +569,7 @@ void sim_network_arm(sim_world *world, sim_fault_kind kind, uint64_t detail, uns
 void sim_network_disarm(sim_world *world) {
     world->network.armed_count = 0;
     world->network.slow_until = world->network.small_until = world->network.laggard_until = 0;
+    world->network.no_descriptors_until = world->network.few_streams_until = 0;
 }
 
 bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail) {

@@ -15,6 +15,8 @@ typedef struct sim_connection sim_connection;
 enum {
     SIM_MAX_LINES = 2 * 3, /* an informer's, and its audit's */
     SIM_MAX_ARMED = 16,
+    SIM_MAX_CARRIERS = 64,
+    SIM_MOST_STREAMS = 100, /* of one carrier */
     SIM_RATE_WINDOW = 64
 };
 
@@ -36,6 +38,14 @@ typedef struct sim_armed {
     uint64_t detail;
 } sim_armed;
 
+/* A connection of the transport's, which carries the requests to one server: what the network does to it, all of them feel. */
+typedef struct sim_carrier {
+    unsigned server;
+    unsigned streams; /* requests on it; 0: it is closed */
+    bool is_silent;
+    bool is_retired; /* nothing new goes on it */
+} sim_carrier;
+
 typedef struct sim_network {
     sim_world *world;
     ki_memory_server server;
@@ -44,7 +54,8 @@ typedef struct sim_network {
     sim_line lines[SIM_MAX_LINES];
     sim_armed armed[SIM_MAX_ARMED];
     size_t armed_count;
-    int64_t slow_until, small_until, laggard_until;
+    int64_t slow_until, small_until, laggard_until, no_descriptors_until, few_streams_until;
+    sim_carrier carriers[SIM_MAX_CARRIERS];
 } sim_network;
 
 /* What an answer is to be made of, beside what the server gives. */
@@ -53,6 +64,7 @@ typedef struct sim_connection {
     sim_connection *next, *previous;
     ki_memory_call *call; /* NULL: over for the client */
     sim_line *line;
+    sim_carrier *carrier; /* NULL: it has left it */
     unsigned informer;
     bool is_audit;
     unsigned server;
@@ -102,6 +114,8 @@ bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detai
 sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
 /* Appends a frame to what the client gets. */
 void sim_connection_append(sim_connection *connection, const char *text);
+/* From now on nothing comes, on this connection and all that share its carrier. */
+void sim_connection_silence(sim_connection *connection);
 void sim_connection_wake(sim_connection *connection);
 /* Forgets what it knows of the requests: another client begins. */
 void sim_network_new_client(sim_world *world);

@@ -68,15 +68,15 @@ static void apply(sim_server *server) {
     ki_error err = KI_ERROR_INIT;
     ki_status status;
     if (write->is_delete) {
-        status = kt_cluster_delete(server->cluster, KI_CONFIGMAPS, ns, name, write->at_ms, &err);
+        status = kt_cluster_delete(server->cluster, KI_CONFIGMAPS, ns, name, write->wall_ms, &err);
     } else {
         /* Text with escapes and with characters of several bytes, for cuts in the middle of them. */
         int size = snprintf(json, sizeof json,
                             "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"labels\":{\"app\":\"%c\"}},"
                             "\"data\":{\"n\":\"%llu\",\"t\":\"\\\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\\\\}\\n\"}}",
                             ns, name, (char)('a' + write->label), (unsigned long long)n);
-        status = kt_cluster_put_json(server->cluster, KI_CONFIGMAPS, (ki_str){ json, (size_t)size }, write->at_ms, NULL,
-                                     &err);
+        status = kt_cluster_put_json(server->cluster, KI_CONFIGMAPS, (ki_str){ json, (size_t)size }, write->wall_ms,
+                                     NULL, &err);
     }
     if (status)
         sim_fail(world, "server %u cannot follow: %s", server->index, ki_error_message(&err));

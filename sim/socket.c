@@ -23,6 +23,9 @@ static ki_status send(ki_transport *base, const ki_request *request, const ki_re
     snprintf(owner, sizeof owner, "%d", world->asks);
     if (world->asks == SIM_NOBODY)
         sim_fail(world, "a request that is no informer's: %s", request->target);
+    /* Some ways of running out show at once, others when the connection is made (network.c). */
+    if (world->now < world->network.no_descriptors_until && sim_chance(&world->network.random, 50))
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, EMFILE, "the simulated transport");
     ki_request owned = *request;
     owned.content_type = owner;
     return ki_transport_send(transport->inner, &owned, sink, ret_exchange, err);

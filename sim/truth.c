@@ -20,6 +20,7 @@ static uint64_t append(sim_world *world, sim_write write) {
         truth->writes[truth->write_count++] = (sim_write){ .is_delete = true };
     uint64_t n = truth->write_count++;
     write.at_ms = sim_server_now_ms(world);
+    write.wall_ms = write.at_ms + world->wall_jump / SIM_MILLISECOND;
     write.life = truth->restored;
     uint64_t before = truth->keys[write.key].n;
     write.birth = before ? truth->writes[before].birth : n;

@@ -24,6 +24,7 @@ typedef struct sim_write {
     uint64_t revision;
     uint64_t life; /* how often the cluster had been restored */
     int64_t at_ms;
+    int64_t wall_ms; /* the same by the servers' wall clock */
     char uid[SIM_UID_SIZE];
     uint64_t birth; /* the write that made the object */
     /* of that one: the life of the client whose informer saw, or inferred, that the object ended */

@@ -212,8 +212,10 @@ static void end(sim_world *world) {
 
 const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace) {
     *world = (sim_world){ .plan = *plan, .trace = trace, .digest = plan->seed, .asks = SIM_NOBODY };
+    sim_clock_use(world);
     if (make(world))
         run(world);
     end(world);
+    sim_clock_use(NULL);
     return world->failed ? world->message : NULL;
 }

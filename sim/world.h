@@ -4,6 +4,7 @@
 
 #include "sim/agenda.h"
 #include "sim/client.h"
+#include "sim/clock.h"
 #include "sim/memory.h"
 #include "sim/network.h"
 #include "sim/plan.h"
@@ -19,10 +20,11 @@ enum {
 
 struct sim_world {
     sim_plan plan;
-    int64_t now;      /* ns, virtual */
-    bool trace;       /* print what happens */
-    bool healed;      /* no faults any more */
-    bool is_repaired; /* what faults spoilt has a new state */
+    int64_t now;       /* ns, virtual */
+    int64_t wall_jump; /* ns: what the wall clock is off by, the client's and the servers' */
+    bool trace;        /* print what happens */
+    bool healed;       /* no faults any more */
+    bool is_repaired;  /* what faults spoilt has a new state */
     sim_agenda agenda;
     sim_truth truth;
     sim_server servers[SIM_MAX_SERVERS];

@@ -79,6 +79,7 @@
     X(RESYNC_ONLY_ONCE, "after the first resync there is none", "handler_rules") \
     X(STALE_LISTS_ARE_IMPATIENT, "a list at another version does not wait for a Retry-After", "reflector") \
     X(OLD_DELETE_HIDES_TOMBSTONE, "a repeated deletion takes the place of a tombstone, and is passed over", "delta_fifo") \
+    X(TIMERS_BY_THE_WALL_CLOCK, "time is the wall clock's", "") \
     X(YOUNG_BY_ANY_BYTE, "any byte makes the copy young, though its event is not whole", "metrics") \
     X(CONTINUE_FROM_THE_START, "the continue token is not sent", "")
 
