@@ -74,7 +74,7 @@ static void to_connection(sim_world *world, const sim_fault *fault) {
 
 static void restore(sim_world *world, uint64_t detail) {
     sim_truth *truth = &world->truth;
-    if (truth->log_count < 4)
+    if (truth->log_count < 4 || world->now < world->network.gone_until)
         return;
     size_t lost = 1 + (size_t)(detail % (truth->log_count / 2));
     SIM_TRACE(world, "the cluster loses its last %zu writes", lost);
@@ -133,6 +133,7 @@ static void to_server(sim_world *world, const sim_fault *fault) {
         for (unsigned i = 0; i < world->plan.servers; i++)
             kt_cluster_close_watches(world->servers[i].cluster);
         sim_network_arm(world, SIM_TYPE_GONE, detail, UINT32_MAX, world->now + length);
+        world->network.gone_until = world->now + length;
         break;
     default:
         break;

@@ -569,7 +569,7 @@ void sim_network_arm(sim_world *world, sim_fault_kind kind, uint64_t detail, uns
 void sim_network_disarm(sim_world *world) {
     world->network.armed_count = 0;
     world->network.slow_until = world->network.small_until = world->network.laggard_until = 0;
-    world->network.no_descriptors_until = world->network.few_streams_until = 0;
+    world->network.no_descriptors_until = world->network.few_streams_until = world->network.gone_until = 0;
 }
 
 bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail) {

@@ -54,6 +54,7 @@ typedef struct sim_network {
     sim_line lines[SIM_MAX_LINES];
     sim_armed armed[SIM_MAX_ARMED];
     size_t armed_count;
+    int64_t gone_until; /* the type of the objects is not there */
     int64_t slow_until, small_until, laggard_until, no_descriptors_until, few_streams_until;
     sim_carrier carriers[SIM_MAX_CARRIERS];
 } sim_network;

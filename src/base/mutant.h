@@ -78,8 +78,22 @@
     X(FAILED_RESYNC_COUNTS, "a resync that had no memory is not made up for", "handler_rules") \
     X(RESYNC_ONLY_ONCE, "after the first resync there is none", "handler_rules") \
     X(STALE_LISTS_ARE_IMPATIENT, "a list at another version does not wait for a Retry-After", "reflector") \
-    X(OLD_DELETE_HIDES_TOMBSTONE, "a repeated deletion takes the place of a tombstone, and is passed over", "delta_fifo") \
+    X(OLD_DELETE_HIDES_TOMBSTONE, "a repeated deletion takes the place of a tombstone, and is passed over", \
+      "delta_fifo") \
     X(TIMERS_BY_THE_WALL_CLOCK, "time is the wall clock's", "") \
+    X(ALWAYS_INITIAL, "what any list brings is said to be of the initial one", "") \
+    X(REPLAY_IS_NOT_INITIAL, "what was there when a handler came is not said to be of the initial list", "") \
+    X(ENDS_ARE_NEVER_KNOWN, "each deletion is said to be unseen", "") \
+    X(ENDS_ARE_ALWAYS_KNOWN, "a deletion that a list tells of is said to be seen", "") \
+    X(OTHER_S_DELETION_IS_NOTHING, "the deletion of another object under the name is passed over", "handler_rules") \
+    X(STREAM_IS_A_WATCH, "health: a streaming list is said to watch before its end", "") \
+    X(NOTHING_PLANNED, "health: when it tries again is not told", "") \
+    X(NOBODY_HAS_TO_ACT, "health: lack of permission is no reason to be blocked", "") \
+    X(YOUNG_BEFORE_STORED, "what is queued and not stored makes the copy young", "") \
+    X(LATEST_IS_A_LIST_MORE, "metrics: the second try of a list counts as one more", "") \
+    X(STREAMS_ARE_NO_WATCHES, "metrics: a watch that began as a streaming list is not counted", "") \
+    X(SHORT_WATCHES_ARE_NOT_COUNTED, "metrics: very short watches are not counted", "") \
+    X(ITEMS_ARE_CHANGES, "metrics: an object that was there before does not count in a list", "") \
     X(YOUNG_BY_ANY_BYTE, "any byte makes the copy young, though its event is not whole", "metrics") \
     X(CONTINUE_FROM_THE_START, "the continue token is not sent", "")
 

@@ -395,7 +395,7 @@ static ki_status fifo_replace(ki_queue *queue, ki_object *const *objects, size_t
         status = stage_queued_deletions(fifo);
     if (!status)
         status = each_known(fifo, stage_known_deletion);
-    status = finish(fifo, status, !fifo->populated, err);
+    status = finish(fifo, status, !fifo->populated || KI_MUTANT(ALWAYS_INITIAL), err);
     if (!status)
         fifo->populated = true;
     return status;

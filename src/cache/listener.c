@@ -141,7 +141,8 @@ static void replay_one(ki_listener *listener) {
         return;
     }
     ki_object *held = ki_object_ref(obj);
-    tell(listener, (ki_notification){ .type = KI_NOTIFY_ADD, .obj = held, .is_in_initial_list = true });
+    tell(listener, (ki_notification){
+                       .type = KI_NOTIFY_ADD, .obj = held, .is_in_initial_list = !KI_MUTANT(REPLAY_IS_NOT_INITIAL) });
     ki_object_unref(held);
     atomic_fetch_sub(&listener->to_replay, 1);
 }

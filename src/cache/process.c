@@ -63,6 +63,8 @@ static void tell_added(teller *to, const ki_delta *delta) {
 }
 
 static void tell_deleted(teller *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
+    if (KI_MUTANT(ENDS_ARE_NEVER_KNOWN) || KI_MUTANT(ENDS_ARE_ALWAYS_KNOWN))
+        final_state_unknown = KI_MUTANT(ENDS_ARE_NEVER_KNOWN);
     tell(to,
          (ki_notification){
              .type = KI_NOTIFY_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown },
@@ -90,6 +92,8 @@ static ki_object *follow(const ki_delta *delta, ki_object *known, teller *to) {
     if (delta->type == KI_DELTA_DELETED) {
         if (!known)
             return NULL;
+        if (KI_MUTANT(OTHER_S_DELETION_IS_NOTHING) && delta->obj && !ki_is_same_object(delta->obj, known))
+            return known;
         if (delta->obj && ki_is_same_object(delta->obj, known))
             tell_deleted(to, delta->obj, known, delta->tombstone);
         else

@@ -179,8 +179,9 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     reflector->is_said_to_watch = false;
     ki_log_write(ki_engine_log(engine), KI_LOG_WARNING, "reflector", "%s: %s; next try in %.1f s",
                  reflector->options.name, ki_error_message(cause), seconds(wait));
-    reflector->options.on_state(needs_a_person(cause) ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
-                                reflector->options.user);
+    bool is_blocked = needs_a_person(cause) && !KI_MUTANT(NOBODY_HAS_TO_ACT);
+    reflector->options.on_state(is_blocked ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause,
+                                KI_MUTANT(NOTHING_PLANNED) ? -1 : now + wait, reflector->options.user);
 }
 
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
@@ -271,7 +272,8 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     if (status && !KI_MUTANT(LIST_WITHOUT_QUEUEING))
         return status;
     int64_t now = ki_engine_now(reflector->options.engine);
-    ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
+    bool counts = !KI_MUTANT(ITEMS_ARE_CHANGES) || reflector->resource_version[0] == '\0';
+    ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, counts ? (double)reflector->object_count : 0);
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list_began_at) / (double)KI_SECONDS(1));
     /* A list is of the moment it was asked for, or later; a stream has just said that this is all. */

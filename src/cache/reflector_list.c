@@ -171,7 +171,7 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
     } else if (step != KI_REFLECT_LIST_PAGE) {
         reflector->is_full = reflector->has_pages = false;
         reflector->is_latest = step == KI_REFLECT_LIST_LATEST;
-        if (!reflector->is_latest)
+        if (!reflector->is_latest || KI_MUTANT(LATEST_IS_A_LIST_MORE))
             ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
         begin_list(reflector, first_version(reflector));
     }

@@ -68,7 +68,8 @@ static void on_open(void *user) {
     reflector->heard_at = ki_engine_now(reflector->options.engine);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         count_watch(reflector);
-    ki_reflector_set_state(reflector, reflector->phase == KI_REFLECTOR_STREAMS ? KI_STATE_LISTING : KI_STATE_WATCHING);
+    bool lists = reflector->phase == KI_REFLECTOR_STREAMS && !KI_MUTANT(STREAM_IS_A_WATCH);
+    ki_reflector_set_state(reflector, lists ? KI_STATE_LISTING : KI_STATE_WATCHING);
 }
 
 static bool is_older(const char *version, const char *than) {
@@ -178,7 +179,8 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
     reflector->holds_version = false;
     memcpy(reflector->watch_version, checked, sizeof checked);
     ki_timer_cancel(&reflector->timer);
-    count_watch(reflector);
+    if (!KI_MUTANT(STREAMS_ARE_NO_WATCHES))
+        count_watch(reflector);
     ki_reflector_set_state(reflector, KI_STATE_WATCHING);
     return KI_OK;
 }
@@ -267,7 +269,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->opened_at;
     if (lasted < VERY_SHORT_WATCH && reflector->events == 0 && !KI_MUTANT(SHORT_WATCH_IS_FINE)) {
-        ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
+        ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, !KI_MUTANT(SHORT_WATCHES_ARE_NOT_COUNTED));
         ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, with no event");
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
         return;
