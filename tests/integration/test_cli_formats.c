@@ -1,0 +1,213 @@
+/* The formats of -o in get and watch: what kubectl prints for the same objects; and the order and columns of tables. */
+#include "tests/support/command.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char *read_file(const char *path, size_t *ret_size) {
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    char *text = calloc(1, 1024 * 1024);
+    assert_non_null(text);
+    *ret_size = fread(text, 1, 1024 * 1024 - 1, in);
+    fclose(in);
+    return text;
+}
+
+static void put(const ki_resource *resource, const char *json) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_put(command_server, resource, json, 0, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+/* ConfigMaps a to d, with values that are hard to order. */
+static void put_config_maps(void) {
+    static const char *const values[] = { "\"10\"", "9", "\"text\"", "\"1Gi\"", "true", "null", "\"2500m\"" };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        char json[256];
+        snprintf(json, sizeof json,
+                 "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%c\",\"namespace\":\"x\","
+                 "\"labels\":{\"app\":\"%zu\"}},\"data\":{\"v\":%s}}",
+                 (char)('a' + i), i, values[i]);
+        put(KI_CONFIGMAPS, json);
+    }
+    put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"z\",\"namespace\":\"x\"},\"data\":{}}");
+}
+
+static void yaml_is_what_kubectl_prints(void **state) {
+    (void)state;
+    size_t size, json_size;
+    char *json = read_file(KI_TEST_DATA_DIR "/yaml.json", &json_size);
+    char *yaml = read_file(KI_TEST_DATA_DIR "/yaml.yaml", &size);
+    put(KI_CONFIGMAPS, json);
+    COMMAND_RUN("get", "configmap", "words", "-o", "yaml", "--server", "URL");
+    const char *printed = command_output();
+    for (size_t i = 0, line = 1; i < size; i++) {
+        line += i > 0 && yaml[i - 1] == '\n';
+        if (printed[i] != yaml[i])
+            fail_msg("line %zu of yaml.yaml differs: %.60s", line, printed + i);
+    }
+    assert_memory_equal(printed + size, "metadata:\n", 10);
+    command_ends(0);
+    free(json);
+    free(yaml);
+}
+
+static void a_list_is_one_document_of_yaml(void **state) {
+    (void)state;
+    COMMAND_RUN("get", "nodes", "-o", "yaml", "--server", "URL");
+    const char *printed = command_output();
+    assert_memory_equal(printed, "apiVersion: v1\nitems:\n- apiVersion: v1\n", 37);
+    assert_non_null(strstr(printed, "\nkind: List\nmetadata:\n  resourceVersion: \"\"\n"));
+    assert_null(strstr(printed, "---"));
+    command_ends(0);
+}
+
+static void watched_objects_are_documents_of_yaml(void **state) {
+    (void)state;
+    size_t documents = 0;
+    COMMAND_RUN("watch", "nodes", "-o", "yaml", "--until-synced", "-q", "--server", "URL");
+    const char *printed = command_output();
+    for (const char *at = printed; (at = strstr(at, "---\napiVersion: v1\n")); at++)
+        documents++;
+    assert_int_equal(documents, 2); /* between three */
+    command_ends(0);
+}
+
+typedef struct format_row {
+    const char *format;
+    const char *prints;
+} format_row;
+
+static void templates_print_what_they_say(void **state) {
+    (void)state;
+    static const format_row rows[] = {
+        { "name", "node/node-00000\nnode/node-00001\nnode/node-00002\n" },
+        { "jsonpath={.items[*].metadata.name}", "node-00000 node-00001 node-00002\n" },
+        { "jsonpath={range .items[*]}{.metadata.name}{\"\\t\"}{.status.capacity.cpu}{\"\\n\"}{end}",
+          "node-00000\t16\nnode-00001\t16\nnode-00002\t16\n" },
+        { "jsonpath={.kind}{.nothing}", "List\n" },
+        { "custom-columns=NAME:.metadata.name,CPU:{.status.capacity.cpu},A:status.addresses[0],NO:.x.y",
+          "NAME         CPU   A                                      NO\n"
+          "node-00000   16    map[address:10.0.0.2 type:InternalIP]   <none>\n"
+          "node-00001   16    map[address:10.0.0.3 type:InternalIP]   <none>\n"
+          "node-00002   16    map[address:10.0.0.4 type:InternalIP]   <none>\n" },
+        { "custom-columns=A:.status.addresses[*].type",
+          "A\nInternalIP,Hostname\nInternalIP,Hostname\nInternalIP,Hostname\n" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        COMMAND_RUN("get", "nodes", "-o", rows[i].format, "--server", "URL");
+        const char *printed = command_output();
+        if (i != 4)
+            assert_string_equal(printed, rows[i].prints);
+        else /* columns stand under each other, wherever */
+            assert_non_null(strstr(printed, "\nnode-00001   16    map[address:10.0.0.3 type:InternalIP]   <none>\n"));
+        command_ends(0);
+    }
+}
+
+static void templates_come_from_files_too(void **state) {
+    (void)state;
+    char path[64], word[128];
+    snprintf(path, sizeof path, "/tmp/ki-cli-template-%d", (int)getpid());
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs("{.items[0].metadata.name}", out);
+    fclose(out);
+    snprintf(word, sizeof word, "jsonpath-file=%s", path);
+    COMMAND_RUN("get", "nodes", "-o", word, "--server", "URL");
+    assert_string_equal(command_output(), "node-00000\n");
+    command_ends(0);
+
+    out = fopen(path, "w");
+    assert_non_null(out);
+    fputs("NAME   KIND\n.metadata.name .kind\n", out);
+    fclose(out);
+    snprintf(word, sizeof word, "custom-columns-file=%s", path);
+    COMMAND_RUN("get", "nodes", "node-00001", "--no-headers", "-o", word, "--server", "URL");
+    assert_string_equal(command_output(), "node-00001   Node\n");
+    command_ends(0);
+    unlink(path);
+    COMMAND_RUN("get", "nodes", "-o", word, "--server", "URL");
+    command_says("error reading template");
+    command_ends(2);
+    COMMAND_RUN("get", "nodes", "-o", "jsonpath-file=/dev/zero", "--server", "URL");
+    command_says("longer than");
+    command_ends(2);
+}
+
+static void what_is_wrong_with_a_format_is_said(void **state) {
+    (void)state;
+    static const format_row rows[] = {
+        { "go-template={{.x}}", "needs Go" },
+        { "toml", "there are line, wide, json, yaml" },
+        { "jsonpath", "needs a template" },
+        { "jsonpath={.a", "unclosed action at position 2" },
+        { "custom-columns", "no custom columns given" },
+        { "custom-columns=NAME", "expected <header>:<json-path-expr>" },
+        { "custom-columns=NAME:{.a}{.b}", "unexpected path string" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        COMMAND_RUN("get", "nodes", "-o", rows[i].format, "--server", "http://127.0.0.1:1");
+        command_says(rows[i].prints);
+        command_ends(2);
+    }
+    COMMAND_RUN("get", "nodes", "-o", "jsonpath={.nothing}", "--allow-missing-template-keys=false", "--server", "URL");
+    command_says("nothing is not found");
+    command_ends(1);
+}
+
+static void sorting_is_by_kind_of_value_and_value(void **state) {
+    (void)state;
+    put_config_maps();
+    COMMAND_RUN("get", "configmaps", "-n", "x", "--sort-by", "{.data.v}", "-o", "name", "--server", "URL");
+    /* none, null, true, 2500m, 9, "10", 1Gi, "text" */
+    assert_string_equal(command_output(), "configmap/z\nconfigmap/f\nconfigmap/e\nconfigmap/g\nconfigmap/b\n"
+                                          "configmap/a\nconfigmap/d\nconfigmap/c\n");
+    command_ends(0);
+    COMMAND_RUN("get", "configmaps", "-n", "x", "--sort-by", ".data.nothing", "--server", "URL");
+    command_says("couldn't find any field");
+    command_ends(1);
+    COMMAND_RUN("get", "configmaps", "-n", "x", "--sort-by", ".metadata", "--server", "URL");
+    command_says("no order");
+    command_ends(1);
+    COMMAND_RUN("get", "configmaps", "--sort-by", "{.a}{.b}", "--server", "URL");
+    command_says("unexpected path string");
+    command_ends(2);
+}
+
+static void tables_have_the_columns_that_were_asked_for(void **state) {
+    (void)state;
+    put_config_maps();
+    COMMAND_RUN("get", "configmap", "b", "-n", "x", "-L", "app,none", "--show-labels", "--server", "URL");
+    const char *line = ki_process_line(&command);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "APP   NONE   LABELS"));
+    line = ki_process_line(&command);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "   1            app=1"));
+    command_ends(0);
+    COMMAND_RUN("get", "configmap", "b", "-n", "x", "--no-headers", "--server", "URL");
+    line = ki_process_line(&command);
+    assert_non_null(line);
+    assert_memory_equal(line, "b   ", 4);
+    command_ends(0);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(yaml_is_what_kubectl_prints),           TEST(a_list_is_one_document_of_yaml),
+        TEST(watched_objects_are_documents_of_yaml), TEST(templates_print_what_they_say),
+        TEST(templates_come_from_files_too),         TEST(what_is_wrong_with_a_format_is_said),
+        TEST(sorting_is_by_kind_of_value_and_value), TEST(tables_have_the_columns_that_were_asked_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

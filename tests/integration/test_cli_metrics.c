@@ -1,0 +1,162 @@
+/* watch --metrics: what a scraper gets, and that no other client keeps it from that. */
+#include "tests/support/command.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    ANSWER_MAX = 256 * 1024
+};
+
+static char answer[ANSWER_MAX];
+
+/* Starts a watch with metrics; gives the port. */
+static int start(const char *address) {
+    int port = 0;
+    COMMAND_RUN("watch", "nodes", "--server", "URL", "--metrics", address);
+    const char *line;
+    while (!port && (line = ki_process_err_line(&command))) {
+        const char *url = strstr(line, "metrics at http://127.0.0.1:");
+        if (url)
+            port = atoi(url + strlen("metrics at http://127.0.0.1:"));
+    }
+    assert_true(port > 0);
+    command_says("synced, 3 objects");
+    return port;
+}
+
+static int dial(int port) {
+    const struct timeval patience = { .tv_sec = KI_PROCESS_PATIENCE_MS / 1000 };
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static void send_text(int fd, const char *text) {
+    assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+/* All that comes until the end. */
+static const char *receive(int fd) {
+    size_t size = 0;
+    ssize_t part;
+    while ((part = recv(fd, answer + size, sizeof answer - 1 - size, 0)) > 0)
+        size += (size_t)part;
+    answer[size] = '\0';
+    close(fd);
+    return answer;
+}
+
+static const char *ask(int port, const char *request) {
+    int fd = dial(port);
+    send_text(fd, request);
+    return receive(fd);
+}
+
+static const char good[] = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+static void a_scraper_gets_openmetrics(void **state) {
+    (void)state;
+    int port = start("0");
+    const char *got = ask(port, good);
+    assert_memory_equal(got, "HTTP/1.1 200", 12);
+    assert_non_null(strstr(got, "application/openmetrics-text; version=1.0.0"));
+    assert_non_null(strstr(got, "resource=\"nodes\""));
+    assert_string_equal(got + strlen(got) - 6, "# EOF\n");
+    ki_process_signal(&command, SIGTERM);
+    command_ends(0);
+}
+
+static void what_is_no_scrape_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *request, *answer;
+    } rows[] = {
+        { "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 404" },
+        { "POST /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 405" },
+        { "DELETE /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 405" },
+        { "HEAD /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "HTTP/1.1 200" },
+    };
+    int port = start("127.0.0.1:0");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_memory_equal(ask(port, rows[i].request), rows[i].answer, 12);
+    (void)ask(port, "\x16\x03\x01 garbage\r\n\r\n");
+    assert_memory_equal(ask(port, good), "HTTP/1.1 200", 12);
+
+    int fd = dial(port); /* headers without end are cut off */
+    char line[1024];
+    memset(line, 'a', sizeof line - 3);
+    memcpy(line, "X: ", 3);
+    memcpy(line + sizeof line - 3, "\r\n", 3);
+    send_text(fd, "GET /metrics HTTP/1.1\r\n");
+    for (int i = 0; i < 64 && send(fd, line, strlen(line), MSG_NOSIGNAL) > 0; i++)
+        continue;
+    assert_null(strstr(receive(fd), "HTTP/1.1 200"));
+    assert_memory_equal(ask(port, good), "HTTP/1.1 200", 12);
+    ki_process_signal(&command, SIGTERM);
+    command_ends(0);
+}
+
+static void silent_and_slow_clients_keep_nobody_waiting(void **state) {
+    (void)state;
+    int idle[20];
+    int port = start(":0");
+    for (size_t i = 0; i < 20; i++) {
+        idle[i] = dial(port);
+        if (i % 2)
+            send_text(idle[i], "GET /met");
+    }
+    assert_memory_equal(ask(port, good), "HTTP/1.1 200", 12);
+    assert_int_equal(ki_testing_server_patch(command_server, KI_NODES, NULL, "node-00001",
+                                             "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 0, NULL),
+                     KI_OK);
+    assert_non_null(ki_process_expect(&command, "node-00001  metadata.labels"));
+    send_text(idle[1], "rics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert_memory_equal(receive(idle[1]), "HTTP/1.1 200", 12);
+    for (size_t i = 0; i < 20; i++) {
+        if (i != 1)
+            close(idle[i]);
+    }
+    ki_process_signal(&command, SIGTERM);
+    command_ends(0);
+}
+
+static void an_address_that_is_none_is_said(void **state) {
+    (void)state;
+    static const char *const bad[] = { "nowhere", "x:1", ":", ":70000", "1.2.3:80", "[::1]", "127.0.0.1:" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        COMMAND_RUN("watch", "nodes", "--server", "URL", "--metrics", bad[i]);
+        command_says("a port, or an address with a port");
+        command_ends(2);
+    }
+    COMMAND_RUN("watch", "nodes", "--server", "URL", "--metrics", "203.0.113.1:80");
+    command_says("--metrics: cannot listen at 203.0.113.1:80");
+    command_ends(1);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_scraper_gets_openmetrics),
+        TEST(what_is_no_scrape_is_refused),
+        TEST(silent_and_slow_clients_keep_nobody_waiting),
+        TEST(an_address_that_is_none_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
