@@ -1,0 +1,572 @@
+/* test_credentials.c: who we are at each moment: files that change, plugins that answer, fail, hang. The clock is the test's own, but
+ * for plugins, which are real programs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/auth/credentials.h"
+#include "src/auth/exec_plugin.h"
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64]; /* of the test's own files */
+
+static void path_of(const char *name, char *path, size_t size) {
+    snprintf(path, size, "%s/%s", folder, name);
+}
+
+static void write_file(const char *name, const char *text) {
+    char path[128];
+    path_of(name, path, sizeof path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void remove_file(const char *name) {
+    char path[128];
+    path_of(name, path, sizeof path);
+    unlink(path);
+}
+
+static size_t lines_of(const char *name) {
+    char path[128];
+    path_of(name, path, sizeof path);
+    FILE *file = fopen(path, "r");
+    size_t lines = 0;
+    for (int c; file && (c = fgetc(file)) != EOF;)
+        lines += c == '\n';
+    if (file)
+        fclose(file);
+    return lines;
+}
+
+/* --- a config and what comes of it ------------------------------------------------------------------------------------------ */
+
+typedef struct stage {
+    test_engine clock;
+    ki_config config;
+    ki_credentials *credentials;
+    int changes;
+} stage;
+
+static void put(ki_secret *secret, const char *text) {
+    assert_int_equal(ki_secret_set(&ki_allocator_default, secret, ki_str_of(text), NULL), KI_OK);
+}
+
+static void put_path(ki_secret *secret, const char *name) {
+    char path[128];
+    path_of(name, path, sizeof path);
+    put(secret, path);
+}
+
+static void on_change(void *user) {
+    ((stage *)user)->changes++;
+}
+
+static void prepare(stage *self) {
+    memset(self, 0, sizeof *self);
+    self->config.allocator = ki_allocator_default;
+    put(&self->config.server, "https://there");
+    assert_true(test_engine_open(&self->clock, NULL, 1));
+}
+
+static void start(stage *self) {
+    assert_int_equal(ki_credentials_new(self->clock.engine, &self->config, on_change, self, &self->credentials, NULL),
+                     KI_OK);
+}
+
+static void clear_config(ki_config *config) {
+    ki_secret *const all[] = { &config->server,
+                               &config->token,
+                               &config->token_file,
+                               &config->username,
+                               &config->password,
+                               &config->ca,
+                               &config->ca_file,
+                               &config->client_certificate,
+                               &config->client_certificate_file,
+                               &config->client_key,
+                               &config->client_key_file,
+                               &config->exec.api_version,
+                               &config->exec.command,
+                               &config->exec.install_hint };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ki_secret_clear(&ki_allocator_default, all[i]);
+}
+
+static void finish(stage *self) {
+    ki_credentials_free(self->credentials);
+    test_engine_close(&self->clock);
+    clear_config(&self->config);
+}
+
+/* "Authorization: …" of the moment; NULL: there is none. */
+static const char *header(stage *self) {
+    static char text[256];
+    ki_credential_set *set = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_credentials_get(self->credentials, &set, &err) != KI_CREDENTIALS_READY)
+        fail_msg("not ready: %s", err.message);
+    snprintf(text, sizeof text, "%s", set->authorization.data ? set->authorization.data : "");
+    bool has_one = set->authorization.data != NULL;
+    ki_credential_set_unref(set);
+    return has_one ? text : NULL;
+}
+
+static void refuse(stage *self) {
+    ki_credential_set *set = ki_credentials_current(self->credentials);
+    ki_credentials_refused(self->credentials, set);
+    ki_credential_set_unref(set);
+}
+
+static void pass(stage *self, int64_t s) {
+    assert_true(test_engine_advance(&self->clock, s * 1000));
+}
+
+/* --- what the config says --------------------------------------------------------------------------------------------------- */
+
+static void a_token_or_a_password_becomes_a_header(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    start(&self);
+    assert_null(header(&self));
+    finish(&self);
+    prepare(&self);
+    put(&self.config.token, "abc");
+    start(&self);
+    assert_string_equal(header(&self), "Authorization: Bearer abc");
+    refuse(&self);
+    assert_string_equal(header(&self), "Authorization: Bearer abc");
+    finish(&self);
+    static const struct {
+        const char *name, *password, *want;
+    } cases[] = {
+        { "Aladdin", "open sesame", "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==" },
+        { "a", "", "Authorization: Basic YTo=" },
+        { "ab", "", "Authorization: Basic YWI6" },
+        { "a", "bc", "Authorization: Basic YTpiYw==" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        prepare(&self);
+        put(&self.config.username, cases[i].name);
+        put(&self.config.password, cases[i].password);
+        start(&self);
+        assert_string_equal(header(&self), cases[i].want);
+        finish(&self);
+    }
+}
+
+static void nothing_of_it_goes_to_a_server_that_is_not_https(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 5; kind++) {
+        stage self;
+        prepare(&self);
+        put(&self.config.server, "http://there");
+        ki_secret *const secrets[] = { &self.config.token, &self.config.token_file, &self.config.username,
+                                       &self.config.client_key, &self.config.exec.command };
+        put(secrets[kind], "x");
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_credentials_new(self.clock.engine, &self.config, on_change, &self, &self.credentials, &err),
+                         KI_ERR_CONFIG);
+        assert_non_null(strstr(err.message, "not https"));
+        finish(&self);
+    }
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------------------ */
+
+static void a_token_file_is_read_again_and_the_last_good_token_kept(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    write_file("token", "one\n");
+    put(&self.config.token, "one");
+    put_path(&self.config.token_file, "token");
+    start(&self);
+    write_file("token", " two \n");
+    pass(&self, KI_TOKEN_FILE_PERIOD_S - 1);
+    assert_string_equal(header(&self), "Authorization: Bearer one");
+    pass(&self, 1);
+    assert_string_equal(header(&self), "Authorization: Bearer two");
+    static const char *const bad[] = { "", "\n", "thr\nee", "t\x01" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_file("token", bad[i]);
+        pass(&self, KI_TOKEN_FILE_PERIOD_S);
+        assert_string_equal(header(&self), "Authorization: Bearer two");
+    }
+    remove_file("token");
+    pass(&self, KI_TOKEN_FILE_PERIOD_S);
+    assert_string_equal(header(&self), "Authorization: Bearer two");
+    char path[128];
+    path_of("token", path, sizeof path);
+    assert_int_equal(mkfifo(path, 0600), 0); /* it would hold up the loop */
+    pass(&self, KI_TOKEN_FILE_PERIOD_S);
+    assert_string_equal(header(&self), "Authorization: Bearer two");
+    remove_file("token");
+    write_file("token", "three");
+    pass(&self, KI_TOKEN_FILE_RETRY_S);
+    assert_string_equal(header(&self), "Authorization: Bearer three");
+    finish(&self);
+    remove_file("token");
+}
+
+static void a_401_has_the_token_file_read_at_once_but_once_for_all(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    write_file("token", "two");
+    put(&self.config.token, "one");
+    put_path(&self.config.token_file, "token");
+    start(&self);
+    assert_string_equal(header(&self), "Authorization: Bearer one");
+    ki_credential_set *old = ki_credentials_current(self.credentials);
+    ki_credentials_refused(self.credentials, old);
+    assert_string_equal(header(&self), "Authorization: Bearer two");
+    write_file("token", "three");
+    ki_credentials_refused(self.credentials, old); /* of another request with the old token */
+    assert_string_equal(header(&self), "Authorization: Bearer two");
+    ki_credential_set_unref(old);
+    finish(&self);
+    remove_file("token");
+}
+
+#define PEM(letter) "-----BEGIN " letter "-----\nAAAA\n-----END " letter "-----\n"
+
+static void certificates_that_change_are_another_set_of_certificates(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    put(&self.config.ca, PEM("A"));
+    put(&self.config.client_certificate, PEM("B"));
+    put(&self.config.client_key, PEM("C"));
+    put_path(&self.config.ca_file, "ca");
+    put_path(&self.config.client_certificate_file, "certificate");
+    put_path(&self.config.client_key_file, "key");
+    write_file("ca", PEM("A"));
+    write_file("certificate", PEM("B"));
+    write_file("key", PEM("C"));
+    start(&self);
+    uint64_t first = ki_credentials_tls_number(self.credentials);
+    pass(&self, KI_CERTIFICATE_LOOK_S * 2);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), first);
+    assert_int_equal(self.changes, 0);
+    write_file("certificate", PEM("D"));
+    write_file("key", PEM("E"));
+    pass(&self, KI_CERTIFICATE_LOOK_S);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), first + 1);
+    assert_int_equal(self.changes, 1);
+    ki_credential_set *set = ki_credentials_current(self.credentials);
+    assert_string_equal(set->client_certificate.data, PEM("D"));
+    assert_string_equal(set->client_key.data, PEM("E"));
+    assert_string_equal(set->ca.data, PEM("A"));
+    ki_credential_set_unref(set);
+    /* Half written, empty, gone, and one of a pair alone: the last good ones go on. */
+    write_file("certificate", "-----BEGIN F-----\nAA");
+    write_file("key", PEM("G"));
+    write_file("ca", "");
+    pass(&self, KI_CERTIFICATE_LOOK_S);
+    remove_file("certificate");
+    remove_file("ca");
+    pass(&self, KI_CERTIFICATE_LOOK_S);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), first + 1);
+    /* A handshake that failed has them looked at before the next request. */
+    write_file("certificate", PEM("F"));
+    write_file("ca", PEM("H"));
+    set = ki_credentials_current(self.credentials);
+    pass(&self, KI_CERTIFICATE_RELOOK_S);
+    ki_credentials_doubt_certificates(self.credentials, set);
+    ki_credential_set_unref(set);
+    assert_null(header(&self));
+    assert_int_equal(ki_credentials_tls_number(self.credentials), first + 2);
+    set = ki_credentials_current(self.credentials);
+    assert_string_equal(set->client_certificate.data, PEM("F"));
+    assert_string_equal(set->client_key.data, PEM("G"));
+    assert_string_equal(set->ca.data, PEM("H"));
+    ki_credential_set_unref(set);
+    finish(&self);
+    remove_file("certificate");
+    remove_file("key");
+    remove_file("ca");
+}
+
+/* --- plugins ---------------------------------------------------------------------------------------------------------------- */
+
+#define ANSWER(status) \
+    "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{" status "}}'" \
+                                                                                                                "\n"
+
+/* Each run of it is a line in the file "runs". */
+static void use_plugin(stage *self, const char *script) {
+    char text[2048], path[128];
+    snprintf(text, sizeof text, "#!/bin/sh\necho run >>%s/runs\n%s", folder, script);
+    remove_file("runs");
+    write_file("plugin", text);
+    path_of("plugin", path, sizeof path);
+    assert_int_equal(chmod(path, 0700), 0);
+    put(&self->config.exec.api_version, "client.authentication.k8s.io/v1");
+    if (!self->config.exec.command.data)
+        put(&self->config.exec.command, path);
+}
+
+static void wait_for_plugin(stage *self) {
+    int before = self->changes;
+    while (self->changes == before) {
+        struct pollfd descriptor = { .fd = ki_engine_fd(self->clock.engine), .events = POLLIN };
+        poll(&descriptor, 1, 1000);
+        assert_int_equal(ki_engine_step(self->clock.engine, 0, NULL), KI_OK);
+    }
+}
+
+static ki_credential_state ask(stage *self, ki_error *err) {
+    ki_credential_set *set = NULL;
+    ki_credential_state state = ki_credentials_get(self->credentials, &set, err);
+    ki_credential_set_unref(set);
+    return state;
+}
+
+static void a_plugin_is_run_once_for_all_and_again_when_its_answer_expires_or_is_refused(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    use_plugin(&self, ANSWER("\"token\":\"one\""));
+    start(&self);
+    assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
+    assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
+    wait_for_plugin(&self);
+    assert_string_equal(header(&self), "Authorization: Bearer one");
+    assert_string_equal(header(&self), "Authorization: Bearer one");
+    assert_int_equal(lines_of("runs"), 1);
+    /* refused: once for all who had it */
+    use_plugin(&self, ANSWER("\"token\":\"two\",\"expirationTimestamp\":\"2001-01-01T00:00:00Z\""));
+    ki_credential_set *old = ki_credentials_current(self.credentials);
+    ki_credentials_refused(self.credentials, old);
+    assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
+    wait_for_plugin(&self);
+    ki_credentials_refused(self.credentials, old);
+    ki_credential_set_unref(old);
+    assert_int_equal(lines_of("runs"), 1);
+    /* what it gave has expired already */
+    use_plugin(&self, ANSWER("\"token\":\"three\",\"expirationTimestamp\":\"2999-01-01T00:00:00Z\""));
+    assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
+    wait_for_plugin(&self);
+    assert_string_equal(header(&self), "Authorization: Bearer three");
+    assert_int_equal(lines_of("runs"), 1);
+    finish(&self);
+}
+
+static void a_certificate_from_a_plugin_is_another_set_of_certificates(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    put(&self.config.ca, PEM("A"));
+    use_plugin(&self, ANSWER("\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\""));
+    start(&self);
+    assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
+    wait_for_plugin(&self);
+    assert_null(header(&self));
+    uint64_t number = ki_credentials_tls_number(self.credentials);
+    refuse(&self);
+    assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
+    wait_for_plugin(&self);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), number); /* the same one again */
+    use_plugin(&self, ANSWER("\"clientCertificateData\":\"d\",\"clientKeyData\":\"k\""));
+    refuse(&self);
+    assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
+    wait_for_plugin(&self);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), number + 1);
+    ki_credential_set *set = ki_credentials_current(self.credentials);
+    assert_string_equal(set->ca.data, PEM("A"));
+    assert_string_equal(set->client_certificate.data, "d");
+    ki_credential_set_unref(set);
+    finish(&self);
+}
+
+static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy(void **state) {
+    (void)state;
+    static const struct {
+        const char *script, *message;
+        ki_status code;
+    } cases[] = {
+        { "exit 3\n", "it failed with exit status 3; ", KI_ERR_CONFIG },
+        { "echo first >&2; echo 'log in first' >&2; exit 3\n", "exit status 3 and said: log in first; ",
+          KI_ERR_CONFIG },
+        { "kill -9 $$\n", "it was killed by signal 9; ", KI_ERR_CONFIG },
+        { "echo secret\n", "what it printed is no JSON; ", KI_ERR_PARSE },
+        { "exec >&-\n", "it printed nothing; ", KI_ERR_PARSE },
+        { "head -c 100000000 /dev/zero\n", "it printed more than 1048576 bytes; ", KI_ERR_LIMIT },
+        { ANSWER("\"a\":1"), "neither token nor", KI_ERR_CONFIG },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage self;
+        prepare(&self);
+        put(&self.config.exec.install_hint, "get it\nthere");
+        use_plugin(&self, cases[i].script);
+        start(&self);
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ask(&self, &err), KI_CREDENTIALS_PENDING);
+        wait_for_plugin(&self);
+        assert_int_equal(ask(&self, &err), KI_CREDENTIALS_FAILED);
+        if (err.code != cases[i].code || err.category != KI_CATEGORY_CREDENTIALS ||
+            !strstr(err.message, cases[i].message))
+            fail_msg("%s: %d %s", cases[i].script, (int)err.code, err.message);
+        assert_non_null(strstr(err.message, "exec plugin /"));
+        assert_non_null(strstr(err.message, "; get it there"));
+        assert_null(strchr(err.message, '\n'));
+        assert_null(strstr(err.message, "secret"));
+        /* It is not run again and again, but again. */
+        assert_int_equal(ask(&self, &err), KI_CREDENTIALS_FAILED);
+        assert_int_equal(lines_of("runs"), 1);
+        pass(&self, KI_EXEC_RETRY_S);
+        assert_int_equal(ask(&self, &err), KI_CREDENTIALS_PENDING);
+        finish(&self); /* while it runs */
+    }
+}
+
+static void a_plugin_that_cannot_be_run_or_hangs_is_told_too(void **state) {
+    (void)state;
+    static const struct {
+        const char *command, *message;
+        ki_exec_interactive mode;
+        ki_status code;
+    } cases[] = {
+        { "no-such-plugin-anywhere", "no such program in PATH; look at users.user.exec", KI_EXEC_IF_AVAILABLE,
+          KI_ERR_NOT_FOUND },
+        { "/nonexistent/plugin", "No such file or directory; ", KI_EXEC_IF_AVAILABLE, KI_ERR_NOT_FOUND },
+        { "/etc/passwd", "Permission denied; ", KI_EXEC_IF_AVAILABLE, KI_ERR_SYSTEM },
+        { "true", "it printed nothing; ", KI_EXEC_NEVER, KI_ERR_PARSE }, /* found in PATH */
+        { "true", "interactiveMode is Always", KI_EXEC_ALWAYS, KI_ERR_UNSUPPORTED },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage self;
+        prepare(&self);
+        put(&self.config.exec.command, cases[i].command);
+        self.config.exec.interactive_mode = cases[i].mode;
+        use_plugin(&self, "");
+        start(&self);
+        ki_error err = KI_ERROR_INIT;
+        if (ask(&self, &err) == KI_CREDENTIALS_PENDING) {
+            wait_for_plugin(&self);
+            assert_int_equal(ask(&self, &err), KI_CREDENTIALS_FAILED);
+        }
+        if (err.code != cases[i].code || !strstr(err.message, cases[i].message))
+            fail_msg("%s: %d %s", cases[i].command, (int)err.code, err.message);
+        assert_int_equal(err.category, KI_CATEGORY_CREDENTIALS);
+        finish(&self);
+    }
+    stage self;
+    prepare(&self);
+    use_plugin(&self, "sleep 1000\n");
+    start(&self);
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ask(&self, &err), KI_CREDENTIALS_PENDING);
+    self.clock.now += KI_SECONDS(KI_EXEC_TIME_LIMIT_S);
+    wait_for_plugin(&self);
+    assert_int_equal(ask(&self, &err), KI_CREDENTIALS_FAILED);
+    assert_int_equal(err.code, KI_ERR_TIMEOUT);
+    assert_non_null(strstr(err.message, "it did not end within 60 s; "));
+    finish(&self);
+}
+
+static void a_plugin_is_told_what_the_config_says(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    use_plugin(&self, "[ \"$A\" = 'b c' ] && [ \"$1 $2\" = 'x y' ] && [ -n \"$PATH\" ] || exit 9\n"
+                      "case $KUBERNETES_EXEC_INFO in *'\"interactive\":false'*) ;; *) exit 8 ;; esac\n" ANSWER(
+                          "\"token\":\"t\""));
+    ki_secret arguments[] = { { (char[]){ "x" }, 1 }, { (char[]){ "y" }, 1 } };
+    ki_secret_pair environment[] = { { { (char[]){ "A" }, 1 }, { (char[]){ "b c" }, 3 } } };
+    self.config.exec.arguments = (ki_secret_list){ arguments, 2 };
+    self.config.exec.environment = (ki_secret_pairs){ environment, 1 };
+    setenv("A", "the host's", 1);
+    start(&self);
+    assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
+    wait_for_plugin(&self);
+    unsetenv("A");
+    assert_string_equal(header(&self), "Authorization: Bearer t");
+    finish(&self);
+}
+
+static void what_is_given_outright_needs_no_plugin(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    use_plugin(&self, "exit 1\n");
+    put(&self.config.token, "t");
+    start(&self);
+    assert_string_equal(header(&self), "Authorization: Bearer t");
+    assert_int_equal(lines_of("runs"), 0);
+    finish(&self);
+}
+
+static void every_lack_of_memory_is_told(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        stage self;
+        memset(&self, 0, sizeof self);
+        self.config.allocator = ki_allocator_default;
+        put(&self.config.server, "https://there");
+        put(&self.config.ca, PEM("A"));
+        use_plugin(&self, ANSWER("\"token\":\"one\",\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\""));
+        ki_error err = KI_ERROR_INIT;
+        bool told = !test_engine_open(&self.clock, &memory.allocator, 1);
+        if (!told && ki_credentials_new(self.clock.engine, &self.config, on_change, &self, &self.credentials, &err))
+            told = err.code == KI_ERR_NO_MEMORY;
+        if (!told && ask(&self, &err) == KI_CREDENTIALS_PENDING)
+            wait_for_plugin(&self);
+        if (!told && ask(&self, &err) == KI_CREDENTIALS_FAILED)
+            told = err.code == KI_ERR_NO_MEMORY;
+        if (told != scarce_memory_failed(&memory))
+            fail_msg("allocation %zu: %s", n, err.message);
+        finish(&self);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/kinformer-credentials-XXXXXX");
+    return mkdtemp(folder) ? 0 : 1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    remove_file("plugin");
+    remove_file("runs");
+    return rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_or_a_password_becomes_a_header),
+        cmocka_unit_test(nothing_of_it_goes_to_a_server_that_is_not_https),
+        cmocka_unit_test(a_token_file_is_read_again_and_the_last_good_token_kept),
+        cmocka_unit_test(a_401_has_the_token_file_read_at_once_but_once_for_all),
+        cmocka_unit_test(certificates_that_change_are_another_set_of_certificates),
+        cmocka_unit_test(a_plugin_is_run_once_for_all_and_again_when_its_answer_expires_or_is_refused),
+        cmocka_unit_test(a_certificate_from_a_plugin_is_another_set_of_certificates),
+        cmocka_unit_test(each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy),
+        cmocka_unit_test(a_plugin_that_cannot_be_run_or_hangs_is_told_too),
+        cmocka_unit_test(a_plugin_is_told_what_the_config_says),
+        cmocka_unit_test(what_is_given_outright_needs_no_plugin),
+        cmocka_unit_test(every_lack_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
