@@ -16,17 +16,24 @@ type gate struct {
 	network, to string       // where new connections lead
 	isHolding   bool
 	open        map[*passage]bool
+	accepted    int // connections so far
 }
 
 // passage is one connection through the gate.
 type passage struct {
 	client, server net.Conn
 	isCut          bool
+	isDropped      bool // what is said goes nowhere, and neither side is told
 }
 
 // openGate leads to an address ("tcp" or "unix"), and ends with the case.
 func (h *harness) openGate(network, to string) (*gate, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return h.openGateAt("127.0.0.1:0", network, to)
+}
+
+// openGateAt listens at an address of its own.
+func (h *harness) openGateAt(at, network, to string) (*gate, error) {
+	listener, err := net.Listen("tcp", at)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +61,7 @@ func (g *gate) serve(listener net.Listener) {
 		p := &passage{client: client, server: server}
 		g.mu.Lock()
 		g.open[p] = true
+		g.accepted++
 		if g.listener != listener || g.to != to { // meanwhile
 			g.end(p)
 		}
@@ -71,8 +79,19 @@ func (g *gate) pass(p *passage, to, from net.Conn, isHeld bool) {
 		for isHeld && g.isHolding && !p.isCut {
 			g.moved.Wait()
 		}
-		isCut := p.isCut
+		isCut, isDropped := p.isCut, p.isDropped
 		g.mu.Unlock()
+		if isDropped && (n > 0 || err != nil && !isCut) {
+			if err == nil {
+				continue
+			}
+			g.mu.Lock()
+			for !p.isCut { // the other side is not told of an end, either
+				g.moved.Wait()
+			}
+			g.mu.Unlock()
+			return
+		}
 		if !isCut && n > 0 {
 			_, writeErr := to.Write(block[:n])
 			isCut = writeErr != nil
@@ -136,4 +155,20 @@ func (g *gate) hold(isHolding bool) {
 	defer g.mu.Unlock()
 	g.isHolding = isHolding
 	g.moved.Broadcast()
+}
+
+// drop makes the connections that are open now half-open ones: what either side says is lost, and so is its end.
+func (g *gate) drop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for p := range g.open {
+		p.isDropped = true
+	}
+}
+
+// connections counts all that were made so far.
+func (g *gate) connections() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.accepted
 }

@@ -32,6 +32,8 @@ func allCases() []testCase {
 	cases = append(cases, watchCases...)
 	cases = append(cases, getCases...)
 	cases = append(cases, kubeconfigCases...)
+	cases = append(cases, credentialCases...)
+	cases = append(cases, connectionCases...)
 	cases = append(cases, churnCases...)
 	cases = append(cases, restartCases...)
 	cases = append(cases, compactionCases...)

@@ -1,0 +1,228 @@
+// The connections under the watches: through proxies, few for many informers, and dead without a word.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+var connectionCases = []testCase{
+	{name: "proxy-http", kinformerOnly: true, run: throughProxy("http", serveConnect)},
+	{name: "proxy-socks5", kinformerOnly: true, run: throughProxy("socks5", serveSocks)},
+	{name: "many-informers", kinformerOnly: true, run: manyInformers},
+	{name: "half-open", kinformerOnly: true, run: halfOpen},
+}
+
+func throughProxy(scheme string, serve func(*forwarder, net.Conn) (string, error)) func(context.Context, *harness) error {
+	return func(ctx context.Context, h *harness) error {
+		s, err := h.realServer(ctx)
+		if err != nil {
+			return err
+		}
+		f, err := h.openProxy(serve)
+		if err != nil {
+			return err
+		}
+		defer f.listener.Close()
+		connection := []string{"--kubeconfig", s.file("kubeconfig-kinformer"), "--proxy-url"}
+		url := func(password string) string {
+			return scheme + "://" + proxyUser + ":" + strings.ReplaceAll(password, "%", "%25") + "@" + f.listener.Addr().String()
+		}
+		w, err := h.watch("kinformer", append(append([]string{"namespaces"}, connection...), url(proxyPassword))...)
+		if err != nil {
+			return err
+		}
+		if err := w.awaitSynced(ctx, "namespaces"); err != nil {
+			return err
+		}
+		k := h.kubectl(s)
+		if err := k.runAll(ctx, "create namespace e2e-"+scheme); err != nil {
+			return err
+		}
+		if err := w.awaitAll(ctx, addedChange, identity{"Namespace", "", "e2e-" + scheme}); err != nil {
+			return err
+		}
+		out, err := h.run(ctx, "", append(append([]string{h.kinformer, "get", "namespaces", "--timeout", "5s"}, connection...), url("wr0ng-w0rd"))...)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || out != "" {
+			return fmt.Errorf("a wrong password gets through: %v %s", err, out)
+		}
+		said := err.Error()[strings.Index(err.Error(), "exit status"):]
+		if strings.Contains(said, "wr0ng-w0rd") || !strings.Contains(strings.ToLower(said), "proxy") {
+			return fmt.Errorf("the password is shown, or the proxy is not blamed: %s", said)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.passed == 0 || f.refused == 0 || f.wrong != "" {
+			return fmt.Errorf("%d connections through the proxy, %d refused: %s", f.passed, f.refused, f.wrong)
+		}
+		return errors.Join(w.check(), w.process.stop())
+	}
+}
+
+// Informers of one kinformer, and the connections that they may share.
+const manyOfThem, sharedConnections = 100, 2
+
+// manyInformers watches a hundred resources of the project's own making at once.
+func manyInformers(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	var definitions []any
+	var resources []string
+	for i := range manyOfThem {
+		plural := fmt.Sprintf("things%d", i)
+		definitions = append(definitions, definition(plural, fmt.Sprintf("Thing%d", i)))
+		resources = append(resources, plural+".v1.e2e.example.com")
+	}
+	text, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": definitions})
+	if err != nil {
+		return err
+	}
+	if _, err := k.runInput(ctx, string(text), "create", "--validate=false", "-f", "-"); err != nil {
+		return err
+	}
+	if _, err := k.run(ctx, "wait", "--for=condition=established", "--timeout=120s", "crd", "--all"); err != nil {
+		return err
+	}
+	g, err := h.openGate("tcp", s.address())
+	if err != nil {
+		return err
+	}
+	connection, err := s.through(g)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	synced, told := map[string]bool{}, 0
+	p, err := h.start("kinformer", func(text []byte) {
+		var line watchLine
+		if decode(text, &line) != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if line.Type == "SYNCED" {
+			synced[line.Resource] = true
+		} else if line.Type == addedChange && !line.Initial {
+			told++
+		}
+	}, append([]string{h.kinformer, "watch", strings.Join(resources, ","), "-A", "-o", "json"}, connection...)...)
+	if err != nil {
+		return err
+	}
+	await := func(what string, reached func() bool) error {
+		err := awaitCondition(ctx, what, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return reached() || !p.running()
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && !reached() {
+			err = fmt.Errorf("kinformer has ended: %v", p.err)
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %d synced, %d told, %d connections", err, len(synced), told, g.connections())
+		}
+		return err
+	}
+	if err := await("all to be synced", func() bool { return len(synced) == manyOfThem }); err != nil {
+		return err
+	}
+	// All of them watch: one of the first, one of the last.
+	for _, i := range []int{0, manyOfThem - 1} {
+		if err := k.create(ctx, object{"apiVersion": "e2e.example.com/v1", "kind": fmt.Sprintf("Thing%d", i),
+			"metadata": object{"name": "one", "namespace": "default"}}); err != nil {
+			return err
+		}
+	}
+	if err := await("both changes", func() bool { return told == 2 }); err != nil {
+		return err
+	}
+	if n := g.connections(); n > sharedConnections {
+		return fmt.Errorf("%d informers made %d connections", manyOfThem, n)
+	}
+	return p.stop()
+}
+
+func definition(plural, kind string) object {
+	return object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": object{"name": plural + ".e2e.example.com"},
+		"spec": object{"group": "e2e.example.com", "scope": "Namespaced",
+			"names": object{"plural": plural, "singular": strings.ToLower(kind), "kind": kind},
+			"versions": []any{object{"name": "v1", "served": true, "storage": true,
+				"schema": object{"openAPIV3Schema": object{"type": "object"}}}}}}
+}
+
+// A dead connection must be noticed within 45 s. A loaded machine is late with that, but not as late as the 90 s after which a
+// silent watch is given up in any case.
+const halfOpenDeadline = 75 * time.Second
+
+func halfOpen(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	if err := k.runAll(ctx, "create namespace e2e"); err != nil {
+		return err
+	}
+	g, err := h.openGate("tcp", s.address())
+	if err != nil {
+		return err
+	}
+	connection, err := s.through(g)
+	if err != nil {
+		return err
+	}
+	w, err := h.watch("kinformer", append([]string{watchedResources, "-A"}, connection...)...)
+	if err != nil {
+		return err
+	}
+	if err := w.awaitSynced(ctx, "pods", "deployments", "namespaces"); err != nil {
+		return err
+	}
+	if err := w.sees(ctx, k, "before"); err != nil {
+		return err
+	}
+	_, mark, err := s.requests(0)
+	if err != nil {
+		return err
+	}
+	before := g.connections()
+	began := time.Now()
+	g.drop()
+	if err := k.runAll(ctx, "run after -n e2e --image=example.com/after:1", "label pod before -n e2e dropped=yes",
+		"create deployment after -n e2e --image=example.com/after:1"); err != nil {
+		return err
+	}
+	if err := awaitCondition(ctx, "another connection", func() bool { return g.connections() > before }); err != nil {
+		return err
+	}
+	noticed := time.Since(began)
+	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}, identity{"Deployment", "e2e", "after"}); err != nil {
+		return err
+	}
+	var errs []error
+	if noticed > halfOpenDeadline {
+		errs = append(errs, fmt.Errorf("noticed after %s", noticed))
+	}
+	list, err := k.list(ctx, watchedResources)
+	if err != nil {
+		return err
+	}
+	for resource := range kindOf {
+		errs = append(errs, noList(s, mark, resource))
+	}
+	return errors.Join(append(errs, w.check(), compareObjects("after the silence", w.snapshot(), list), w.process.stop())...)
+}

@@ -1,0 +1,395 @@
+// Credentials that change while kinformer watches: a token file, a credential plugin, certificates, the server's own; and
+// acting as somebody else. Each time kinformer goes on by itself, and tells what happened meanwhile.
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+var credentialCases = []testCase{
+	{name: "token-file-rotated", kinformerOnly: true, run: rotated("token-file-rotated", tokenFile)},
+	{name: "exec-plugin", kinformerOnly: true, run: rotated("exec-plugin", execPlugin)},
+	{name: "certificates-renewed", kinformerOnly: true, run: certificatesRenewed},
+	{name: "impersonation", kinformerOnly: true, run: impersonation},
+	{name: "tls-server-name", kinformerOnly: true, run: tlsServerName},
+	{name: "restart-credentials", kinformerOnly: true, run: restartCredentials},
+}
+
+// ticket is a service account's token that can be taken away: it is bound to a secret, and goes with it.
+func (k kubectl) ticket(ctx context.Context, secret string) (string, error) {
+	if err := k.runAll(ctx, "create secret generic "+secret+" -n e2e"); err != nil {
+		return "", err
+	}
+	out, err := k.run(ctx, "create", "token", "watcher", "-n", "e2e", "--bound-object-kind", "Secret", "--bound-object-name", secret)
+	return strings.TrimSpace(out), err
+}
+
+func (k kubectl) prepareWatcher(ctx context.Context) error {
+	return k.runAll(ctx, "create namespace e2e", "create serviceaccount watcher -n e2e",
+		"create clusterrolebinding watcher --clusterrole=cluster-admin --serviceaccount=e2e:watcher")
+}
+
+// userKubeconfig writes a kubeconfig that leads to an address with some way to be a user.
+func (h *harness) userKubeconfig(name, address, caFile string, user ...string) (string, error) {
+	path := filepath.Join(h.caseDir, name)
+	text := fmt.Sprintf(`apiVersion: v1
+kind: Config
+current-context: e2e
+clusters: [{name: e2e, cluster: {server: "https://%s", certificate-authority: %q}}]
+contexts: [{name: e2e, context: {cluster: e2e, user: e2e}}]
+users:
+- name: e2e
+  user:
+    %s
+`, address, caFile, strings.Join(user, "\n    "))
+	return path, os.WriteFile(path, []byte(text), 0o600)
+}
+
+func tokenFile(h *harness, token string) ([]string, error) {
+	path := filepath.Join(h.caseDir, "token")
+	return []string{fmt.Sprintf("tokenFile: %q", path)}, replaceFile(path, token)
+}
+
+// execPlugin is a program that gives the token and says that it expires in two seconds. Each run is a line in "runs".
+func execPlugin(h *harness, token string) ([]string, error) {
+	path := filepath.Join(h.caseDir, "plugin")
+	script := fmt.Sprintf(`#!/bin/sh
+echo "$KUBERNETES_EXEC_INFO" >>%[1]q/runs
+date -u -d '+2 seconds' '+{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%[2]s","expirationTimestamp":"%%Y-%%m-%%dT%%H:%%M:%%SZ"}}'
+`, h.caseDir, token)
+	err := os.WriteFile(path+".new", []byte(script), 0o700)
+	return []string{fmt.Sprintf("exec: {apiVersion: client.authentication.k8s.io/v1, command: %q, interactiveMode: Never, provideClusterInfo: true}",
+		path)}, errors.Join(err, os.Rename(path+".new", path))
+}
+
+// replaceFile puts another file in its place, whole at every moment.
+func replaceFile(path, text string) error {
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// rotated is a case in which the token that kinformer watches with is taken away, and another one is where it came from.
+func rotated(name string, user func(h *harness, token string) ([]string, error)) func(context.Context, *harness) error {
+	return func(ctx context.Context, h *harness) error {
+		s, err := h.ownServer(ctx)
+		if err != nil {
+			return err
+		}
+		k := h.kubectl(s)
+		if err := k.prepareWatcher(ctx); err != nil {
+			return err
+		}
+		first, err := k.ticket(ctx, "first")
+		if err != nil {
+			return err
+		}
+		g, err := h.openGate("tcp", s.address())
+		if err != nil {
+			return err
+		}
+		lines, err := user(h, first)
+		if err != nil {
+			return err
+		}
+		kubeconfig, err := h.userKubeconfig("kubeconfig", g.address, s.file("ca.crt"), lines...)
+		if err != nil {
+			return err
+		}
+		w, err := h.watch("kinformer", "pods", "-A", "--kubeconfig", kubeconfig)
+		if err != nil {
+			return err
+		}
+		if err := w.awaitSynced(ctx, "pods"); err != nil {
+			return err
+		}
+		if err := w.sees(ctx, k, "before"); err != nil {
+			return err
+		}
+		second, err := k.ticket(ctx, "second")
+		if err != nil {
+			return err
+		}
+		if _, err := user(h, second); err != nil {
+			return err
+		}
+		if err := k.runAll(ctx, "delete secret first -n e2e"); err != nil {
+			return err
+		}
+		if err := awaitRefused(ctx, s, first); err != nil {
+			return err
+		}
+		g.cut()
+		if err := w.sees(ctx, k, "after"); err != nil {
+			return err
+		}
+		list, err := k.list(ctx, "pods")
+		if err != nil {
+			return err
+		}
+		errs := []error{w.check(), compareObjects("after the rotation", w.snapshot(), list)}
+		if text, err := os.ReadFile(filepath.Join(h.caseDir, "runs")); err == nil {
+			if bytes.Count(text, []byte("\n")) < 2 || !bytes.Contains(text, []byte(`"interactive":false`)) ||
+				!bytes.Contains(text, []byte(`"server":"https://`+g.address)) {
+				errs = append(errs, fmt.Errorf("the plugin was told: %s", text))
+			}
+		}
+		if log, err := os.ReadFile(w.process.logPath); err != nil || bytes.Contains(log, []byte(first)) || bytes.Contains(log, []byte(second)) {
+			errs = append(errs, errors.New("kinformer shows a token"), err)
+		}
+		return errors.Join(append(errs, w.process.stop())...)
+	}
+}
+
+// sees makes a pod, and waits until the watcher has told it.
+func (w *watcher) sees(ctx context.Context, k kubectl, pod string) error {
+	if err := k.runAll(ctx, "run "+pod+" -n e2e --image=example.com/"+pod+":1"); err != nil {
+		return err
+	}
+	return w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", pod})
+}
+
+// awaitCondition asks again until the condition holds; the case's own deadline ends it.
+func awaitCondition(ctx context.Context, what string, holds func() bool) error {
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited in vain for %s", what)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// awaitRefused waits until the server has forgotten that the token was good.
+func awaitRefused(ctx context.Context, s *server, token string) error {
+	config, err := s.restConfig()
+	if err != nil {
+		return err
+	}
+	config.BearerToken, config.BearerTokenFile = token, ""
+	return awaitCondition(ctx, "the token's end", func() bool { return isUnauthorized(ctx, config) })
+}
+
+// certificatesRenewed: the authority, the server's certificate and the client's are all other ones. Kinformer finds the
+// new files by itself, gives up its old connection, and goes on.
+func certificatesRenewed(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	if err := k.runAll(ctx, "create namespace e2e"); err != nil {
+		return err
+	}
+	g, err := h.openGate("tcp", s.address())
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"ca.crt", "kinformer.crt", "kinformer.key"} {
+		text, err := os.ReadFile(s.file(name))
+		if err != nil {
+			return err
+		}
+		if err := replaceFile(filepath.Join(h.caseDir, name), string(text)); err != nil {
+			return err
+		}
+	}
+	kubeconfig, err := h.userKubeconfig("kubeconfig", g.address, filepath.Join(h.caseDir, "ca.crt"),
+		"client-certificate: kinformer.crt", "client-key: kinformer.key")
+	if err != nil {
+		return err
+	}
+	w, err := h.watch("kinformer", "pods", "-A", "--kubeconfig", kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := w.awaitSynced(ctx, "pods"); err != nil {
+		return err
+	}
+	if err := w.sees(ctx, k, "before"); err != nil {
+		return err
+	}
+	_, mark, err := s.requests(0)
+	if err != nil {
+		return err
+	}
+	before := g.connections()
+	authority, err := s.renew(h)
+	if err != nil {
+		return err
+	}
+	if err := awaitCondition(ctx, "the server's new certificate", func() bool {
+		connection, err := tls.Dial("tcp", s.address(), &tls.Config{RootCAs: authority})
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err == nil
+	}); err != nil {
+		return err
+	}
+	if err := awaitCondition(ctx, "kinformer's new connection", func() bool { return g.connections() > before }); err != nil {
+		return err
+	}
+	if err := w.sees(ctx, k, "after"); err != nil {
+		return err
+	}
+	// And the next connection is a matter of course.
+	g.cut()
+	if err := w.sees(ctx, k, "later"); err != nil {
+		return err
+	}
+	list, err := k.list(ctx, "pods")
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.check(), compareObjects("after the renewal", w.snapshot(), list), noList(s, mark, "pods"), w.process.stop())
+}
+
+// noList: since the mark kinformer has only gone on with its watches.
+func noList(s *server, mark int64, resource string) error {
+	requests, _, err := s.requests(mark)
+	if err != nil {
+		return err
+	}
+	lists := count(requests, resource, func(r request) bool { return isPlainList(r) || isStreamingList(r) })
+	if lists != 0 {
+		return fmt.Errorf("kinformer listed %s again: %+v", resource, requests)
+	}
+	return nil
+}
+
+func impersonation(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	get := func(flags ...string) error {
+		_, err := h.run(ctx, "", append([]string{h.kinformer, "get", "namespaces", "-o", "name", "--timeout", "60s",
+			"--kubeconfig", s.file("kubeconfig-kinformer")}, flags...)...)
+		return err
+	}
+	if err := get("--as", "somebody", "--as-uid", "u-1", "--as-group", "system:masters", "--as-group", "others",
+		"--as-user-extra", "example.com/scope=a b", "--as-user-extra", "example.com/scope=c"); err != nil {
+		return err
+	}
+	log, err := os.ReadFile(s.file("audit.log"))
+	if err != nil {
+		return err
+	}
+	want := `"impersonatedUser":{"username":"somebody","uid":"u-1","groups":["system:masters","others","system:authenticated"],"extra":{"example.com/scope":["a b","c"]}}`
+	if !bytes.Contains(log, []byte(want)) {
+		return fmt.Errorf("the audit log does not say %s", want)
+	}
+	// The rights are those of whom one acts as.
+	err = get("--as", "somebody-else", "--timeout", "5s")
+	if err == nil || !strings.Contains(err.Error(), `"somebody-else" cannot list`) {
+		return fmt.Errorf("somebody else may list, or why not is not told: %v", err)
+	}
+	return nil
+}
+
+func tlsServerName(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := h.openGateAt("127.0.0.2:0", "tcp", s.address()) // which the server's certificate does not name
+	if err != nil {
+		return err
+	}
+	connection, err := s.through(g)
+	if err != nil {
+		return err
+	}
+	get := func(flags ...string) error {
+		_, err := h.run(ctx, "", append(append([]string{h.kinformer, "get", "namespaces", "-o", "name"}, connection...), flags...)...)
+		return err
+	}
+	if err := get("--timeout", "60s", "--tls-server-name", "localhost"); err != nil {
+		return err
+	}
+	for _, flags := range [][]string{{"--timeout", "5s"}, {"--timeout", "5s", "--tls-server-name", "elsewhere"}} {
+		if err := get(flags...); err == nil || !strings.Contains(err.Error(), "tls-server-name") {
+			return fmt.Errorf("with %v: no word of what to do: %v", flags, err)
+		}
+	}
+	return nil
+}
+
+// restartCredentials: the server goes and comes back under watchers of every kind of credentials.
+func restartCredentials(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	if err := k.prepareWatcher(ctx); err != nil {
+		return err
+	}
+	token, err := k.ticket(ctx, "first")
+	if err != nil {
+		return err
+	}
+	fromFile, err := tokenFile(h, token)
+	if err != nil {
+		return err
+	}
+	fromPlugin, err := execPlugin(h, token)
+	if err != nil {
+		return err
+	}
+	users := map[string][]string{
+		"token":       {"token: " + token},
+		"token-file":  fromFile,
+		"exec":        fromPlugin,
+		"certificate": {fmt.Sprintf("client-certificate: %q", s.file("kinformer.crt")), fmt.Sprintf("client-key: %q", s.file("kinformer.key"))},
+	}
+	var watchers []*watcher
+	for name, user := range users {
+		kubeconfig, err := h.userKubeconfig("kubeconfig-"+name, s.address(), s.file("ca.crt"), user...)
+		if err != nil {
+			return err
+		}
+		w, err := h.watch("kinformer-"+name, "pods", "-A", "--kubeconfig", kubeconfig)
+		if err != nil {
+			return err
+		}
+		watchers = append(watchers, w)
+	}
+	for _, w := range watchers {
+		if err := w.awaitSynced(ctx, "pods"); err != nil {
+			return err
+		}
+	}
+	if err := s.process.stop(); err != nil {
+		return err
+	}
+	if s, err = h.ownServer(ctx); err != nil {
+		return err
+	}
+	if err := k.runAll(ctx, "run after -n e2e --image=example.com/after:1"); err != nil {
+		return err
+	}
+	var errs []error
+	for _, w := range watchers {
+		if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}); err != nil {
+			return err
+		}
+		list, err := k.list(ctx, "pods")
+		errs = append(errs, err, w.check(), compareObjects(w.process.name, w.snapshot(), list), w.process.stop())
+	}
+	return errors.Join(errs...)
+}
+
+func encodePEM(text []byte) []byte { return []byte(base64.StdEncoding.EncodeToString(text)) }

@@ -1,0 +1,157 @@
+// The two kinds of proxies, each of which wants a name and a password.
+package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+const proxyUser, proxyPassword = "me", "pass%word"
+
+type forwarder struct {
+	listener net.Listener
+	mu       sync.Mutex
+	passed   int    // connections that were let through
+	refused  int    // for a wrong name or password
+	wrong    string // what must not be: our server's credentials, said to the proxy
+}
+
+// openProxy serves until the case ends.
+func (h *harness) openProxy(serve func(*forwarder, net.Conn) (string, error)) (*forwarder, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	f := &forwarder{listener: listener}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go f.pass(client, serve)
+		}
+	}()
+	return f, nil
+}
+
+func (f *forwarder) pass(client net.Conn, serve func(*forwarder, net.Conn) (string, error)) {
+	defer client.Close()
+	to, err := serve(f, client)
+	if err != nil {
+		return
+	}
+	server, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	f.mu.Lock()
+	f.passed++
+	f.mu.Unlock()
+	go func() {
+		_, _ = io.Copy(server, client)
+		_ = server.Close()
+	}()
+	_, _ = io.Copy(client, server)
+}
+
+func (f *forwarder) refuse() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused++
+	return errors.New("refused")
+}
+
+// serveConnect is a proxy of HTTP.
+func serveConnect(f *forwarder, client net.Conn) (string, error) {
+	// A client says nothing before it has its answer: what is read ahead is nothing of the tunnel's.
+	request, err := http.ReadRequest(bufio.NewReader(client))
+	if err != nil {
+		return "", err
+	}
+	if request.Header.Get("Authorization") != "" || request.Header.Get("Impersonate-User") != "" {
+		f.mu.Lock()
+		f.wrong = "the proxy was told the server's credentials"
+		f.mu.Unlock()
+	}
+	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(proxyUser+":"+proxyPassword))
+	if request.Method != http.MethodConnect || request.Header.Get("Proxy-Authorization") != want {
+		_, _ = io.WriteString(client, "HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n")
+		return "", f.refuse()
+	}
+	_, err = io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
+	return request.Host, err
+}
+
+// serveSocks is a proxy of SOCKS5 (RFC 1928, 1929), for names and addresses of IPv4.
+func serveSocks(f *forwarder, client net.Conn) (string, error) {
+	read := func(n int) ([]byte, error) {
+		data := make([]byte, n)
+		_, err := io.ReadFull(client, data)
+		return data, err
+	}
+	counted := func() ([]byte, error) { // a length, then so many bytes
+		n, err := read(1)
+		if err != nil {
+			return nil, err
+		}
+		return read(int(n[0]))
+	}
+	if _, err := read(1); err != nil {
+		return "", err
+	}
+	if _, err := counted(); err != nil {
+		return "", err
+	}
+	if _, err := client.Write([]byte{5, 2}); err != nil { // by name and password
+		return "", err
+	}
+	if _, err := read(1); err != nil {
+		return "", err
+	}
+	user, err := counted()
+	if err != nil {
+		return "", err
+	}
+	password, err := counted()
+	if err != nil {
+		return "", err
+	}
+	if string(user) != proxyUser || string(password) != proxyPassword {
+		_, _ = client.Write([]byte{1, 1})
+		return "", f.refuse()
+	}
+	if _, err := client.Write([]byte{1, 0}); err != nil {
+		return "", err
+	}
+	head, err := read(4)
+	if err != nil {
+		return "", err
+	}
+	var host string
+	if head[3] == 3 {
+		name, err := counted()
+		if err != nil {
+			return "", err
+		}
+		host = string(name)
+	} else {
+		address, err := read(4)
+		if err != nil {
+			return "", err
+		}
+		host = net.IP(address).String()
+	}
+	port, err := read(2)
+	if err != nil {
+		return "", err
+	}
+	_, err = client.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+	return (&net.TCPAddr{IP: net.ParseIP(host), Port: int(port[0])<<8 | int(port[1])}).String(), err
+}
