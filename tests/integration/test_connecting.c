@@ -1,0 +1,558 @@
+/* test_connecting.c: who the transport says we are, by which way, and what it does when that changes: over real sockets and TLS. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/auth/config.h"
+#include "src/base/memory.h"
+#include "src/transport/curl.h"
+#include "tests/support/raw_server.h"
+
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TLS_FILE(name) KI_TEST_DATA_DIR "/tls/" name
+
+/* --- a server that answers with what it was told ---------------------------------------------------------------------------- */
+
+typedef struct tls_server {
+    struct MHD_Daemon *daemon;
+    char *certificate, *key;
+    int port;
+    const char *good_token; /* others get 401; NULL: all are good */
+    _Atomic int requests, connections;
+    bool is_endless; /* answers never end */
+} tls_server;
+
+static enum MHD_Result say_header(void *user, enum MHD_ValueKind kind, const char *name, const char *value) {
+    (void)kind;
+    char *text = user;
+    size_t size = strlen(text);
+    snprintf(text + size, 4096 - size, "%s: %s\n", name, value ? value : "");
+    return MHD_YES;
+}
+
+static ssize_t nothing_yet(void *user, uint64_t at, char *data, size_t max) {
+    (void)user, (void)max;
+    if (at > 0)
+        return 0; /* asked again later */
+    *data = '\n';
+    return 1;
+}
+
+static enum MHD_Result answer(void *user, struct MHD_Connection *connection, const char *url, const char *method,
+                              const char *version, const char *upload, size_t *upload_size, void **request) {
+    (void)url, (void)method, (void)version, (void)upload, (void)upload_size;
+    tls_server *server = user;
+    if (!*request) { /* who is answered now does not keep the connection */
+        *request = server;
+        return MHD_YES;
+    }
+    char text[4096] = "";
+    server->requests++;
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, say_header, text);
+    const char *said = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+    bool is_good = !server->good_token || (said && strcmp(said, server->good_token) == 0);
+    struct MHD_Response *response =
+        is_good && server->is_endless ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64, nothing_yet, NULL, NULL)
+                                      : MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_COPY);
+    enum MHD_Result result = MHD_queue_response(connection, is_good ? 200 : 401, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static void count_connection(void *user, struct MHD_Connection *connection, void **own,
+                             enum MHD_ConnectionNotificationCode what) {
+    (void)connection, (void)own;
+    tls_server *server = user;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        server->connections++;
+}
+
+static char *read_text(const char *path) {
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char *text = calloc(1, 16384);
+    assert_non_null(text);
+    assert_true(fread(text, 1, 16383, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void serve(tls_server *server) {
+    server->certificate = read_text(TLS_FILE("server.pem"));
+    server->key = read_text(TLS_FILE("server.key"));
+    server->daemon =
+        MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TLS, 0, NULL, NULL, answer, server,
+                         MHD_OPTION_HTTPS_MEM_CERT, server->certificate, MHD_OPTION_HTTPS_MEM_KEY, server->key,
+                         MHD_OPTION_NOTIFY_CONNECTION, count_connection, server, MHD_OPTION_END);
+    assert_non_null(server->daemon);
+    server->port = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+}
+
+static void stop(tls_server *server) {
+    MHD_stop_daemon(server->daemon);
+    free(server->certificate);
+    free(server->key);
+}
+
+/* --- the client ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct client {
+    ki_engine *engine;
+    ki_config *config; /* the transport shares it */
+    ki_transport *transport;
+} client;
+
+typedef struct outcome {
+    ki_exchange *exchange;
+    int status;
+    char body[4096];
+    size_t size;
+    ki_error end;
+} outcome;
+
+static char folder[64];
+
+static void put(ki_secret *secret, const char *text) {
+    assert_int_equal(ki_secret_set(&ki_allocator_default, secret, ki_str_of(text), NULL), KI_OK);
+}
+
+static void put_file(ki_secret *secret, const char *path) {
+    assert_int_equal(ki_secret_read_file(&ki_allocator_default, path, "file", secret, NULL), KI_OK);
+}
+
+static void path_of(const char *name, char *path, size_t size) {
+    snprintf(path, size, "%s/%s", folder, name);
+}
+
+static void copy_file(const char *from, const char *name) {
+    char path[128], *text = read_text(from);
+    path_of(name, path, sizeof path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    fclose(file);
+    free(text);
+}
+
+static void write_file(const char *name, const char *text) {
+    char path[128];
+    path_of(name, path, sizeof path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    fclose(file);
+}
+
+/* A config of a server at `host`, to be added to before open_client. */
+static void begin(client *self, const char *scheme, const char *host, int port) {
+    memset(self, 0, sizeof *self);
+    self->config = ki_alloc_zero(&ki_allocator_default, sizeof *self->config);
+    assert_non_null(self->config);
+    self->config->allocator = ki_allocator_default;
+    char server[128];
+    snprintf(server, sizeof server, "%s://%s:%d", scheme, host, port);
+    put(&self->config->server, server);
+    put(&self->config->user_agent, "the-program/1.0");
+    if (strcmp(scheme, "https") == 0)
+        put_file(&self->config->ca, TLS_FILE("ca.pem"));
+}
+
+static void open_client(client *self) {
+    assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1), &self->engine, NULL), KI_OK);
+    assert_int_equal(ki_curl_transport_new(self->engine, self->config, &self->transport, NULL), KI_OK);
+    ki_config_free(self->config); /* the transport goes on with it */
+}
+
+static void close_client(client *self) {
+    ki_transport_free(self->transport);
+    ki_engine_free(self->engine);
+}
+
+static void on_head(const ki_response_head *head, void *user) {
+    ((outcome *)user)->status = head->status;
+}
+
+static void on_data(const char *data, size_t size, void *user) {
+    outcome *one = user;
+    if (one->size + size < sizeof one->body) {
+        memcpy(one->body + one->size, data, size);
+        one->size += size;
+    }
+}
+
+static void on_end(const ki_error *err, void *user) {
+    outcome *one = user;
+    one->exchange = NULL;
+    if (err)
+        one->end = *err;
+}
+
+static void send_request(client *self, outcome *one, const ki_request *request) {
+    const ki_response_sink sink = { on_head, on_data, on_end, one };
+    memset(one, 0, sizeof *one);
+    assert_int_equal(ki_transport_send(self->transport, request, &sink, &one->exchange, NULL), KI_OK);
+}
+
+static void step(client *self) {
+    struct pollfd descriptor = { .fd = ki_engine_fd(self->engine), .events = POLLIN };
+    poll(&descriptor, 1, ki_engine_timeout(self->engine));
+    assert_int_equal(ki_engine_step(self->engine, 0, NULL), KI_OK);
+}
+
+static void get(client *self, outcome *one) {
+    send_request(self, one, &(ki_request){ .method = "GET", .target = "/x" });
+    while (one->exchange)
+        step(self);
+}
+
+static void must_say(const outcome *one, const char *line) {
+    if (one->status != 200 || !strstr(one->body, line))
+        fail_msg("%d %s\nwithout %s: %s", one->status, one->end.message, line, one->body);
+}
+
+/* --- who we are ------------------------------------------------------------------------------------------------------------- */
+
+static void whom_to_act_as_is_said_with_every_request(void **state) {
+    (void)state;
+    tls_server server = { 0 };
+    serve(&server);
+    client self;
+    begin(&self, "https", "127.0.0.1", server.port);
+    put(&self.config->username, "me");
+    put(&self.config->password, "word");
+    put(&self.config->impersonate_user, "somebody");
+    put(&self.config->impersonate_uid, "u-1");
+    self.config->impersonate_groups.items = ki_alloc_zero(&ki_allocator_default, 2 * sizeof(ki_secret));
+    self.config->impersonate_groups.count = 2;
+    put(&self.config->impersonate_groups.items[0], "one");
+    put(&self.config->impersonate_groups.items[1], "two");
+    self.config->impersonate_extra.items = ki_alloc_zero(&ki_allocator_default, 2 * sizeof(ki_secret_pair));
+    self.config->impersonate_extra.count = 2;
+    put(&self.config->impersonate_extra.items[0].name, "example.com/a b%");
+    put(&self.config->impersonate_extra.items[0].value, "value");
+    put(&self.config->impersonate_extra.items[1].name, "\xc3\xa9");
+    put(&self.config->impersonate_extra.items[1].value, "");
+    open_client(&self);
+    outcome one;
+    get(&self, &one);
+    must_say(&one, "Authorization: Basic bWU6d29yZA==\n");
+    must_say(&one, "User-Agent: the-program/1.0\n");
+    must_say(&one, "Impersonate-User: somebody\n");
+    must_say(&one, "Impersonate-Uid: u-1\n");
+    must_say(&one, "Impersonate-Group: one\n");
+    must_say(&one, "Impersonate-Group: two\n");
+    must_say(&one, "Impersonate-Extra-example.com%2Fa%20b%25: value\n");
+    must_say(&one, "Impersonate-Extra-%C3%A9: \n");
+    close_client(&self);
+    stop(&server);
+}
+
+static void a_name_that_is_no_header_value_is_refused(void **state) {
+    (void)state;
+    client self;
+    begin(&self, "http", "127.0.0.1", 1);
+    put(&self.config->impersonate_user, "somebody\r\nImpersonate-Group: system:masters");
+    open_client(&self);
+    outcome one = { 0 };
+    const ki_response_sink sink = { on_head, on_data, on_end, &one };
+    assert_int_equal(
+        ki_transport_send(self.transport, &(ki_request){ .method = "GET", .target = "/x" }, &sink, &one.exchange, NULL),
+        KI_ERR_INVALID);
+    close_client(&self);
+}
+
+static void a_401_is_told_and_the_next_request_has_the_new_token(void **state) {
+    (void)state;
+    tls_server server = { .good_token = "Bearer new" };
+    serve(&server);
+    client self;
+    begin(&self, "https", "127.0.0.1", server.port);
+    char path[128];
+    path_of("token", path, sizeof path);
+    write_file("token", "new\n");
+    put(&self.config->token, "old");
+    put(&self.config->token_file, path);
+    open_client(&self);
+    outcome one;
+    get(&self, &one);
+    assert_int_equal(one.status, 401);
+    get(&self, &one);
+    must_say(&one, "Authorization: Bearer new\n");
+    assert_int_equal(server.requests, 2);
+    assert_int_equal(server.connections, 1);
+    close_client(&self);
+    stop(&server);
+}
+
+static void requests_wait_for_the_plugin_and_share_it(void **state) {
+    (void)state;
+    tls_server server = { 0 };
+    serve(&server);
+    client self;
+    begin(&self, "https", "127.0.0.1", server.port);
+    char path[128], script[512];
+    path_of("plugin", path, sizeof path);
+    snprintf(script, sizeof script,
+             "#!/bin/sh\necho run >>%s/runs\necho '{\"kind\":\"ExecCredential\",\"apiVersion\":"
+             "\"client.authentication.k8s.io/v1beta1\",\"status\":{\"token\":\"given\"}}'\n",
+             folder);
+    write_file("plugin", script);
+    chmod(path, 0700);
+    put(&self.config->exec.api_version, "client.authentication.k8s.io/v1beta1");
+    put(&self.config->exec.command, path);
+    open_client(&self);
+    outcome all[5];
+    for (size_t i = 0; i < 5; i++)
+        send_request(&self, &all[i], &(ki_request){ .method = "GET", .target = "/x" });
+    ki_transport_cancel(self.transport, all[4].exchange); /* while it waits */
+    for (size_t i = 0; i < 4; i++) {
+        while (all[i].exchange)
+            step(&self);
+        must_say(&all[i], "Authorization: Bearer given\n");
+    }
+    assert_int_equal(all[4].status, 0);
+    close_client(&self);
+    stop(&server);
+    path_of("runs", path, sizeof path);
+    char *runs = read_text(path);
+    assert_string_equal(runs, "run\n");
+    free(runs);
+    unlink(path);
+}
+
+static void a_plugin_that_fails_is_what_the_request_ends_with(void **state) {
+    (void)state;
+    client self;
+    begin(&self, "https", "127.0.0.1", raw_server_free_port());
+    put(&self.config->exec.api_version, "client.authentication.k8s.io/v1");
+    put(&self.config->exec.command, "false");
+    open_client(&self);
+    outcome one;
+    get(&self, &one);
+    assert_string_equal(one.end.message,
+                        "exec plugin false: it failed with exit status 1; look at users.user.exec of the kubeconfig");
+    assert_int_equal(one.end.category, KI_CATEGORY_CREDENTIALS);
+    send_request(&self, &one, &(ki_request){ .method = "GET", .target = "/x" });
+    close_client(&self); /* with one that waits */
+}
+
+/* --- certificates ----------------------------------------------------------------------------------------------------------- */
+
+static void another_name_is_verified_where_it_is_asked_for(void **state) {
+    (void)state;
+    tls_server server = { 0 };
+    serve(&server);
+    static const struct {
+        const char *name;
+        bool is_good;
+    } cases[] = { { NULL, false }, { "localhost", true }, { "127.0.0.1", true }, { "elsewhere", false } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        client self;
+        begin(&self, "https", "127.0.0.2", server.port); /* which its certificate does not have */
+        if (cases[i].name)
+            put(&self.config->tls_server_name, cases[i].name);
+        open_client(&self);
+        outcome one;
+        get(&self, &one);
+        if (cases[i].is_good) {
+            char host[64];
+            snprintf(host, sizeof host, "Host: 127.0.0.2:%d\n", server.port);
+            must_say(&one, host);
+        } else {
+            assert_int_equal(one.end.code, KI_ERR_TLS);
+            assert_non_null(strstr(one.end.message, "tls-server-name"));
+        }
+        close_client(&self);
+    }
+    stop(&server);
+}
+
+static void a_garbled_certificate_does_not_spoil_the_authority(void **state) {
+    (void)state;
+    tls_server server = { 0 };
+    serve(&server);
+    client self;
+    begin(&self, "https", "127.0.0.1", server.port);
+    char *good = read_text(TLS_FILE("ca.pem")), *other = read_text(TLS_FILE("other-ca.pem"));
+    char bundle[16384];
+    snprintf(bundle, sizeof bundle, "%s-----BEGIN CERTIFICATE-----\nMIIBgarbage\n-----END CERTIFICATE-----\n%s", other,
+             good);
+    put(&self.config->ca, bundle);
+    open_client(&self);
+    outcome one;
+    get(&self, &one);
+    assert_int_equal(one.status, 200);
+    close_client(&self);
+    free(good);
+    free(other);
+    stop(&server);
+}
+
+/* The authority's file is another one: after a failed handshake it is looked at, and its connections, if any, are not used on. */
+static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
+    (void)state;
+    tls_server server = { 0 };
+    serve(&server);
+    client self;
+    begin(&self, "https", "127.0.0.1", server.port);
+    char path[128];
+    path_of("ca", path, sizeof path);
+    copy_file(TLS_FILE("other-ca.pem"), "ca");
+    put_file(&self.config->ca, path);
+    put(&self.config->ca_file, path);
+    open_client(&self);
+    outcome one;
+    get(&self, &one);
+    assert_int_equal(one.end.code, KI_ERR_TLS);
+    copy_file(TLS_FILE("ca.pem"), "ca");
+    do { /* it is looked at once a second at most */
+        get(&self, &one);
+    } while (one.end.code == KI_ERR_TLS);
+    assert_int_equal(one.status, 200);
+    close_client(&self);
+    stop(&server);
+}
+
+/* A watch that is open when certificates change is cut, to be resumed; what is no watch goes on to its end. */
+static void a_watch_does_not_go_on_with_old_certificates(void **state) {
+    (void)state;
+    tls_server server = { .is_endless = true, .good_token = "Bearer t" };
+    serve(&server);
+    client self;
+    begin(&self, "https", "127.0.0.1", server.port);
+    char path[128];
+    path_of("ca", path, sizeof path);
+    copy_file(TLS_FILE("ca.pem"), "ca");
+    put(&self.config->token, "t");
+    put(&self.config->ca_file, path);
+    open_client(&self);
+    outcome watch, other, refused;
+    send_request(&self, &watch, &(ki_request){ .method = "GET", .target = "/x", .endless = true });
+    send_request(&self, &other, &(ki_request){ .method = "GET", .target = "/x" });
+    while (watch.size == 0 || other.size == 0)
+        step(&self);
+    copy_file(TLS_FILE("other-ca.pem"), "ca");
+    server.good_token = "Bearer other"; /* a 401 has everything looked at */
+    do {
+        if (watch.exchange)
+            get(&self, &refused);
+    } while (watch.exchange);
+    assert_int_equal(watch.end.code, KI_ERR_CUT);
+    assert_non_null(strstr(watch.end.message, "certificates have changed"));
+    assert_non_null(other.exchange);
+    close_client(&self);
+    stop(&server);
+}
+
+/* --- proxies ---------------------------------------------------------------------------------------------------------------- */
+
+static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
+    (void)state;
+    const raw_answer no = { "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", 0, RAW_CLOSE };
+    raw_server proxy;
+    raw_server_start(&proxy, &no, 1);
+    client self;
+    begin(&self, "https", "there.example.com", 6443);
+    char url[128];
+    snprintf(url, sizeof url, "http://me:pass%%40word@127.0.0.1:%d", proxy.port);
+    put(&self.config->proxy_url, url);
+    put(&self.config->token, "secret-token");
+    put(&self.config->impersonate_user, "somebody");
+    put(&self.config->tls_server_name, "other.example.com");
+    open_client(&self);
+    outcome one;
+    get(&self, &one);
+    close_client(&self);
+    raw_server_stop(&proxy);
+    assert_int_equal(strncmp(proxy.last_request, "CONNECT there.example.com:6443 HTTP/1.1\r\n", 41), 0);
+    assert_non_null(strstr(proxy.last_request, "\r\nProxy-Authorization: Basic bWU6cGFzc0B3b3Jk\r\n"));
+    assert_null(strstr(proxy.last_request, "\r\nAuthorization"));
+    assert_null(strstr(proxy.last_request, "secret-token"));
+    assert_null(strstr(proxy.last_request, "Impersonate"));
+    assert_int_equal(one.end.code, KI_ERR_CONNECT);
+    assert_non_null(strstr(one.end.message, "the proxy answered 403"));
+    assert_null(strstr(one.end.message, "word"));
+}
+
+static void the_environments_proxy_is_used_but_not_for_this_machine(void **state) {
+    (void)state;
+    const raw_answer ok = { "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0, RAW_KEEP };
+    raw_server proxy;
+    raw_server_start(&proxy, &ok, 1);
+    char url[64];
+    snprintf(url, sizeof url, "127.0.0.1:%d", proxy.port);
+    setenv("HTTP_PROXY", url, 1);
+    static const struct {
+        const char *host, *no_proxy;
+        ki_status code;
+    } cases[] = {
+        { "there.invalid", "", KI_OK },
+        { "there.invalid", ".other,there.invalid", KI_ERR_CONNECT }, /* no such name */
+        { "127.0.0.1", "", KI_ERR_CONNECT },                         /* nobody listens there */
+    };
+    int nobody = raw_server_free_port();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("NO_PROXY", cases[i].no_proxy, 1);
+        client self;
+        begin(&self, "http", cases[i].host, nobody);
+        open_client(&self);
+        outcome one;
+        get(&self, &one);
+        if (one.end.code != cases[i].code)
+            fail_msg("%s: %s", cases[i].host, one.end.message);
+        close_client(&self);
+    }
+    unsetenv("HTTP_PROXY");
+    unsetenv("NO_PROXY");
+    raw_server_stop(&proxy);
+    assert_int_equal(proxy.requests, 1);
+    assert_int_equal(strncmp(proxy.last_request, "GET http://there.invalid:", 25), 0);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    static const char *const names[] = { "HTTP_PROXY",  "HTTPS_PROXY", "NO_PROXY",      "http_proxy",
+                                         "https_proxy", "no_proxy",    "REQUEST_METHOD" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+    snprintf(folder, sizeof folder, "/tmp/kinformer-connecting-XXXXXX");
+    return mkdtemp(folder) ? 0 : 1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    static const char *const names[] = { "token", "plugin", "ca" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[128];
+        path_of(names[i], path, sizeof path);
+        unlink(path);
+    }
+    return rmdir(folder);
+}
+
+int main(void) {
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return 77;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whom_to_act_as_is_said_with_every_request),
+        cmocka_unit_test(a_name_that_is_no_header_value_is_refused),
+        cmocka_unit_test(a_401_is_told_and_the_next_request_has_the_new_token),
+        cmocka_unit_test(requests_wait_for_the_plugin_and_share_it),
+        cmocka_unit_test(a_plugin_that_fails_is_what_the_request_ends_with),
+        cmocka_unit_test(another_name_is_verified_where_it_is_asked_for),
+        cmocka_unit_test(a_garbled_certificate_does_not_spoil_the_authority),
+        cmocka_unit_test(a_new_authority_is_found_after_a_failed_handshake),
+        cmocka_unit_test(a_watch_does_not_go_on_with_old_certificates),
+        cmocka_unit_test(a_proxy_gets_its_own_credentials_and_not_the_servers),
+        cmocka_unit_test(the_environments_proxy_is_used_but_not_for_this_machine),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
