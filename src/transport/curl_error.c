@@ -104,9 +104,12 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
         else
             ki_error_no_memory(err, "talking to the server");
         break;
-    case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_PROXY:
+    case CURLE_PROXY: /* libcurl names the proxy, not its user */
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: no way through the proxy: %.250s; look at proxy-url", server,
+                     detail);
+        break;
+    case CURLE_COULDNT_RESOLVE_HOST:
         ki_error_set(err, KI_ERR_CONNECT, "connect to %s: %s", server, detail);
         break;
     case CURLE_COULDNT_CONNECT:

@@ -306,7 +306,7 @@ static void certificates_that_change_are_another_set_of_certificates(void **stat
 
 #define ANSWER(status) \
     "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{" status "}}'" \
-                                                                                                                "\n"
+    "\n"
 
 /* Each run of it is a line in the file "runs". */
 static void use_plugin(stage *self, const char *script) {
