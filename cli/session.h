@@ -8,7 +8,7 @@
 #include <kinformer/kinformer.h>
 
 enum {
-    TARGETS_MAX = 64,
+    TARGETS_MAX = 128,
     PARTS_MAX = 2
 };
 
