@@ -1,6 +1,7 @@
 /* check.c: can a config, as a whole, be used? URLs, names and headers are what they must be, nothing contradicts anything. What comes from
  * here into a request line or a header holds nothing that could end it. */
 #include "src/auth/config.h"
+#include "src/auth/pem.h"
 
 #include "src/base/error.h"
 
@@ -180,6 +181,21 @@ static ki_status check_impersonation(const ki_config *config, ki_error *err) {
     return status;
 }
 
+/* Certificates are looked into when a connection is made; that they are none at all is found here. */
+static ki_status check_pem(const ki_secret *pem, const ki_secret *file, const char *field, ki_error *err) {
+    if (!pem->data || ki_pem_has_block((ki_str){ pem->data, pem->size }))
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_CONFIG, "%s: %s holds no PEM (-----BEGIN ...); openssl can convert other forms to it",
+                        field, file->data ? file->data : "the data");
+}
+
+static ki_status check_pems(const ki_config *config, ki_error *err) {
+    ki_status status = check_pem(&config->ca, &config->ca_file, "certificate-authority", err);
+    if (!status)
+        status = check_pem(&config->client_certificate, &config->client_certificate_file, "client-certificate", err);
+    return status ? status : check_pem(&config->client_key, &config->client_key_file, "client-key", err);
+}
+
 static ki_status check_credentials(const ki_config *config, ki_error *err) {
     ki_status status = check_header(&config->token, "token", err);
     if (!status)
@@ -216,5 +232,7 @@ ki_status ki_config_check(ki_config *config, ki_error *err) {
         status = check_names(config, err);
     if (!status)
         status = check_credentials(config, err);
+    if (!status && ki_config_is_https(config))
+        status = check_pems(config, err);
     return status ? status : check_impersonation(config, err);
 }

@@ -237,6 +237,7 @@ static bool is_own_field(const ki_config_options *given, const char *message) {
                    { "password", given->password },
                    { "client-certificate", given->client_certificate },
                    { "client-key", given->client_key },
+                   { "certificate-authority", given->certificate_authority },
                    { "as", given->as },
                    { "as-uid", given->as_uid },
                    { "as-groups", given->as_groups },

@@ -15,6 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What passes for PEM until a connection is made. */
+#define PEM(name) "-----BEGIN " name "-----\nAAAA\n-----END " name "-----\n"
+
 static char folder[64];
 
 static const char *in_folder(const char *name) {
@@ -38,11 +41,11 @@ static int open_folder(void **state) {
     if (!mkdtemp(folder))
         return 1;
     mkdir(in_folder("certs"), 0700);
-    write_file("certs/ca.pem", "CA-FILE");
+    write_file("certs/ca.pem", PEM("CA-FILE"));
     write_file("certs/token", "  file-token\n");
     write_file("certs/empty", "\n");
-    write_file("certs/cert.pem", "CERT-FILE");
-    write_file("certs/key.pem", "KEY-FILE");
+    write_file("certs/cert.pem", PEM("CERT-FILE"));
+    write_file("certs/key.pem", PEM("KEY-FILE"));
     setenv("HOME", folder, 1);
     unsetenv("KUBECONFIG");
     unsetenv("KUBERNETES_SERVICE_HOST");
@@ -64,7 +67,7 @@ static int close_folder(void **state) {
 
 /* A whole kubeconfig around one cluster and one user. */
 static void write_kubeconfig(const char *cluster, const char *user) {
-    char text[2048];
+    char text[4096];
     snprintf(text, sizeof text,
              "apiVersion: v1\nkind: Config\ncurrent-context: main\n"
              "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n"
@@ -98,14 +101,17 @@ static void a_kubeconfig_gives_what_it_says(void **state) {
         { "server: 'https://[::1]:6443'", "token: null", "https://[::1]:6443", NULL, NULL, NULL, NULL, false },
         { "server: 'http://127.0.0.1:8001'", "", "http://127.0.0.1:8001", NULL, NULL, NULL, NULL, false },
         { "server: 'https://a', certificate-authority: certs/ca.pem", "tokenFile: certs/token", "https://a",
-          "file-token", "CA-FILE", NULL, NULL, false },
+          "file-token", PEM("CA-FILE"), NULL, NULL, false },
         { "server: 'https://a'", "tokenFile: certs/token, token: other", "https://a", "file-token", NULL, NULL, NULL,
           false },
-        { "server: 'https://a', certificate-authority-data: Q0EtREFUQQ==",
-          "client-certificate: certs/cert.pem, client-key-data: S0VZ", "https://a", NULL, "CA-DATA", "CERT-FILE", "KEY",
-          false },
+        { "server: 'https://a', certificate-authority-data: "
+          "LS0tLS1CRUdJTiBDQS1EQVRBLS0tLS0KQUFBQQotLS0tLUVORCBDQS1EQVRBLS0tLS0K",
+          "client-certificate: certs/cert.pem, client-key-data: "
+          "LS0tLS1CRUdJTiBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEtFWS0tLS0tCg==",
+          "https://a", NULL, PEM("CA-DATA"), PEM("CERT-FILE"), PEM("KEY"), false },
         { "server: 'https://a', insecure-skip-tls-verify: true, disable-compression: true",
-          "client-certificate-data: WA==, client-key: certs/key.pem", "https://a", NULL, NULL, "X", "KEY-FILE", true },
+          "client-certificate-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K, client-key: certs/key.pem",
+          "https://a", NULL, NULL, PEM("X"), PEM("KEY-FILE"), true },
         { "server: 'https://a', insecure-skip-tls-verify: false, extensions: [{name: x}]",
           "password: '', as-groups: []", "https://a", NULL, NULL, NULL, NULL, false },
     };
@@ -147,9 +153,13 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
         { "server: \"https://a\\nX: y\"", "", KI_ERR_CONFIG, "character" },
         { "server: [x]", "", KI_ERR_CONFIG, "line 9: clusters[c].server: must be a text, not a list" },
         { "server: 'http://a'", "token: t", KI_ERR_CONFIG, "not https" },
-        { "server: 'http://a'", "client-certificate-data: WA==, client-key-data: WA==", KI_ERR_CONFIG, "not https" },
-        { "server: 'https://a', certificate-authority: certs/ca.pem, certificate-authority-data: WA==", "",
-          KI_ERR_CONFIG, "clusters[c].certificate-authority: given as a file and as data" },
+        { "server: 'http://a'",
+          "client-certificate-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K, client-key-data: "
+          "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
+          KI_ERR_CONFIG, "not https" },
+        { "server: 'https://a', certificate-authority: certs/ca.pem, certificate-authority-data: "
+          "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
+          "", KI_ERR_CONFIG, "clusters[c].certificate-authority: given as a file and as data" },
         { "server: 'https://a', certificate-authority-data: 'W'", "", KI_ERR_CONFIG,
           "clusters[c].certificate-authority-data: is not base64" },
         { "server: 'https://a', certificate-authority: certs/none.pem", "", KI_ERR_CONFIG,
@@ -158,9 +168,11 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
         { "server: 'https://a', certificate-authority: /dev/null", "", KI_ERR_CONFIG, "a device or socket" },
         { "server: 'https://a', insecure-skip-tls-verify: maybe", "", KI_ERR_CONFIG,
           "must be true or false, not a text" },
-        { "server: 'https://a', insecure-skip-tls-verify: true, certificate-authority-data: WA==", "", KI_ERR_CONFIG,
-          "contradicts certificate-authority" },
-        { "server: 'https://a'", "client-key-data: WA==", KI_ERR_CONFIG, "client-certificate is missing" },
+        { "server: 'https://a', insecure-skip-tls-verify: true, certificate-authority-data: "
+          "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
+          "", KI_ERR_CONFIG, "contradicts certificate-authority" },
+        { "server: 'https://a'", "client-key-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K", KI_ERR_CONFIG,
+          "client-certificate is missing" },
         { "server: 'https://a'", "client-certificate: certs/cert.pem", KI_ERR_CONFIG, "client-key is missing" },
         { "server: 'https://a'", "tokenFile: certs/empty", KI_ERR_CONFIG, "is empty" },
         { "server: 'https://a'", "token: \"a\\r\\nHost: evil\"", KI_ERR_CONFIG, "token: holds a line end" },
@@ -350,8 +362,10 @@ static void a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_n
 
 static void options_win_over_the_file(void **state) {
     (void)state;
-    write_kubeconfig("server: 'https://a', certificate-authority-data: WA==",
-                     "client-certificate-data: WA==, client-key-data: WA==");
+    write_kubeconfig(
+        "server: 'https://a', certificate-authority-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
+        "client-certificate-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K, client-key-data: "
+        "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K");
     const char *file = in_folder("config");
     ki_config *config = NULL;
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file, .server = "https://b:1", .token = "mine",
@@ -372,9 +386,9 @@ static void options_win_over_the_file(void **state) {
                                          .client_key = in_folder("certs/key.pem")),
                       &config, NULL),
         KI_OK);
-    assert_secret(&config->ca, "CA-FILE");
-    assert_secret(&config->client_certificate, "CERT-FILE");
-    assert_secret(&config->client_key, "KEY-FILE");
+    assert_secret(&config->ca, PEM("CA-FILE"));
+    assert_secret(&config->client_certificate, PEM("CERT-FILE"));
+    assert_secret(&config->client_key, PEM("KEY-FILE"));
     ki_config_free(config);
 
     /* To a plain-text server of the program's choice no credentials of the file go, and an unusable user does not matter. */
@@ -565,7 +579,8 @@ static void the_user_agent_says_program_system_and_library(void **state) {
 static void every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     (void)state;
     write_kubeconfig("server: 'https://a', certificate-authority: certs/ca.pem",
-                     "tokenFile: certs/token, client-certificate: certs/cert.pem, client-key-data: S0VZ");
+                     "tokenFile: certs/token, client-certificate: certs/cert.pem, client-key-data: "
+                     "LS0tLS1CRUdJTiBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEtFWS0tLS0tCg==");
     setenv("KUBECONFIG", in_folder("config"), 1);
     for (size_t n = 0;; n++) {
         scarce_memory memory;

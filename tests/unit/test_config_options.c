@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What passes for PEM until a connection is made. */
+#define PEM(name) "-----BEGIN " name "-----\nAAAA\n-----END " name "-----\n"
+
 #define CONFIG \
     "current-context: main\n" \
     "contexts:\n" \
@@ -35,10 +38,10 @@
 static int set_up(void **state) {
     if (folder_open(state))
         return 1;
-    folder_write("pki/ca.pem", "CA-FILE");
-    folder_write("pki/cert.pem", "CERT-FILE");
-    folder_write("pki/key.pem", "KEY-FILE");
-    folder_write("other.pem", "OTHER");
+    folder_write("pki/ca.pem", PEM("CA-FILE"));
+    folder_write("pki/cert.pem", PEM("CERT-FILE"));
+    folder_write("pki/key.pem", PEM("KEY-FILE"));
+    folder_write("other.pem", PEM("OTHER"));
     folder_write("token", "file-token\n");
     folder_write("config", CONFIG);
     setenv("HOME", folder_path(), 1);
@@ -136,14 +139,14 @@ static void the_programs_way_to_know_the_server_replaces_the_files(void **state)
     ki_config_free(config);
 
     config = WITH(.context = "second", .certificate_authority = folder_file("other.pem"));
-    assert_text(&config->ca, "OTHER");
+    assert_text(&config->ca, PEM("OTHER"));
     assert_text(&config->ca_file, folder_file("other.pem"));
     assert_false(config->insecure_skip_tls_verify);
     ki_config_free(config);
 
     config =
         WITH(.cluster = "bad-ca", .certificate_authority = folder_file("other.pem")); /* the file's is not looked at */
-    assert_text(&config->ca, "OTHER");
+    assert_text(&config->ca, PEM("OTHER"));
     ki_config_free(config);
 
     config = WITH(.tls_server_name = "m");
@@ -152,7 +155,7 @@ static void the_programs_way_to_know_the_server_replaces_the_files(void **state)
 
     config = WITH(.server = "https://b"); /* the file's name was another server's */
     assert_text(&config->tls_server_name, NULL);
-    assert_text(&config->ca, "CA-FILE");
+    assert_text(&config->ca, PEM("CA-FILE"));
     ki_config_free(config);
 
     config =
@@ -185,7 +188,7 @@ static void a_credential_of_the_program_replaces_all_of_the_files(void **state) 
                       .client_key = folder_file("other.pem"));
         assert_text(&config->token, NULL);
         assert_text(&config->username, NULL);
-        assert_text(&config->client_certificate, "OTHER");
+        assert_text(&config->client_certificate, PEM("OTHER"));
         assert_text(&config->client_key_file, folder_file("other.pem"));
         ki_config_free(config);
 
@@ -196,8 +199,8 @@ static void a_credential_of_the_program_replaces_all_of_the_files(void **state) 
         ki_config_free(config);
     }
     ki_config *config = WITH(.client_key = folder_file("other.pem")); /* a key alone is for the file's certificate */
-    assert_text(&config->client_certificate, "CERT-FILE");
-    assert_text(&config->client_key, "OTHER");
+    assert_text(&config->client_certificate, PEM("CERT-FILE"));
+    assert_text(&config->client_key, PEM("OTHER"));
     ki_config_free(config);
 
     config = WITH(.token = "t", .token_file = folder_file("none"));
@@ -254,7 +257,7 @@ static void whom_to_act_as_is_replaced_whole(void **state) {
     assert_text(&config->impersonate_uid, NULL);
     assert_int_equal(config->impersonate_groups.count, 0); /* not bob with alice's groups */
     assert_int_equal(config->impersonate_extra.count, 0);
-    assert_text(&config->client_certificate, "CERT-FILE");
+    assert_text(&config->client_certificate, PEM("CERT-FILE"));
     ki_config_free(config);
 
     config =
@@ -324,7 +327,7 @@ static void a_config_tells_what_it_is_without_secrets(void **state) {
 static void in_a_pod_options_and_the_environment_win(void **state) {
     (void)state;
     folder_write("pod/token", "pod-token");
-    folder_write("pod/ca.crt", "POD-CA");
+    folder_write("pod/ca.crt", PEM("POD-CA"));
     folder_write("pod/namespace", "pod-space\n");
     char directory[256];
     strcpy(directory, folder_file("pod"));
@@ -347,7 +350,7 @@ static void in_a_pod_options_and_the_environment_win(void **state) {
         assert_text(&config.server, "https://y");
         assert_text(&config.token, "mine");
         assert_text(&config.token_file, NULL);
-        assert_text(&config.ca, "OTHER");
+        assert_text(&config.ca, PEM("OTHER"));
         ki_secret *all[] = { &config.server, &config.token, &config.ca, &config.ca_file, &config.namespace_name };
         for (size_t s = 0; s < sizeof all / sizeof *all; s++)
             ki_secret_clear(&config.allocator, all[s]);

@@ -13,12 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What passes for PEM until a connection is made. */
+#define PEM(name) "-----BEGIN " name "-----\nAAAA\n-----END " name "-----\n"
+
 static int set_up(void **state) {
     if (folder_open(state))
         return 1;
-    folder_write("pki/ca.pem", "CA-FILE");
-    folder_write("pki/cert.pem", "CERT-FILE");
-    folder_write("pki/key.pem", "KEY-FILE");
+    folder_write("pki/ca.pem", PEM("CA-FILE"));
+    folder_write("pki/cert.pem", PEM("CERT-FILE"));
+    folder_write("pki/key.pem", PEM("KEY-FILE"));
     folder_write("token", " file-token\n");
     setenv("HOME", folder_path(), 1);
     unsetenv("KUBECONFIG");
@@ -76,7 +79,7 @@ static void every_field_of_a_cluster_is_read(void **state) {
                  "");
     assert_secret(&config->server, "https://a:1");
     assert_secret(&config->tls_server_name, "n.example");
-    assert_secret(&config->ca, "CA-FILE");
+    assert_secret(&config->ca, PEM("CA-FILE"));
     assert_in_folder(&config->ca_file, "pki/ca.pem");
     assert_secret(&config->proxy_url, "socks5://me:pw@p.example:1080");
     assert_true(config->disable_compression);
@@ -91,12 +94,13 @@ static void every_field_of_a_cluster_is_read(void **state) {
 static void every_field_of_a_user_is_read(void **state) {
     (void)state;
     ki_config *config =
-        read_one(HTTPS, "token: t, client-certificate: pki/cert.pem, client-key-data: S0VZ, as: bob, as-uid: '7', "
+        read_one(HTTPS, "token: t, client-certificate: pki/cert.pem, client-key-data: "
+                        "LS0tLS1CRUdJTiBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEtFWS0tLS0tCg==, as: bob, as-uid: '7', "
                         "as-groups: [g1, g2], as-user-extra: {why: [a, b], 'x/z': [c]}");
     assert_secret(&config->token, "t");
-    assert_secret(&config->client_certificate, "CERT-FILE");
+    assert_secret(&config->client_certificate, PEM("CERT-FILE"));
     assert_in_folder(&config->client_certificate_file, "pki/cert.pem");
-    assert_secret(&config->client_key, "KEY");
+    assert_secret(&config->client_key, PEM("KEY"));
     assert_secret(&config->client_key_file, NULL);
     assert_secret(&config->impersonate_user, "bob");
     assert_secret(&config->impersonate_uid, "7");
@@ -219,9 +223,13 @@ static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **
         { HTTPS, "as: b, as-user-extra: {'': [b]}", ": as-user-extra: an empty name" },
         { HTTPS, "as: \"b\\nX: y\"", ": as: holds a line end or another control character" },
         { HTTPS, "as: b, as-groups: [\"a\\x7f\"]", ": as-groups: holds a line end or another control character" },
-        { HTTPS, "client-certificate: pki/cert.pem, client-certificate-data: WA==",
+        { HTTPS,
+          "client-certificate: pki/cert.pem, client-certificate-data: "
+          "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
           ", line 12: users[u].client-certificate: given as a file and as data; keep one of them" },
-        { HTTPS, "client-certificate: pki/cert.pem, client-key: pki/key.pem, client-key-data: WA==",
+        { HTTPS,
+          "client-certificate: pki/cert.pem, client-key: pki/key.pem, client-key-data: "
+          "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
           ", line 12: users[u].client-key: given as a file and as data; keep one of them" },
         { HTTPS ", certificate-authority: pki/ca.pem, insecure-skip-tls-verify: true", "",
           ", line 9: clusters[c].insecure-skip-tls-verify: contradicts certificate-authority; keep one of them" },
@@ -273,6 +281,12 @@ static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **
           ", line 9: clusters[c].certificate-authority-data: is not base64; write the file's bytes with base64 -w0, or "
           "name the "
           "file" },
+        { HTTPS ", certificate-authority-data: Z2FyYmFnZQ==", "",
+          ": certificate-authority: the data holds no PEM (-----BEGIN ...); openssl can convert other forms to it" },
+        { HTTPS, "client-certificate-data: Z2FyYmFnZQ==, client-key: pki/key.pem",
+          ": client-certificate: the data holds no PEM (-----BEGIN ...); openssl can convert other forms to it" },
+        { HTTPS, "client-certificate: pki/cert.pem, client-key-data: Z2FyYmFnZQ==",
+          ": client-key: the data holds no PEM (-----BEGIN ...); openssl can convert other forms to it" },
         { HTTPS ", extensions: [{name: x}, {name: x}]", "",
           ", line 9: clusters[c].extensions[x]: the name is there twice" },
         { HTTPS ", extensions: [{name: client.authentication.k8s.io/exec, extension: .inf}]",

@@ -18,14 +18,17 @@
 /* Long, so that none can be printed whole by chance; none is like the other. */
 #define TOKEN "s3cr3t-T0ken-0123456789-0123456789-0123456789-0123456789"
 #define PASSWORD "s3cr3t-Pa55w-abcdefghij-abcdefghij-abcdefghij-abcdefghij"
-#define KEY_BASE64 "czNjcjN0LUszeS1wZW0tMDEyMzQ1Njc4OS0wMTIzNDU2Nzg5LTAxMjM0NTY3ODktMDEyMzQ1Njc4OQ=="
+#define KEY_BASE64 \
+    "LS0tLS1CRUdJTiBLRVktLS0tLQpzM2NyM3QtSzN5LXBlbS0wMTIzNDU2Nzg5LTAxMjM0NTY3ODktMDEyMzQ1Njc4OS0wMTIzNDU2Nzg5Ci0tLS0t" \
+    "RU5EIEtFWS0tLS0tCg=="
 #define KEY "s3cr3t-K3y-pem-0123456789-0123456789-0123456789-0123456789"
 
 #define FULL \
     "apiVersion: v1\nkind: Config\npreferences: {colors: true}\ncurrent-context: main\n" \
     "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: ns1}\n" \
     "clusters:\n- name: c\n  cluster:\n    server: \"https://a.example:6443/x\"\n    tls-server-name: n.x\n" \
-    "    proxy-url: 'http://me:" PASSWORD "@p:1'\n    certificate-authority-data: Q0EtREFUQQ==\n" \
+    "    proxy-url: 'http://me:" PASSWORD \
+    "@p:1'\n    certificate-authority-data: LS0tLS1CRUdJTiBDQS0tLS0tCkFBQUEKLS0tLS1FTkQgQ0EtLS0tLQo=\n" \
     "    extensions: [{name: client.authentication.k8s.io/exec, extension: &e {a: [1, 0x1f, .5, on], b: ~}}, {name: " \
     "z, extension: *e}]\n" \
     "users:\n- name: u\n  user:\n    token: " TOKEN \
@@ -38,7 +41,7 @@
 static int set_up(void **state) {
     if (folder_open(state))
         return 1;
-    folder_write("pki/cert.pem", "CERT-FILE");
+    folder_write("pki/cert.pem", "-----BEGIN C-----\nAAAA\n-----END C-----\n");
     setenv("HOME", folder_path(), 1);
     unsetenv("KUBECONFIG");
     return 0;
