@@ -274,12 +274,14 @@ const ki_handler sim_handler_calls_filtered = { on_add, on_update, on_delete, on
 
 void sim_handler_look(sim_handler *handler) {
     enum {
-        LATENESS_S = 60, /* slow handlers, a controller that waits */
+        LATENESS_S = 60, /* slow handlers */
+        RECOVERY_S = 120 /* from a lack of memory: the controller's longest wait, twice */
     };
     const sim_world *world = handler->world;
     int64_t look_ms = informer_of(handler)->look_every_ms;
     if (handler->life != world->client.life || handler->is_removed || handler->asked_to_go || !handler->is_synced ||
-        !handler->resync_ms || !look_ms || world->memory.per_mille || ki_registration_pending(handler->registration))
+        !handler->resync_ms || !look_ms || ki_registration_pending(handler->registration) ||
+        (world->trouble_at && world->now - world->trouble_at < RECOVERY_S * SIM_SECOND))
         return;
     int64_t period_ms = handler->resync_ms > look_ms ? handler->resync_ms : look_ms;
     int64_t longest = (period_ms + look_ms) * SIM_MILLISECOND + LATENESS_S * SIM_SECOND;

@@ -105,6 +105,9 @@ static void look_at(sim_world *world, sim_informer *informer) {
 }
 
 void sim_oracle_look(sim_world *world) {
+    if (world->memory.refused != world->refused_before)
+        world->trouble_at = world->now;
+    world->refused_before = world->memory.refused;
     for (unsigned i = 0; i < world->client.informer_count; i++)
         look_at(world, &world->client.informers[i]);
     for (size_t i = 0; i < world->client.handler_count; i++)

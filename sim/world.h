@@ -20,11 +20,13 @@ enum {
 
 struct sim_world {
     sim_plan plan;
-    int64_t now;       /* ns, virtual */
-    int64_t wall_jump; /* ns: what the wall clock is off by, the client's and the servers' */
-    bool trace;        /* print what happens */
-    bool healed;       /* no faults any more */
-    bool is_repaired;  /* what faults spoilt has a new state */
+    int64_t now;           /* ns, virtual */
+    size_t refused_before; /* allocations, at the last look */
+    int64_t trouble_at;    /* when some had been refused; 0: never */
+    int64_t wall_jump;     /* ns: what the wall clock is off by, the client's and the servers' */
+    bool trace;            /* print what happens */
+    bool healed;           /* no faults any more */
+    bool is_repaired;      /* what faults spoilt has a new state */
     sim_agenda agenda;
     sim_truth truth;
     sim_server servers[SIM_MAX_SERVERS];

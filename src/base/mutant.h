@@ -94,6 +94,7 @@
     X(STREAMS_ARE_NO_WATCHES, "metrics: a watch that began as a streaming list is not counted", "") \
     X(SHORT_WATCHES_ARE_NOT_COUNTED, "metrics: very short watches are not counted", "") \
     X(ITEMS_ARE_CHANGES, "metrics: an object that was there before does not count in a list", "") \
+    X(LIST_WITHOUT_DESCRIPTORS, "a watch that found no descriptor is followed by a list", "reflector") \
     X(YOUNG_BY_ANY_BYTE, "any byte makes the copy young, though its event is not whole", "metrics") \
     X(CONTINUE_FROM_THE_START, "the continue token is not sent", "")
 

@@ -15,8 +15,11 @@ enum {
     INTERNAL_ERROR = 500   /* HTTP */
 };
 
+/* The server is too busy, or was not reached, for want of a descriptor perhaps: nothing says that the place to go on from is lost. */
 static bool is_retriable(const ki_error *err, bool opened) {
-    return err->http_status == 429 || (!opened && err->code == KI_ERR_CONNECT);
+    bool is_unreached =
+        err->code == KI_ERR_CONNECT || (err->code == KI_ERR_SYSTEM && !KI_MUTANT(LIST_WITHOUT_DESCRIPTORS));
+    return err->http_status == 429 || (!opened && is_unreached);
 }
 
 /* --- what comes ------------------------------------------------------------------------------------------------------------- */

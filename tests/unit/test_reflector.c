@@ -191,6 +191,8 @@ static void play_line(stage *s, const char *line) {
         s->queue_fails = KI_ERR_NO_MEMORY;
     } else if (strcmp(line, "refuse") == 0) {
         s->source.refuse = KI_ERR_NO_MEMORY;
+    } else if (strcmp(line, "no descriptor") == 0) {
+        s->source.refuse = KI_ERR_SYSTEM;
     } else if (!fake_play(&s->source, line)) {
         fail_msg("the source cannot do \"%s\" now; it was asked: %s", line, s->source.trace);
     }
@@ -450,6 +452,13 @@ static void watches_closed_at_once_never_make_a_tight_loop(void **state) {
     play(WATCHING "close\nwait 1600\n? list rv=10\npage 11 -\n? replace 11:; watch rv=11\nopen\nclose\nquiet 1599\n"
                   "wait 1601\n? list rv=11\npage 12 -\n? replace 12:; watch rv=12\nopen\nclose\nquiet 3199\nwait "
                   "3201\n? list rv=12",
+         by_pages);
+}
+
+static void a_watch_that_finds_no_descriptor_waits_and_goes_on(void **state) {
+    (void)state;
+    play(WATCHING "mod default/a 11\n? update default/a=11\nno descriptor\nclose\n? watch rv=11\nquiet 799\nwait "
+                  "801\n? watch rv=11\nopen",
          by_pages);
 }
 
@@ -740,6 +749,7 @@ int main(void) {
         cmocka_unit_test(a_very_short_watch_is_an_error_and_lists),
         cmocka_unit_test(a_watch_that_brought_anything_is_not_very_short),
         cmocka_unit_test(watches_closed_at_once_never_make_a_tight_loop),
+        cmocka_unit_test(a_watch_that_finds_no_descriptor_waits_and_goes_on),
         cmocka_unit_test(too_many_requests_and_refused_connections_do_not_list),
         cmocka_unit_test(retry_after_is_obeyed),
         cmocka_unit_test(expired_in_the_stream_lists_at_the_last_version),
