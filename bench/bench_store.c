@@ -1,8 +1,6 @@
-/* bench_store.c: what the store and the queues cost: nanoseconds for each put, get, delete and object
+/* bench_store.c: what the store costs: nanoseconds for each put, get, delete and object
  * walked, bytes for each object in trees and indexes, at 1,000 and 100,000 objects. */
 #include "src/base/memory.h"
-#include "src/cache/delta_fifo.h"
-#include "src/cache/in_order_fifo.h"
 #include "src/cache/store.h"
 #include "src/object/format.h"
 
@@ -100,98 +98,6 @@ static void bench_indexes(ki_object **old, ki_object **new, unsigned count, int 
     ki_store_free(store);
 }
 
-static ki_object *get_known(const char *key, void *user) {
-    return ki_store_get(user, key);
-}
-
-static ki_status count_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
-    (void)ret_requeue;
-    (void)err;
-    *(size_t *)user += deltas->count;
-    return KI_OK;
-}
-
-static void bench_queue(ki_object **old, ki_object **new, unsigned count) {
-    ki_store *store = new_store(true);
-    ki_delta_fifo_options options = { .allocator = &ki_allocator_default,
-                                      .seed = 42,
-                                      .known = { .get = get_known, .user = store } };
-    ki_queue *queue = NULL;
-    size_t deltas = 0;
-    need(!ki_delta_fifo_new(&options, &queue, NULL), "queue");
-    printf(" %u objects through the queue\n", count);
-    int64_t from = now_ns();
-    need(!queue->ops->replace(queue, old, count, "1", NULL), "replace");
-    report("replace, each", from, count);
-    from = now_ns();
-    for (unsigned i = 0; i < count; i++)
-        need(!queue->ops->update(queue, new[shuffled(i, count)], NULL), "update");
-    report("update of a queued key", from, count);
-    from = now_ns();
-    while (queue->ops->pop(queue, count_deltas, &deltas, NULL) == KI_OK) {}
-    report("pop", from, count);
-    need(deltas == 2u * count, "deltas");
-    from = now_ns();
-    for (unsigned i = 0; i < count; i++) {
-        need(!queue->ops->update(queue, new[shuffled(i, count)], NULL), "update");
-        need(!queue->ops->pop(queue, count_deltas, &deltas, NULL), "pop");
-    }
-    report("update and pop, queue empty", from, count);
-    queue->ops->free(queue);
-    ki_store_free(store);
-}
-
-/* The allocator's, with a count. */
-static size_t allocations;
-
-static void *count_alloc(size_t size, void *user) {
-    (void)user;
-    allocations++;
-    return malloc(size);
-}
-
-static void *count_realloc(void *memory, size_t size, void *user) {
-    (void)user;
-    allocations++;
-    return realloc(memory, size);
-}
-
-static void count_free(void *memory, void *user) {
-    (void)user;
-    free(memory);
-}
-
-static void bench_in_order_queue(ki_object **old, ki_object **new, unsigned count) {
-    const ki_allocator counting = { .alloc = count_alloc, .realloc = count_realloc, .free = count_free };
-    ki_in_order_fifo_options options = { .allocator = &counting, .seed = 42 };
-    ki_queue *queue = NULL;
-    size_t deltas = 0;
-    need(!ki_in_order_fifo_new(&options, &queue, NULL), "queue");
-    printf(" %u objects through the in-order queue\n", count);
-    int64_t from = now_ns();
-    need(!queue->ops->replace(queue, old, count, "1", NULL), "replace");
-    report("replace, each", from, count);
-    need(!queue->ops->pop(queue, count_deltas, &deltas, NULL), "pop");
-    from = now_ns();
-    for (unsigned i = 0; i < count; i++)
-        need(!queue->ops->update(queue, new[shuffled(i, count)], NULL), "update");
-    report("update", from, count);
-    from = now_ns();
-    while (queue->ops->pop(queue, count_deltas, &deltas, NULL) == KI_OK) {}
-    report("pop, in batches", from, count);
-    need(deltas == 2u * count, "deltas");
-    need(!queue->ops->update(queue, new[0], NULL) && !queue->ops->pop(queue, count_deltas, &deltas, NULL), "update");
-    size_t before = allocations;
-    from = now_ns();
-    for (unsigned i = 0; i < count; i++) {
-        need(!queue->ops->update(queue, new[shuffled(i, count)], NULL), "update");
-        need(!queue->ops->pop(queue, count_deltas, &deltas, NULL), "pop");
-    }
-    report("update and pop, queue empty", from, count);
-    printf("  %-34s %8.3f\n", "allocations, each of these", (double)(allocations - before) / count);
-    queue->ops->free(queue);
-}
-
 int main(void) {
     static const ki_object_format_options format_options = { .namespaced = true };
     static const unsigned sizes[] = { 1000, 100000 };
@@ -207,8 +113,6 @@ int main(void) {
         }
         for (int indexes = 0; indexes < 3; indexes++)
             bench_indexes(old, new, count, indexes);
-        bench_queue(old, new, count);
-        bench_in_order_queue(old, new, count);
         for (unsigned i = 0; i < count; i++) {
             ki_object_unref(old[i]);
             ki_object_unref(new[i]);

@@ -1,0 +1,149 @@
+/* bench_queues.c: what the two queues cost for each event, CPU time and allocations, with 100,000 keys: one event at a time, in bursts, and
+ * with all of them queued at once. Goals: 1 us an event, and in the steady state no allocation. */
+#include "src/base/memory.h"
+#include "src/cache/delta_fifo.h"
+#include "src/cache/in_order_fifo.h"
+#include "src/cache/store.h"
+#include "src/object/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    KEYS = 100000,
+    BURST = 500,
+    GOAL_NS = 1000,
+    ROUNDS = 3
+};
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void need(bool ok, const char *what) {
+    if (ok)
+        return;
+    fprintf(stderr, "bench_queues: %s\n", what);
+    exit(1);
+}
+
+static ki_object *make(ki_object_format *format, unsigned number, unsigned version) {
+    char json[256];
+    ki_object *obj = NULL;
+    snprintf(json, sizeof json,
+             "{\"metadata\":{\"name\":\"pod-%08x-%05u\",\"namespace\":\"namespace-%u\",\"resourceVersion\":\"%u\"}}",
+             number * 2654435761u, number, number % 100, version);
+    need(!ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL), "object");
+    return obj;
+}
+
+/* The order that events come in is not that of the keys. */
+static unsigned shuffled(unsigned i) {
+    return (unsigned)((uint64_t)i * 7919 % KEYS);
+}
+
+/* --- allocations -------------------------------------------------------------------------------------------------------------------- */
+
+static size_t allocations;
+
+static void *count_alloc(size_t size, void *user) {
+    (void)user;
+    allocations++;
+    return malloc(size);
+}
+
+static void *count_realloc(void *memory, size_t size, void *user) {
+    (void)user;
+    allocations++;
+    return realloc(memory, size);
+}
+
+static void count_free(void *memory, void *user) {
+    (void)user;
+    free(memory);
+}
+
+static const ki_allocator counting = { count_alloc, count_realloc, count_free, NULL };
+
+/* --- a queue ------------------------------------------------------------------------------------------------------------------------ */
+
+static ki_status count_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    (void)ret_requeue;
+    (void)err;
+    *(size_t *)user += deltas->count;
+    return KI_OK;
+}
+
+/* So many events, then all of them out. */
+static void pass(ki_queue *queue, ki_object **objects, unsigned burst) {
+    size_t popped = 0;
+    for (unsigned first = 0; first < KEYS; first += burst) {
+        for (unsigned i = first; i < first + burst; i++)
+            need(!queue->ops->update(queue, objects[shuffled(i)], NULL), "update");
+        while (queue->ops->pop(queue, count_deltas, &popped, NULL) == KI_OK) {}
+    }
+    need(popped == KEYS, "an event is missing");
+}
+
+/* The best of some rounds, after one that warms up. */
+static void measure(ki_queue *queue, ki_object **objects, unsigned burst, bool has_goal, const char *what) {
+    int64_t best = INT64_MAX;
+    size_t allocated = 0;
+    pass(queue, objects, burst);
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t before = allocations;
+        int64_t from = now_ns();
+        pass(queue, objects, burst);
+        int64_t took = now_ns() - from;
+        best = took < best ? took : best;
+        allocated = allocations - before;
+    }
+    double ns = (double)best / KEYS, each = (double)allocated / KEYS;
+    printf("  %-34s %8.0f ns %8.3f allocations", what, ns, each);
+    bool is_met = ns <= GOAL_NS && allocated == 0;
+    printf(has_goal ? "   goal: %d ns, 0 allocations: %s\n" : "\n", GOAL_NS, is_met ? "met" : "MISSED");
+}
+
+static void measure_all(ki_queue *queue, ki_object **objects, const char *name) {
+    printf(" %s, %d keys, into the queue and out of it, each event\n", name, KEYS);
+    measure(queue, objects, 1, true, "one at a time");
+    measure(queue, objects, BURST, true, "500 at a time");
+    measure(queue, objects, KEYS, false, "all of them at once");
+    queue->ops->free(queue);
+}
+
+static ki_object *get_known(const char *key, void *user) {
+    return ki_store_get(user, key);
+}
+
+int main(void) {
+    static const ki_object_format_options format_options = { .namespaced = true };
+    const ki_store_options store_options = { .allocator = &ki_allocator_default, .seed = 42, .namespaced = true };
+    ki_object_format *format = NULL;
+    ki_store *store = NULL;
+    ki_queue *delta_fifo = NULL, *in_order = NULL;
+    need(!ki_object_format_new(&ki_allocator_default, &format_options, &format, NULL), "format");
+    ki_object **objects = calloc(KEYS, sizeof *objects);
+    need(objects, "memory");
+    for (unsigned i = 0; i < KEYS; i++)
+        objects[i] = make(format, i, i + 1);
+    need(!ki_store_new(&store_options, &store, NULL), "store");
+    need(!ki_store_replace(store, objects, KEYS, "1", NULL), "replace");
+    const ki_delta_fifo_options delta_options = { .allocator = &counting,
+                                                  .seed = 42,
+                                                  .known = { .get = get_known, .user = store } };
+    need(!ki_delta_fifo_new(&delta_options, &delta_fifo, NULL), "queue");
+    measure_all(delta_fifo, objects, "DeltaFIFO");
+    const ki_in_order_fifo_options in_order_options = { .allocator = &counting, .seed = 42 };
+    need(!ki_in_order_fifo_new(&in_order_options, &in_order, NULL), "queue");
+    measure_all(in_order, objects, "the in-order queue");
+    ki_store_free(store);
+    for (unsigned i = 0; i < KEYS; i++)
+        ki_object_unref(objects[i]);
+    free(objects);
+    ki_object_format_unref(format);
+    return 0;
+}
