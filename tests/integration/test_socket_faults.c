@@ -46,6 +46,7 @@ typedef struct world {
     size_t count;
     size_t errors; /* told to the error handler */
     ki_error last_error;
+    char words[KI_HEALTH_WORDS_MAX]; /* of its last state "blocked" */
     bool unknown_delete;
     char violation[256]; /* the first change that did not follow from the ones before */
 } world;
@@ -123,6 +124,17 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
     pthread_mutex_lock(&self->lock);
     self->errors++;
     self->last_error = *cause;
+    pthread_cond_broadcast(&self->news);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void on_state(ki_informer *informer, const ki_health *health, void *user) {
+    world *self = user;
+    (void)informer;
+    if (health->state != KI_STATE_BLOCKED)
+        return;
+    pthread_mutex_lock(&self->lock);
+    snprintf(self->words, sizeof self->words, "%s", health->words);
     pthread_cond_broadcast(&self->news);
     pthread_mutex_unlock(&self->lock);
 }
@@ -315,6 +327,7 @@ static void open_world(world *self) {
     assert_int_equal(ki_factory_informer(self->factory, KI_CONFIGMAPS, NULL, &self->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_add_handler(self->informer, &handler, self, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(self->informer, on_error, self, NULL), KI_OK);
+    assert_int_equal(ki_informer_set_state_handler(self->informer, on_state, self, NULL), KI_OK);
 }
 
 static void start_world(world *self) {
@@ -575,6 +588,91 @@ static void a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_b
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":\"no\",\"reason\":" \
     "\"" reason "\",\"code\":" code "}"
 
+#define ANSWER(status_line, body) \
+    "HTTP/1.1 " status_line "\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" body
+
+#define TOO_LARGE \
+    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\",\"message\":" \
+    "\"Too large resource version: 99, current: 9\",\"reason\":\"Timeout\",\"details\":{\"causes\":[{\"reason\":" \
+    "\"ResourceVersionTooLarge\",\"message\":\"Too large resource version\"}]},\"code\":504}"
+
+/* Whatever the first request is answered with, the copy comes. */
+static void a_first_answer_that_is_an_error_is_no_end(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t times;
+    } rows[] = {
+        { ANSWER("400 Bad Request", STATUS("400", "BadRequest")), 1 }, /* streaming lists are new to it */
+        { ANSWER("422 Unprocessable Entity", STATUS("422", "Invalid")), 1 },
+        { ANSWER("410 Gone", STATUS("410", "Expired")), 1 },
+        { ANSWER("504 Gateway Timeout", TOO_LARGE), 1 },
+        { ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" TOO_LARGE "}\n"), 1 },
+        { ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" STATUS("500", "InternalError") "}\n"), 1 },
+        { "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\n\r\n", 1 },
+        { "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n", 2 },
+        { ANSWER("200 OK", "{\"kind\":\"Status\"}"), 2 },
+    };
+    const size_t count = sizeof rows / sizeof rows[0];
+    open_worlds(count);
+    for (size_t i = 0; i < count; i++) {
+        proxy_answer(worlds[i].proxy, rows[i].text, rows[i].times);
+        start_world(&worlds[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(ki_factory_wait_for_sync(worlds[i].factory, PATIENCE_MS, NULL), KI_OK);
+    assert_all_recover(6);
+    for (size_t i = 0; i < count; i++)
+        assert_true(errors_of(&worlds[i]) >= 1);
+}
+
+static void wait_for_words(world *self, const char *words) {
+    struct timespec until = in_a_while();
+    char last[KI_HEALTH_WORDS_MAX];
+    int late = 0;
+    pthread_mutex_lock(&self->lock);
+    while (strcmp(self->words, words) != 0 && !late)
+        late = pthread_cond_timedwait(&self->news, &self->lock, &until);
+    snprintf(last, sizeof last, "%s", self->words);
+    pthread_mutex_unlock(&self->lock);
+    assert_string_equal(last, words);
+}
+
+/* At the start the streaming list and the list are refused; later a watch that is opened again. */
+static void what_a_person_has_to_mend_is_said_and_found_mended(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *list_words, *watch_words;
+    } rows[] = {
+        { ANSWER("401 Unauthorized", STATUS("401", "Unauthorized")),
+          "unauthorized: the server does not accept the credentials",
+          "unauthorized: the server does not accept the credentials" },
+        { ANSWER("403 Forbidden", STATUS("403", "Forbidden")), "forbidden: list configmaps at cluster scope",
+          "forbidden: watch configmaps at cluster scope" },
+        { "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n404 page not found\n",
+          "the server has no configmaps in version v1", "the server has no configmaps in version v1" },
+    };
+    const size_t count = sizeof rows / sizeof rows[0];
+    open_worlds(count);
+    for (size_t i = 0; i < count; i++) {
+        proxy_answer(worlds[i].proxy, rows[i].text, 2);
+        start_world(&worlds[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        wait_for_words(&worlds[i], rows[i].list_words);
+        wait_for_replay(&worlds[i]);
+        pthread_mutex_lock(&worlds[i].lock);
+        worlds[i].words[0] = '\0';
+        pthread_mutex_unlock(&worlds[i].lock);
+        proxy_answer(worlds[i].proxy, rows[i].text, 1);
+        proxy_cut_all(worlds[i].proxy, PROXY_CLOSE);
+    }
+    churn();
+    for (size_t i = 0; i < count; i++)
+        wait_for_words(&worlds[i], rows[i].watch_words);
+    assert_all_recover(8);
+}
+
 static void an_answer_that_is_no_watch_is_no_end(void **state) {
     (void)state;
     static const struct {
@@ -589,6 +687,9 @@ static void an_answer_that_is_no_watch_is_no_end(void **state) {
         { "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Type: application/json\r\n"
           "Connection: close\r\n\r\n" STATUS("429", "TooManyRequests"),
           3 },
+        { ANSWER("504 Gateway Timeout", TOO_LARGE), 3 },
+        { ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" TOO_LARGE "}\n"), 3 },
+        { ANSWER("200 OK", "{\"type\":\"ERROR\",\"object\":" STATUS("500", "InternalError") "}\n"), 3 },
         { "HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n\r\n", 3 },
         { "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>", 3 },
         { "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>log in</html>", 3 },
@@ -625,6 +726,8 @@ int main(void) {
         FAULT(a_server_out_of_reach_is_found_again),
         FAULT(what_was_compacted_meanwhile_is_found_by_comparing),
         FAULT(a_watch_that_is_closed_again_and_again_is_opened_no_faster_than_it_backs_off),
+        FAULT(a_first_answer_that_is_an_error_is_no_end),
+        FAULT(what_a_person_has_to_mend_is_said_and_found_mended),
         FAULT(an_answer_that_is_no_watch_is_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
