@@ -9,6 +9,7 @@
 #include "src/cache/shared_informer.h"
 #include "src/object/resource_table.h"
 #include "tests/support/fake_list_watch.h"
+#include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -16,7 +17,8 @@
 #include <string.h>
 
 enum {
-    TEXT = 1024
+    TEXT = 1024,
+    MANY = 1100 /* objects: more than the queue keeps room for */
 };
 
 typedef struct stage {
@@ -28,7 +30,8 @@ typedef struct stage {
 } stage;
 
 static void note(stage *s, const char *sign, const ki_event *e) {
-    snprintf(s->heard + strlen(s->heard), TEXT - strlen(s->heard), "%s%s=%s%s ", sign, ki_object_name(e->obj),
+    size_t used = strlen(s->heard);
+    snprintf(s->heard + used, TEXT - used, "%s%s=%s%s ", sign, ki_object_name(e->obj),
              ki_object_resource_version(e->obj), e->final_state_unknown ? "?" : "");
 }
 
@@ -49,9 +52,10 @@ static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 static bool in_order;
 
-static void open_stage(stage *s, const ki_resource *resource, const char *namespace_name, bool streams) {
+static void open_stage_with(stage *s, const ki_resource *resource, const char *namespace_name, bool streams,
+                            const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
-    assert_true(test_engine_open(&s->engine, NULL, 1));
+    assert_true(test_engine_open(&s->engine, allocator, 1));
     fake_init(&s->source);
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
@@ -64,6 +68,10 @@ static void open_stage(stage *s, const ki_resource *resource, const char *namesp
     assert_true(test_engine_settle(&s->engine));
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));
+}
+
+static void open_stage(stage *s, const ki_resource *resource, const char *namespace_name, bool streams) {
+    open_stage_with(s, resource, namespace_name, streams, NULL);
 }
 
 static void close_stage(stage *s) {
@@ -243,6 +251,33 @@ static void two_answers_far_apart_are_not_enough(void **state) {
     close_stage(&s);
 }
 
+static void without_memory_for_it_they_go_a_little_later(void **state) {
+    (void)state;
+    stage s;
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX);
+    open_stage_with(&s, &foos, NULL, false, &memory.allocator);
+    for (int i = 0; i < MANY; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "item default/a%d 5", i);
+        play(&s, line);
+    }
+    play(&s, "page 10 -\nopen");
+    assert_int_equal(health_of(&s).objects, MANY);
+    play(&s, "error 404");
+    refuse(&s, "404", 59);
+    memory.fail_at = atomic_load(&memory.calls);
+    memory.forever = true;
+    refuse(&s, "404", 60);
+    assert_true(scarce_memory_failed(&memory));
+    assert_int_equal(health_of(&s).objects, MANY);
+    memory.forever = false;
+    refuse(&s, "404", 31);
+    assert_int_equal(health_of(&s).objects, 0);
+    close_stage(&s);
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
 static void only_what_can_be_nothing_else_is_custom(void **state) {
     (void)state;
     static const struct {
@@ -270,6 +305,7 @@ int main(void) {
         cmocka_unit_test(nothing_else_takes_objects_for_gone),
         cmocka_unit_test(another_answer_in_between_begins_the_count_anew),
         cmocka_unit_test(two_answers_far_apart_are_not_enough),
+        cmocka_unit_test(without_memory_for_it_they_go_a_little_later),
         cmocka_unit_test(only_what_can_be_nothing_else_is_custom),
     };
     int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
