@@ -90,6 +90,8 @@ typedef struct options {
     const char *tls_ca;
     option_list tokens;
     option_list rules;
+    option_list faults;
+    bool with_faults;
     bool rbac;
     int64_t compact_after;
     int64_t seconds;

@@ -5,12 +5,16 @@
 #include "meter.h"
 #include "output.h"
 
+#include <kinformer-testing/faults.h>
+
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum {
-    LINES_A_SECOND = 8, /* of changes, to be read by a person */
-    CATCH_UP_MS = 10000 /* what the informer has at most for the last changes */
+    LINES_A_SECOND = 8,        /* of changes, to be read by a person */
+    CATCH_UP_MS = 10000,       /* what the informer has at most for the last changes */
+    CATCH_UP_FAULTY_MS = 90000 /* and after faults, when it may be backing off */
 };
 
 static const char last_key[] = "default/the-last-change";
@@ -24,18 +28,34 @@ static const ki_field fields[] = {
     KI_FIELD(struct view, changed_at, "metadata.annotations['" KI_TESTING_CHANGED_AT "']"), KI_FIELD_END
 };
 
+/* What --faults does, from the first sync to the end. */
+static const char *const all_faults[] = {
+    "cut,bytes=200000,verb=watch,every=3",
+    "chunks,size=7,verb=watch,every=4",
+    "error-event,event=500,code=410,verb=watch,every=5",
+    "bad-event,event=100,which=1,verb=watch,every=2",
+    "status,code=429,retry-after=1,verb=watch,every=6",
+    "status,code=503,verb=list,percent=20",
+    "again,event=50,verb=watch,percent=50",
+    "too-large,verb=list,percent=10",
+    "close-watches,after=1s,every=1500ms",
+    "compact,after=2s,every=2s",
+    "restart,down=300ms,after=1500ms,count=1",
+};
+
 typedef struct demo {
     session session;
     ki_testing_server *server;
     uint64_t added;
     uint64_t modified;
     uint64_t deleted;
-    int64_t synced_ms;    /* how long it took */
-    int64_t live_ms;      /* when the changes began to count */
-    int64_t ended_ms;     /* when the load was stopped; 0: not yet */
-    int64_t next_line_ms; /* none is shown before */
-    bool caught_up;       /* the last change has been seen */
-    meter latency;        /* nanoseconds */
+    int64_t synced_ms;         /* how long it took */
+    int64_t live_ms;           /* when the changes began to count */
+    int64_t ended_ms;          /* when the load was stopped; 0: not yet */
+    int64_t next_line_ms;      /* none is shown before */
+    unsigned long long struck; /* requests that met a fault, and what happened to the whole server */
+    bool caught_up;            /* the last change has been seen */
+    meter latency;             /* nanoseconds */
 } demo;
 
 static size_t average(size_t sum, size_t count) {
@@ -116,6 +136,26 @@ static void on_synced(ki_informer *informer, void *user) {
            colour_text(stdout, COLOUR_NONE), LINES_A_SECOND);
     if (!output_flush())
         session_end(&d->session, output_status());
+    for (size_t i = 0; d->session.options->with_faults && i < sizeof all_faults / sizeof all_faults[0]; i++) {
+        ki_error err = KI_ERROR_INIT;
+        if (ki_testing_server_add_fault(d->server, all_faults[i], NULL, &err)) {
+            say("demo", "%s: %s", all_faults[i], ki_error_message(&err));
+            session_end(&d->session, EXIT_FAILED);
+        }
+    }
+}
+
+/* How often the server has done something wrong. */
+static unsigned long long count_struck(demo *d) {
+    static const char field[] = "\"struck\":";
+    ki_testing_text json = KI_TESTING_TEXT_INIT;
+    unsigned long long sum = 0;
+    if (ki_testing_server_faults(d->server, &json, NULL))
+        return 0;
+    for (const char *at = json.data; (at = strstr(at, field)) != NULL; at += sizeof field)
+        sum += strtoull(at + sizeof field - 1, NULL, 10);
+    ki_testing_text_clear(&json);
+    return sum;
 }
 
 static void on_tick(session *s, int64_t now_ms) {
@@ -124,13 +164,15 @@ static void on_tick(session *s, int64_t now_ms) {
     if (!d->live_ms)
         return;
     if (d->ended_ms) {
-        if (now_ms - d->ended_ms > CATCH_UP_MS)
+        if (now_ms - d->ended_ms > (s->options->with_faults ? CATCH_UP_FAULTY_MS : CATCH_UP_MS))
             session_end(s, EXIT_FAILED);
         return;
     }
     if (now_ms - d->live_ms < s->options->seconds * 1000)
         return;
     d->ended_ms = now_ms;
+    d->struck = count_struck(d);
+    ki_testing_server_clear_faults(d->server);
     if (ki_testing_server_set_churn(d->server, 0, &err) ||
         ki_testing_server_put(d->server, KI_PODS, last_json, 0, &err)) {
         say("demo", "%s", ki_error_message(&err));
@@ -167,6 +209,9 @@ static int summarise(demo *d) {
            with_commas((unsigned long long)((double)(d->added + d->modified + d->deleted) / seconds), f));
     printf("  latency  p50 %.2f ms, p90 %.2f ms, p99 %.2f ms from the change to the handler\n", milliseconds(d, 50),
            milliseconds(d, 90), milliseconds(d, 99));
+    if (d->session.options->with_faults)
+        printf("  faults   %s times the server did something wrong, of %zu kinds\n", with_commas(d->struck, a),
+               sizeof all_faults / sizeof all_faults[0]);
     if (is_equal) {
         printf("  result   %scache equals server%s: all %s objects, field by field\n",
                colour_text(stdout, COLOUR_GREEN), plain, with_commas(c.same, a));
@@ -248,7 +293,7 @@ static const flag flags[] = {
     FLAG("pods", 0, FLAG_NUMBER, pods, "N", "about so many pods (default 2000)"),
     FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "changes a second (default 500)"),
     FLAG("seconds", 0, FLAG_NUMBER, seconds, "N", "for so long (default 5)"),
-    FLAG_NOT_YET("faults", "the server cannot misbehave on purpose"),
+    FLAG("faults", 0, FLAG_BOOL, with_faults, NULL, "meanwhile the server fails, cuts, lags, forgets and goes down"),
     FLAGS_END,
 };
 static const flag *const tables[] = { flags, NULL };
@@ -259,6 +304,7 @@ const cli_command command_demo = {
     .purpose = "show an informer at work in five seconds, no cluster needed",
     .text = "  kinformer demo\n"
             "  kinformer demo --pods 20000 --churn 5000 --seconds 10\n"
+            "  kinformer demo --faults --seconds 10\n"
             "\n"
             "Starts the embedded API server with pods that change all the time, follows it with an informer over\n"
             "HTTP on loopback, and at the end compares the informer's cache with the server.\n",

@@ -4,6 +4,7 @@
 #include "output.h"
 
 #include <kinformer-testing/access.h>
+#include <kinformer-testing/faults.h>
 
 #include <signal.h>
 #include <string.h>
@@ -29,6 +30,12 @@ static int let_in(ki_testing_server *server, const options *o) {
     for (size_t i = 0; i < o->rules.count; i++) {
         if (ki_testing_server_allow(server, o->rules.items[i], &err)) {
             say("serve", "--allow %s: %s", o->rules.items[i], ki_error_message(&err));
+            return EXIT_USAGE;
+        }
+    }
+    for (size_t i = 0; i < o->faults.count; i++) {
+        if (ki_testing_server_add_fault(server, o->faults.items[i], NULL, &err)) {
+            say("serve", "--fault %s: %s", o->faults.items[i], ki_error_message(&err));
             return EXIT_USAGE;
         }
     }
@@ -115,7 +122,7 @@ static const flag flags[] = {
     FLAG("token", 0, FLAG_LIST, tokens, "SPEC", "let in token=SECRET,user=NAME[,groups=A+B]; repeatable"),
     FLAG("allow", 0, FLAG_LIST, rules, "SPEC", "allow user=NAME,verb=get+list,resource=pods,…; repeatable"),
     FLAG("rbac", 0, FLAG_BOOL, rbac, NULL, "roles and their bindings decide who may do what"),
-    FLAG_NOT_YET("fault", "faults cannot be asked for"),
+    FLAG("fault", 0, FLAG_LIST, faults, "SPEC", "do this wrong: status,code=503,verb=list,count=2; repeatable"),
     FLAGS_END
 };
 static const flag *const tables[] = { flags, NULL };
@@ -127,6 +134,7 @@ const cli_command command_serve = {
     .text = "  kinformer serve --pods 2000 --churn 500\n"
             "  kinformer serve --listen 127.0.0.1:8080 --load objects.yaml --write-kubeconfig ./kubeconfig\n"
             "  kinformer serve --tls --rbac --token token=secret,user=jane --write-kubeconfig ./kubeconfig\n"
+            "  kinformer serve --pods 100 --churn 10 --fault cut,bytes=5000,verb=watch,every=2\n"
             "\n"
             "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM. Everything is in memory.\n"
             "With --tls, --rbac or --token clients have to say who they are: the kubeconfig has all they need; who is\n"

@@ -2,6 +2,8 @@
 #include "sim/workload.h"
 #include "sim/world.h"
 
+#include "testing/faults/texts.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,15 +52,7 @@ static void too_large(sim_connection *connection, uint64_t detail) {
 }
 
 static void garbage(sim_connection *connection, uint64_t detail) {
-    static const char *const texts[] = {
-        "<html>a proxy's page</html>",
-        "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"rows\":[]}",
-        "[]",
-        "{\"type\":\"ADDED\"}\n",
-        "{\"items\":[{\"metadata\":{\"name\":\"cm-1\"",
-        "\xff\xfe\n\n\n",
-    };
-    answer(connection, 200, -1, texts[detail % (sizeof texts / sizeof *texts)]);
+    answer(connection, 200, -1, kt_fault_garbage((size_t)detail));
 }
 
 /* The watch begins some events earlier. */

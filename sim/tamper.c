@@ -3,6 +3,7 @@
 #include "sim/world.h"
 
 #include "src/base/error.h"
+#include "testing/faults/texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,20 +52,10 @@ static void poison(sim_world *world, ki_str text) {
 
 /* An event whose object cannot be used, in one of several ways; the client can skip it and go on. */
 static void append_bad(sim_connection *connection, ki_str frame) {
-    static const char *const texts[] = {
-        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{}}}\n",
-        "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"}}\n",
-        "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"Secret\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"cm-1\","
-        "\"namespace\":\"ns0\",\"uid\":\"x\",\"resourceVersion\":\"1\"}}}\n",
-        "{\"type\":\"MODIFIED\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"cm-"
-        "1\","
-        "\"namespace\":\"ns0\",\"uid\":7,\"resourceVersion\":\"12\",]}}\n",
-    };
-    size_t which = connection->number % (sizeof texts / sizeof *texts);
     poison(connection->world, frame);
     SIM_TRACE(connection->world, "connection %llu: a bad event in place of %.*s",
               (unsigned long long)connection->number, (int)frame.size, frame.data);
-    ki_buffer_append_string(&connection->out, texts[which]);
+    ki_buffer_append_string(&connection->out, kt_fault_bad_event((size_t)connection->number));
 }
 
 static void append_huge(sim_connection *connection, ki_str frame) {

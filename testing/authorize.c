@@ -7,10 +7,6 @@
 #include <ctype.h>
 #include <stdio.h>
 
-enum {
-    VERB_SIZE = 24
-};
-
 const kt_user *kt_call_user(const kt_call *call) {
     return &call->user;
 }
@@ -66,12 +62,16 @@ static ki_status authenticate(kt_call *call) {
 
 /* ---- what it is that is asked for ---- */
 
-static ki_str verb_of(const kt_call *call, char small[VERB_SIZE]) {
+bool kt_call_is_watch(const kt_call *call) {
+    ki_str flag = kt_call_param(call, "watch");
+    return !call->name.size && strcmp(call->request->method, "GET") == 0 && flag.data &&
+           !ki_str_equals(flag, "false") && !ki_str_equals(flag, "0");
+}
+
+static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
     const char *method = call->request->method;
     if (call->storage) {
-        bool one = call->name.size > 0, watch = false;
-        ki_str flag = kt_call_param(call, "watch");
-        watch = flag.data && !ki_str_equals(flag, "false") && !ki_str_equals(flag, "0");
+        bool one = call->name.size > 0, watch = kt_call_is_watch(call);
         if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
             return one ? KI_STR("get") : watch ? KI_STR("watch") : KI_STR("list");
         if (strcmp(method, "POST") == 0)
@@ -84,12 +84,12 @@ static ki_str verb_of(const kt_call *call, char small[VERB_SIZE]) {
             return one ? KI_STR("delete") : KI_STR("deletecollection");
     }
     size_t size = 0;
-    for (; method[size] && size < VERB_SIZE - 1; size++)
+    for (; method[size] && size < KT_VERB_SIZE - 1; size++)
         small[size] = (char)tolower((unsigned char)method[size]);
     return (ki_str){ small, size };
 }
 
-static void describe(const kt_call *call, char small[VERB_SIZE], kt_attributes *ret) {
+void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret) {
     ki_str query;
     *ret = (kt_attributes){ .verb = verb_of(call, small) };
     if (!call->storage) {
@@ -170,11 +170,11 @@ static ki_status forbid(kt_call *call, const kt_attributes *wanted) {
 
 ki_status kt_auth_check(kt_call *call) {
     kt_attributes wanted;
-    char small[VERB_SIZE];
+    char small[KT_VERB_SIZE];
     ki_status status = authenticate(call);
     if (status || !call->request->from_network || !call->cluster->auth.closed)
         return status;
-    describe(call, small, &wanted);
+    kt_call_describe(call, small, &wanted);
     if (!kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0))
         return forbid(call, &wanted);
     return KI_OK;

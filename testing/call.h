@@ -5,6 +5,7 @@
 #ifndef KT_CALL_H
 #define KT_CALL_H
 
+#include "testing/faults/fault.h"
 #include "testing/rest.h"
 #include "testing/storage.h"
 
@@ -45,6 +46,7 @@ typedef struct kt_call {
 
     ki_buffer decoded; /* a protobuf body as JSON */
     kt_user user;      /* who it is from */
+    kt_strike strike;  /* the faults that it meets */
 
     kt_form form;
     const char *form_version; /* of meta.k8s.io: "v1" */
@@ -54,6 +56,12 @@ typedef struct kt_call {
 ki_status kt_call_parse(kt_call *call);
 void kt_call_free(kt_call *call);
 
+/* What it asks for, as authorization sees it: the verb may be put into `small`. */
+enum {
+    KT_VERB_SIZE = 24
+};
+void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret_wanted);
+bool kt_call_is_watch(const kt_call *call);
 /* A query parameter's (last) value; data NULL where there is none. */
 ki_str kt_call_param(const kt_call *call, const char *name);
 /* "true", "1", …: as the server reads a boolean; `ret_value` stays without the parameter. */

@@ -56,7 +56,7 @@ static ki_status add_storages(kt_cluster *cluster) {
     return KI_OK;
 }
 
-static ki_status add_namespaces(kt_cluster *cluster, ki_error *err) {
+ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err) {
     for (size_t i = 0; i < sizeof first_namespaces / sizeof first_namespaces[0]; i++) {
         char json[128];
         int size = snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\"}}", first_namespaces[i]);
@@ -91,11 +91,12 @@ ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options
     ki_ring_init(&cluster->log, &cluster->allocator, sizeof(kt_storage *));
     ki_buffer_init(&cluster->scratch, &cluster->allocator, 0);
     kt_auth_init(&cluster->auth, &cluster->allocator);
+    kt_faults_init(&cluster->faults, &cluster->allocator, cluster->options.seed);
     ki_status status = add_storages(cluster);
     if (status)
         ki_error_no_memory(err, "making the cluster");
     else
-        status = add_namespaces(cluster, err);
+        status = kt_cluster_add_namespaces(cluster, err);
     if (status) {
         kt_cluster_free(cluster);
         return status;
@@ -136,6 +137,7 @@ void kt_cluster_free(kt_cluster *cluster) {
     ki_ring_free(&cluster->log);
     ki_buffer_free(&cluster->scratch);
     kt_auth_free(&cluster->auth);
+    kt_faults_clear(&cluster->faults);
     ki_allocator allocator = cluster->allocator;
     ki_free(&allocator, cluster);
 }
@@ -161,6 +163,10 @@ const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t ind
 
 kt_auth *kt_cluster_auth(kt_cluster *cluster) {
     return &cluster->auth;
+}
+
+kt_faults *kt_cluster_faults(kt_cluster *cluster) {
+    return &cluster->faults;
 }
 
 uint64_t kt_cluster_revision(const kt_cluster *cluster) {

@@ -37,6 +37,13 @@ uint64_t kt_cluster_revision(const kt_cluster *cluster);
 void kt_cluster_compact(kt_cluster *cluster, uint64_t revision);
 /* Ends all watches cleanly, as a restarting server does. */
 void kt_cluster_close_watches(kt_cluster *cluster);
+/* Back to the state of `events` revisions ago, or as far as history goes; the resource version goes back too, and all watches are cut: a server
+ * that was restored from a backup. */
+ki_status kt_cluster_rewind(kt_cluster *cluster, uint64_t events, int64_t now_ms);
+/* Back to the beginning: nothing but the first namespaces. */
+ki_status kt_cluster_reset(kt_cluster *cluster, int64_t now_ms, ki_error *err);
+/* The faults that it shows; see faults/fault.h. */
+struct kt_faults *kt_cluster_faults(kt_cluster *cluster);
 /* Objects of one resource (all namespaces). */
 size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource);
 

@@ -4,6 +4,7 @@
 
 #include "src/base/map.h"
 #include "testing/auth.h"
+#include "testing/faults/fault.h"
 #include "testing/storage.h"
 
 enum {
@@ -30,10 +31,12 @@ struct kt_cluster {
     ki_ring log;    /* kt_storage *: whose event each one is, by revision */
     size_t history_bytes;
     kt_auth auth;
+    kt_faults faults;
     ki_buffer scratch; /* where an object's JSON is put together */
 };
 
 uint64_t kt_cluster_random(kt_cluster *cluster);
+ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err);
 /* Drops history that is beyond the limits of count, bytes and age. */
 void kt_cluster_trim(kt_cluster *cluster, int64_t now_ms);
 

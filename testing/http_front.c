@@ -3,11 +3,13 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "testing/faults/fault_stream.h"
 #include "testing/gzip.h"
 #include "testing/listen.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -42,6 +44,14 @@ typedef struct exchange {
     bool too_large;
 } exchange;
 
+/* The daemon would read the query's parameters next, which nobody asks it for, and with a thousand of them it runs out of the connection's
+ * memory: then the client waits in vain. `uri` is the connection's own buffer; the query ends before it begins. */
+static void hide_query(const char *uri) {
+    size_t path = strcspn(uri, "?");
+    if (uri[path] && uri[path + 1])
+        memset((void *)(uintptr_t)(uri + path + 1), 0, 1);
+}
+
 static void *on_uri(void *user, const char *uri, struct MHD_Connection *connection) {
     kt_front *front = user;
     (void)connection;
@@ -50,6 +60,7 @@ static void *on_uri(void *user, const char *uri, struct MHD_Connection *connecti
         return NULL;
     x->allocator = &front->allocator;
     x->target = ki_strdup(x->allocator, uri);
+    hide_query(uri);
     ki_buffer_init(&x->body, x->allocator, KT_BODY_MAX);
     return x;
 }
@@ -149,6 +160,26 @@ static struct MHD_Response *whole_answer(kt_front *front, struct MHD_Connection 
     return answer;
 }
 
+static bool is_loopback(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *address = info ? info->client_addr : NULL;
+    if (address && address->sa_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
+        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+    }
+    if (!address || address->sa_family != AF_INET6)
+        return false;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+}
+
+/* Has the answer to come bit by bit, because of a watch or a fault? */
+static bool is_streamed(const kt_response *response) {
+    const kt_strike *strike = response->faults ? &response->faults->strike : NULL;
+    return response->watch || (strike && (strike->delay_ms || strike->cut_at >= 0 || strike->silent_at >= 0 ||
+                                          strike->chunk || strike->bytes_a_second));
+}
+
 static void ask_who(kt_front *front, struct MHD_Connection *connection, char text[KT_TLS_USER_SIZE], kt_user *user,
                     kt_request *request) {
     const union MHD_ConnectionInfo *info =
@@ -158,6 +189,7 @@ static void ask_who(kt_front *front, struct MHD_Connection *connection, char tex
     request->bad_certificate = peer == KT_PEER_BAD;
     request->authorization = header(connection, "Authorization");
     request->from_network = true;
+    request->from_here = is_loopback(connection);
 }
 
 static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *connection, const exchange *x,
@@ -172,20 +204,28 @@ static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *co
     };
     kt_response response;
     struct MHD_Response *answer = NULL;
+    kt_stream *stream = NULL;
     char number[16], names[KT_TLS_USER_SIZE];
     kt_user user;
 
     ask_who(front, connection, names, &user, &request);
     kt_streams_lock(&front->streams);
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
-    if (!status && response.watch) {
-        kt_response watching = response;
-        answer = kt_stream_start(&front->streams, connection, &watching);
+    bool streamed = !status && is_streamed(&response);
+    const kt_strike strike = !status && response.faults ? response.faults->strike : (kt_strike){ 0 };
+    if (strike.close) {
+        kt_response_free(&response);
+        kt_streams_unlock(&front->streams);
+        return MHD_NO;
+    }
+    if (streamed) {
+        kt_response streaming = response;
+        answer = kt_stream_start(&front->streams, connection, &streaming, &stream);
     }
     kt_streams_unlock(&front->streams);
     if (status)
         return refuse(connection, 500, "InternalError", "the server is out of memory");
-    if (!response.watch) {
+    if (!streamed) {
         answer = whole_answer(front, connection, &response);
         if (answer)
             add_warnings(answer, &response);
@@ -203,6 +243,10 @@ static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *co
         snprintf(number, sizeof number, "%d", response.retry_after_s);
         MHD_add_response_header(answer, "Retry-After", number);
     }
+    if (strike.close_after)
+        MHD_add_response_header(answer, "Connection", "close");
+    if (strike.delay_ms && stream)
+        return kt_stream_queue_late(stream, response.status, answer, strike.delay_ms);
     return queue(connection, response.status, answer);
 }
 

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "testing/faults/fault_stream.h"
 
 #include <sched.h>
 #include <time.h>
@@ -22,7 +23,9 @@ struct kt_stream {
     kt_stream *next;
     kt_stream *next_ready;
     int64_t deadline_ms;
+    int64_t start_ms;
     bool suspended;
+    bool muted;    /* a change of the cluster does not resume it */
     bool is_ready; /* in the list of those to be resumed */
     bool gone;     /* its client has closed the connection */
 };
@@ -41,6 +44,7 @@ static void resume(kt_stream *stream) {
     if (!stream->suspended)
         return;
     stream->suspended = false;
+    stream->muted = false;
     MHD_resume_connection(stream->connection);
 }
 
@@ -64,20 +68,29 @@ void kt_streams_yield(kt_streams *streams) {
 /* The cluster's change made it readable. Under the lock. */
 static void on_readable(void *user) {
     kt_stream *stream = user;
-    if (!stream->suspended || stream->is_ready)
+    if (!stream->suspended || stream->is_ready || stream->muted)
         return;
     stream->is_ready = true;
     stream->next_ready = stream->streams->ready;
     stream->streams->ready = stream;
 }
 
-static void suspend(kt_stream *stream) {
+static void suspend_until(kt_stream *stream, int64_t deadline_ms) {
     kt_streams *streams = stream->streams;
     stream->suspended = true;
-    stream->deadline_ms = kt_watch_deadline(stream->response.watch);
+    stream->deadline_ms = deadline_ms;
     MHD_suspend_connection(stream->connection);
-    if (stream->deadline_ms < streams->look_at_ms)
+    if (deadline_ms < streams->look_at_ms)
         ki_cond_signal(&streams->changed);
+}
+
+/* Faults may leave nothing of a block. */
+static ki_status read_some(kt_stream *stream, size_t max, kt_watch_state *ret_state) {
+    ki_status status;
+    do
+        status = kt_fault_read(&stream->response, kt_streams_now_ms(stream->streams), &stream->pending, max, ret_state);
+    while (!status && *ret_state == KT_WATCH_MORE && stream->pending.size == 0);
+    return status;
 }
 
 /* More frames from the watch. False where the response has to be cut. */
@@ -91,25 +104,70 @@ static bool refill(kt_stream *stream, size_t max) {
     kt_streams_lock(streams);
     if (stream->gone || streams->cutting) {
         fine = false;
-    } else if (kt_watch_read(stream->response.watch, kt_streams_now_ms(streams), &stream->pending, max, &state)) {
+    } else if (read_some(stream, max, &state)) {
         fine = false;
     } else if (state == KT_WATCH_ENDED) {
         stream->ended = true;
     } else if (stream->pending.size == 0) {
         ki_buffer_reset(&stream->pending, 0); /* an idle watch keeps no buffer */
-        suspend(stream);
+        suspend_until(stream, kt_watch_deadline(stream->response.watch));
     }
     kt_streams_unlock(streams);
     return fine;
 }
 
+/* Says nothing more until `until_ms`. False where the stream has to be cut. */
+static bool pause_stream(kt_stream *stream, int64_t until_ms) {
+    kt_streams *streams = stream->streams;
+    kt_streams_lock(streams);
+    bool fine = !stream->gone && !streams->cutting;
+    if (fine) {
+        stream->muted = true;
+        suspend_until(stream, until_ms);
+    }
+    kt_streams_unlock(streams);
+    return fine;
+}
+
+/* What faults leave of `max` bytes behind `position`; 0: none now, and the stream waits. */
+static ssize_t limit(kt_stream *stream, uint64_t position, size_t max) {
+    const kt_strike *strike = &stream->response.faults->strike;
+    int64_t at = (int64_t)position, room = (int64_t)max;
+    if (strike->cut_at >= 0 && at >= strike->cut_at)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (strike->silent_at >= 0 && at >= strike->silent_at)
+        return pause_stream(stream, INT64_MAX) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
+    if (strike->cut_at >= 0 && strike->cut_at - at < room)
+        room = strike->cut_at - at;
+    if (strike->silent_at >= 0 && strike->silent_at - at < room)
+        room = strike->silent_at - at;
+    if (strike->chunk && strike->chunk < room)
+        room = strike->chunk;
+    if (strike->bytes_a_second) {
+        int64_t now_ms = kt_streams_now_ms(stream->streams);
+        double allowed = (double)(now_ms - stream->start_ms) * (double)strike->bytes_a_second / 1000 - (double)at;
+        if (allowed < 1) {
+            double wait_ms = (1 - allowed) * 1000 / (double)strike->bytes_a_second + 1;
+            return pause_stream(stream, now_ms + (int64_t)wait_ms) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+        if (allowed < (double)room)
+            room = (int64_t)allowed;
+    }
+    return (ssize_t)room;
+}
+
 static ssize_t read_stream(void *user, uint64_t position, char *block, size_t max) {
     kt_stream *stream = user;
-    (void)position;
+    if (stream->response.faults) {
+        ssize_t room = limit(stream, position, max);
+        if (room <= 0)
+            return room;
+        max = (size_t)room;
+    }
     if (stream->sent == stream->pending.size) {
         if (stream->ended)
             return MHD_CONTENT_READER_END_OF_STREAM;
-        if (!refill(stream, max))
+        if (!refill(stream, KT_STREAM_BLOCK))
             return MHD_CONTENT_READER_END_WITH_ERROR;
         if (stream->pending.size == 0)
             return stream->ended ? MHD_CONTENT_READER_END_OF_STREAM : 0;
@@ -147,11 +205,13 @@ static void free_stream(void *user) {
     ki_free(streams->allocator, stream);
 }
 
-struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response) {
+struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response,
+                                     kt_stream **ret_stream) {
     kt_stream *stream = ki_alloc_zero(streams->allocator, sizeof *stream);
     struct MHD_Response *answer = NULL;
     if (stream) {
-        answer = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, KT_STREAM_BLOCK, read_stream, stream, free_stream);
+        uint64_t size = response->watch ? MHD_SIZE_UNKNOWN : response->body.size;
+        answer = MHD_create_response_from_callback(size, KT_STREAM_BLOCK, read_stream, stream, free_stream);
     }
     if (!answer) {
         kt_response_free(response);
@@ -161,14 +221,38 @@ struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection 
     stream->streams = streams;
     stream->connection = connection;
     stream->response = *response;
-    ki_buffer_init(&stream->pending, streams->allocator, 0);
+    stream->start_ms = kt_streams_now_ms(streams);
+    if (response->watch) {
+        ki_buffer_init(&stream->pending, streams->allocator, 0);
+    } else { /* all of it is there */
+        stream->pending = stream->response.body;
+        ki_buffer_init(&stream->response.body, streams->allocator, 0);
+        stream->ended = true;
+    }
     stream->next = streams->first;
     if (stream->next)
         stream->next->previous = stream;
     streams->first = stream;
     streams->count++;
-    kt_watch_on_ready(stream->response.watch, on_readable, stream);
+    if (response->watch)
+        kt_watch_on_ready(stream->response.watch, on_readable, stream);
+    *ret_stream = stream;
     return answer;
+}
+
+enum MHD_Result kt_stream_queue_late(kt_stream *stream, int status, struct MHD_Response *answer, int64_t delay_ms) {
+    kt_streams *streams = stream->streams;
+    enum MHD_Result result = MHD_queue_response(stream->connection, (unsigned)status, answer);
+    if (result == MHD_YES) { /* else the stream may be gone */
+        kt_streams_lock(streams);
+        if (!streams->cutting) {
+            stream->muted = true;
+            suspend_until(stream, kt_streams_now_ms(streams) + delay_ms);
+        }
+        kt_streams_unlock(streams);
+    }
+    MHD_destroy_response(answer);
+    return result;
 }
 
 /* ---- the timer thread ---- */

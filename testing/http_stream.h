@@ -65,8 +65,11 @@ void kt_streams_yield(kt_streams *streams);
 /* Unix time that never goes back. Any thread. */
 int64_t kt_streams_now_ms(const kt_streams *streams);
 
-/* The HTTP response that streams `response`, which has a watch and is the stream's from now on, on failure as well. NULL for lack of
- * memory. Called with the lock held. */
-struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response);
+/* The HTTP response that streams `response`, which is the stream's from now on, on failure as well: its watch, or its body bit by bit. NULL for
+ * lack of memory. Called with the lock held. */
+struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response,
+                                     kt_stream **ret_stream);
+/* Queues the stream's answer, to be sent in `delay_ms`. Takes `answer` over. The daemon's thread only, without the lock. */
+enum MHD_Result kt_stream_queue_late(kt_stream *stream, int status, struct MHD_Response *answer, int64_t delay_ms);
 
 #endif

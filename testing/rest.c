@@ -3,6 +3,7 @@
 
 #include "src/base/memory.h"
 #include "testing/cluster_state.h"
+#include "testing/faults/fault_stream.h"
 #include "testing/review.h"
 #include "testing/status.h"
 #include "testing/verbs.h"
@@ -132,6 +133,20 @@ static ki_status other_call(kt_call *call) {
     return plain_text(call, 404, "404 page not found\n");
 }
 
+/* The faults that the request meets; a list goes on behind an empty page. */
+static ki_status strike(kt_call *call) {
+    static const char again[] = "again.";
+    ki_status status = kt_faults_strike(&call->cluster->faults, call, &call->strike);
+    for (size_t i = 0; i < call->param_count; i++) {
+        ki_str *value = &call->params[i].value;
+        if (!ki_str_equals(call->params[i].name, "continue") || !ki_str_starts_with(*value, KI_STR(again)))
+            continue;
+        value->data += sizeof again - 1;
+        value->size -= sizeof again - 1;
+    }
+    return status;
+}
+
 ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response) {
     kt_response response = { .retry_after_s = -1, .content_type = "application/json" };
     ki_buffer_init(&response.body, &cluster->allocator, 0);
@@ -145,6 +160,11 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     ki_buffer_init(&call.decoded, &cluster->allocator, DECODED_MAX);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
+    kt_strike_init(&call.strike);
+    if (!status && kt_fault_http_is(&call))
+        status = kt_fault_http(&call);
+    if (!status && cluster->faults.first && request->from_network)
+        status = strike(&call);
     if (!status)
         status = kt_auth_check(&call);
     if (!status && request->body.size > KT_BODY_MAX)
@@ -153,6 +173,11 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = call.storage ? resource_call(&call) : other_call(&call);
     if (status == KI_ERR_HTTP && kt_crd_sync(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
+    if (status == KI_ERR_HTTP && call.strike.any) {
+        response.faults = kt_fault_stream_new(&cluster->allocator, &call.strike);
+        status = response.faults ? status : KI_ERR_NO_MEMORY;
+    }
+    kt_strike_free(&call.strike, &cluster->allocator);
     kt_call_free(&call);
     if (status != KI_ERR_HTTP) { /* every answer ends so; the rest is lack of memory */
         kt_response_free(&response);
@@ -165,6 +190,8 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
 void kt_response_free(kt_response *response) {
     kt_watch_free(response->watch);
     response->watch = NULL;
+    kt_fault_stream_free(response->faults);
+    response->faults = NULL;
     ki_buffer_free(&response->body);
     ki_buffer_free(&response->warnings);
 }

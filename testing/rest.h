@@ -26,6 +26,7 @@ typedef struct kt_request {
     ki_str body;
     const char *authorization; /* header value, or NULL */
     bool bad_certificate;      /* it has one, of another CA or another time */
+    bool from_here;            /* by a client on the same machine */
     bool from_network;         /* it has to say who it is; else it may do everything */
 } kt_request;
 
@@ -35,12 +36,13 @@ typedef struct kt_watch kt_watch;
 
 typedef struct kt_response {
     int status;
-    const char *content_type; /* static */
-    int retry_after_s;        /* seconds; -1: no such header */
-    char allow[64];           /* Allow header of a 405, or "" */
-    ki_buffer warnings;       /* texts of Warning headers, one a line */
-    ki_buffer body;           /* whole where `watch` is NULL */
-    kt_watch *watch;          /* else the body comes from it */
+    const char *content_type;       /* static */
+    int retry_after_s;              /* seconds; -1: no such header */
+    char allow[64];                 /* Allow header of a 405, or "" */
+    ki_buffer warnings;             /* texts of Warning headers, one a line */
+    ki_buffer body;                 /* whole where `watch` is NULL */
+    kt_watch *watch;                /* else the body comes from it */
+    struct kt_fault_stream *faults; /* what becomes of it on its way; NULL: nothing */
 } kt_response;
 
 /* Answers. Fails only for lack of memory (the front then answers 500 itself); everything else, bad input too, is a response.

@@ -1,9 +1,10 @@
 /* server.c: the embedded API server as programs see it (kinformer-testing/server.h): a cluster, its HTTP front, and a thread that
  * runs the load. */
-#include <kinformer-testing/server.h>
+#include <kinformer-testing/access.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "testing/faults/fault.h"
 #include "testing/server_answer.h"
 #include "testing/server_state.h"
 
@@ -54,12 +55,44 @@ static bool change_some(ki_testing_server *server, int64_t now_ns) {
     return server->churn_due_ns <= now_ns;
 }
 
+/* Under the lock, which is given up meanwhile: what faults do to the server as a whole. Lack of memory, and a port that was taken, leave it
+ * as it is. Gives when there is more to do. */
+static int64_t act(ki_testing_server *server) {
+    int64_t next_ms = INT64_MAX;
+    kt_action action = { .kind = KT_FAULT_COMPACT };
+    while (!server->stopping &&
+           kt_faults_next_action(kt_cluster_faults(server->cluster), now_ms(server), &action, &next_ms)) {
+        if (action.kind == KT_FAULT_COMPACT)
+            kt_cluster_compact(server->cluster, 0);
+        else if (action.kind == KT_FAULT_CLOSE_WATCHES)
+            kt_cluster_close_watches(server->cluster);
+        else if (action.kind == KT_FAULT_REWIND)
+            (void)kt_cluster_rewind(server->cluster, (uint64_t)action.events, now_ms(server));
+        else if (action.kind == KT_FAULT_RESET)
+            (void)kt_cluster_reset(server->cluster, now_ms(server), NULL);
+        unlock(server);
+        if (action.kind == KT_FAULT_RESTART && ki_testing_server_restart(server, action.down_ms, NULL)) {}
+        lock(server);
+    }
+    if (next_ms == INT64_MAX)
+        return INT64_MAX;
+    return server->streams->start_ns + (next_ms - server->streams->wall_start_ms) * 1000000;
+}
+
+static void on_fault(void *user) {
+    ki_testing_server *server = user;
+    ki_cond_signal(&server->churn_changed);
+}
+
 static void run_churn(void *user) {
     ki_testing_server *server = user;
     lock(server);
     while (!server->stopping) {
+        int64_t act_ns = act(server);
+        if (server->stopping)
+            break;
         if (server->churn == 0) {
-            ki_cond_wait(&server->churn_changed, &server->streams->mutex);
+            ki_cond_wait_until(&server->churn_changed, &server->streams->mutex, act_ns);
             continue;
         }
         int64_t now_ns = ki_monotonic_now();
@@ -70,7 +103,7 @@ static void run_churn(void *user) {
         int64_t wake_ns = now_ns + CHURN_TICK_NS > server->churn_due_ns ? now_ns + CHURN_TICK_NS : server->churn_due_ns;
         kt_streams_yield(server->streams); /* lets watches go on */
         if (!server->stopping)
-            ki_cond_wait_until(&server->churn_changed, &server->streams->mutex, wake_ns);
+            ki_cond_wait_until(&server->churn_changed, &server->streams->mutex, wake_ns < act_ns ? wake_ns : act_ns);
     }
     unlock(server);
 }
@@ -141,6 +174,10 @@ static ki_status start(ki_testing_server *server, const ki_testing_server_option
     if (status)
         return status;
     server->has_cond = true;
+    lock(server);
+    kt_cluster_faults(server->cluster)->user = server;
+    kt_cluster_faults(server->cluster)->changed = on_fault;
+    unlock(server);
     status = set_churn(server, options->churn, err);
     return status ? status : ki_thread_start(&server->churn_thread, "kt-load", run_churn, server, err);
 }
@@ -179,6 +216,7 @@ void ki_testing_server_free(ki_testing_server *server) {
         server->stopping = true;
         ki_cond_signal(&server->churn_changed);
         unlock(server);
+        kt_streams_wake(server->streams); /* a restart may be under way */
         ki_thread_join(&server->churn_thread);
         ki_cond_destroy(&server->churn_changed);
     }

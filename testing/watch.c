@@ -43,7 +43,13 @@ struct kt_watch {
 };
 
 /* Where it starts. */
-static ki_status place(kt_watch *watch, const kt_list_options *options) {
+/* A revision from which on `events` changes are still to come, where history has it. */
+static uint64_t earlier(const kt_cluster *cluster, uint64_t revision, int64_t events) {
+    uint64_t back = (uint64_t)events;
+    return revision > cluster->compacted && revision - cluster->compacted > back ? revision - back : cluster->compacted;
+}
+
+static ki_status place(kt_watch *watch, const kt_list_options *options, const kt_strike *strike) {
     kt_storage *storage = watch->storage;
     const kt_cluster *cluster = watch->cluster;
     bool at_now = options->revision == 0;
@@ -53,12 +59,18 @@ static ki_status place(kt_watch *watch, const kt_list_options *options) {
         return KI_OK;
     }
     watch->revision = at_now || initial ? cluster->revision : options->revision;
+    if (strike->behind && (at_now || initial))
+        watch->revision = earlier(cluster, watch->revision, strike->behind);
+    if (strike->earlier && !at_now && !initial && watch->revision > cluster->compacted)
+        watch->revision = earlier(cluster, watch->revision, strike->earlier);
     if (initial) {
-        ki_status status = kt_storage_present(storage, &watch->initial);
+        ki_status status = watch->revision == cluster->revision
+                               ? kt_storage_present(storage, &watch->initial)
+                               : kt_storage_past(storage, watch->revision, &watch->initial);
         if (status)
             return status;
         watch->initial_end = options->has_send_initial && options->bookmarks;
-        watch->initial_revision = cluster->revision;
+        watch->initial_revision = watch->revision;
     }
     watch->seq = kt_storage_seq_after(storage, watch->revision);
     if (watch->revision < cluster->compacted)
@@ -85,7 +97,7 @@ ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_select
     watch->bookmarks = options->bookmarks;
     ki_status status = kt_shape_of(call, &watch->shape);
     if (!status)
-        status = place(watch, options);
+        status = place(watch, options, &call->strike);
     if (status) {
         kt_snapshot_unref(watch->initial);
         kt_selector_free(selector);
@@ -137,6 +149,13 @@ void kt_watch_notify(kt_storage *storage) {
 void kt_watch_close_all(kt_storage *storage) {
     for (kt_watch *watch = storage->watches; watch; watch = watch->next) {
         watch->closed = true;
+        wake(watch);
+    }
+}
+
+void kt_watch_end_all(kt_storage *storage) {
+    for (kt_watch *watch = storage->watches; watch; watch = watch->next) {
+        watch->ended = true;
         wake(watch);
     }
 }

@@ -14,5 +14,7 @@ void kt_watch_free(kt_watch *watch);
 /* Something new is in the storage's history: wakes who has not been woken since it last had nothing to read. */
 void kt_watch_notify(kt_storage *storage);
 void kt_watch_close_all(kt_storage *storage);
+/* Ends them without what they still had to show. */
+void kt_watch_end_all(kt_storage *storage);
 
 #endif

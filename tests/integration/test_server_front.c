@@ -205,6 +205,43 @@ static void a_large_answer_is_packed_only_where_that_is_asked_for(void **state) 
     }
 }
 
+/* "p0=v&p1=v…" or "h0: v\r\n…" */
+static char *many(const char *before, const char *format, int count, const char *after) {
+    char *head = malloc(strlen(before) + (size_t)count * 16 + strlen(after) + 1);
+    assert_non_null(head);
+    size_t size = (size_t)sprintf(head, "%s", before);
+    for (int i = 0; i < count; i++)
+        size += (size_t)snprintf(head + size, 16, format, i);
+    strcpy(head + size, after);
+    return head;
+}
+
+static void any_number_of_parameters_and_headers_gets_an_answer(void **state) {
+    (void)state;
+    static const char rest[] = " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target[] = "GET /api/v1/pods?";
+    static const char head[] = "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    static const struct {
+        const char *before, *format, *after, *status;
+        int count;
+    } rows[] = {
+        { target, "p%d=v&", rest, "HTTP/1.1 200 ", 1200 },     { target, "p%d=v&", rest, "HTTP/1.1 414 ", 10000 },
+        { target, "p&", rest, "HTTP/1.1 200 ", 7000 },         { head, "h%d: v\r\n", "\r\n", "HTTP/1.1 200 ", 500 },
+        { head, "h%d: v\r\n", "\r\n", "HTTP/1.1 431 ", 3000 },
+    };
+    start(NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *request = many(rows[i].before, rows[i].format, rows[i].count, rows[i].after);
+        int fd = connect_to_server();
+        ask(fd, request);
+        char *answer = read_until(fd, "\r\n\r\n");
+        if (strncmp(answer, rows[i].status, strlen(rows[i].status)) != 0)
+            fail_msg("row %zu: %.60s", i, answer);
+        free(answer);
+        free(request);
+        close(fd);
+    }
+}
+
 /* ---- watches ---- */
 
 static void open_watch(int fd) {
@@ -486,6 +523,7 @@ int main(void) {
         TEST(a_wrong_method_is_told_which_ones_are_right),
         TEST(a_body_of_more_than_3_mib_is_413_with_a_status),
         TEST(a_large_answer_is_packed_only_where_that_is_asked_for),
+        TEST(any_number_of_parameters_and_headers_gets_an_answer),
         TEST(a_watch_gets_each_change),
         TEST(an_object_larger_than_a_block_comes_whole),
         TEST(every_watcher_gets_the_change),

@@ -1,0 +1,232 @@
+/* test_server_faults.c: faults that only a connection can show, over real sockets on loopback. */
+#include <kinformer-testing/access.h>
+#include <kinformer-testing/faults.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    PATIENCE_MS = 90000, /* only a broken server reaches it */
+    ANSWER_MAX = 1 << 20
+};
+
+static ki_testing_server *server;
+static char text[ANSWER_MAX];
+static size_t size;
+
+static int set_up(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_new(NULL, &server, &err) ||
+        ki_testing_server_put(server, KI_CONFIGMAPS,
+                              "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"data\":{\"k\":\"v\"}}", 0,
+                              &err))
+        fail_msg("%s", ki_error_message(&err));
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    ki_testing_server_free(server);
+    server = NULL;
+    return 0;
+}
+
+static void add(const char *fault) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_add_fault(server, fault, NULL, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+static int try_connect(void) {
+    struct sockaddr_in to = { .sin_family = AF_INET };
+    to.sin_port = htons((uint16_t)atoi(strrchr(ki_testing_server_url(server), ':') + 1));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    if (connect(fd, (const struct sockaddr *)&to, sizeof to)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int ask(const char *target) {
+    char head[256];
+    int fd = try_connect();
+    assert_true(fd >= 0);
+    int length = snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", target);
+    assert_int_equal(send(fd, head, (size_t)length, MSG_NOSIGNAL), length);
+    size = 0;
+    text[0] = '\0';
+    return fd;
+}
+
+/* Until `part` has come. False at the end of the connection. */
+static bool read_until(int fd, const char *part) {
+    while (!part || !strstr(text, part)) {
+        struct pollfd ready = { .fd = fd, .events = POLLIN };
+        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+        ssize_t got = recv(fd, text + size, sizeof text - 1 - size, 0);
+        if (got <= 0)
+            return false;
+        size += (size_t)got;
+        text[size] = '\0';
+    }
+    return true;
+}
+
+static void an_answer_is_cut_after_its_bytes(void **state) {
+    (void)state;
+    add("cut,bytes=20,verb=get");
+    int fd = ask("/api/v1/namespaces/default/configmaps/a");
+    assert_false(read_until(fd, NULL));
+    const char *body = strstr(text, "\r\n\r\n");
+    assert_non_null(body);
+    assert_int_equal(strlen(body + 4), 20);
+    close(fd);
+}
+
+static void a_connection_is_closed_without_an_answer(void **state) {
+    (void)state;
+    add("close,count=1");
+    int fd = ask("/version");
+    assert_false(read_until(fd, NULL));
+    assert_int_equal(size, 0);
+    close(fd);
+    fd = ask("/version");
+    assert_true(read_until(fd, "\"platform\""));
+    close(fd);
+}
+
+static void a_silent_watch_says_nothing_and_stays_open(void **state) {
+    (void)state;
+    add("silent,bytes=0,verb=watch");
+    int fd = ask("/api/v1/configmaps?watch=1");
+    assert_true(read_until(fd, "\r\n\r\n"));
+    assert_int_equal(ki_testing_server_delete(server, KI_CONFIGMAPS, "default", "a", NULL), KI_OK);
+    int other = ask("/api/v1/configmaps"); /* the server has gone on, and the watch is still open */
+    assert_true(read_until(other, "\"items\":[]"));
+    close(other);
+    char byte;
+    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+    close(fd);
+}
+
+static void chunks_are_as_small_as_was_asked(void **state) {
+    (void)state;
+    add("chunks,size=1,verb=watch");
+    int fd = ask("/api/v1/configmaps?watch=1");
+    assert_true(read_until(fd, "1\r\n{\r\n1\r\n\"\r\n1\r\nt\r\n"));
+    close(fd);
+}
+
+static void a_slow_and_late_answer_comes_whole(void **state) {
+    (void)state;
+    add("delay,time=20ms");
+    add("bandwidth,rate=20000");
+    int fd = ask("/api/v1/namespaces/default/configmaps/a");
+    assert_true(read_until(fd, "\"k\":\"v\"}}"));
+    close(fd);
+}
+
+static void a_late_request_does_not_keep_others_waiting_or_the_end(void **state) {
+    (void)state;
+    add("delay,time=1h,verb=list");
+    int late = ask("/api/v1/configmaps");
+    int fd = ask("/version");
+    assert_true(read_until(fd, "\"platform\""));
+    close(fd);
+    ki_testing_server_free(server);
+    server = NULL;
+    size = 0;
+    text[0] = '\0';
+    (void)read_until(late, NULL);
+    close(late);
+}
+
+static void a_client_that_gives_up_a_late_request_is_forgotten(void **state) {
+    (void)state;
+    add("delay,time=1h,verb=list");
+    for (int i = 0; i < 20; i++)
+        close(ask("/api/v1/configmaps"));
+    int fd = ask("/version");
+    assert_true(read_until(fd, "\"platform\""));
+    close(fd);
+}
+
+static void a_restart_cuts_refuses_and_comes_back(void **state) {
+    (void)state;
+    int fd = ask("/api/v1/configmaps?watch=1");
+    assert_true(read_until(fd, "\"ADDED\""));
+    add("restart,down=200ms");
+    assert_false(read_until(fd, NULL));
+    close(fd);
+    while ((fd = try_connect()) < 0) {}
+    close(fd);
+    fd = ask("/api/v1/namespaces/default/configmaps/a");
+    assert_true(read_until(fd, "\"k\":\"v\"}}"));
+    close(fd);
+}
+
+static void a_rewind_over_http_ends_watches(void **state) {
+    (void)state;
+    int fd = ask("/api/v1/configmaps?watch=1");
+    assert_true(read_until(fd, "\"ADDED\""));
+    add("rewind,events=1");
+    assert_true(read_until(fd, "\r\n0\r\n"));
+    close(fd);
+    assert_int_equal(ki_testing_server_count(server, KI_CONFIGMAPS), 0);
+}
+
+static void a_server_ends_in_the_middle_of_a_long_restart(void **state) {
+    (void)state;
+    add("restart,down=1h");
+    int fd;
+    while ((fd = try_connect()) >= 0)
+        close(fd);
+}
+
+static void faults_are_listed_with_what_they_did(void **state) {
+    (void)state;
+    ki_testing_text json = KI_TESTING_TEXT_INIT;
+    uint64_t id = 0;
+    assert_int_equal(ki_testing_server_add_fault(server, "status,code=503,n=1", &id, NULL), KI_OK);
+    int fd = ask("/version");
+    assert_true(read_until(fd, "\"code\":503"));
+    close(fd);
+    assert_int_equal(ki_testing_server_faults(server, &json, NULL), KI_OK);
+    assert_non_null(strstr(json.data, "\"struck\":1"));
+    ki_testing_text_clear(&json);
+    assert_int_equal(ki_testing_server_remove_fault(server, id, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_remove_fault(server, id, NULL), KI_ERR_NOT_FOUND);
+}
+
+int main(void) {
+#define FAULTS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        FAULTS_TEST(an_answer_is_cut_after_its_bytes),
+        FAULTS_TEST(a_connection_is_closed_without_an_answer),
+        FAULTS_TEST(a_silent_watch_says_nothing_and_stays_open),
+        FAULTS_TEST(chunks_are_as_small_as_was_asked),
+        FAULTS_TEST(a_slow_and_late_answer_comes_whole),
+        FAULTS_TEST(a_late_request_does_not_keep_others_waiting_or_the_end),
+        FAULTS_TEST(a_client_that_gives_up_a_late_request_is_forgotten),
+        FAULTS_TEST(a_restart_cuts_refuses_and_comes_back),
+        FAULTS_TEST(a_rewind_over_http_ends_watches),
+        FAULTS_TEST(a_server_ends_in_the_middle_of_a_long_restart),
+        FAULTS_TEST(faults_are_listed_with_what_they_did),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
