@@ -113,7 +113,6 @@ static void free_body(void *user) {
     ki_free(allocator, body);
 }
 
-/* The answer with a whole body, which it takes over. */
 /* Warning: 299 - "unknown field \"spec.x\"", as many as fit. */
 static void add_warnings(struct MHD_Response *answer, const kt_response *response) {
     ki_str rest = { response->warnings.data, response->warnings.size };
@@ -132,6 +131,7 @@ static void add_warnings(struct MHD_Response *answer, const kt_response *respons
     ki_buffer_free(&value);
 }
 
+/* The answer with a whole body, which it takes over. */
 static struct MHD_Response *whole_answer(kt_front *front, struct MHD_Connection *connection, kt_response *response) {
     static char nothing[1];
     bool packed = response->status == 200 && response->body.size >= KT_GZIP_MIN &&
