@@ -108,6 +108,8 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "watch pods --timeout soon", "a duration" },
         { "watch pods --resync 10ms", "at least 1s" },
         { "watch pods --metrics nowhere", "a port, or an address" },
+        { "watch pods --as-user-extra x --server http://127.0.0.1:1", "NAME=VALUE expected" },
+        { "watch pods --as-user-extra =x --server http://127.0.0.1:1", "NAME=VALUE expected" },
         { "watch pods x", "is too much" },
         { "watch pods -Z", "there is no flag -Z" },
         { "get pods web -A", "cannot be retrieved by name across all namespaces" },

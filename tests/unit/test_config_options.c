@@ -8,6 +8,7 @@
 #include "src/auth/config.h"
 #include "tests/support/folder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -358,6 +359,90 @@ static void in_a_pod_options_and_the_environment_win(void **state) {
     }
 }
 
+/* A text of `size` letters; good until the next call. */
+static const char *letters(const char *begin, size_t size) {
+    static char text[80 * 1024];
+    assert_true(size < sizeof text);
+    memset(text, 'a', size);
+    memcpy(text, begin, strlen(begin));
+    text[size] = '\0';
+    return text;
+}
+
+static void assert_limit(const ki_config_options *fits, const ki_config_options *exceeds, const char *message) {
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    if (fits) {
+        if (ki_config_new(fits, &config, &err))
+            fail_msg("%s", ki_error_message(&err));
+        ki_config_free(config);
+        return;
+    }
+    assert_int_not_equal(ki_config_new(exceeds, &config, &err), KI_OK);
+    if (!strstr(err.message, message))
+        fail_msg("%s, not %s", err.message, message);
+}
+
+#define FITS(...) assert_limit(&KI_CONFIG_OPTIONS(__VA_ARGS__), NULL, NULL)
+#define EXCEEDS(message, ...) assert_limit(NULL, &KI_CONFIG_OPTIONS(__VA_ARGS__), message)
+
+static void every_limit_is_an_error_that_names_it(void **state) {
+    (void)state;
+    FITS(.token = letters("", (size_t)64 * 1024));
+    EXCEEDS("token: longer than 65536 bytes", .token = letters("", (size_t)64 * 1024 + 1));
+    FITS(.user = "nobody", .as = letters("", (size_t)64 * 1024));
+    EXCEEDS("as: longer than 65536 bytes", .user = "nobody", .as = letters("", (size_t)64 * 1024 + 1));
+    FITS(.server = letters("https://", 2048));
+    EXCEEDS("server: the URL is longer than 2048 bytes", .server = letters("https://", 2049));
+    FITS(.proxy_url = letters("socks5://", 2048));
+    EXCEEDS("proxy-url: longer than 2048 bytes", .proxy_url = letters("socks5://", 2049));
+    FITS(.namespace_name = letters("", 63));
+    EXCEEDS("namespace: no namespace", .namespace_name = letters("", 64));
+    EXCEEDS("a path is longer than 4096 bytes", .certificate_authority = letters("/", 4097));
+
+    static const char *groups[KI_CONFIG_ITEMS_LIMIT + 1];
+    for (size_t i = 0; i < KI_CONFIG_ITEMS_LIMIT + 1; i++)
+        groups[i] = "g";
+    FITS(.as = "x", .as_groups = groups, .as_group_count = KI_CONFIG_ITEMS_LIMIT);
+    EXCEEDS("more than 10000 entries", .as = "x", .as_groups = groups, .as_group_count = KI_CONFIG_ITEMS_LIMIT + 1);
+}
+
+static void of_more_than_64_kubeconfigs_none_is_read(void **state) {
+    (void)state;
+    static char list[65 * 128];
+    list[0] = '\0';
+    for (int i = 0; i < 65; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "k%d", i);
+        folder_write(name, i ? "" : CONFIG);
+        if (i == 64) {
+            setenv("KUBECONFIG", list, 1);
+            FITS(.token = "t");
+        }
+        strcat(strcat(list, i ? ":" : ""), folder_file(name));
+    }
+    setenv("KUBECONFIG", list, 1);
+    EXCEEDS("KUBECONFIG lists more than 64 files", .token = "t");
+}
+
+static void warnings_end_somewhere(void **state) {
+    (void)state;
+    static char text[64 * 1024];
+    strcpy(text, "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\nclusters:\n- name: c\n  cluster:\n "
+                 "   server: https://a\n");
+    for (size_t i = 0; i < 2000; i++) {
+        char line[32];
+        snprintf(line, sizeof line, "    %c%c%c-: 1\n", (char)('a' + i % 26), (char)('a' + i / 26 % 26),
+                 (char)('a' + i / 676));
+        strcat(text, line);
+    }
+    folder_write("config", text);
+    ki_config *config = WITH(.disable_compression = true);
+    assert_true(config->warnings.size <= KI_CONFIG_WARNINGS_LIMIT);
+    assert_true(config->warnings.size > KI_CONFIG_WARNINGS_LIMIT / 2);
+    ki_config_free(config);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, folder_close)
     const struct CMUnitTest tests[] = {
@@ -371,6 +456,9 @@ int main(void) {
         TEST(an_older_programs_smaller_options_are_taken),
         TEST(a_config_tells_what_it_is_without_secrets),
         TEST(in_a_pod_options_and_the_environment_win),
+        TEST(every_limit_is_an_error_that_names_it),
+        TEST(of_more_than_64_kubeconfigs_none_is_read),
+        TEST(warnings_end_somewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
