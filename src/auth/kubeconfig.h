@@ -6,7 +6,8 @@
 #include "src/auth/yaml_tree.h"
 
 enum {
-    KI_KUBECONFIG_FILES_LIMIT = 64
+    KI_KUBECONFIG_FILES_LIMIT = 64,
+    KI_KUBECONFIG_VALUES_LIMIT = 1000000 /* of a file, with what its aliases stand for */
 };
 
 typedef struct ki_kubeconfig_file {

@@ -97,6 +97,7 @@ typedef struct checker {
     const ki_allocator *allocator;
     const ki_kubeconfig_file *file;
     ki_error *err;
+    size_t *values; /* that were looked at; those behind an alias each time */
 } checker;
 
 enum {
@@ -155,6 +156,14 @@ static ki_status refuse_kind(const checker *self, const place *where, const ki_y
 static ki_status check_value(const checker *self, const place *where, const ki_yaml *node,
                              const ki_kubeconfig_field *field);
 
+static ki_status count_value(const checker *self, const ki_yaml *node) {
+    if (++*self->values <= KI_KUBECONFIG_VALUES_LIMIT)
+        return KI_OK;
+    return ki_error_set(self->err, KI_ERR_LIMIT,
+                        "kubeconfig %s, line %zu: with what its aliases stand for more than %d values",
+                        self->file->path, node->line, KI_KUBECONFIG_VALUES_LIMIT);
+}
+
 static ki_status check_scalar(const checker *self, const place *where, const ki_yaml *node, ki_kubeconfig_type type) {
     if (type == KI_KUBECONFIG_BOOL)
         return node->kind == KI_YAML_BOOL ? KI_OK : refuse_kind(self, where, node, "true or false");
@@ -186,7 +195,8 @@ static ki_status check_map(const checker *self, const place *where, const ki_yam
         const place inner = { where, key->text, 0, false };
         const ki_kubeconfig_field *known =
             field->type == KI_KUBECONFIG_MAP ? find_field(field->fields, key->text) : &one;
-        if (known)
+        status = count_value(self, value);
+        if (!status && known)
             status = check_value(self, &inner, value, known);
     }
     return status;
@@ -217,7 +227,9 @@ static ki_status check_list(const checker *self, const place *where,
     for (size_t i = 0; !status && (item = ki_yaml_at(node, i)); i++) {
         const ki_yaml *own = ki_yaml_get(item, "name");
         const place inner = { where, own ? own->text : KI_STR(""), i, true };
-        status = check_value(self, &inner, item, &one);
+        status = count_value(self, item);
+        if (!status)
+            status = check_value(self, &inner, item, &one);
         if (!status && field->type == KI_KUBECONFIG_NAMED)
             status = check_named(self, where, &names, item);
     }
@@ -259,7 +271,8 @@ static ki_status check_what_it_is(const checker *self, const place *root, const 
 }
 
 ki_status ki_kubeconfig_check_file(const ki_allocator *allocator, const ki_kubeconfig_file *file, ki_error *err) {
-    const checker self = { allocator, file, err };
+    size_t values = 0;
+    const checker self = { allocator, file, err, &values };
     const place root = { NULL, { NULL, 0 }, 0, false };
     const ki_yaml *node = file->document.root;
     if (node->kind == KI_YAML_NULL)

@@ -347,6 +347,27 @@ static void another_kind_of_file_is_refused(void **state) {
     }
 }
 
+/* 300 users with 300 lists of 10,000 texts each: nine hundred million values in a small file. */
+static void aliases_that_multiply_are_refused(void **state) {
+    (void)state;
+    static char text[128 * 1024];
+    char *at = stpcpy(text, "x: &l [a");
+    for (size_t i = 0; i < 10000; i++)
+        at = stpcpy(at, ",a");
+    at = stpcpy(at, "]\ny: &u {as-user-extra: {k: [a]");
+    for (size_t i = 0; i < 300; i++)
+        at += sprintf(at, ", k%zu: *l", i);
+    at = stpcpy(at, "}}\nusers:\n");
+    for (size_t i = 0; i < 300; i++)
+        at += sprintf(at, "- {name: u%zu, user: *u}\n", i);
+    folder_write("config", text);
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config")), &config, &err),
+                     KI_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "more than 1000000 values"));
+}
+
 static void what_nobody_knows_is_a_warning(void **state) {
     (void)state;
     ki_config *config =
@@ -450,6 +471,7 @@ int main(void) {
         TEST(a_contradiction_is_an_error_that_names_file_field_and_remedy),
         TEST(a_name_that_is_there_twice_is_refused_in_each_list),
         TEST(another_kind_of_file_is_refused),
+        TEST(aliases_that_multiply_are_refused),
         TEST(what_nobody_knows_is_a_warning),
         TEST(a_json_kubeconfig_is_read),
         TEST(a_file_named_twice_in_the_list_is_read_once),
