@@ -164,7 +164,7 @@ static ki_status read_times(kt_fault *fault, ki_error *err) {
 }
 
 ki_status kt_faults_add(kt_faults *faults, const char *line, int64_t now_ms, uint64_t *ret_id, ki_error *err) {
-    kt_fault_kind kind;
+    kt_fault_kind kind = KT_FAULT_STATUS;
     ki_status status = find_kind(line, &kind, err);
     if (status)
         return status;
