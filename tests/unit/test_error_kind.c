@@ -1,0 +1,98 @@
+/* test_error_kind.c: what a refusal means, by reason and by HTTP status, as other clients of Kubernetes decide it. */
+#include "src/base/error.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+typedef bool predicate(const ki_error *err);
+
+static const struct {
+    const char *reason;
+    int http_status;
+    predicate *is;
+    bool by_status; /* also where the reason is missing or unknown */
+} kinds[] = {
+    { "NotFound", 404, ki_error_is_not_found, true },
+    { "AlreadyExists", 409, ki_error_is_already_exists, false },
+    { "Conflict", 409, ki_error_is_conflict, true },
+    { "Invalid", 422, ki_error_is_invalid, true },
+    { "BadRequest", 400, ki_error_is_bad_request, true },
+    { "Unauthorized", 401, ki_error_is_unauthorized, true },
+    { "Forbidden", 403, ki_error_is_forbidden, true },
+    { "MethodNotAllowed", 405, ki_error_is_method_not_supported, true },
+    { "NotAcceptable", 406, ki_error_is_not_acceptable, true },
+    { "UnsupportedMediaType", 415, ki_error_is_unsupported_media_type, true },
+    { "RequestEntityTooLarge", 413, ki_error_is_request_too_large, true },
+    { "Gone", 410, ki_error_is_gone, true },
+    { "Expired", 410, ki_error_is_expired, false },
+    { "TooManyRequests", 429, ki_error_is_too_many_requests, true },
+    { "Timeout", 504, ki_error_is_timeout, true },
+    { "ServerTimeout", 500, ki_error_is_server_timeout, false },
+    { "ServiceUnavailable", 503, ki_error_is_service_unavailable, true },
+    { "InternalError", 500, ki_error_is_internal, true },
+};
+
+static ki_error refusal(const char *reason, int http_status) {
+    ki_error err = KI_ERROR_INIT;
+    err.code = KI_ERR_HTTP;
+    err.http_status = http_status;
+    snprintf(err.reason, sizeof err.reason, "%s", reason);
+    return err;
+}
+
+static void a_reason_means_one_thing_whatever_the_status(void **state) {
+    (void)state;
+    size_t count = sizeof kinds / sizeof *kinds;
+    for (size_t i = 0; i < count; i++) {
+        ki_error err = refusal(kinds[i].reason, 418);
+        for (size_t k = 0; k < count; k++)
+            assert_int_equal(kinds[k].is(&err), i == k);
+    }
+}
+
+static void a_status_decides_where_the_reason_is_unknown(void **state) {
+    (void)state;
+    static const char *const reasons[] = { "", "SomethingNew" };
+    for (size_t r = 0; r < 2; r++) {
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            ki_error err = refusal(reasons[r], kinds[i].http_status);
+            assert_int_equal(kinds[i].is(&err), kinds[i].by_status);
+        }
+    }
+}
+
+static void a_known_reason_wins_over_the_status(void **state) {
+    (void)state;
+    ki_error err = refusal("AlreadyExists", 409);
+    assert_false(ki_error_is_conflict(&err));
+    err = refusal("Expired", 410);
+    assert_false(ki_error_is_gone(&err));
+    err = refusal("ServerTimeout", 429); /* but this status says the same with any reason */
+    assert_true(ki_error_is_too_many_requests(&err));
+}
+
+static void no_error_and_errors_without_an_answer_are_nothing_of_it(void **state) {
+    (void)state;
+    ki_error connect = KI_ERROR_INIT, timeout = KI_ERROR_INIT;
+    ki_error_set(&connect, KI_ERR_CONNECT, "x");
+    ki_error_set(&timeout, KI_ERR_TIMEOUT, "x");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        assert_false(kinds[i].is(NULL));
+        assert_false(kinds[i].is(&connect));
+        assert_int_equal(kinds[i].is(&timeout), kinds[i].is == ki_error_is_timeout);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reason_means_one_thing_whatever_the_status),
+        cmocka_unit_test(a_status_decides_where_the_reason_is_unknown),
+        cmocka_unit_test(a_known_reason_wins_over_the_status),
+        cmocka_unit_test(no_error_and_errors_without_an_answer_are_nothing_of_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
