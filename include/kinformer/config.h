@@ -65,7 +65,8 @@ KI_API KI_MUST_CHECK ki_status ki_config_new(const ki_config_options *options, k
 KI_API KI_MUST_CHECK ki_status ki_config_new_in_cluster(const ki_config_options *options, ki_config **ret_config,
                                                         ki_error *err);
 
-/* In-cluster where that is possible, else the kubeconfig. `options` may be NULL. */
+/* In-cluster where that is possible and the options name no kubeconfig, context, server, cluster or user; else the kubeconfig. `options`
+ * may be NULL. Errors, Ownership, Blocks: as ki_config_new. */
 KI_API KI_MUST_CHECK ki_status ki_config_new_default(const ki_config_options *options, ki_config **ret_config,
                                                      ki_error *err);
 

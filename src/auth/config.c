@@ -240,8 +240,8 @@ static bool is_own_field(const ki_config_options *given, const char *message) {
                    { "certificate-authority", given->certificate_authority },
                    { "as", given->as },
                    { "as-uid", given->as_uid },
-                   { "as-groups", given->as_groups },
-                   { "as-user-extra", given->as_user_extra } };
+                   { "as-groups", given->as_group_count ? given->as_groups : NULL },
+                   { "as-user-extra", given->as_user_extra_count ? given->as_user_extra : NULL } };
     size_t size = strcspn(message, ":");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (strlen(fields[i].field) == size && memcmp(message, fields[i].field, size) == 0)

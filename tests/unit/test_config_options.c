@@ -6,7 +6,9 @@
 #include <cmocka.h>
 
 #include "src/auth/config.h"
+#include "src/base/memory.h"
 #include "tests/support/folder.h"
+#include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -359,6 +361,45 @@ static void in_a_pod_options_and_the_environment_win(void **state) {
     }
 }
 
+static void in_a_pod_every_lack_of_memory_is_an_error_without_a_leak(void **state) {
+    (void)state;
+    folder_write("token", "pod-token");
+    folder_write("ca.crt", PEM("POD-CA"));
+    folder_write("namespace", "pod-space\n");
+    const ki_in_cluster where = { folder_path(), "10.0.0.1", "443", NULL };
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_config *config = ki_alloc_zero(&memory.allocator, sizeof *config);
+        if (!config)
+            continue;
+        config->allocator = memory.allocator;
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_in_cluster_load(config, &where, &err);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_config_free(config);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+/* A list that is there and has nothing in it is not given: the kubeconfig is to blame. */
+static void a_message_names_the_kubeconfig_where_the_field_is_its_own(void **state) {
+    (void)state;
+    static const char *const groups[] = { "g" };
+    folder_write("config",
+                 "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
+                 "clusters: [{name: c, cluster: {server: 'https://a'}}]\nusers: [{name: u, user: {as-groups: [g]}}]\n");
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.as_groups = groups), &config, &err), KI_ERR_CONFIG);
+    assert_true(strncmp(err.message, "kubeconfig /", 12) == 0);
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.as_groups = groups, .as_group_count = 1), &config, &err),
+                     KI_ERR_CONFIG);
+    assert_string_equal(err.message, "as-groups: without as; name the user to act as");
+}
+
 /* A text of `size` letters; good until the next call. */
 static const char *letters(const char *begin, size_t size) {
     static char text[80 * 1024];
@@ -456,6 +497,8 @@ int main(void) {
         TEST(an_older_programs_smaller_options_are_taken),
         TEST(a_config_tells_what_it_is_without_secrets),
         TEST(in_a_pod_options_and_the_environment_win),
+        TEST(in_a_pod_every_lack_of_memory_is_an_error_without_a_leak),
+        TEST(a_message_names_the_kubeconfig_where_the_field_is_its_own),
         TEST(every_limit_is_an_error_that_names_it),
         TEST(of_more_than_64_kubeconfigs_none_is_read),
         TEST(warnings_end_somewhere),
