@@ -273,9 +273,13 @@ void sim_client_stop(sim_world *world) {
     sim_client *client = &world->client;
     for (unsigned i = 0; i < client->informer_count; i++)
         ki_snapshot_free(client->informers[i].kept);
-    client->informer_count = 0;
+    for (unsigned i = 0; i < client->informer_count; i++)
+        client->informers[i].kept = NULL;
+    sim_waiter_stop(world);
     ki_factory_free(client->factory);
+    client->informer_count = 0;
     client->factory = NULL;
+    sim_waiter_stopped(world);
     SIM_TRACE(world, "client %llu: stopped", (unsigned long long)client->life);
     for (size_t i = 0; i < client->handler_count; i++) {
         if (!client->handlers[i]->is_removed)

@@ -38,6 +38,7 @@ void sim_workload_write(sim_world *world) {
     } else {
         sim_truth_put(world, key, dice < 45 ? new_label : truth->writes[now].label);
     }
+    sim_waiter_written(world, truth->writes[truth->write_count - 1].revision);
 }
 
 static void write_some(void *user, uint64_t argument) {

@@ -81,8 +81,10 @@ static bool run_until(sim_world *world, int64_t until, bool (*is_over)(sim_world
         settle(world);
         if (world->failed)
             return false;
-        if (world->settled++ % HEALTH_EVERY == 0 || world->now < world->network.small_until)
+        if (world->settled++ % HEALTH_EVERY == 0 || world->now < world->network.small_until) {
             sim_health_look(world);
+            sim_waiter_look(world);
+        }
         if (is_over && is_over(world))
             return true;
         int64_t next = sim_agenda_next(&world->agenda);

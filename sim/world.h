@@ -11,6 +11,7 @@
 #include "sim/server.h"
 #include "sim/socket.h"
 #include "sim/truth.h"
+#include "sim/waiter.h"
 
 #include <kinformer/engine.h>
 
@@ -32,6 +33,7 @@ struct sim_world {
     sim_server servers[SIM_MAX_SERVERS];
     sim_network network;
     sim_client client;
+    sim_waiter waiter;
     sim_memory memory;
     ki_engine *engine;
     uint64_t settled; /* how often nothing was due any more */

@@ -95,6 +95,9 @@
     X(SHORT_WATCHES_ARE_NOT_COUNTED, "metrics: very short watches are not counted", "") \
     X(ITEMS_ARE_CHANGES, "metrics: an object that was there before does not count in a list", "") \
     X(LIST_WITHOUT_DESCRIPTORS, "a watch that found no descriptor is followed by a list", "reflector") \
+    X(WAITS_ARE_FORGOTTEN, "who waits for a version is not told when it comes", "wait_for") \
+    X(WAITS_NEVER_EXPIRE, "who waits for a version waits for ever", "wait_for") \
+    X(WAITS_END_EARLY, "who waits for a version is told at once that it is there", "wait_for") \
     X(YOUNG_BY_ANY_BYTE, "any byte makes the copy young, though its event is not whole", "metrics") \
     X(CONTINUE_FROM_THE_START, "the continue token is not sent", "")
 

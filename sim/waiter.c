@@ -1,0 +1,83 @@
+/* waiter.c: see waiter.h. */
+#include "sim/world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The version that the copy says it is at; 0: none. */
+static uint64_t version_of_copy(const sim_wait *wait) {
+    ki_snapshot *snapshot = ki_informer_snapshot(wait->world->client.informers[wait->informer].informer);
+    uint64_t version = strtoull(ki_snapshot_resource_version(snapshot), NULL, 10);
+    ki_snapshot_free(snapshot);
+    return version;
+}
+
+static void on_version(ki_informer *informer, ki_status status, void *user) {
+    sim_wait *wait = user;
+    sim_world *world = wait->world;
+    (void)informer;
+    SIM_TRACE(world, "who waits for version %" PRIu64 " is told: %s", wait->version, ki_status_name(status));
+    sim_note(world, wait->version * 17 + (uint64_t)status);
+    if (wait->is_called)
+        sim_fail(world, "who waits for version %" PRIu64 " is told twice", wait->version);
+    wait->is_called = true;
+    if (status == KI_ERR_CANCELLED && !world->waiter.is_stopping)
+        sim_fail(world, "who waits for version %" PRIu64 " is told that it is cancelled, and nobody stops",
+                 wait->version);
+    if (status == KI_ERR_TIMEOUT && world->now < wait->deadline)
+        sim_fail(world, "who waits for version %" PRIu64 " is told too early that it takes too long", wait->version);
+    if (status == KI_OK && wait->restored == world->truth.restored && version_of_copy(wait) < wait->version)
+        sim_fail(world, "who waits for version %" PRIu64 " is told that it is there, and the copy is at %" PRIu64,
+                 wait->version, version_of_copy(wait));
+}
+
+void sim_waiter_written(sim_world *world, uint64_t version) {
+    sim_waiter *waiter = &world->waiter;
+    sim_random *random = &waiter->random;
+    if (!random->state)
+        *random = sim_random_from(world->plan.seed, 51);
+    if (!sim_chance(random, 4) || !world->client.factory || waiter->count == SIM_MAX_WAITS)
+        return;
+    unsigned informer = (unsigned)sim_below(random, world->client.informer_count);
+    int64_t timeout_ms = sim_chance(random, 50) ? -1 : sim_between(random, 0, 90000);
+    sim_wait *wait = &waiter->waits[waiter->count];
+    *wait = (sim_wait){ .world = world,
+                        .informer = informer,
+                        .version = version,
+                        .restored = world->truth.restored,
+                        .deadline = timeout_ms < 0 ? INT64_MAX : world->now + timeout_ms * SIM_MILLISECOND };
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, version);
+    ki_status status = ki_informer_when_version(world->client.informers[informer].informer, NULL, text, timeout_ms,
+                                                on_version, wait, NULL);
+    if (status && status != KI_ERR_NO_MEMORY)
+        sim_fail(world, "waiting for a version: %s", ki_status_name(status));
+    waiter->count += status == KI_OK;
+}
+
+void sim_waiter_look(sim_world *world) {
+    for (size_t i = 0; i < world->waiter.count && world->client.factory; i++) {
+        const sim_wait *wait = &world->waiter.waits[i];
+        if (wait->is_called)
+            continue;
+        if (version_of_copy(wait) >= wait->version)
+            sim_fail(world, "who waits for version %" PRIu64 " is not told that the copy has it", wait->version);
+        if (world->now > wait->deadline && !world->memory.refused)
+            sim_fail(world, "who waits for version %" PRIu64 " is not told that it takes too long", wait->version);
+    }
+}
+
+void sim_waiter_stop(sim_world *world) {
+    world->waiter.is_stopping = true;
+}
+
+void sim_waiter_stopped(sim_world *world) {
+    for (size_t i = 0; i < world->waiter.count; i++) {
+        if (!world->waiter.waits[i].is_called)
+            sim_fail(world, "who waits for version %" PRIu64 " is told nothing, and the informer is gone",
+                     world->waiter.waits[i].version);
+    }
+    world->waiter.count = 0;
+    world->waiter.is_stopping = false;
+}

@@ -1,0 +1,38 @@
+/* waiter.h: a program that reads its own writes: after some of them it asks to be told when an informer's copy has seen them. */
+#ifndef SIM_WAITER_H
+#define SIM_WAITER_H
+
+#include "sim/random.h"
+
+#include <stddef.h>
+
+typedef struct sim_world sim_world;
+
+enum {
+    SIM_MAX_WAITS = 24
+};
+
+typedef struct sim_wait {
+    sim_world *world;
+    unsigned informer;
+    uint64_t version, restored;
+    int64_t deadline; /* INT64_MAX: none */
+    bool is_called;
+} sim_wait;
+
+typedef struct sim_waiter {
+    sim_random random;
+    sim_wait waits[SIM_MAX_WAITS]; /* of this life of the client */
+    size_t count;
+    bool is_stopping;
+} sim_waiter;
+
+/* A write has been made; by chance somebody waits for it. */
+void sim_waiter_written(sim_world *world, uint64_t version);
+/* Where nothing is due: whoever waits still has not been served. */
+void sim_waiter_look(sim_world *world);
+/* The client is about to stop, and has: everybody was told. */
+void sim_waiter_stop(sim_world *world);
+void sim_waiter_stopped(sim_world *world);
+
+#endif
