@@ -31,6 +31,7 @@ func allCases() []testCase {
 	var cases []testCase
 	cases = append(cases, watchCases...)
 	cases = append(cases, getCases...)
+	cases = append(cases, formatCases...)
 	cases = append(cases, kubeconfigCases...)
 	cases = append(cases, credentialCases...)
 	cases = append(cases, connectionCases...)

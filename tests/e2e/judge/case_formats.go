@@ -1,0 +1,149 @@
+// What `kinformer get` prints beside what kubectl prints, byte for byte; and what it costs.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var formatCases = []testCase{
+	{name: "get-formats", kinformerOnly: true, run: getFormats},
+	{name: "cold-get", kinformerOnly: true, run: coldGet},
+}
+
+const formatObjects = `{"apiVersion":"v1","kind":"List","items":[
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"app":"web","tier":"1"}},"data":{"n":"10","text":"one\ntwo\n","yes":"yes","time":"2001-01-01","long":"` +
+	`a text that is so long that it does not fit on one line of eighty characters and is folded, therefore, here","tab":"a\tb","quote":"it's \"so\"","html":"<b>&</b>","empty":""}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b","labels":{"app":"db"},"annotations":{"example.com/x":"0x1f","example.com/y":"- a"}},"data":{"n":"9"}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"n":"100","é":"ü"}},
+{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"a"},"spec":{"hard":{"cpu":"1500m","memory":"2Gi"}}},
+{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"b"},"spec":{"hard":{"cpu":"2","memory":"500Mi"}}},
+{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"c"},"spec":{"hard":{"cpu":"200m"}}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"name":"http","port":80},{"name":"https","port":443}],"selector":{"app":"web"}}}
+]}`
+
+func getFormats(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	if err := k.runAll(ctx, "create namespace formats"); err != nil {
+		return err
+	}
+	if _, err := k.runInput(ctx, formatObjects, "create", "--validate=false", "-n", "formats", "-f", "-"); err != nil {
+		return err
+	}
+	var differences []string
+	for _, words := range [][]string{
+		{"configmaps", "-o", "yaml"},
+		{"configmap", "a", "-o", "yaml"},
+		{"configmaps,services", "-o", "yaml"},
+		{"configmaps", "-o", "yaml", "--show-managed-fields"},
+		{"configmaps", "-o", "name"},
+		{"configmaps,services", "-o", "name"},
+		{"configmaps", "-l", "app", "-o", "jsonpath={.items[*].metadata.name}"},
+		{"configmap", "a", "-o", "jsonpath={.data}"},
+		{"configmap", "a", "-o", "jsonpath={.metadata.name}{'\\t'}{.data.n}{\"\\n\"}"},
+		{"configmaps", "-o", `jsonpath={range .items[*]}{.metadata.name}:{.data.n}{"\n"}{end}`},
+		{"configmaps", "-o", `jsonpath={.items[?(@.metadata.labels.app=="db")].metadata.name}`},
+		{"configmaps", "-o", "jsonpath={.items[-1:].data}{.items[0:2].metadata.uid}"},
+		{"service", "web", "-o", "jsonpath={..port}{.spec.ports[?(@.port>100)].name}{.spec.ports[*]['name','port']}"},
+		{"configmaps", "-o", "custom-columns=NAME:.metadata.name,APP:.metadata.labels.app,N:{.data.n},ALL:.metadata.labels"},
+		{"services", "-o", "custom-columns=P:.spec.ports[*].port,FIRST:.spec.ports[0],S:.spec", "--no-headers"},
+		{"configmaps", "--sort-by", ".metadata.name", "-o", "name"},
+		{"configmaps", "--sort-by", "{.data.n}", "-o", "name"},
+		{"resourcequotas", "--sort-by", ".spec.hard.cpu", "-o", "name"},
+		{"resourcequotas", "--sort-by", ".spec.hard.memory", "-o", "jsonpath={.items[*].metadata.name}"},
+	} {
+		words = append([]string{"get", "-n", "formats"}, words...)
+		want, err := k.run(ctx, words...)
+		if err != nil {
+			return err
+		}
+		argv := append([]string{h.kinformer}, words...)
+		got, err := h.run(ctx, "", append(argv, "--kubeconfig", s.file("kubeconfig-kinformer"))...)
+		if err != nil {
+			return err
+		}
+		if got != want {
+			differences = append(differences, fmt.Sprintf("%s: %s", strings.Join(words, " "), firstDifference(got, want)))
+		}
+	}
+	return report("what is printed, beside kubectl", differences)
+}
+
+func firstDifference(got, want string) string {
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(gotLines), len(wantLines)) {
+		if gotLines[i] != wantLines[i] {
+			return fmt.Sprintf("line %d is %q, not %q", i+1, gotLines[i], wantLines[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, not %d", len(gotLines), len(wantLines))
+}
+
+// coldGet: one `get pods` of a process of its own takes at most half of kubectl's time. Its memory is told beside kubectl's.
+func coldGet(ctx context.Context, h *harness) error {
+	const rounds = 15
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	cache, err := os.MkdirTemp(h.work, "cold")
+	if err != nil {
+		return err
+	}
+	type cost struct {
+		times  []time.Duration
+		memory []int64
+	}
+	costs := map[string]*cost{"kinformer": {}, "kubectl": {}}
+	measure := func(name string, argv ...string) error {
+		command := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		command.Env = childEnvironment()
+		begin := time.Now()
+		if out, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", name, err, out)
+		}
+		usage, _ := command.ProcessState.SysUsage().(*syscall.Rusage)
+		costs[name].times = append(costs[name].times, time.Since(begin))
+		costs[name].memory = append(costs[name].memory, usage.Maxrss)
+		return nil
+	}
+	// One after the other, so that both meet the same machine; kubectl has discovered everything before, which is its best case.
+	for round := range rounds + 1 {
+		if err := measure("kubectl", filepath.Join(h.bin, "kubectl"), "--kubeconfig", s.file("kubeconfig-kinformer"),
+			"--cache-dir", cache, "get", "pods", "-A"); err != nil {
+			return err
+		}
+		if err := measure("kinformer", h.kinformer, "get", "pods", "-A", "--kubeconfig", s.file("kubeconfig-kinformer")); err != nil {
+			return err
+		}
+		if round == 0 {
+			costs["kinformer"], costs["kubectl"] = &cost{}, &cost{}
+		}
+	}
+	median := func(name string) (time.Duration, int64) {
+		c := costs[name]
+		slices.Sort(c.times)
+		slices.Sort(c.memory)
+		return c.times[rounds/2], c.memory[rounds/2]
+	}
+	ourTime, ourMemory := median("kinformer")
+	theirTime, theirMemory := median("kubectl")
+	fmt.Printf("# cold-get: kinformer %d ms and %.1f MB, kubectl %d ms and %.1f MB (medians of %d): %.0f %% of its time, %.0f %% of its memory\n",
+		ourTime.Milliseconds(), float64(ourMemory)/1024, theirTime.Milliseconds(), float64(theirMemory)/1024, rounds,
+		100*float64(ourTime)/float64(theirTime), 100*float64(ourMemory)/float64(theirMemory))
+	if ourTime*2 > theirTime {
+		return fmt.Errorf("kinformer takes %s, kubectl %s", ourTime, theirTime)
+	}
+	return nil
+}
