@@ -22,7 +22,7 @@ const formatObjects = `{"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"app":"web","tier":"1"}},"data":{"n":"10","text":"one\ntwo\n","yes":"yes","time":"2001-01-01","long":"` +
 	`a text that is so long that it does not fit on one line of eighty characters and is folded, therefore, here","tab":"a\tb","quote":"it's \"so\"","html":"<b>&</b>","empty":""}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b","labels":{"app":"db"},"annotations":{"example.com/x":"0x1f","example.com/y":"- a"}},"data":{"n":"9"}},
-{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"n":"100","é":"ü"}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"n":"100","u":"ü \u2713"}},
 {"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"a"},"spec":{"hard":{"cpu":"1500m","memory":"2Gi"}}},
 {"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"b"},"spec":{"hard":{"cpu":"2","memory":"500Mi"}}},
 {"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"c"},"spec":{"hard":{"cpu":"200m"}}},
