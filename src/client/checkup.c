@@ -178,8 +178,10 @@ static void check_tls(ki_checkup_way *way, const ki_probe *probe) {
         return;
     }
     bool ends_soon = c->ends_s && days_left(probe) < EXPIRY_WARNING_DAYS;
-    ki_checkup_find(way, "%s, issued by %s, good for %lld days%s", c->subject[0] ? c->subject : "a certificate",
-                    c->issuer, (long long)days_left(probe),
+    bool in_hours = c->ends_s && days_left(probe) < 2;
+    ki_checkup_find(way, "%s, issued by %s, good for %lld %s%s", c->subject[0] ? c->subject : "a certificate",
+                    c->issuer, (long long)(in_hours ? (c->ends_s - probe->now_s) / 3600 : days_left(probe)),
+                    in_hours ? "hours" : "days",
                     way->description.insecure_skip_tls_verify ? "; not checked, as insecure-skip-tls-verify says" : "");
     if (way->description.insecure_skip_tls_verify)
         ki_checkup_remedy(way, "give certificate-authority in place of insecure-skip-tls-verify");

@@ -35,6 +35,7 @@ func allCases() []testCase {
 	cases = append(cases, kubeconfigCases...)
 	cases = append(cases, credentialCases...)
 	cases = append(cases, connectionCases...)
+	cases = append(cases, doctorCases...)
 	cases = append(cases, churnCases...)
 	cases = append(cases, restartCases...)
 	cases = append(cases, compactionCases...)

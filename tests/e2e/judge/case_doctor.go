@@ -1,0 +1,159 @@
+// `kinformer doctor` against the real server: what it says of a good way, and of four that are not. Its output is printed.
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+var doctorCases = []testCase{{name: "doctor", kinformerOnly: true, run: doctor}}
+
+// A way to the server, and what the doctor must say of it.
+type doctorWay struct {
+	name      string
+	flags     []string
+	status    int
+	says      []string
+	neverSays string
+}
+
+func doctor(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	nobody, err := os.ReadFile(s.file("nobody.token"))
+	if err != nil {
+		return err
+	}
+	expired, err := expiredFront(ctx, s)
+	if err != nil {
+		return err
+	}
+	closed, err := closedPort()
+	if err != nil {
+		return err
+	}
+	flags := func(server, token string) []string {
+		return []string{"--server", server, "--token", token, "--certificate-authority", s.file("ca.crt")}
+	}
+	var errs []error
+	for _, way := range []doctorWay{ // the server's certificate is good for a day: a remark, everywhere
+		{name: "a good cluster", flags: []string{"--kubeconfig", s.file("kubeconfig-kinformer")}, says: []string{
+			"✔ configuration", "✔ name resolution", "✔ TCP connection", "! TLS", "good for 2", " hours", "✔ HTTP ", "HTTP/2, status 200",
+			"✔ credentials", "kinformer, groups", "✔ server version", " v1.", "✔ may list", "allowed: list pods in all namespaces",
+			"✔ may watch", "✔ list ", "first byte after", "✔ streaming list", "✔ bookmarks", "well, with 1 remark"}},
+		{name: "a wrong token", flags: flags(s.url, "wrong-secret"), status: 3, says: []string{
+			"! TLS", "✘ credentials", "the token is wrong or has expired", "not well: credentials"}, neverSays: "wrong-secret"},
+		{name: "a missing permission", flags: flags(s.url, string(nobody)), status: 1, says: []string{
+			"✔ credentials", "nobody", "✘ may list", "not allowed: list pods", "kubectl create clusterrolebinding"},
+			neverSays: string(nobody)},
+		{name: "an expired certificate", flags: flags(expired, string(nobody)), status: 3, says: []string{
+			"✔ TCP connection", "✘ TLS", "renew the server's certificate, which ended 2 days ago"}, neverSays: string(nobody)},
+		{name: "a closed port", flags: flags(closed, string(nobody)), status: 3, says: []string{
+			"✘ TCP connection", "refused", "that the server is running"}, neverSays: string(nobody)},
+	} {
+		out, status, err := h.runDoctor(ctx, way.flags)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("# kinformer doctor pods -A, %s:\n#   %s\n", way.name, strings.ReplaceAll(strings.TrimSpace(out), "\n", "\n#   "))
+		if status != way.status {
+			errs = append(errs, fmt.Errorf("%s: status %d, not %d", way.name, status, way.status))
+		}
+		for _, text := range way.says {
+			if !strings.Contains(out, text) {
+				errs = append(errs, fmt.Errorf("%s: does not say %q", way.name, text))
+			}
+		}
+		if way.neverSays != "" && strings.Contains(out, way.neverSays) {
+			errs = append(errs, fmt.Errorf("%s: the token is shown", way.name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (h *harness) runDoctor(ctx context.Context, flags []string) (string, int, error) {
+	out, err := h.run(ctx, "", append([]string{h.kinformer, "doctor", "pods", "-A", "--timeout", "60s"}, flags...)...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return out, exit.ExitCode(), nil
+	}
+	return out, 0, err
+}
+
+// expiredFront is a server of TLS with a certificate of the right authority and for the right name that ended two days ago.
+func expiredFront(ctx context.Context, s *server) (string, error) {
+	authority, err := tls.LoadX509KeyPair(s.file("ca.crt"), s.file("ca.key"))
+	if err != nil {
+		return "", err
+	}
+	parent, err := x509.ParseCertificate(authority.Certificate[0])
+	if err != nil {
+		return "", err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:      pkix.Name{CommonName: "kube-apiserver"},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:    time.Now().Add(-30 * 24 * time.Hour),
+		NotAfter:     time.Now().Add(-60 * time.Hour),
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, parent, key.Public(), authority.PrivateKey)
+	if err != nil {
+		return "", err
+	}
+	keyDer, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return "", err
+	}
+	pair, err := tls.X509KeyPair(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDer}))
+	if err != nil {
+		return "", err
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		return "", err
+	}
+	context.AfterFunc(ctx, func() { listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer connection.Close()
+				_ = connection.(*tls.Conn).HandshakeContext(ctx)
+			}()
+		}
+	}()
+	return "https://" + listener.Addr().String(), nil
+}
+
+func closedPort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return "https://" + listener.Addr().String(), listener.Close()
+}
