@@ -1,0 +1,147 @@
+/* test_await.c: waiting for something on the loop: by whom the engine is driven meanwhile, and how the waiting ends. */
+#include "src/engine/engine.h"
+#include "src/engine/thread.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+typedef struct fixture {
+    ki_engine *engine;
+    ki_task task;
+    bool done; /* the engine's */
+    ki_status nested;
+    bool was_threaded;
+    ki_thread thread;
+} fixture;
+
+static void open_fixture(fixture *self) {
+    *self = (fixture){ .done = false };
+    assert_int_equal(ki_engine_new(NULL, &self->engine, NULL), KI_OK);
+}
+
+static void close_fixture(fixture *self) {
+    ki_engine_free(self->engine);
+}
+
+static void answer(ki_task *task, void *user) {
+    (void)task;
+    fixture *self = user;
+    self->nested = ki_engine_await(self->engine, &self->done, 0, true, NULL);
+    self->was_threaded = ki_engine_is_threaded(self->engine);
+    ki_engine_notify(self->engine, &self->done);
+}
+
+static void post_answer(fixture *self) {
+    ki_task_init(&self->task, self->engine, answer, self);
+    ki_task_post(&self->task);
+}
+
+static void whoever_waits_drives_an_engine_that_nobody_drives(void **state) {
+    (void)state;
+    fixture self;
+    open_fixture(&self);
+    post_answer(&self);
+    assert_int_equal(ki_engine_await(self.engine, &self.done, -1, true, NULL), KI_OK);
+    assert_int_equal(self.nested, KI_ERR_DEADLOCK); /* on the loop */
+    assert_true(self.was_threaded);
+    assert_false(ki_engine_on_loop(self.engine));
+    assert_true(ki_engine_is_idle(self.engine));
+    assert_int_equal(ki_engine_step(self.engine, 0, NULL), KI_OK); /* how it is driven was left open */
+    close_fixture(&self);
+}
+
+static void what_is_done_already_needs_no_waiting(void **state) {
+    (void)state;
+    fixture self;
+    open_fixture(&self);
+    self.done = true;
+    assert_int_equal(ki_engine_await(self.engine, &self.done, 0, false, NULL), KI_OK);
+    close_fixture(&self);
+}
+
+static void without_an_answer_the_time_limit_ends_it(void **state) {
+    (void)state;
+    fixture self;
+    open_fixture(&self);
+    assert_int_equal(ki_engine_await(self.engine, &self.done, KI_MILLISECONDS(1), true, NULL), KI_ERR_TIMEOUT);
+    assert_int_equal(ki_engine_await(self.engine, &self.done, 0, true, NULL), KI_ERR_TIMEOUT);
+    assert_int_equal(ki_engine_start(self.engine, NULL), KI_OK);
+    assert_int_equal(ki_engine_await(self.engine, &self.done, KI_MILLISECONDS(1), true, NULL), KI_ERR_TIMEOUT);
+    close_fixture(&self);
+}
+
+static void a_hosts_engine_is_not_driven(void **state) {
+    (void)state;
+    fixture self;
+    open_fixture(&self);
+    post_answer(&self);
+    assert_int_equal(ki_engine_await(self.engine, &self.done, -1, false, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_engine_start(self.engine, NULL), KI_OK);
+    assert_int_equal(ki_engine_await(self.engine, &self.done, -1, false, NULL), KI_OK);
+    close_fixture(&self);
+}
+
+static void stop_engine(void *user) {
+    ki_engine_stop(((fixture *)user)->engine);
+}
+
+static void an_engine_that_is_stopped_ends_the_waiting(void **state) {
+    (void)state;
+    for (int started = 0; started < 2; started++) {
+        fixture self;
+        open_fixture(&self);
+        if (started)
+            assert_int_equal(ki_engine_start(self.engine, NULL), KI_OK);
+        assert_int_equal(ki_thread_start(&self.thread, "stopper", stop_engine, &self, NULL), KI_OK);
+        assert_int_equal(ki_engine_await(self.engine, &self.done, -1, true, NULL), KI_ERR_CANCELLED);
+        ki_thread_join(&self.thread);
+        close_fixture(&self);
+    }
+}
+
+static void start_and_answer(void *user) {
+    fixture *self = user;
+    assert_int_equal(ki_engine_start(self->engine, NULL), KI_OK);
+    post_answer(self);
+}
+
+static void nothing(void *user) {
+    *(int *)user += 1;
+}
+
+static void call_and_answer(void *user) {
+    fixture *self = user;
+    int calls = 0;
+    for (int i = 0; i < 100; i++)
+        ki_engine_call(self->engine, nothing, &calls);
+    assert_int_equal(calls, 100);
+    post_answer(self);
+}
+
+static void one_that_waits_gives_way_to_who_starts_or_calls(void **state) {
+    (void)state;
+    static void (*const others[])(void *user) = { start_and_answer, call_and_answer };
+    for (int i = 0; i < 20; i++) {
+        fixture self;
+        open_fixture(&self);
+        assert_int_equal(ki_thread_start(&self.thread, "other", others[i % 2], &self, NULL), KI_OK);
+        assert_int_equal(ki_engine_await(self.engine, &self.done, -1, true, NULL), KI_OK);
+        ki_thread_join(&self.thread);
+        close_fixture(&self);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whoever_waits_drives_an_engine_that_nobody_drives),
+        cmocka_unit_test(what_is_done_already_needs_no_waiting),
+        cmocka_unit_test(without_an_answer_the_time_limit_ends_it),
+        cmocka_unit_test(a_hosts_engine_is_not_driven),
+        cmocka_unit_test(an_engine_that_is_stopped_ends_the_waiting),
+        cmocka_unit_test(one_that_waits_gives_way_to_who_starts_or_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
