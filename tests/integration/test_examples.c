@@ -106,6 +106,17 @@ static void a_cxx_program_counts_by_an_index_of_its_own(void **state) {
     assert_true(nodes > 0 && nodes <= 4);
 }
 
+static void requests_need_neither_an_informer_nor_a_loop(void **state) {
+    (void)state;
+    start_example(KI_TEST_EXAMPLES_DIR "/example-count-up");
+    for (int i = 1; i <= 3; i++) {
+        const char *line = ki_process_line(&example);
+        assert_non_null(line);
+        assert_int_equal(atoi(line), i);
+    }
+    assert_int_equal(ki_process_wait(&example), 0);
+}
+
 static void an_example_without_a_cluster_says_so_and_fails(void **state) {
     (void)state;
     const char *const argv[] = { KI_TEST_EXAMPLES_DIR "/example-watch-pods", NULL };
@@ -128,6 +139,7 @@ int main(void) {
         cmocka_unit_test_teardown(the_shortest_program_prints_every_pod_and_ends_with_a_signal, clean_example),
         cmocka_unit_test_teardown(a_host_with_its_own_loop_is_served_without_a_thread, clean_example),
         cmocka_unit_test_teardown(a_cxx_program_counts_by_an_index_of_its_own, clean_example),
+        cmocka_unit_test_teardown(requests_need_neither_an_informer_nor_a_loop, clean_example),
         cmocka_unit_test_teardown(an_example_without_a_cluster_says_so_and_fails, clean_example),
     };
     memset(&example, 0, sizeof example);

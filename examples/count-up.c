@@ -1,0 +1,63 @@
+/* count-up.c: requests without an informer: makes a ConfigMap, counts up in it so that no other program's change is lost, and deletes it. C99. No
+ * loop and no thread: the calls wait. */
+#include <kinformer/kinformer.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char empty[] =
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"counter\"},\"data\":{\"n\":\"0\"}}";
+
+/* Reads, adds one, writes; again where somebody else wrote meanwhile. */
+static ki_status count_up(ki_client *client, const char *namespace_name, int *ret_count, ki_error *err) {
+    ki_status status;
+    do {
+        ki_object *map = NULL;
+        ki_value n = KI_VALUE_INIT;
+        char json[512];
+        status = ki_client_get(client, KI_CONFIGMAPS, namespace_name, "counter", NULL, &map, err);
+        if (!status)
+            status = ki_object_field(map, "data.n", &n, err);
+        if (!status) {
+            *ret_count = atoi(n.text ? n.text : "") + 1;
+            snprintf(json, sizeof json,
+                     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"counter\","
+                     "\"resourceVersion\":\"%s\"},\"data\":{\"n\":\"%d\"}}",
+                     ki_object_resource_version(map), *ret_count);
+            status = ki_client_update(client, KI_CONFIGMAPS, namespace_name, "counter", json, NULL, NULL, err);
+        }
+        ki_value_clear(&n);
+        ki_object_unref(map);
+    } while (status && ki_error_is_conflict(err));
+    return status;
+}
+
+int main(void) {
+    ki_error err = KI_ERROR_INIT;
+    ki_config *config = NULL;
+    ki_client *client = NULL;
+    int count = 0;
+
+    ki_status status = ki_config_new_default(NULL, &config, &err); /* in-cluster, else kubeconfig */
+    if (!status)
+        status = ki_client_new(config, NULL, &client, &err);
+    const char *namespace_name = status ? NULL : ki_config_namespace(config);
+    if (!status) {
+        status = ki_client_create(client, KI_CONFIGMAPS, namespace_name, empty, NULL, NULL, &err);
+        if (ki_error_is_already_exists(&err))
+            status = KI_OK; /* an earlier run's: go on from there */
+    }
+    for (int i = 0; i < 3 && !status; i++) {
+        status = count_up(client, namespace_name, &count, &err);
+        if (!status)
+            printf("%d\n", count);
+    }
+    if (!status)
+        status = ki_client_delete(client, KI_CONFIGMAPS, namespace_name, "counter", NULL, &err);
+    if (status)
+        fprintf(stderr, "count-up: %s\n", ki_error_message(&err));
+    ki_client_free(client);
+    ki_config_free(config);
+    return status ? 1 : 0;
+}
