@@ -9,6 +9,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    END_WITHIN_S = 10
+}; /* after the signal, in good order; it is cut short then */
 
 /* Each watch is a descriptor. */
 static void allow_many_connections(void) {
@@ -62,16 +67,35 @@ static int prepare(ki_testing_server *server, const options *o) {
     return EXIT_FINE;
 }
 
+/* There is nothing to be saved: while the server is being filled, and on a second signal, it may end at any moment. The server's threads
+ * take no signals. */
+static void leave(int number) {
+    static const char late[] = "kinformer serve: it did not end in good order within 10 s\n";
+    if (number != SIGALRM)
+        _exit(EXIT_FINE);
+    if (write(STDERR_FILENO, late, sizeof late - 1) < 0)
+        _exit(EXIT_FAILED);
+    _exit(EXIT_FAILED);
+}
+
+static void end_by_signals(sigset_t *ret_ends) {
+    const struct sigaction action = { .sa_handler = leave };
+    static const int numbers[] = { SIGINT, SIGTERM, SIGALRM };
+    sigemptyset(ret_ends);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        sigaction(numbers[i], &action, NULL);
+        if (numbers[i] != SIGALRM)
+            sigaddset(ret_ends, numbers[i]);
+    }
+}
+
 static int run(const options *o) {
     ki_testing_server *server = NULL;
     ki_error err = KI_ERROR_INIT;
     sigset_t ends;
     int signal_number;
 
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigprocmask(SIG_BLOCK, &ends, NULL); /* before there are threads */
+    end_by_signals(&ends);
     allow_many_connections();
 
     const ki_testing_server_options server_options = {
@@ -95,11 +119,14 @@ static int run(const options *o) {
     }
     int status = prepare(server, o);
     if (status == EXIT_FINE) {
+        sigprocmask(SIG_BLOCK, &ends, NULL);
         printf("serving %s\n", ki_testing_server_url(server));
         if (!output_flush())
             status = output_status();
         if (status == EXIT_FINE)
             sigwait(&ends, &signal_number);
+        sigprocmask(SIG_UNBLOCK, &ends, NULL);
+        alarm(END_WITHIN_S);
     }
     ki_testing_server_free(server);
     return status;
