@@ -2,6 +2,7 @@
 #include "testing/cluster_state.h"
 #include "testing/json.h"
 #include "testing/status.h"
+#include "testing/subresource.h"
 #include "testing/verbs.h"
 
 typedef enum aggregated {
@@ -71,9 +72,9 @@ static void append_names(ki_buffer *out, const ki_resource_info *info) {
         ki_buffer_printf(out, ",\"categories\":[\"%s\"]", info->category);
 }
 
-/* Only what is answered is told: the resource and its status. */
+/* Only what is answered is told. */
 static bool is_served(const ki_subresource_info *sub) {
-    return strcmp(sub->name, "status") == 0;
+    return strcmp(sub->name, "status") == 0 || kt_subresource_is_served(sub->name);
 }
 
 /* ---- the old form ---- */

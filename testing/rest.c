@@ -6,6 +6,7 @@
 #include "testing/faults/fault_stream.h"
 #include "testing/review.h"
 #include "testing/status.h"
+#include "testing/subresource.h"
 #include "testing/verbs.h"
 #include "testing/watch.h"
 
@@ -38,6 +39,14 @@ static const method object_methods[] = {
     { NULL, 0, NULL },
 };
 
+static const method other_methods[] = {
+    { "GET", KI_VERB_GET, kt_subresource },
+    { "PATCH", KI_VERB_PATCH, kt_subresource },
+    { "POST", KI_VERB_CREATE, kt_subresource },
+    { "PUT", KI_VERB_UPDATE, kt_subresource },
+    { NULL, 0, NULL },
+};
+
 static const method status_methods[] = {
     { "GET", KI_VERB_GET, kt_verb_get },
     { "PATCH", KI_VERB_PATCH, kt_verb_patch },
@@ -62,12 +71,11 @@ static ki_status resource_call(kt_call *call) {
     unsigned verbs = call->storage->info->verbs;
     bool everywhere = call->resource->namespaced && !call->ns.size; /* only lists see all namespaces at once */
     if (call->subresource.size) {
-        if (!ki_str_equals(call->subresource, "status"))
-            return kt_fail_generic(call, 404);
-        methods = status_methods;
+        methods = ki_str_equals(call->subresource, "status") ? status_methods : other_methods;
         verbs = 0;
         for (const ki_subresource_info *sub = call->storage->info->subresources; sub->name; sub++) {
-            if (strcmp(sub->name, "status") == 0)
+            if (ki_str_equals(call->subresource, sub->name) &&
+                (methods == status_methods || kt_subresource_is_served(sub->name)))
                 verbs = sub->verbs;
         }
         if (!verbs)

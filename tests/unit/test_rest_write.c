@@ -219,7 +219,8 @@ static void patches_of_each_kind_lead_where_they_say(void **state) {
         { DEPLOYMENTS "/d", STRATEGIC,
           "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"$patch\":\"delete\"}]}}}}",
           "\"containers\":[{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\"}]" },
-        { DEPLOYMENTS "/d", STRATEGIC, "{\"spec\":{\"template\":{\"$patch\":\"replace\",\"metadata\":{\"labels\":{\"x\":\"1\"}}}}}",
+        { DEPLOYMENTS "/d", STRATEGIC,
+          "{\"spec\":{\"template\":{\"$patch\":\"replace\",\"metadata\":{\"labels\":{\"x\":\"1\"}}}}}",
           "\"template\":{\"metadata\":{\"labels\":{\"x\":\"1\"}}}" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
