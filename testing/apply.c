@@ -177,7 +177,7 @@ static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yy
         return KI_ERR_NO_MEMORY;
     *ret_doc = settle(arena, made, kt_typed_merge(arena, made, &spot, old, write->applied));
     kt_set *last = !arena->failed && managers.own < managers.count ? managers.list[managers.own].fields : NULL;
-    kt_set *now = kt_managed_fields_strip(arena, write, kt_typed_fields(arena, &spot, write->applied));
+    kt_set *now = kt_typed_fields(arena, &spot, write->applied); /* its name too, which keeps the metadata */
     if (!arena->failed && !kt_set_is_empty(last))
         prune(arena, &spot, &managers, last, now, ret_doc);
     if (arena->failed)

@@ -223,7 +223,9 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
                            yyjson_val *root) {
     const kt_custom *custom = kt_custom_of(call->storage->info);
     yyjson_doc *prepared = NULL;
-    ki_status status = custom ? kt_custom_prepare(custom, root, &prepared) : KI_OK;
+    ki_status status = custom                   ? kt_custom_prepare(custom, root, &prepared)
+                       : call->subresource.size ? KI_OK
+                                                : with_defaults(call, root, call->name, &prepared);
     if (!status)
         status = change_update(call, write, old, old_root, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);

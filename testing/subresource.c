@@ -6,7 +6,7 @@
 #include "testing/json.h"
 #include "testing/patch.h"
 #include "testing/schema/base64.h"
-#include "testing/schema/index.h"
+#include "testing/selector_text.h"
 #include "testing/status.h"
 #include "testing/validate.h"
 
@@ -90,41 +90,6 @@ static ki_status success(kt_call *call, int code) {
 
 /* ---- scale ---- */
 
-/* As a text: app=web,tier in (a,b). */
-static void append_selector(kt_arena *arena, yyjson_val *spec, ki_buffer *out) {
-    yyjson_val *selector = yyjson_obj_get(spec, "selector"), *labels = yyjson_obj_get(selector, "matchLabels");
-    yyjson_val *expressions =
-        labels || yyjson_obj_get(selector, "matchExpressions") ? yyjson_obj_get(selector, "matchExpressions") : NULL;
-    yyjson_val *one, *value;
-    size_t index, count, i, n;
-    kt_index sorted;
-    const char *comma = "";
-    kt_index_members(arena, labels || expressions ? labels : selector, &sorted);
-    for (i = 0; i < sorted.count; i++) {
-        ki_buffer_append_string(out, comma);
-        ki_buffer_append_view(out, sorted.sorted[i]->name);
-        ki_buffer_append_char(out, '=');
-        ki_buffer_append_view(out, kt_json_str(sorted.sorted[i]->val));
-        comma = ",";
-    }
-    yyjson_arr_foreach(expressions, index, count, one) {
-        ki_str operation = kt_json_get_str(one, "operator");
-        bool negative = ki_str_equals(operation, "DoesNotExist");
-        ki_buffer_append_string(out, comma);
-        ki_buffer_append_string(out, negative ? "!" : "");
-        ki_buffer_append_view(out, kt_json_get_str(one, "key"));
-        comma = ",";
-        if (negative || ki_str_equals(operation, "Exists"))
-            continue;
-        ki_buffer_append_string(out, ki_str_equals(operation, "In") ? " in (" : " notin (");
-        yyjson_arr_foreach(yyjson_obj_get(one, "values"), i, n, value) {
-            ki_buffer_append_string(out, i ? "," : "");
-            ki_buffer_append_view(out, kt_json_str(value));
-        }
-        ki_buffer_append_char(out, ')');
-    }
-}
-
 static ki_status append_scale(target *t, const kt_object *obj, ki_buffer *out) {
     yyjson_doc *doc = NULL;
     kt_arena arena;
@@ -135,7 +100,7 @@ static ki_status append_scale(target *t, const kt_object *obj, ki_buffer *out) {
     yyjson_val *root = yyjson_doc_get_root(doc), *spec = yyjson_obj_get(root, "spec");
     kt_arena_init(&arena, t->call->allocator);
     ki_buffer_init(&selector, t->call->allocator, 0);
-    append_selector(&arena, spec, &selector);
+    kt_selector_append_text(&arena, yyjson_obj_get(spec, "selector"), &selector);
     ki_buffer_append_string(out, "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{\"name\":");
     ki_buffer_append_json_string(out, obj->name);
     ki_buffer_append_string(out, ",\"namespace\":");

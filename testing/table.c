@@ -19,6 +19,12 @@
     { name, "string", 0, KT_CELL_COUNT, path }
 #define MADE(name, cell) \
     { name, "string", 0, cell, NULL }
+#define JOIN(name, path) \
+    { name, "string", 1, KT_CELL_JOIN, path }
+#define SELECTOR(path) \
+    { "Selector", "string", 1, KT_CELL_SELECTOR, path }
+#define CONTAINERS JOIN("Containers", "spec.template.spec.containers:name")
+#define IMAGES JOIN("Images", "spec.template.spec.containers:image")
 #define END \
     { NULL, NULL, 0, KT_CELL_NAME, NULL }
 
@@ -47,11 +53,10 @@ static const struct {
     { "", "namespaces", { NAME, TEXT("Status", "status.phase"), AGE, END } },
     { "", "configmaps", { NAME, COUNT("Data", "data"), AGE, END } },
     { "", "secrets", { NAME, TEXT("Type", "type"), { "Data", "integer", 0, KT_CELL_COUNT, "data" }, AGE, END } },
-    { "", "serviceaccounts", { NAME, { "Secrets", "integer", 0, KT_CELL_COUNT, "secrets" }, AGE, END } },
     { "",
       "services",
       { NAME, TEXT("Type", "spec.type"), TEXT("Cluster-IP", "spec.clusterIP"), TEXT("External-IP", "spec.externalName"),
-        MADE("Port(s)", KT_CELL_PORTS), AGE, END } },
+        MADE("Port(s)", KT_CELL_PORTS), AGE, SELECTOR("spec.selector"), END } },
     { "",
       "events",
       { { "Last Seen", "string", 0, KT_CELL_AGE, "lastTimestamp" },
@@ -64,17 +69,48 @@ static const struct {
     { "apps",
       "deployments",
       { NAME, MADE("Ready", KT_CELL_REPLICAS_READY), INTEGER("Up-to-date", "status.updatedReplicas"),
-        INTEGER("Available", "status.availableReplicas"), AGE, END } },
-    { "apps", "statefulsets", { NAME, MADE("Ready", KT_CELL_REPLICAS_READY), AGE, END } },
+        INTEGER("Available", "status.availableReplicas"), AGE, CONTAINERS, IMAGES, SELECTOR("spec.selector"), END } },
+    { "apps", "statefulsets", { NAME, MADE("Ready", KT_CELL_REPLICAS_READY), AGE, CONTAINERS, IMAGES, END } },
     { "apps",
       "replicasets",
       { NAME, INTEGER("Desired", "spec.replicas"), INTEGER("Current", "status.replicas"),
-        INTEGER("Ready", "status.readyReplicas"), AGE, END } },
+        INTEGER("Ready", "status.readyReplicas"), AGE, CONTAINERS, IMAGES, SELECTOR("spec.selector"), END } },
     { "apps",
       "daemonsets",
-      { NAME, INTEGER("Desired", "status.desiredNumberScheduled"), INTEGER("Current", "status.currentNumberScheduled"),
-        INTEGER("Ready", "status.numberReady"), INTEGER("Up-to-date", "status.updatedNumberScheduled"),
-        INTEGER("Available", "status.numberAvailable"), AGE, END } },
+      { NAME,
+        INTEGER("Desired", "status.desiredNumberScheduled"),
+        INTEGER("Current", "status.currentNumberScheduled"),
+        INTEGER("Ready", "status.numberReady"),
+        INTEGER("Up-to-date", "status.updatedNumberScheduled"),
+        INTEGER("Available", "status.numberAvailable"),
+        { "Node Selector", "string", 0, KT_CELL_SELECTOR, "spec.template.spec.nodeSelector" },
+        AGE,
+        CONTAINERS,
+        IMAGES,
+        SELECTOR("spec.selector"),
+        END } },
+    { "batch",
+      "jobs",
+      { NAME, MADE("Status", KT_CELL_JOB_STATUS), MADE("Completions", KT_CELL_JOB_COMPLETIONS),
+        MADE("Duration", KT_CELL_JOB_DURATION), AGE, CONTAINERS, IMAGES, SELECTOR("spec.selector"), END } },
+    { "batch",
+      "cronjobs",
+      { NAME,
+        TEXT("Schedule", "spec.schedule"),
+        TEXT("Timezone", "spec.timeZone"),
+        { "Suspend", "boolean", 0, KT_CELL_BOOL, "spec.suspend" },
+        { "Active", "integer", 0, KT_CELL_COUNT, "status.active" },
+        { "Last Schedule", "string", 0, KT_CELL_SINCE, "status.lastScheduleTime" },
+        AGE,
+        JOIN("Containers", "spec.jobTemplate.spec.template.spec.containers:name"),
+        JOIN("Images", "spec.jobTemplate.spec.template.spec.containers:image"),
+        SELECTOR("spec.jobTemplate.spec.selector"),
+        END } },
+    { "rbac.authorization.k8s.io", "roles", { NAME, TEXT("Created At", "metadata.creationTimestamp"), END } },
+    { "rbac.authorization.k8s.io", "clusterroles", { NAME, TEXT("Created At", "metadata.creationTimestamp"), END } },
+    { "apiextensions.k8s.io",
+      "customresourcedefinitions",
+      { NAME, TEXT("Created At", "metadata.creationTimestamp"), END } },
     { "coordination.k8s.io", "leases", { NAME, TEXT("Holder", "spec.holderIdentity"), AGE, END } },
 };
 

@@ -2,6 +2,8 @@
 #include "testing/table_cells.h"
 
 #include "testing/json.h"
+#include "testing/schema/index.h"
+#include "testing/selector_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -175,8 +177,82 @@ static void append_event_object(ki_buffer *out, yyjson_val *root) {
     ki_buffer_append_json_string(out, (ki_str){ text, used });
 }
 
+/* c,d: one member of each element; `path` is LIST:member. */
+static void append_join(ki_buffer *out, yyjson_val *root, const char *path) {
+    ki_str member, list = ki_str_split(ki_str_of(path), ':', &member);
+    ki_buffer text;
+    yyjson_val *element, *at = root;
+    size_t index, count;
+    ki_buffer_init(&text, out->allocator, 0);
+    while (at && list.size) {
+        ki_str step = ki_str_split(list, '.', &list);
+        at = yyjson_obj_getn(at, step.data, step.size);
+    }
+    yyjson_arr_foreach(at, index, count, element) {
+        ki_buffer_append_string(&text, index ? "," : "");
+        ki_buffer_append_view(&text, kt_json_str(yyjson_obj_getn(element, member.data, member.size)));
+    }
+    if (text.failed)
+        out->failed = text.failed;
+    ki_buffer_append_json_string(out, (ki_str){ text.data, text.size });
+    ki_buffer_free(&text);
+}
+
+static void append_selector(ki_buffer *out, yyjson_val *selector) {
+    ki_buffer text;
+    kt_arena arena;
+    ki_buffer_init(&text, out->allocator, 0);
+    kt_arena_init(&arena, out->allocator);
+    kt_selector_append_text(&arena, selector, &text);
+    if (text.failed || arena.failed)
+        out->failed = KI_ERR_NO_MEMORY;
+    ki_buffer_append_json_string(out, text.size ? (ki_str){ text.data, text.size } : KI_STR("<none>"));
+    kt_arena_free(&arena);
+    ki_buffer_free(&text);
+}
+
+static void append_job_status(ki_buffer *out, yyjson_val *root) {
+    const char *text = "Running";
+    yyjson_val *condition;
+    size_t index, count;
+    if (yyjson_get_bool(at_path(root, "spec.suspend")))
+        text = "Suspended";
+    if (at_path(root, "metadata.deletionTimestamp"))
+        text = "Terminating";
+    yyjson_arr_foreach(at_path(root, "status.conditions"), index, count, condition) {
+        ki_str type = kt_json_get_str(condition, "type");
+        if (!ki_str_equals(kt_json_get_str(condition, "status"), "True"))
+            continue;
+        if (ki_str_equals(type, "Complete"))
+            text = "Complete";
+        else if (ki_str_equals(type, "Failed"))
+            text = "Failed";
+    }
+    ki_buffer_printf(out, "\"%s\"", text);
+}
+
+static void append_job_completions(ki_buffer *out, yyjson_val *root) {
+    int64_t succeeded = integer_at(root, "status.succeeded"), parallelism = integer_at(root, "spec.parallelism");
+    if (at_path(root, "spec.completions"))
+        ki_buffer_printf(out, "\"%" PRId64 "/%" PRId64 "\"", succeeded, integer_at(root, "spec.completions"));
+    else if (parallelism > 1)
+        ki_buffer_printf(out, "\"%" PRId64 "/1 of %" PRId64 "\"", succeeded, parallelism);
+    else
+        ki_buffer_printf(out, "\"%" PRId64 "/1\"", succeeded);
+}
+
+static void append_job_duration(ki_buffer *out, yyjson_val *root, int64_t now_ms) {
+    int64_t start, end;
+    if (!parse_time(kt_json_str(at_path(root, "status.startTime")), &start))
+        ki_buffer_append_string(out, "\"\"");
+    else if (parse_time(kt_json_str(at_path(root, "status.completionTime")), &end))
+        append_age(out, end - start);
+    else
+        append_age(out, now_ms / 1000 - start);
+}
+
 void kt_cell_append(const kt_column *column, yyjson_val *root, int64_t now_ms, ki_buffer *out) {
-    yyjson_val *val = column->path ? at_path(root, column->path) : NULL;
+    yyjson_val *val = column->path && column->cell != KT_CELL_JOIN ? at_path(root, column->path) : NULL;
     switch (column->cell) {
     case KT_CELL_NAME:
         ki_buffer_append_json_string(out, kt_json_str(at_path(root, "metadata.name")));
@@ -218,6 +294,30 @@ void kt_cell_append(const kt_column *column, yyjson_val *root, int64_t now_ms, k
         break;
     case KT_CELL_PORTS:
         append_ports(out, root);
+        break;
+    case KT_CELL_JOIN:
+        append_join(out, root, column->path);
+        break;
+    case KT_CELL_SELECTOR:
+        append_selector(out, val);
+        break;
+    case KT_CELL_BOOL:
+        ki_buffer_append_string(out, yyjson_get_bool(val) ? "\"True\"" : "\"False\"");
+        break;
+    case KT_CELL_SINCE:
+        if (val)
+            kt_cell_append_age(val, now_ms, out);
+        else
+            ki_buffer_append_string(out, "\"<none>\"");
+        break;
+    case KT_CELL_JOB_STATUS:
+        append_job_status(out, root);
+        break;
+    case KT_CELL_JOB_COMPLETIONS:
+        append_job_completions(out, root);
+        break;
+    case KT_CELL_JOB_DURATION:
+        append_job_duration(out, root, now_ms);
         break;
     case KT_CELL_EVENT_OBJECT:
         append_event_object(out, root);

@@ -19,7 +19,14 @@ typedef enum kt_cell {
     KT_CELL_NODE_ROLES,
     KT_CELL_REPLICAS_READY,
     KT_CELL_PORTS,
-    KT_CELL_EVENT_OBJECT
+    KT_CELL_EVENT_OBJECT,
+    KT_CELL_JOIN,     /* `LIST:member`: that member of each element of the list */
+    KT_CELL_SELECTOR, /* a label selector as text */
+    KT_CELL_BOOL,     /* True or False */
+    KT_CELL_SINCE,    /* the age of a time, or <none> */
+    KT_CELL_JOB_STATUS,
+    KT_CELL_JOB_COMPLETIONS,
+    KT_CELL_JOB_DURATION
 } kt_cell;
 
 typedef struct kt_column {

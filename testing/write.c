@@ -52,7 +52,21 @@ static const struct {
       "{\"spec\":{\"replicas\":1,\"strategy\":{\"type\":\"RollingUpdate\"},\"revisionHistoryLimit\":10,"
       "\"progressDeadlineSeconds\":600},\"status\":{}}" },
     { "apps", "replicasets", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
-    { "apps", "statefulsets", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
+    { "apps", "statefulsets",
+      "{\"spec\":{\"replicas\":1,\"podManagementPolicy\":\"OrderedReady\",\"revisionHistoryLimit\":10,"
+      "\"updateStrategy\":"
+      "{\"type\":\"RollingUpdate\"},\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Retain\","
+      "\"whenScaled\":"
+      "\"Retain\"}},\"status\":{\"replicas\":0}}" },
+    { "apps", "daemonsets",
+      "{\"spec\":{\"revisionHistoryLimit\":10,\"updateStrategy\":{\"type\":\"RollingUpdate\"}},\"status\":"
+      "{\"currentNumberScheduled\":0,\"numberMisscheduled\":0,\"desiredNumberScheduled\":0,\"numberReady\":0}}" },
+    { "batch", "jobs",
+      "{\"spec\":{\"backoffLimit\":6,\"completionMode\":\"NonIndexed\",\"manualSelector\":false,\"parallelism\":1,"
+      "\"completions\":1,\"podReplacementPolicy\":\"TerminatingOrFailed\",\"suspend\":false},\"status\":{}}" },
+    { "batch", "cronjobs",
+      "{\"spec\":{\"concurrencyPolicy\":\"Allow\",\"failedJobsHistoryLimit\":1,\"successfulJobsHistoryLimit\":3,"
+      "\"suspend\":false},\"status\":{}}" },
 };
 
 bool kt_write_has_generation(const ki_resource_info *info) {

@@ -58,7 +58,7 @@ static void open_value(ki_buffer *out, const kt_schema *schema, const kt_field *
         ki_buffer_append_string(out, "{\"allOf\":[" REFERENCE "io.k8s.apimachinery.pkg.runtime.RawExtension\"}]");
         break;
     case KT_VALUE_FIELDS_V1:
-        ki_buffer_append_string(out, "{\"type\":\"object\"");
+        ki_buffer_append_string(out, "{\"allOf\":[" REFERENCE "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1\"}]");
         break;
     case KT_VALUE_JSON:
     case KT_VALUE_SCHEMA_OR_ARRAY:
@@ -172,5 +172,6 @@ ki_status kt_json_schema_append(ki_buffer *out, ki_str group, ki_str version) {
         "\"io.k8s.apimachinery.pkg.api.resource.Quantity\":{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"number\"}]},"
         "\"io.k8s.apimachinery.pkg.util.intstr.IntOrString\":{\"format\":\"int-or-string\",\"oneOf\":[{\"type\":"
         "\"integer\"},{\"type\":\"string\"}]},"
+        "\"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1\":{\"type\":\"object\"},"
         "\"io.k8s.apimachinery.pkg.runtime.RawExtension\":{\"type\":\"object\"}");
 }

@@ -108,6 +108,20 @@ static void a_list_element_goes_once_its_last_manager_leaves_it_out(void **state
                                   "\"name\":\"f\",\"image\":\"l\"}]"));
 }
 
+static void metadata_stays_when_the_last_applied_label_goes(void **state) {
+    (void)state;
+    assert_int_equal(apply(MAP, "fieldManager=a",
+                           "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\",\"labels\":{"
+                           "\"a\":\"b\"}},\"data\":{\"k\":\"1\",\"l\":\"2\"}}"),
+                     201);
+    assert_int_equal(apply(MAP, "fieldManager=a",
+                           "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"},\"data\":{"
+                           "\"k\":\"2\",\"n\":\"3\"}}"),
+                     200);
+    assert_true(rest_has(&server, "\"data\":{\"k\":\"2\",\"n\":\"3\"}"));
+    assert_null(strstr(server.text.data, "labels"));
+}
+
 static void ports_of_the_same_number_and_another_protocol_are_two(void **state) {
     (void)state;
     assert_int_equal(
@@ -222,6 +236,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(applied_fields_are_listed_by_the_keys_of_their_lists, start, stop),
         cmocka_unit_test_setup_teardown(what_another_manager_set_is_a_conflict_until_it_is_forced, start, stop),
         cmocka_unit_test_setup_teardown(a_list_element_goes_once_its_last_manager_leaves_it_out, start, stop),
+        cmocka_unit_test_setup_teardown(metadata_stays_when_the_last_applied_label_goes, start, stop),
         cmocka_unit_test_setup_teardown(ports_of_the_same_number_and_another_protocol_are_two, start, stop),
         cmocka_unit_test_setup_teardown(what_is_no_object_of_its_type_is_refused, start, stop),
         cmocka_unit_test_setup_teardown(updates_by_many_managers_become_one_entry, start, stop),
