@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -101,44 +100,40 @@ func coldGet(ctx context.Context, h *harness) error {
 	if err != nil {
 		return err
 	}
-	type cost struct {
-		times  []time.Duration
-		memory []int64
-	}
-	costs := map[string]*cost{"kinformer": {}, "kubectl": {}}
-	measure := func(name string, argv ...string) error {
-		command := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		command.Env = childEnvironment()
-		begin := time.Now()
-		if out, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", name, err, out)
-		}
-		usage, _ := command.ProcessState.SysUsage().(*syscall.Rusage)
-		costs[name].times = append(costs[name].times, time.Since(begin))
-		costs[name].memory = append(costs[name].memory, usage.Maxrss)
-		return nil
+	kubeconfig := s.file("kubeconfig-kinformer")
+	kubectl := []string{filepath.Join(h.bin, "kubectl"), "--kubeconfig", kubeconfig, "--cache-dir", cache, "get", "pods", "-A"}
+	kinformer := []string{h.kinformer, "get", "pods", "-A", "--kubeconfig", kubeconfig}
+	command := func(argv []string) *exec.Cmd {
+		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		c.Env = childEnvironment()
+		return c
 	}
 	// One after the other, so that both meet the same machine; kubectl has discovered everything before, which is its best case.
+	times := map[string][]time.Duration{}
 	for round := range rounds + 1 {
-		if err := measure("kubectl", filepath.Join(h.bin, "kubectl"), "--kubeconfig", s.file("kubeconfig-kinformer"),
-			"--cache-dir", cache, "get", "pods", "-A"); err != nil {
-			return err
-		}
-		if err := measure("kinformer", h.kinformer, "get", "pods", "-A", "--kubeconfig", s.file("kubeconfig-kinformer")); err != nil {
-			return err
-		}
-		if round == 0 {
-			costs["kinformer"], costs["kubectl"] = &cost{}, &cost{}
+		for _, argv := range [][]string{kubectl, kinformer} {
+			begin := time.Now()
+			if out, err := command(argv).CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w: %s", argv[0], err, out)
+			}
+			if round > 0 {
+				times[argv[0]] = append(times[argv[0]], time.Since(begin))
+			}
 		}
 	}
-	median := func(name string) (time.Duration, int64) {
-		c := costs[name]
-		slices.Sort(c.times)
-		slices.Sort(c.memory)
-		return c.times[rounds/2], c.memory[rounds/2]
+	median := func(argv []string) time.Duration {
+		slices.Sort(times[argv[0]])
+		return times[argv[0]][rounds/2]
 	}
-	ourTime, ourMemory := median("kinformer")
-	theirTime, theirMemory := median("kubectl")
+	ourTime, theirTime := median(kinformer), median(kubectl)
+	ourMemory, err := peakMemory(command(kinformer))
+	if err != nil {
+		return err
+	}
+	theirMemory, err := peakMemory(command(kubectl))
+	if err != nil {
+		return err
+	}
 	fmt.Printf("# cold-get: kinformer %d ms and %.1f MB, kubectl %d ms and %.1f MB (medians of %d): %.0f %% of its time, %.0f %% of its memory\n",
 		ourTime.Milliseconds(), float64(ourMemory)/1024, theirTime.Milliseconds(), float64(theirMemory)/1024, rounds,
 		100*float64(ourTime)/float64(theirTime), 100*float64(ourMemory)/float64(theirMemory))
