@@ -34,6 +34,9 @@ typedef struct sim_informer {
     uint64_t kept_digest;
     sim_witness witness;
     sim_source source, audit_source;
+    /* the wait after a failure that was seen last */
+    uint64_t failures;
+    int64_t wait_began, least_wait_ms;
     int64_t look_every_ms; /* its resync period: the shortest that was asked for before the start; 0: none */
 } sim_informer;
 

@@ -32,6 +32,28 @@ static bool is_among(ki_state state, ki_state a, ki_state b) {
     return state == a || state == b;
 }
 
+/* The oracle of backing off: each wait is at least twice as long as the one before it, up to a limit, while failures follow each other. */
+static void check_backoff(sim_world *world, unsigned index, const ki_health *health) {
+    enum {
+        FIRST_MS = 800,
+        LAST_MS = 15000, /* of 30 s and more, half where a person may have mended it */
+        ROUNDING_MS = 2
+    };
+    sim_informer *informer = &world->client.informers[index];
+    int64_t began = world->now - health->since_ms * SIM_MILLISECOND;
+    int64_t apart = began - informer->wait_began;
+    if (informer->failures == health->failures && apart < ROUNDING_MS * SIM_MILLISECOND)
+        return; /* the same one */
+    bool follows = health->failures == informer->failures + 1 && informer->failures && apart < 119 * SIM_SECOND;
+    int64_t least = follows ? 2 * informer->least_wait_ms : FIRST_MS;
+    informer->least_wait_ms = least < LAST_MS ? least : LAST_MS;
+    informer->failures = health->failures;
+    informer->wait_began = began;
+    if (health->since_ms + health->retry_in_ms + ROUNDING_MS < informer->least_wait_ms)
+        sim_fail(world, "informer %u waits for %lld ms after %llu failures in a row", index,
+                 (long long)(health->since_ms + health->retry_in_ms), (unsigned long long)health->failures);
+}
+
 static void check_waiting(sim_world *world, unsigned informer, const ki_health *health, const sim_line *line) {
     int64_t retry_after_ms = (line->not_before - world->now) / SIM_MILLISECOND;
     int64_t longest = retry_after_ms > LONGEST_WAIT_MS ? retry_after_ms : LONGEST_WAIT_MS;
@@ -62,6 +84,7 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
         if (!is_among(health->state, KI_STATE_BACKING_OFF, KI_STATE_BLOCKED))
             sim_fail(world, "informer %u is %s, and has asked for nothing", informer, state);
         check_waiting(world, informer, health, line);
+        check_backoff(world, informer, health);
         check_blocked(world, informer, health);
         return;
     }
