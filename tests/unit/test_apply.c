@@ -1,5 +1,6 @@
 /* Server-side apply: who owns which fields, what is a conflict, what goes once nobody applies it any more. */
 #include "tests/support/rest_server.h"
+#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -231,6 +232,57 @@ static void spoilt_patches_are_answered(void **state) {
     }
 }
 
+/* One request after the other, the allocation number n failing: each answers or tells of the lack, and nothing is lost. */
+static void whatever_allocation_fails_nothing_is_lost(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        const char *target;
+        const char *type;
+        const char *body;
+    } requests[] = {
+        { "PATCH", DEPLOYMENT "?fieldManager=a", APPLY,
+          DEPLOYMENT_HEAD "\"replicas\":2," CONTAINERS("{\"name\":\"c\",\"image\":\"i\"}") "}}" },
+        { "PATCH", DEPLOYMENT "?fieldManager=b", APPLY,
+          DEPLOYMENT_HEAD "\"replicas\":3," CONTAINERS("{\"name\":\"c\",\"image\":\"j\"}") "}}" },
+        { "PATCH", DEPLOYMENT "?fieldManager=a", APPLY,
+          DEPLOYMENT_HEAD CONTAINERS("{\"name\":\"d\",\"image\":\"i\"}") "}}" },
+        { "PATCH", DEPLOYMENT "?fieldManager=a", APPLY, DEPLOYMENT_HEAD "\"nonsense\":3}}" },
+        { "PATCH", DEPLOYMENT, STRATEGIC,
+          "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/"
+          "containers\":[{\"name\":\"e\"},{\"name\":\"d\"}],\"containers\":[{\"name\":\"e\",\"x\":1}]}}}}" },
+        { "PATCH", DEPLOYMENT "?fieldValidation=Strict", STRATEGIC, "{\"spec\":{\"x\":1,\"$retainKeys\":[\"x\"]}}" },
+        { "PATCH", DEPLOYMENT "/scale", MERGE, "{\"spec\":{\"replicas\":4}}" },
+        { "GET", "/openapi/v3/apis/policy/v1", NULL, NULL },
+    };
+    for (size_t r = 0; r < sizeof requests / sizeof requests[0]; r++) {
+        for (size_t n = 0;; n++) {
+            scarce_memory memory;
+            kt_cluster *cluster = NULL;
+            scarce_memory_init(&memory, SIZE_MAX);
+            assert_int_equal(kt_cluster_new(&memory.allocator, NULL, &cluster, NULL), KI_OK);
+            for (size_t i = 0; i <= r; i++) {
+                kt_request request = { .method = requests[i].method,
+                                       .target = requests[i].target,
+                                       .content_type = requests[i].type,
+                                       .body = ki_str_of(requests[i].body) };
+                kt_response response;
+                if (i == r)
+                    memory.fail_at = memory.calls + n;
+                ki_status status = kt_rest_handle(cluster, &request, server.now_ms, &response);
+                assert_true(status == KI_OK || (i == r && status == KI_ERR_NO_MEMORY));
+                if (!status)
+                    kt_response_free(&response);
+            }
+            bool failed = scarce_memory_failed(&memory);
+            kt_cluster_free(cluster);
+            assert_int_equal(scarce_memory_in_use(&memory), 0);
+            if (!failed)
+                break;
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(applied_fields_are_listed_by_the_keys_of_their_lists, start, stop),
@@ -242,6 +294,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(updates_by_many_managers_become_one_entry, start, stop),
         cmocka_unit_test_setup_teardown(an_object_with_thousands_of_members_is_merged_at_once, start, stop),
         cmocka_unit_test_setup_teardown(spoilt_patches_are_answered, start, stop),
+        cmocka_unit_test_setup_teardown(whatever_allocation_fails_nothing_is_lost, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
