@@ -217,10 +217,6 @@ static int parse_flag(const cli_command *command, const flag_list *list, char **
         if (word[2])
             value = word[2] == '=' ? word + 3 : word + 2;
     }
-    if (f->type == FLAG_LATER) {
-        fprintf(stderr, "kinformer %s: --%s is not offered by this version: %s\n", command->name, f->name, f->help);
-        return 0;
-    }
     if (value || f->type == FLAG_BOOL)
         return set(command, f, value, o) ? 1 : 0;
     if (left < 2) {
@@ -263,11 +259,7 @@ bool flags_parse(const cli_command *command, int count, char **words, options *r
 const flag *flags_at(const cli_command *command, size_t index) {
     flag_list list;
     collect(command, &list);
-    for (size_t i = 0; i < list.count; i++) {
-        if (list.flags[i]->type != FLAG_LATER && index-- == 0)
-            return list.flags[i];
-    }
-    return NULL;
+    return index < list.count ? list.flags[index] : NULL;
 }
 
 const char *flags_output_formats(const cli_command *command) {
@@ -289,8 +281,6 @@ void flags_print_help(const cli_command *command, FILE *out) {
         fprintf(out, "flags:\n");
     for (size_t i = 0; list.count > 1 && i < list.count; i++) {
         const flag *f = list.flags[i];
-        if (f->type == FLAG_LATER)
-            continue;
         int size = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", f->letter ? '-' : ' ', f->letter ? f->letter : ' ',
                             f->letter ? ',' : ' ', f->name, f->value ? " " : "", f->value ? f->value : "");
         fprintf(out, "%s%*s ", left, size < HELP_COLUMN ? HELP_COLUMN - size : 0, "");

@@ -8,12 +8,11 @@
 
 typedef enum flag_type {
     FLAG_END = 0,
-    FLAG_BOOL,     /* bool */
-    FLAG_TEXT,     /* const char * */
-    FLAG_LIST,     /* option_list; each time one more */
-    FLAG_NUMBER,   /* int64_t, not negative */
-    FLAG_DURATION, /* int64_t, milliseconds: "30s", "1m30s", "500ms" or plain seconds */
-    FLAG_LATER     /* known, and not offered: `help` says what to do instead */
+    FLAG_BOOL,    /* bool */
+    FLAG_TEXT,    /* const char * */
+    FLAG_LIST,    /* option_list; each time one more */
+    FLAG_NUMBER,  /* int64_t, not negative */
+    FLAG_DURATION /* int64_t, milliseconds: "30s", "1m30s", "500ms" or plain seconds */
 } flag_type;
 
 typedef struct flag {
@@ -27,8 +26,6 @@ typedef struct flag {
 
 #define FLAG(name, letter, type, member, value, help) \
     { name, letter, type, offsetof(options, member), value, help }
-#define FLAG_NOT_YET(name, help) \
-    { name, 0, FLAG_LATER, 0, NULL, help }
 #define FLAGS_END \
     { NULL, 0, FLAG_END, 0, NULL, NULL }
 
