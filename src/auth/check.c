@@ -185,8 +185,9 @@ static ki_status check_impersonation(const ki_config *config, ki_error *err) {
 static ki_status check_pem(const ki_secret *pem, const ki_secret *file, const char *field, ki_error *err) {
     if (!pem->data || ki_pem_has_block((ki_str){ pem->data, pem->size }))
         return KI_OK;
-    return ki_error_set(err, KI_ERR_CONFIG, "%s: %s holds no PEM (-----BEGIN ...); openssl can convert other forms to it",
-                        field, file->data ? file->data : "the data");
+    return ki_error_set(err, KI_ERR_CONFIG,
+                        "%s: %s holds no PEM (-----BEGIN ...); openssl can convert other forms to it", field,
+                        file->data ? file->data : "the data");
 }
 
 static ki_status check_pems(const ki_config *config, ki_error *err) {
