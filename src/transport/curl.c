@@ -69,6 +69,7 @@ void ki_curl_end(ki_exchange *exchange, const ki_error *err) {
 
 static void touch(ki_exchange *exchange) {
     exchange->last_byte = ki_engine_now(exchange->transport->engine);
+    exchange->heard = exchange->last_byte;
     exchange->suspected = false;
     if (exchange->pool)
         exchange->pool->last_byte = exchange->last_byte;
@@ -438,7 +439,7 @@ static void attach(ki_exchange *exchange, const ki_request *request) {
     else
         transport->exchanges = exchange;
     transport->last_exchange = exchange;
-    exchange->last_byte = ki_engine_now(transport->engine);
+    exchange->began = exchange->last_byte = ki_engine_now(transport->engine);
     if (request->idle_timeout_ns > 0)
         ki_timer_set(&exchange->idle, exchange->last_byte + request->idle_timeout_ns);
     if (request->total_timeout_ns > 0)

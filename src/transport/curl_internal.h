@@ -80,9 +80,10 @@ struct ki_exchange {
     bool is_ping;
     bool is_safe; /* may go twice: it changes nothing */
     unsigned attempts;
-    int local_port; /* of the connection that it went out on: which one that is; 0: none yet */
-    bool suspected; /* a deadline has passed once; a second look decides */
-    int64_t idle_timeout_ns, last_byte;
+    int local_port;                     /* of the connection that it went out on: which one that is; 0: none yet */
+    bool suspected;                     /* a deadline has passed once; a second look decides */
+    int64_t idle_timeout_ns, last_byte; /* for the idle deadline: at first when it was sent */
+    int64_t began, heard;               /* when it was sent, and when a byte of its answer came last; 0: none yet */
     ki_timer idle, total;
     int no_socket;        /* errno of the last try to make one; 0: there is one, or none was needed */
     size_t head_bytes;    /* of all header lines: 1xx, head, trailers */

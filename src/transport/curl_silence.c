@@ -7,21 +7,22 @@
 #include "src/base/error.h"
 
 /* When the exchange's connection was heard last: by it or by others on the same one. */
-static int64_t last_byte_of(const ki_curl_transport *transport, const ki_exchange *exchange) {
-    int64_t last = exchange->last_byte;
+static int64_t last_heard(const ki_curl_transport *transport, const ki_exchange *exchange) {
+    int64_t last = exchange->heard;
     for (const ki_exchange *other = transport->exchanges; other; other = other->next) {
-        if (other->pool == exchange->pool && other->local_port == exchange->local_port && other->last_byte > last)
-            last = other->last_byte;
+        if (other->pool == exchange->pool && other->local_port == exchange->local_port && other->heard > last)
+            last = other->heard;
     }
     return last;
 }
 
+/* One whose connection has said nothing since the ping was sent. On another connection than the ping's an exchange that is
+ * younger may still hope for an answer. */
 static ki_exchange *find_dead(const ki_curl_transport *transport, const ki_curl_pool *pool, int64_t asked,
-                              int living_port) {
+                              int ping_port) {
     for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
         if (exchange->pool == pool && exchange->state == KI_EXCHANGE_ACTIVE && exchange->local_port != 0 &&
-            exchange->local_port != living_port && exchange->last_byte < asked &&
-            last_byte_of(transport, exchange) < asked)
+            (exchange->local_port == ping_port || exchange->began < asked) && last_heard(transport, exchange) < asked)
             return exchange;
     }
     return NULL;
@@ -29,23 +30,22 @@ static ki_exchange *find_dead(const ki_curl_transport *transport, const ki_curl_
 
 static void ping_ended(const ki_error *err, void *user) {
     ki_curl_pool *pool = user;
-    ki_exchange *ping = pool->ping;
     ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
     int64_t asked = pool->ping_sent;
-    /* Of a ping that failed otherwise nothing follows: its connection was closed, and its exchanges are told so by libcurl. */
-    bool is_verdict = !err || err->code == KI_ERR_TIMEOUT;
-    int living_port = ping->head_given ? ping->local_port : 0;
+    int ping_port = pool->ping->local_port;
     pool->ping = NULL;
     ki_curl_silence_begin(pool);
-    if (!is_verdict)
+    /* Of one that failed otherwise nothing follows: its connection was closed, and libcurl tells its exchanges so. Nor of one that was answered: if
+     * the pool has more than one connection for once, those that it did not go out on may be well and silent. */
+    if (!err || err->code != KI_ERR_TIMEOUT)
         return;
-    if (err && pool->last_byte < asked)
+    if (pool->last_byte < asked)
         pool->retired = true;
     ki_error dead = KI_ERROR_INIT;
     ki_error_set(&dead, KI_ERR_CUT, "the connection to %s is dead: nothing came for %d s, nor an answer within %d s",
                  transport->identity.server, KI_CURL_SILENCE_S, KI_CURL_SILENCE_ANSWER_S);
     /* The pool goes with its last exchange, but not before service, which is not run in here. */
-    for (ki_exchange *one; (one = find_dead(transport, pool, asked, living_port)) != NULL;)
+    for (ki_exchange *one; (one = find_dead(transport, pool, asked, ping_port)) != NULL;)
         ki_curl_end(one, &dead);
 }
 
