@@ -18,6 +18,7 @@ var connectionCases = []testCase{
 	{name: "proxy-socks5", kinformerOnly: true, run: throughProxy("socks5", serveSocks)},
 	{name: "many-informers", kinformerOnly: true, run: manyInformers},
 	{name: "half-open", kinformerOnly: true, run: halfOpen},
+	{name: "half-open-plain", kinformerOnly: true, run: halfOpenPlain},
 }
 
 func throughProxy(scheme string, serve func(*forwarder, net.Conn) (string, error)) func(context.Context, *harness) error {

@@ -34,9 +34,14 @@ var kindOf = map[string]string{"pods": "Pod", "deployments": "Deployment", "name
 
 // watch starts `kinformer watch`; the arguments name resources, connection and selection.
 func (h *harness) watch(name string, arguments ...string) (*watcher, error) {
+	return h.watchBy(nil, name, arguments...)
+}
+
+// watchBy is watch by way of a program that runs another one.
+func (h *harness) watchBy(runner []string, name string, arguments ...string) (*watcher, error) {
 	w := &watcher{record: newRecord(name), synced: map[string]watchLine{}, initial: map[string]int{},
 		finalStateUnknown: map[identity]bool{}}
-	argv := append([]string{h.kinformer, "watch", "-o", "json"}, arguments...)
+	argv := append(append(append([]string{}, runner...), h.kinformer, "watch", "-o", "json"), arguments...)
 	var err error
 	w.process, err = h.start(name, w.take, argv...)
 	return w, err

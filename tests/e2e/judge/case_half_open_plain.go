@@ -1,0 +1,155 @@
+// A half-open connection of HTTP/1.1, which has nothing of its own to ask with: TCP has to notice. Where the judge may, kinformer lives in
+// a network namespace, and what the server's machine sends there is lost; else only a gate's bytes are, which TCP cannot notice,
+// and kinformer does when it has heard nothing for 90 s.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// As halfOpenDeadline, for the 90 s.
+const silentDeadline = 140 * time.Second
+
+type network struct {
+	name           string // of the namespace
+	server, client string // addresses
+}
+
+// newNetwork makes a namespace with a wire to it; nil where this machine, or the user, has none.
+func newNetwork(ctx context.Context, h *harness) *network {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	id := os.Getpid()
+	n := &network{name: fmt.Sprintf("kinformer-%d", id), server: fmt.Sprintf("10.213.%d.1", id%250), client: fmt.Sprintf("10.213.%d.2", id%250)}
+	link := fmt.Sprintf("kinf%d", id%100000)
+	for _, line := range []string{
+		"netns add " + n.name,
+		"link add " + link + " type veth peer name eth0 netns " + n.name,
+		"addr add " + n.server + "/30 dev " + link,
+		"link set " + link + " up",
+		"-n " + n.name + " addr add " + n.client + "/30 dev eth0",
+		"-n " + n.name + " link set eth0 up",
+	} {
+		if _, err := h.run(ctx, "", append([]string{"ip"}, strings.Fields(line)...)...); err != nil {
+			n.remove()
+			return nil
+		}
+	}
+	return n
+}
+
+func (n *network) remove() {
+	_ = exec.Command("ip", "netns", "del", n.name).Run()
+	n.lose(false)
+}
+
+// lose makes what is sent to the client go nowhere, without a word to anybody.
+func (n *network) lose(isLosing bool) error {
+	what := "del"
+	if isLosing {
+		what = "add"
+	}
+	return exec.Command("ip", "route", what, "blackhole", n.client+"/32").Run()
+}
+
+// isConnected: has a program's network a connection to the server that it takes for open?
+func isConnected(pid int, server *net.TCPAddr) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
+	peer := fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(server.IP.To4()), server.Port)
+	for line := range bytes.Lines(text) {
+		fields := strings.Fields(string(line))
+		if err == nil && len(fields) > 3 && fields[2] == peer && fields[3] == "01" {
+			return true
+		}
+	}
+	return false
+}
+
+func halfOpenPlain(ctx context.Context, h *harness) error {
+	n := newNetwork(ctx, h)
+	listen := "127.0.0.1:0"
+	if n != nil {
+		defer n.remove()
+		listen = n.server + ":0"
+	}
+	s, err := h.serve(ctx, "--listen", listen)
+	if err != nil {
+		return err
+	}
+	if err := s.kubectl.create(ctx, object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": "e2e"}}); err != nil {
+		return err
+	}
+	at, err := url.Parse(s.url)
+	if err != nil {
+		return err
+	}
+	address, err := net.ResolveTCPAddr("tcp", at.Host)
+	if err != nil {
+		return err
+	}
+	var lose, restore func() error
+	var noticed func() bool
+	var w *watcher
+	limit := halfOpenDeadline
+	if n != nil {
+		w, err = h.watchBy([]string{"ip", "netns", "exec", n.name}, "kinformer", "pods", "-A", "--server", s.url)
+		lose, restore = func() error { return n.lose(true) }, func() error { return n.lose(false) }
+		noticed = func() bool { return !isConnected(w.process.command.Process.Pid, address) }
+	} else {
+		g, gateErr := h.openGate("tcp", at.Host)
+		if gateErr != nil {
+			return gateErr
+		}
+		limit = silentDeadline
+		w, err = h.watch("kinformer", "pods", "-A", "--server", "http://"+g.address)
+		before := 0
+		lose = func() error { before = g.connections(); g.drop(); return nil }
+		restore = func() error { return nil }
+		noticed = func() bool { return g.connections() > before }
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.awaitSynced(ctx, "pods"); err != nil {
+		return err
+	}
+	pod := func(name string) error {
+		return s.kubectl.create(ctx, object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": name, "namespace": "e2e"},
+			"spec": object{"containers": []any{object{"name": "c", "image": "example.com/" + name}}}})
+	}
+	if err := pod("before"); err != nil {
+		return err
+	}
+	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "before"}); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := errors.Join(lose(), pod("after")); err != nil {
+		return err
+	}
+	if err := awaitCondition(ctx, "the connection to be given up", noticed); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	if err := restore(); err != nil {
+		return err
+	}
+	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}); err != nil {
+		return err
+	}
+	if took > limit {
+		return fmt.Errorf("noticed after %s", took)
+	}
+	return errors.Join(w.check(), w.process.stop())
+}
