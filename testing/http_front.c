@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -359,11 +360,12 @@ static void stop_daemon(kt_front *front) {
 
 ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
     ki_status status = KI_OK;
-    kt_streams_cut(&front->streams, true);
     if (down_ms && front->listener >= 0) {
+        (void)shutdown(front->listener, SHUT_RDWR); /* the daemon's copy too: who is cut below is refused already */
         close(front->listener);
         front->listener = -1;
     }
+    kt_streams_cut(&front->streams, true);
     stop_daemon(front);
     if (down_ms)
         kt_streams_sleep(&front->streams, down_ms);

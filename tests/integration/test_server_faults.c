@@ -173,7 +173,7 @@ static void a_restart_cuts_refuses_and_comes_back(void **state) {
     add("restart,down=200ms");
     assert_false(read_until(fd, NULL));
     close(fd);
-    while ((fd = try_connect()) < 0) {}
+    while ((fd = try_connect()) < 0) {} /* refused, until it serves again: a connection that is made is served */
     close(fd);
     fd = ask("/api/v1/namespaces/default/configmaps/a");
     assert_true(read_until(fd, "\"k\":\"v\"}}"));
