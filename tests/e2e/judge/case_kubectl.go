@@ -84,7 +84,6 @@ func deploymentNamed(name string) object {
 type answer struct{ command, equals, contains, complains string }
 
 func kubectlScript(ctx context.Context, k kubectl) error {
-	// From a file: `kubectl create namespace` sends protobuf, which the embedded server answers with 415.
 	namespace := object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": kubectlNamespace}}
 	if err := k.create(ctx, namespace); err != nil {
 		return err

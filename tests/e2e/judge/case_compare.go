@@ -1,0 +1,102 @@
+// The same kubectl commands against the real server and against `kinformer serve`: what they print must be the same, but for what
+// differs from run to run (uids, times, versions).
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A step is one command, with -n filled in. NS in it stands for the namespace, and in what is printed.
+type step struct {
+	command string
+	input   string         // standard input
+	editor  string         // of `kubectl edit`: a command that changes the file
+	args    []string       // further arguments, which may have spaces
+	only    *regexp.Regexp // compare the lines that match
+	loose   bool           // what it prints is not compared, only whether it fails
+}
+
+// changing is what differs from run to run, and what stands for it.
+var changing = []struct {
+	expression *regexp.Regexp
+	instead    string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UID"},
+	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T[0-9:.]+Z`), "TIME"},
+	{regexp.MustCompile(`(resourceVersion"?: ?"?)\d+`), "${1}VERSION"},
+	{regexp.MustCompile(`[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [0-9:]+ [+-]\d{4}`), "DATE"},
+	{regexp.MustCompile(`\b(\d+m)?\d+s\b( *)`), "AGE "},
+	{regexp.MustCompile(`/tmp/kubectl-edit-\d+`), "FILE"},
+}
+
+func compareCase(name string, steps []step) testCase {
+	return testCase{name: name, kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
+		return sameAnswers(ctx, h, steps)
+	}}
+}
+
+func sameAnswers(ctx context.Context, h *harness, steps []step) error {
+	real, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := h.serve(ctx)
+	if err != nil {
+		return err
+	}
+	// A real namespace stays: no controller removes it. So each run has its own.
+	namespace := fmt.Sprintf("e2e-%x", time.Now().UnixNano())
+	var differences []error
+	steps = append([]step{{command: "create namespace NS"}}, steps...)
+	for _, one := range steps {
+		want, wantErr := one.run(ctx, h.kubectl(real), namespace)
+		found, foundErr := one.run(ctx, s.kubectl, namespace)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if (wantErr == nil) != (foundErr == nil) || (!one.loose && want != found) {
+			differences = append(differences, fmt.Errorf("kubectl %s\nreal: %v\n%s\nserve: %v\n%s", one.command, wantErr, want, foundErr, found))
+		}
+	}
+	_, err = h.kubectl(real).run(ctx, "delete", "namespace", namespace, "--wait=false")
+	return errors.Join(append(differences, err)...)
+}
+
+// run gives all that the command prints, in a form that is the same for the same answers.
+func (s step) run(ctx context.Context, k kubectl, namespace string) (string, error) {
+	fill := func(text string) string { return strings.ReplaceAll(text, "NS", namespace) }
+	arguments := append([]string{"-n", namespace}, strings.Fields(fill(s.command))...)
+	for _, argument := range s.args {
+		arguments = append(arguments, fill(argument))
+	}
+	argv := k.argv(arguments...)
+	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	command.Env = childEnvironment()
+	if s.editor != "" {
+		command.Env = append(command.Env, "KUBE_EDITOR="+s.editor)
+	}
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	command.Stdin = strings.NewReader(fill(s.input))
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	err := command.Run()
+	text := strings.ReplaceAll(out.String(), namespace, "NS")
+	for _, one := range changing {
+		text = one.expression.ReplaceAllString(text, one.instead)
+	}
+	var kept []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if s.only == nil || s.only.MatchString(line) {
+			kept = append(kept, strings.TrimRight(line, " "))
+		}
+	}
+	return strings.Join(kept, "\n"), err
+}
