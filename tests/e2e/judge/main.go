@@ -36,6 +36,7 @@ func allCases() []testCase {
 	cases = append(cases, credentialCases...)
 	cases = append(cases, connectionCases...)
 	cases = append(cases, doctorCases...)
+	cases = append(cases, clientCases...)
 	cases = append(cases, churnCases...)
 	cases = append(cases, restartCases...)
 	cases = append(cases, compactionCases...)

@@ -1,0 +1,208 @@
+// The library's client against the real server: every verb, compared with what kubectl then sees; and what words mean, compared with
+// what kubectl takes them for. Both through a test's program (tests/programs/client_script.c).
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+var clientCases = []testCase{
+	{name: "client-real", kinformerOnly: true, run: clientReal},
+	{name: "discovery", kinformerOnly: true, run: discoveryReal},
+}
+
+type clientAnswer struct {
+	OK        bool     `json:"ok"`
+	HTTP      int      `json:"http"`
+	Reason    string   `json:"reason"`
+	Message   string   `json:"message"`
+	Fields    []string `json:"fields"`
+	Conflict  int      `json:"conflict"`
+	NotFound  int      `json:"notFound"`
+	Exists    int      `json:"exists"`
+	Invalid   int      `json:"invalid"`
+	Forbidden int      `json:"forbidden"`
+	Continue  string   `json:"continue"`
+	Items     []object `json:"items"`
+	Object    object   `json:"object"`
+	Body      string   `json:"body"`
+}
+
+func (h *harness) script(ctx context.Context, kubeconfig, input string) ([]string, error) {
+	program := filepath.Join(filepath.Dir(h.kinformer), "..", "tests", "programs", "client_script")
+	out, err := h.run(ctx, input, program, kubeconfig)
+	return strings.Split(strings.TrimSpace(out), "\n"), err
+}
+
+// clientStep is one request, and what must be true of its answer.
+type clientStep struct {
+	request string // tabs written as |
+	check   func(a clientAnswer) bool
+}
+
+func well(a clientAnswer) bool { return a.OK }
+
+func data(key, want string) func(clientAnswer) bool {
+	return func(a clientAnswer) bool { return a.OK && field(a.Object, "data", key) == want }
+}
+
+const configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"%s","labels":{"set":"client"}},"data":{"k":"%s"}}`
+
+func clientReal(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	if err := k.runAll(ctx, "create namespace client", "create serviceaccount me -n client"); err != nil {
+		return err
+	}
+	pod := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"example.com/c:1"}]}}`
+	deployment := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},` +
+		`"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"example.com/c:1"}]}}}}`
+	steps := []clientStep{
+		{"create|cm|client||||" + fmt.Sprintf(configMap, "a", "1"), data("k", "1")},
+		{"create|cm|client||||" + fmt.Sprintf(configMap, "a", "1"), func(a clientAnswer) bool { return a.Exists == 1 && a.HTTP == 409 }},
+		{"create|cm|client|||dry-run|" + fmt.Sprintf(configMap, "never", "1"), data("k", "1")},
+		{"get|cm|client|never|||", func(a clientAnswer) bool { return a.NotFound == 1 }},
+		{"get|configmaps|client|a|||", data("k", "1")},
+		{"update|cm|client|a|||" + fmt.Sprintf(configMap, "a", "2"), data("k", "2")},
+		{"update|cm|client|a|||" + strings.Replace(fmt.Sprintf(configMap, "a", "3"), `"name"`, `"resourceVersion":"1","name"`, 1),
+			func(a clientAnswer) bool { return a.Conflict == 1 && a.Reason == "Conflict" }},
+		{`patch|cm|client|a||patch=merge|{"data":{"m":"1"}}`, data("m", "1")},
+		{`patch|cm|client|a||patch=json|[{"op":"add","path":"/data/j","value":"1"}]`, data("j", "1")},
+		{`patch|cm|client|a||patch=strategic|{"data":{"s":"1"}}`, data("s", "1")},
+		{`patch|cm|client|a||patch=apply manager=judge|{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"1"}}`, data("x", "1")},
+		{`patch|cm|client|a||patch=apply manager=other|{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"2"}}`,
+			func(a clientAnswer) bool { return a.Conflict == 1 && len(a.Fields) == 1 && a.Fields[0] == ".data.x" }},
+		{`patch|cm|client|a||patch=apply manager=other force|{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"x":"2"}}`, data("x", "2")},
+		{"create|cm|client||||" + fmt.Sprintf(configMap, "A_B", "1"), func(a clientAnswer) bool {
+			return a.Invalid == 1 && a.HTTP == 422 && len(a.Fields) == 1 && a.Fields[0] == "metadata.name"
+		}},
+		{"create|pods|client||||" + pod, well},
+		{`patch|pods|client|p|status|patch=merge|{"status":{"phase":"Running"}}`, func(a clientAnswer) bool {
+			return field(a.Object, "status", "phase") == "Running"
+		}},
+		{`create|pods|client|p|binding||{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}`, well},
+		{`create|pods|client|p|eviction|dry-run|{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p","namespace":"client"}}`, well},
+		{"create|deployments.apps|client||||" + deployment, well},
+		{"get|deploy|client|d|scale||", func(a clientAnswer) bool { return field(a.Object, "kind") == "Scale" }},
+		{`patch|deploy|client|d|scale|patch=merge|{"spec":{"replicas":3}}`, well},
+		{`create|sa|client|me|token||{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":600}}`,
+			func(a clientAnswer) bool {
+				return a.OK && field(a.Object, "status", "token") != "" || strings.Contains(a.Body, `"token":`)
+			}},
+		{`create|selfsubjectreviews|||||{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}`,
+			func(a clientAnswer) bool { return a.OK && strings.Contains(a.Body, `"username":`) }},
+		{"create|cm|client||||" + fmt.Sprintf(configMap, "b", "1"), well},
+		{"create|cm|client||||" + fmt.Sprintf(configMap, "c", "1"), well},
+		{"list|cm|client|||selector=set=client|", func(a clientAnswer) bool { return len(a.Items) == 3 }},
+		{"list|cm|client|||selector=set=client limit=2|", func(a clientAnswer) bool { return len(a.Items) == 2 && a.Continue != "" }},
+		{"delete|cm|client|b||uid=not-this|", func(a clientAnswer) bool { return a.Conflict == 1 }},
+		{"delete|cm|client|b||propagation=background|", well},
+		{"deletecollection|cm|client|||selector=set=client|", well},
+		{"list|cm|client|||selector=set=client|", func(a clientAnswer) bool { return a.OK && len(a.Items) == 0 }},
+		{"delete|pods|client|p||now|", well},
+		{"GET|/readyz|||||", func(a clientAnswer) bool { return a.Body == "ok" }},
+		{"GET|/nowhere|||||", func(a clientAnswer) bool { return a.NotFound == 1 }},
+	}
+	var input strings.Builder
+	for _, step := range steps {
+		parts := strings.SplitN(step.request, "|", 7)
+		input.WriteString(strings.Join(parts, "\t") + "\n")
+	}
+	lines, err := h.script(ctx, s.file("kubeconfig-admin"), input.String())
+	if err != nil {
+		return err
+	}
+	if len(lines) != len(steps) {
+		return fmt.Errorf("%d answers to %d requests: %.300q", len(lines), len(steps), lines)
+	}
+	var errs []error
+	for i, step := range steps {
+		var answer clientAnswer
+		if err := decode([]byte(lines[i]), &answer); err != nil {
+			errs = append(errs, fmt.Errorf("%.60s: %w: %.200s", step.request, err, lines[i]))
+		} else if !step.check(answer) {
+			errs = append(errs, fmt.Errorf("%.60s: %.400s", step.request, lines[i]))
+		}
+	}
+	replicas, err := k.run(ctx, "get", "deployment", "d", "-n", "client", "-o", "jsonpath={.spec.replicas}")
+	if err != nil || replicas != "3" {
+		errs = append(errs, fmt.Errorf("kubectl sees %q replicas, not 3: %v", replicas, err))
+	}
+	left, err := k.run(ctx, "get", "configmaps,pods", "-n", "client", "-o", "name")
+	if err != nil || strings.TrimSpace(left) != "configmap/kube-root-ca.crt" && strings.TrimSpace(left) != "" {
+		errs = append(errs, fmt.Errorf("kubectl sees %q left: %v", left, err))
+	}
+	return errors.Join(errs...)
+}
+
+// discoveryReal: for each resource of the server, by plural, singular, short name and kind, kinformer and kubectl's own table agree.
+func discoveryReal(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	// NAME SHORTNAMES APIVERSION NAMESPACED KIND VERBS CATEGORIES, with columns cut at their headings.
+	table, err := h.kubectl(s).run(ctx, "api-resources", "-o", "wide")
+	if err != nil {
+		return err
+	}
+	rows := strings.Split(strings.TrimSpace(table), "\n")
+	cut := func(row, heading, next string) string {
+		from, to := strings.Index(rows[0], heading), strings.Index(rows[0], next)
+		return strings.TrimSpace(row[from:to])
+	}
+	type wanted struct{ word, line string }
+	var wants []wanted
+	for _, row := range rows[1:] {
+		plural, apiVersion := cut(row, "NAME ", "SHORTNAMES"), cut(row, "APIVERSION", "NAMESPACED")
+		kind := cut(row, "KIND", "VERBS")
+		scope := "cluster"
+		if cut(row, "NAMESPACED", "KIND") == "true" {
+			scope = "namespaced"
+		}
+		group, version, found := strings.Cut(apiVersion, "/")
+		if !found {
+			group, version = "", apiVersion
+		}
+		full := plural + "." + version + "." + group
+		line := fmt.Sprintf("%s %s %s", full, kind, scope)
+		words := []string{full, plural + "." + group, kind + "." + version + "." + group}
+		for _, short := range strings.Split(cut(row, "SHORTNAMES", "APIVERSION"), ",") {
+			if short != "" {
+				words = append(words, short+"."+group)
+			}
+		}
+		for _, word := range words {
+			wants = append(wants, wanted{strings.TrimSuffix(word, "."), line})
+		}
+	}
+	if len(wants) < 150 {
+		return fmt.Errorf("kubectl tells only %d words: %.300s", len(wants), table)
+	}
+	words := make([]string, len(wants))
+	for i, want := range wants {
+		words[i] = want.word
+	}
+	lines, err := h.script(ctx, s.file("kubeconfig-admin"), "resources\t"+strings.Join(words, " ")+"\n")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i, want := range wants {
+		if i >= len(lines) || lines[i] != want.word+" "+want.line {
+			got := "nothing"
+			if i < len(lines) {
+				got = lines[i]
+			}
+			errs = append(errs, fmt.Errorf("%s is %q, not %q", want.word, got, want.line))
+		}
+	}
+	return errors.Join(errs...)
+}
