@@ -45,6 +45,7 @@ func allCases() []testCase {
 	cases = append(cases, comeAndGoCases...)
 	cases = append(cases, kubectlCases...)
 	cases = append(cases, serveCases...)
+	cases = append(cases, serveTLSCases...)
 	cases = append(cases, compareCases...)
 	cases = append(cases, informerCases...)
 	return cases
