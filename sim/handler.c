@@ -76,13 +76,14 @@ static void begin(sim_handler *handler, const ki_event *event, const char *what,
         OBJECT(handler, "%u: an event of another informer", handler->number);
 }
 
-static void end(sim_handler *handler) {
+/* Reminders are quick: all of them, slow, at the shortest period, are more than one thread has time for. */
+static void end(sim_handler *handler, bool is_reminder) {
     enum {
         SLOWEST_MS = 1500
     };
     sim_world *world = handler->world;
     sim_random *random = &world->client.random;
-    if (handler->slow && sim_chance(random, handler->slow))
+    if (handler->slow && !is_reminder && sim_chance(random, handler->slow))
         world->now += sim_between(random, 1, SLOWEST_MS) * SIM_MILLISECOND;
     if (handler->reentry && sim_chance(random, handler->reentry))
         call_back(handler);
@@ -146,7 +147,7 @@ static void on_add(const ki_event *event, void *user) {
     if (event->is_in_initial_list && handler->is_synced)
         OBJECT(handler, "%u: %s is of the initial list, after on_synced", handler->number, sim_key_text(key));
     show(handler, key, n, false);
-    end(handler);
+    end(handler, false);
 }
 
 static void on_update(const ki_event *event, void *user) {
@@ -167,7 +168,7 @@ static void on_update(const ki_event *event, void *user) {
     if (event->is_resync && (!handler->resync_ms || !informer_of(handler)->look_every_ms))
         OBJECT(handler, "%u: a resync, which it did not ask for", handler->number);
     show(handler, key, n, event->is_resync);
-    end(handler);
+    end(handler, event->is_resync);
 }
 
 /* Has the object a later state that the handler's filter does not let through? Then to the handler it ends there. */
@@ -228,7 +229,7 @@ static void on_delete(const ki_event *event, void *user) {
         check_end(handler, key, n, known, event->final_state_unknown);
     handler->present[key] = 0;
     note_told(handler, key);
-    end(handler);
+    end(handler, false);
 }
 
 /* What was there before the client began and is still as it was must be known now. */
