@@ -40,6 +40,41 @@ static const ki_resource *find_resource(const char *api_version, const char *kin
     return NULL;
 }
 
+/* The custom resource that a definition which the server has makes of a group, version and kind. */
+typedef struct wanted {
+    const char *api_version;
+    const char *kind;
+    yyjson_doc *found; /* the definition; holds the strings of `resource` */
+    ki_resource resource;
+} wanted;
+
+static bool look_at_definition(const char *key, size_t key_size, const char *json, size_t size, void *user) {
+    wanted *w = user;
+    const char *slash = strchr(w->api_version, '/');
+    (void)key;
+    (void)key_size;
+    yyjson_doc *doc = slash ? yyjson_read(json, size, 0) : NULL;
+    yyjson_val *spec = yyjson_obj_get(yyjson_doc_get_root(doc), "spec"), *version;
+    const char *group = yyjson_get_str(yyjson_obj_get(spec, "group"));
+    const char *kind = yyjson_get_str(yyjson_ptr_get(spec, "/names/kind"));
+    const char *plural = yyjson_get_str(yyjson_ptr_get(spec, "/names/plural"));
+    const char *scope = yyjson_get_str(yyjson_obj_get(spec, "scope"));
+    size_t index, count;
+    if (group && kind && plural && scope && strlen(group) == (size_t)(slash - w->api_version) &&
+        strncmp(group, w->api_version, strlen(group)) == 0 && strcmp(kind, w->kind) == 0) {
+        yyjson_arr_foreach(yyjson_obj_get(spec, "versions"), index, count, version) {
+            const char *name = yyjson_get_str(yyjson_obj_get(version, "name"));
+            if (!name || strcmp(name, slash + 1) != 0)
+                continue;
+            w->resource = (ki_resource){ group, name, plural, kind, strcmp(scope, "Namespaced") == 0 };
+            w->found = doc;
+            return false;
+        }
+    }
+    yyjson_doc_free(doc);
+    return true;
+}
+
 /* A copy of an object without a namespace, with "default" for one: as kubectl does. */
 static char *write_with_namespace(yyjson_val *object, const ki_resource *resource, size_t *ret_size) {
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
@@ -79,9 +114,16 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
                     : !api_version ? "apiVersion"
                                    : "metadata.name");
     }
+    wanted custom = { .api_version = api_version, .kind = kind };
     const ki_resource *resource = find_resource(api_version, kind);
     if (!resource) {
-        return fail(err, KI_ERR_INVALID, "%s: object %zu: %s %s is no built-in resource, and others cannot be loaded",
+        ki_testing_server_each(server, KI_CUSTOMRESOURCEDEFINITIONS, look_at_definition, &custom);
+        resource = custom.found ? &custom.resource : NULL;
+    }
+    if (!resource) {
+        return fail(err, KI_ERR_INVALID,
+                    "%s: object %zu: %s %s is no built-in resource; of a custom one, put its CustomResourceDefinition "
+                    "before it",
                     path, *count + 1, api_version, kind);
     }
     size_t size = 0;
@@ -89,6 +131,7 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
     ki_status status = text ? ki_testing_server_put(server, resource, text, size, err)
                             : fail(err, KI_ERR_NO_MEMORY, "%s: out of memory", path);
     free(text);
+    yyjson_doc_free(custom.found);
     if (!status)
         ++*count;
     return status;

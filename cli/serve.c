@@ -89,12 +89,25 @@ static void end_by_signals(sigset_t *ret_ends) {
     }
 }
 
+/* Neither kubectl nor any other client of a kubeconfig sends a token without TLS: it would be let in nowhere. */
+static int check(const options *o) {
+    if (o->write_kubeconfig && (o->rbac || o->tokens.count) && !o->tls && !o->tls_certificate) {
+        say("serve",
+            "--write-kubeconfig with --rbac or --token needs --tls: clients send no credentials to a server that is "
+            "not https");
+        return EXIT_USAGE;
+    }
+    return EXIT_FINE;
+}
+
 static int run(const options *o) {
     ki_testing_server *server = NULL;
     ki_error err = KI_ERROR_INIT;
     sigset_t ends;
     int signal_number;
 
+    if (check(o) != EXIT_FINE)
+        return EXIT_USAGE;
     end_by_signals(&ends);
     allow_many_connections();
 
@@ -164,8 +177,10 @@ const cli_command command_serve = {
             "  kinformer serve --pods 100 --churn 10 --fault cut,bytes=5000,verb=watch,every=2\n"
             "\n"
             "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM. Everything is in memory.\n"
-            "With --tls, --rbac or --token clients have to say who they are: the kubeconfig has all they need; who is\n"
-            "let in may do what an --allow or a role says, and everything where there are none.\n"
+            "With --tls, --rbac or --token clients have to say who they are: the kubeconfig has all they need (with "
+            "--tls:\n"
+            "clients send no credentials without). Who is let in may do what an --allow or, with --rbac, a role says;\n"
+            "everything where there is neither. DELETE, GET and POST /_faults change faults while it runs.\n"
             "kubectl --server URL, kinformer watch --server URL and every other client work with it.\n",
     .flags = tables,
     .run = run,

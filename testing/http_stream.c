@@ -327,11 +327,15 @@ static void run_timer(void *user) {
 
 /* ---- beginning and end ---- */
 
-ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err) {
+int64_t kt_wall_ms(void) {
     struct timespec wall;
-    *streams = (kt_streams){ .allocator = allocator };
     clock_gettime(CLOCK_REALTIME, &wall);
-    streams->wall_start_ms = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000;
+    return (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000;
+}
+
+ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err) {
+    *streams = (kt_streams){ .allocator = allocator };
+    streams->wall_start_ms = kt_wall_ms();
     streams->start_ns = ki_monotonic_now();
 
     ki_status status = ki_mutex_init(&streams->mutex, err);

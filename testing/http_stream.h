@@ -64,6 +64,8 @@ void kt_streams_unlock(kt_streams *streams);
 void kt_streams_yield(kt_streams *streams);
 /* Unix time that never goes back. Any thread. */
 int64_t kt_streams_now_ms(const kt_streams *streams);
+/* CLOCK_REALTIME, for what is made before there are streams. */
+int64_t kt_wall_ms(void);
 
 /* The HTTP response that streams `response`, which is the stream's from now on, on failure as well: its watch, or its body bit by bit. NULL for
  * lack of memory. Called with the lock held. */

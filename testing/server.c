@@ -142,6 +142,7 @@ void ki_testing_server_load(ki_testing_server *server, ki_testing_load *ret_load
 
 static ki_status start(ki_testing_server *server, const ki_testing_server_options *options, ki_error *err) {
     const kt_cluster_options cluster = { .seed = options->seed,
+                                         .start_ms = kt_wall_ms(),
                                          .compact_after = options->compact_after,
                                          .no_watch_list = options->no_watch_list };
     ki_status status = kt_cluster_new(&server->allocator, &cluster, &server->cluster, err);

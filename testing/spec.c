@@ -4,6 +4,8 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
+#include <stdio.h>
+
 enum {
     DURATION_MAX_MS = 24 * 60 * 60 * 1000
 };
@@ -16,11 +18,19 @@ static bool is_known(const char *const *known, ki_str name) {
     return false;
 }
 
+static ki_status say_fields(const char *what, const char *const *known, ki_str name, ki_error *err) {
+    char all[256] = "";
+    size_t size = 0;
+    for (size_t i = 0; known[i] && size < sizeof all; i++)
+        size += (size_t)snprintf(all + size, sizeof all - size, "%s%s", i ? ", " : "", known[i]);
+    return ki_error_set(err, KI_ERR_INVALID, "%s has no field '%.*s'; it has %s", what,
+                        (int)(name.size < 64 ? name.size : 64), name.data ? name.data : "", all);
+}
+
 static ki_status add_field(kt_spec *spec, const char *what, const char *const *known, ki_str field, ki_error *err) {
     ki_str value, name = ki_str_split(field, '=', &value);
-    if (!value.data || !is_known(known, name)) {
-        return ki_error_set(err, KI_ERR_INVALID, "%s has no field '%.*s'", what, (int)name.size, name.data);
-    }
+    if (!value.data || !is_known(known, name))
+        return say_fields(what, known, name, err);
     if (spec->count == KT_SPEC_FIELDS_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "%s has at most %d fields", what, (int)KT_SPEC_FIELDS_MAX);
     for (size_t i = 0; i < spec->count; i++) {

@@ -110,6 +110,28 @@ static ki_status find_kind(const char *line, kt_fault_kind *ret_kind, ki_error *
                         (int)(name.size < 64 ? name.size : 64), name.data ? name.data : "", all);
 }
 
+/* A verb that no request has would make a fault that never strikes, without a word. Of paths that are no resources it is the method. */
+static ki_status check_verbs(ki_str list, ki_error *err) {
+    static const char *const verbs[] = { "get",    "list",  "watch",  "create",
+                                         "update", "patch", "delete", "deletecollection",
+                                         "post",   "put",   "head",   "options" };
+    ki_str word;
+    while (list.size) {
+        bool known = false;
+        word = ki_str_split(list, '+', &list);
+        for (size_t i = 0; i < sizeof verbs / sizeof *verbs && !known; i++)
+            known = kt_words_have(word, ki_str_of(verbs[i]));
+        if (!known) {
+            return ki_error_set(
+                err, KI_ERR_INVALID,
+                "there is no verb '%.*s'; there are get, list, watch, create, update, patch, delete and "
+                "deletecollection",
+                (int)(word.size < 64 ? word.size : 64), word.data);
+        }
+    }
+    return KI_OK;
+}
+
 /* Numbers are looked at when the fault is added, so that nothing is wrong with it later. */
 static ki_status check_arguments(const kt_fault *fault, ki_error *err) {
     static const struct {
@@ -143,7 +165,7 @@ static ki_status check_arguments(const kt_fault *fault, ki_error *err) {
     }
     if (!status && fault->kind == KT_FAULT_STATUS && !kt_spec_get(spec, "code").size)
         status = ki_error_set(err, KI_ERR_INVALID, "a status needs its code: status,code=503");
-    return status;
+    return status ? status : check_verbs(kt_spec_get(spec, "verb"), err);
 }
 
 static ki_status read_times(kt_fault *fault, ki_error *err) {

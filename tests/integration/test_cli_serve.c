@@ -81,6 +81,8 @@ static void serve_refuses_tokens_rules_and_faults_that_are_none(void **state) {
         { "--allow", "verb=get", "user=NAME or group=NAME" },
         { "--fault", "nonsense", "there is no fault 'nonsense'" },
         { "--fault", "cut,bytes=x", "bytes=x" },
+        { "--fault", "close,verb=get+lst", "there is no verb 'lst'" },
+        { "--fault", "close,size=1", "it has verb, resource, namespace" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *const argv[] = { KI_TEST_PROGRAM, "serve", rows[i].flag, rows[i].value, NULL };
@@ -94,11 +96,82 @@ static void serve_refuses_tokens_rules_and_faults_that_are_none(void **state) {
     }
 }
 
+static void expect_refusal(const char *const *argv, const char *words, int status) {
+    assert_true(ki_process_start(&process, argv, NULL, true));
+    const char *line = ki_process_err_line(&process);
+    assert_non_null(line);
+    if (!strstr(line, words))
+        fail_msg("%s", line);
+    assert_int_equal(ki_process_wait(&process), status);
+    tear_down(NULL);
+}
+
+static void serve_writes_no_kubeconfig_that_lets_nobody_in(void **state) {
+    (void)state;
+    static const char *const roles[] = { KI_TEST_PROGRAM, "serve", "--rbac", "--write-kubeconfig", "/dev/null", NULL };
+    static const char *const token[] = { KI_TEST_PROGRAM,      "serve",     "--token", "token=t,user=jane",
+                                         "--write-kubeconfig", "/dev/null", NULL };
+    expect_refusal(roles, "needs --tls", 2);
+    expect_refusal(token, "needs --tls", 2);
+}
+
+static const char foo[] = "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"f\"}}\n";
+static const char definition[] =
+    "{\"apiVersion\":\"apiextensions.k8s.io/"
+    "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"foos.example.com\"},"
+    "\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"foos\",\"kind\":\"Foo\"},"
+    "\"versions\":"
+    "[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}\n";
+
+static void feed(const char *text) {
+    assert_true(write(process.in, text, strlen(text)) == (ssize_t)strlen(text));
+}
+
+static void serve_loads_custom_resources_after_their_definition(void **state) {
+    (void)state;
+    static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
+    static const char request[] = "GET /apis/example.com/v1/namespaces/default/foos/f HTTP/1.0\r\nHost: x\r\n\r\n";
+    char answer[4096] = "";
+    assert_true(ki_process_start(&process, argv, NULL, false));
+    feed(definition);
+    feed(foo);
+    ki_process_close_in(&process);
+    const char *line = ki_process_expect(&process, "serving ");
+    assert_non_null(line);
+    int fd = connect_to(line);
+    assert_true(send(fd, request, strlen(request), MSG_NOSIGNAL) > 0);
+    for (size_t size = 0; size < sizeof answer - 1;) {
+        ssize_t got = recv(fd, answer + size, sizeof answer - 1 - size, 0);
+        if (got <= 0)
+            break;
+        size += (size_t)got;
+    }
+    close(fd);
+    assert_non_null(strstr(answer, "200 OK"));
+    assert_non_null(strstr(answer, "\"kind\":\"Foo\""));
+}
+
+static void serve_names_the_object_that_it_cannot_load(void **state) {
+    (void)state;
+    static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
+    assert_true(ki_process_start(&process, argv, NULL, true));
+    feed(foo);
+    feed(definition);
+    ki_process_close_in(&process);
+    const char *line = ki_process_err_line(&process);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "object 1: example.com/v1 Foo"));
+    assert_int_equal(ki_process_wait(&process), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(serve_ends_again_and_again_under_load_with_clients_that_do_not_read, tear_down),
         cmocka_unit_test_teardown(serve_ends_while_it_waits_for_the_objects_it_is_filled_with, tear_down),
         cmocka_unit_test_teardown(serve_refuses_tokens_rules_and_faults_that_are_none, tear_down),
+        cmocka_unit_test_teardown(serve_writes_no_kubeconfig_that_lets_nobody_in, tear_down),
+        cmocka_unit_test_teardown(serve_loads_custom_resources_after_their_definition, tear_down),
+        cmocka_unit_test_teardown(serve_names_the_object_that_it_cannot_load, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

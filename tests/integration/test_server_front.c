@@ -390,6 +390,22 @@ static void what_is_no_address_is_refused(void **state) {
 
 /* ---- its own functions ---- */
 
+static void the_first_namespaces_are_as_old_as_the_server(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    ki_testing_text first = KI_TESTING_TEXT_INIT, now = KI_TESTING_TEXT_INIT;
+    start(NULL);
+    assert_int_equal(ki_testing_server_put(server, KI_NAMESPACES, "{\"metadata\":{\"name\":\"n\"}}", 0, &err), KI_OK);
+    assert_int_equal(ki_testing_server_get(server, KI_NAMESPACES, NULL, "default", &first, &err), KI_OK);
+    assert_int_equal(ki_testing_server_get(server, KI_NAMESPACES, NULL, "n", &now, &err), KI_OK);
+    static const char field[] = "\"creationTimestamp\":\"";
+    const char *a = strstr(first.data, field), *b = strstr(now.data, field);
+    assert_true(a && b);
+    assert_memory_equal(a, b, strlen(field) + strlen("2026-01")); /* the month, lest a minute's end matter */
+    ki_testing_text_clear(&first);
+    ki_testing_text_clear(&now);
+}
+
 static void objects_are_made_changed_and_removed_as_by_a_client(void **state) {
     (void)state;
     static const char json[] = "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"1\"}}";
@@ -532,6 +548,7 @@ int main(void) {
         TEST(a_watch_from_before_the_compaction_is_expired),
         TEST(it_listens_where_it_is_told_and_says_where),
         TEST(what_is_no_address_is_refused),
+        TEST(the_first_namespaces_are_as_old_as_the_server),
         TEST(objects_are_made_changed_and_removed_as_by_a_client),
         TEST(any_request_can_be_made_without_a_network),
         TEST(a_request_that_lacks_something_changes_nothing),

@@ -135,6 +135,8 @@ int ki_process_wait(ki_process *process) {
 }
 
 void ki_process_free(ki_process *process) {
+    if (!process->pid && !process->in && !process->out)
+        return; /* never started: its zeros are no descriptors */
     if (process->pid > 0) {
         ki_process_signal(process, SIGKILL);
         (void)ki_process_wait(process);
