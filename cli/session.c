@@ -143,9 +143,22 @@ static void say_health(target *t, const ki_health *health) {
     t->shown = health->state;
 }
 
+/* A selector that is none, say: what the server cannot read it will not read later either. */
+static bool is_hopeless(const target *t, const ki_health *health) {
+    return !t->synced && health->state == KI_STATE_BACKING_OFF && ki_error_is_bad_request(&health->cause) &&
+           health->cause.reason[0];
+}
+
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
+    target *t = user;
     (void)informer;
-    say_health(user, health);
+    if (!is_hopeless(t, health)) {
+        say_health(t, health);
+        return;
+    }
+    if (!t->session->done)
+        say(t->session->command, "%s", ki_error_message(&health->cause));
+    session_end(t->session, EXIT_FAILED);
 }
 
 static void on_failure(ki_informer *informer, const ki_error *cause, const char *key, void *user) {

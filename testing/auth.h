@@ -90,7 +90,9 @@ bool kt_auth_allows(const struct kt_cluster *cluster, const kt_user *user, const
 struct kt_call;
 /* Lets a call in, or answers it with 401 or 403. */
 ki_status kt_auth_check(struct kt_call *call);
-/* Who the call is from. */
+/* Where it asks to be done in somebody else's name: makes it theirs, or answers it with 403. */
+ki_status kt_impersonate(struct kt_call *call);
+/* Who the call is from, or in whose name. */
 const kt_user *kt_call_user(const struct kt_call *call);
 
 #endif

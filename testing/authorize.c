@@ -172,6 +172,8 @@ ki_status kt_auth_check(kt_call *call) {
     kt_attributes wanted;
     char small[KT_VERB_SIZE];
     ki_status status = authenticate(call);
+    if (!status && call->request->from_network)
+        status = kt_impersonate(call);
     if (status || !call->request->from_network || !call->cluster->auth.closed)
         return status;
     kt_call_describe(call, small, &wanted);

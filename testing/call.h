@@ -44,9 +44,10 @@ typedef struct kt_call {
     ki_str name;
     ki_str subresource;
 
-    ki_buffer decoded; /* a protobuf body as JSON */
-    kt_user user;      /* who it is from */
-    kt_strike strike;  /* the faults that it meets */
+    ki_buffer decoded;      /* a protobuf body as JSON */
+    kt_user user;           /* who it is from, or in whose name */
+    char service_group[96]; /* what one of the user's groups may point to */
+    kt_strike strike;       /* the faults that it meets */
 
     kt_form form;
     const char *form_version; /* of meta.k8s.io: "v1" */

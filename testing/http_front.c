@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -181,6 +182,21 @@ static bool is_streamed(const kt_response *response) {
                                           strike->chunk || strike->bytes_a_second));
 }
 
+/* Impersonate-Group may come several times. Extras are not looked at. */
+static enum MHD_Result read_impersonation(void *user, enum MHD_ValueKind kind, const char *name, const char *value) {
+    kt_user *as = user;
+    (void)kind;
+    if (!value)
+        return MHD_YES;
+    if (strcasecmp(name, "Impersonate-User") == 0)
+        as->name = ki_str_of(value);
+    else if (strcasecmp(name, "Impersonate-Uid") == 0)
+        as->uid = ki_str_of(value);
+    else if (strcasecmp(name, "Impersonate-Group") == 0)
+        kt_user_join(as, ki_str_of(value));
+    return MHD_YES;
+}
+
 static void ask_who(kt_front *front, struct MHD_Connection *connection, char text[KT_TLS_USER_SIZE], kt_user *user,
                     kt_request *request) {
     const union MHD_ConnectionInfo *info =
@@ -189,6 +205,7 @@ static void ask_who(kt_front *front, struct MHD_Connection *connection, char tex
     request->user = peer == KT_PEER_GOOD ? user : NULL;
     request->bad_certificate = peer == KT_PEER_BAD;
     request->authorization = header(connection, "Authorization");
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, read_impersonation, &request->as);
     request->from_network = true;
     request->from_here = is_loopback(connection);
 }

@@ -25,6 +25,7 @@ typedef struct kt_request {
     const kt_user *user;    /* who the connection's client certificate says it is; NULL: it has none */
     ki_str body;
     const char *authorization; /* header value, or NULL */
+    kt_user as;                /* in whose name (Impersonate-…); no name: in its own */
     bool bad_certificate;      /* it has one, of another CA or another time */
     bool from_here;            /* by a client on the same machine */
     bool from_network;         /* it has to say who it is; else it may do everything */

@@ -441,6 +441,10 @@ ki_status ki_discovery_get(ki_discovery *discovery, ki_resource_map **ret_map, k
 }
 
 static ki_status not_found(const ki_resource_map *map, const char *word, ki_error *err) {
+    size_t cursor = 0;
+    if (ki_resource_map_in_category(map, word, &cursor))
+        return ki_error_set(err, KI_ERR_NOT_FOUND,
+                            "'%.100s' is a category, not one resource: ki_resource_map_in_category has them", word);
     const char *meant = ki_resource_map_nearest(map, word);
     const char *broken = ki_resource_map_broken_at(map, 0);
     bool more = ki_resource_map_broken_at(map, 1) != NULL;

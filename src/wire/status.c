@@ -26,8 +26,9 @@ static ki_category category_of(int http_status, const char *reason) {
     case 401:
     case 403:
         return KI_CATEGORY_CREDENTIALS;
-    case 408:
     case 409:
+        return strcmp(reason, "AlreadyExists") == 0 ? KI_CATEGORY_REQUEST : KI_CATEGORY_RETRY;
+    case 408:
     case 429:
     case 503:
     case 504:

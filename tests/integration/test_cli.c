@@ -327,6 +327,16 @@ static void a_cluster_that_is_not_there_is_status_3(void **state) {
 
 /* ---- lines ---- */
 
+static void what_the_server_cannot_read_ends_it(void **state) {
+    (void)state;
+    run("get pods --server URL -l app~web");
+    assert_says("unable to parse requirement");
+    assert_ends(1);
+    run("watch pods,nodes --server URL --field-selector spec.nowhere=x -q");
+    assert_says("field label not supported");
+    assert_ends(1);
+}
+
 static void a_line_says_what_changed(void **state) {
     (void)state;
     static const char before[] =
@@ -553,6 +563,7 @@ int main(void) {
         TEST(signals_and_a_closed_stdout_end_it_quietly),
         TEST(count_ends_it_after_so_many_changes),
         TEST(a_cluster_that_is_not_there_is_status_3),
+        TEST(what_the_server_cannot_read_ends_it),
         TEST(a_line_says_what_changed),
         TEST(get_shows_what_is_there_in_order),
         TEST(control_characters_in_names_are_not_printed),

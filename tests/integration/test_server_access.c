@@ -60,6 +60,8 @@ static void set_blob(CURL *curl, CURLoption option, const ki_testing_text *text)
     assert_int_equal(curl_easy_setopt(curl, option, &blob), CURLE_OK);
 }
 
+static const char *const *more_headers; /* of the next get; ended with NULL */
+
 /* GETs on a connection of its own; `token` and the certificate with its key may be NULL. */
 static long get(const char *path, const char *token, const ki_testing_text *pem, const ki_testing_text *key) {
     char url[256], header[256];
@@ -77,8 +79,10 @@ static long get(const char *path, const char *token, const ki_testing_text *pem,
     if (token) {
         snprintf(header, sizeof header, "Authorization: Bearer %s", token);
         headers = curl_slist_append(NULL, header);
-        curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     }
+    for (; more_headers && *more_headers; more_headers++)
+        headers = curl_slist_append(headers, *more_headers);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     if (pem) {
         set_blob(curl, CURLOPT_SSLCERT_BLOB, pem);
         set_blob(curl, CURLOPT_SSLKEY_BLOB, key);
@@ -98,6 +102,19 @@ static void a_server_with_tls_lets_its_own_token_in_and_no_other(void **state) {
     assert_int_equal(get("/api/v1/pods", "no", NULL, NULL), 401);
     assert_int_equal(get("/api/v1/pods", NULL, NULL, NULL), 403);
     assert_int_equal(get("/version", NULL, NULL, NULL), 200);
+}
+
+static void headers_say_in_whose_name_it_is(void **state) {
+    (void)state;
+    static const char *const jane[] = { "impersonate-user: jane", "Impersonate-Group: ops", "Impersonate-Group: dev",
+                                        NULL };
+    start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
+    assert_int_equal(ki_testing_server_allow(server, "group=dev,verb=get+list,resource=pods", NULL), KI_OK);
+    more_headers = jane;
+    assert_int_equal(get("/api/v1/pods", ki_testing_server_token(server), NULL, NULL), 200);
+    more_headers = jane;
+    assert_int_equal(get("/api/v1/secrets", ki_testing_server_token(server), NULL, NULL), 403);
+    assert_non_null(strstr(last.text, "secrets is forbidden: User \\\"jane\\\" cannot list resource"));
 }
 
 static void a_client_certificate_says_who_it_is(void **state) {
@@ -204,6 +221,7 @@ int main(void) {
 #define ACCESS_TEST(name) cmocka_unit_test_teardown(name, tear_down)
     const struct CMUnitTest tests[] = {
         ACCESS_TEST(a_server_with_tls_lets_its_own_token_in_and_no_other),
+        ACCESS_TEST(headers_say_in_whose_name_it_is),
         ACCESS_TEST(a_client_certificate_says_who_it_is),
         ACCESS_TEST(a_certificate_that_is_over_is_not_let_in),
         ACCESS_TEST(a_new_certificate_of_the_same_ca_is_trusted_and_one_of_another_is_not),

@@ -20,8 +20,11 @@ static int set_up(void **state) {
     return 0;
 }
 
+static kt_user as; /* in whose name `ask` asks */
+
 static int tear_down(void **state) {
     (void)state;
+    as = (kt_user){ 0 };
     rest_server_stop(&server);
     return 0;
 }
@@ -42,6 +45,7 @@ static int ask(const char *authorization, const char *method, const char *target
                            .user_agent = "tests/1.0",
                            .body = ki_str_of(body),
                            .authorization = authorization,
+                           .as = as,
                            .from_network = true };
     if (server.answered)
         kt_response_free(&server.response);
@@ -77,6 +81,56 @@ static void a_wrong_or_revoked_token_is_401(void **state) {
     assert_int_equal(kt_auth_remove_token(kt_cluster_auth(server.cluster), "abc", NULL), KI_OK);
     assert_int_equal(ask("Bearer abc", "GET", "/api/v1/pods", NULL), 401);
     assert_int_equal(kt_auth_remove_token(kt_cluster_auth(server.cluster), "abc", NULL), KI_ERR_NOT_FOUND);
+}
+
+static void be_as(const char *name, const char *group, const char *uid) {
+    as = (kt_user){ .name = ki_str_of(name), .uid = ki_str_of(uid) };
+    kt_user_join(&as, ki_str_of(group));
+}
+
+static void who_may_impersonate_is_whom_it_says(void **state) {
+    (void)state;
+    static const char who[] = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    give_token("token=m,user=root,groups=system:masters");
+    add_rule("user=jane,verb=get,resource=pods");
+    be_as("jane", "dev", "7");
+    assert_int_equal(ask("Bearer m", "POST", who, "{}"), 201);
+    assert_true(rest_has(&server, "\"userInfo\":{\"username\":\"jane\",\"uid\":\"7\",\"groups\":[\"dev\","
+                                  "\"system:authenticated\"]}"));
+    assert_int_equal(ask("Bearer m", "GET", "/api/v1/namespaces/default/pods/x", NULL), 404);
+    assert_int_equal(ask("Bearer m", "GET", "/api/v1/pods", NULL), 403);
+    assert_true(rest_has(&server, "User \\\"jane\\\" cannot list"));
+    be_as("system:anonymous", "", "");
+    assert_int_equal(ask("Bearer m", "GET", "/api", NULL), 403);
+    be_as("system:serviceaccount:web:robot", "", "");
+    assert_int_equal(ask("Bearer m", "POST", who, "{}"), 201);
+    assert_true(rest_has(&server, "\"groups\":[\"system:serviceaccounts\",\"system:serviceaccounts:web\","
+                                  "\"system:authenticated\"]}"));
+    be_as("", "dev", "");
+    assert_int_equal(ask("Bearer m", "GET", "/api/v1/pods", NULL), 500);
+}
+
+static void who_may_not_impersonate_is_told_so(void **state) {
+    (void)state;
+    give_token("token=j,user=jane");
+    add_rule("user=jane,verb=impersonate,resource=users,name=joe");
+    add_rule("user=joe,verb=list,resource=pods");
+    be_as("joe", "", "");
+    assert_int_equal(ask("Bearer j", "GET", "/api/v1/pods", NULL), 200);
+    be_as("root", "", "");
+    assert_int_equal(ask("Bearer j", "GET", "/api/v1/pods", NULL), 403);
+    assert_true(rest_has(&server, "users \\\"root\\\" is forbidden: User \\\"jane\\\" cannot impersonate resource "
+                                  "\\\"users\\\" in API group \\\"\\\" at the cluster scope"));
+    be_as("joe", "system:masters", "");
+    assert_int_equal(ask("Bearer j", "GET", "/api/v1/pods", NULL), 403);
+    assert_true(rest_has(&server, "groups \\\"system:masters\\\" is forbidden"));
+    be_as("joe", "", "7");
+    assert_int_equal(ask("Bearer j", "GET", "/api/v1/pods", NULL), 403);
+    assert_true(rest_has(&server, "uids.authentication.k8s.io \\\"7\\\" is forbidden"));
+    be_as("system:serviceaccount:web:robot", "", "");
+    assert_int_equal(ask("Bearer j", "GET", "/api/v1/pods", NULL), 403);
+    assert_true(rest_has(&server, "serviceaccounts \\\"robot\\\" is forbidden"));
+    assert_true(rest_has(&server, "in the namespace \\\"web\\\""));
 }
 
 static void nobody_is_anonymous_and_sees_only_health_and_version(void **state) {
@@ -270,6 +324,8 @@ int main(void) {
         AUTH_TEST(a_server_without_tokens_lets_everybody_in),
         AUTH_TEST(a_token_says_who_it_is),
         AUTH_TEST(a_wrong_or_revoked_token_is_401),
+        AUTH_TEST(who_may_impersonate_is_whom_it_says),
+        AUTH_TEST(who_may_not_impersonate_is_told_so),
         AUTH_TEST(nobody_is_anonymous_and_sees_only_health_and_version),
         AUTH_TEST(a_certificate_that_nobody_signed_is_401),
         AUTH_TEST(rules_say_who_may_do_what),

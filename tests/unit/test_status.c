@@ -35,6 +35,7 @@ static void each_answer_has_its_code_and_category(void **state) {
         { 422, "", KI_ERR_HTTP, KI_CATEGORY_REQUEST, 422, "", "HTTP 422" },
         { 408, "", KI_ERR_HTTP, KI_CATEGORY_RETRY, 408, "", "HTTP 408" },
         { 409, STATUS("Conflict", 409, "changed"), KI_ERR_HTTP, KI_CATEGORY_RETRY, 409, "Conflict", "changed" },
+        { 409, STATUS("AlreadyExists", 409, "taken"), KI_ERR_HTTP, KI_CATEGORY_REQUEST, 409, "AlreadyExists", "taken" },
         { 429, "", KI_ERR_HTTP, KI_CATEGORY_RETRY, 429, "", "HTTP 429" },
         { 503, "", KI_ERR_HTTP, KI_CATEGORY_RETRY, 503, "", "HTTP 503" },
         { 504, STATUS("Timeout", 504, "slow"), KI_ERR_HTTP, KI_CATEGORY_RETRY, 504, "Timeout", "slow" },
