@@ -194,7 +194,14 @@ static ki_status check_pems(const ki_config *config, ki_error *err) {
     ki_status status = check_pem(&config->ca, &config->ca_file, "certificate-authority", err);
     if (!status)
         status = check_pem(&config->client_certificate, &config->client_certificate_file, "client-certificate", err);
-    return status ? status : check_pem(&config->client_key, &config->client_key_file, "client-key", err);
+    if (!status)
+        status = check_pem(&config->client_key, &config->client_key_file, "client-key", err);
+    if (!status && ki_pem_is_encrypted((ki_str){ config->client_key.data, config->client_key.size }))
+        status = ki_error_set(err, KI_ERR_CONFIG,
+                              "client-key: %s has a password, for which nobody is asked: openssl pkey makes a key "
+                              "without one",
+                              config->client_key_file.data ? config->client_key_file.data : "the data");
+    return status;
 }
 
 static ki_status check_credentials(const ki_config *config, ki_error *err) {

@@ -59,6 +59,15 @@ bool ki_pem_has_block(ki_str pem) {
     return next_block(&pem, &block);
 }
 
+bool ki_pem_is_encrypted(ki_str pem) {
+    pem_block block;
+    while (next_block(&pem, &block)) { /* the new form, and the old one's header */
+        if (ki_str_equals(block.type, "ENCRYPTED PRIVATE KEY") || find(block.body, "4,ENCRYPTED"))
+            return true;
+    }
+    return false;
+}
+
 /* One value of DER at the beginning of `*der`, which is moved past it; false where its lengths do not add up. */
 static bool walk(ki_str *der, int depth) {
     if (der->size < 2 || depth == 0)

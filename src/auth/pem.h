@@ -12,5 +12,7 @@ ki_status ki_pem_certificates(const ki_allocator *allocator, ki_str pem, ki_secr
 
 /* Has the text at least one whole block, of whatever kind? A file that is being written has not, mostly. */
 bool ki_pem_has_block(ki_str pem);
+/* Is one of its whole blocks a key that cannot be read without a password? */
+bool ki_pem_is_encrypted(ki_str pem);
 
 #endif

@@ -105,6 +105,9 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
             ki_error_no_memory(err, "talking to the server");
         break;
     case CURLE_COULDNT_RESOLVE_PROXY:
+        if (strstr(detail, "://")) /* the whole URL, with a password perhaps */
+            detail = "its URL cannot be read";
+        /* fall through */
     case CURLE_PROXY: /* libcurl names the proxy, not its user */
         ki_error_set(err, KI_ERR_CONNECT, "connect to %s: no way through the proxy: %.250s; look at proxy-url", server,
                      detail);
@@ -129,10 +132,10 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
         err->category = KI_CATEGORY_REQUEST;
         break;
     case CURLE_SSL_CERTPROBLEM:
-        if (strstr(detail, "does not match"))
+        if (strstr(detail, "does not match") || strstr(detail, "private key"))
             ki_error_set(err, KI_ERR_TLS,
                          "client-certificate or client-key is not usable: client-key is not the key of "
-                         "client-certificate; give the two that were issued together");
+                         "client-certificate, or has a password; give the two that were issued together");
         else
             ki_error_set(err, KI_ERR_TLS, "client-certificate or client-key is not usable: %s", detail);
         err->category = KI_CATEGORY_CREDENTIALS;

@@ -163,6 +163,9 @@ static CURLcode set_certificates(CURL *easy, const ki_curl_identity *identity, c
         struct curl_blob certificate = blob_of(&set->client_certificate), key = blob_of(&set->client_key);
         SET(CURLOPT_SSLCERT_BLOB, &certificate);
         SET(CURLOPT_SSLKEY_BLOB, &key);
+        /* One that has a password, as a plugin or a rotated file may bring it, fails with this. Without it libcurl up to 7.88 reads a
+         * password through a null pointer, and others ask for one on the terminal. */
+        SET(CURLOPT_KEYPASSWD, "");
     }
     return failed;
 }

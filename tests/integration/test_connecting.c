@@ -396,6 +396,29 @@ static void a_garbled_certificate_does_not_spoil_the_authority(void **state) {
     stop(&server);
 }
 
+/* libcurl would ask for a password, or fall over the missing one. */
+static void a_key_of_no_use_is_told_in_words_and_no_password_is_asked_for(void **state) {
+    (void)state;
+    static const char *const keys[] = { TLS_FILE("encrypted.key"), TLS_FILE("encrypted-old.key"),
+                                        TLS_FILE("server.key") /* of another certificate */ };
+    tls_server server = { 0 };
+    serve(&server);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        client self;
+        begin(&self, "https", "127.0.0.1", server.port);
+        put_file(&self.config->client_certificate, TLS_FILE("client.pem"));
+        put_file(&self.config->client_key, keys[i]);
+        open_client(&self);
+        outcome one;
+        get(&self, &one);
+        if (one.end.code != KI_ERR_TLS || one.end.category != KI_CATEGORY_CREDENTIALS ||
+            !strstr(one.end.message, "client-key is not the key of client-certificate, or has a password"))
+            fail_msg("%s: %d %s", keys[i], (int)one.end.code, one.end.message);
+        close_client(&self);
+    }
+    stop(&server);
+}
+
 /* The authority's file is another one: after a failed handshake it is looked at, and its connections, if any, are not used on. */
 static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
     (void)state;
@@ -482,6 +505,29 @@ static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
     assert_null(strstr(one.end.message, "word"));
 }
 
+/* libcurl's words for a URL that it cannot read have all of the URL in them. */
+static void a_proxys_password_is_in_no_message(void **state) {
+    (void)state;
+    static const char *const urls[] = { "http://me:secret@[::::::]:80", "http://me:secret@ho{st:80",
+                                        "socks5://me:secret@[zz]:1", "http://me:secret@[::1", "http://me:secret@:80" };
+    for (size_t i = 0; i < 2 * sizeof urls / sizeof *urls; i++) {
+        const char *url = urls[i / 2];
+        client self;
+        begin(&self, "https", "there.invalid", 6443);
+        if (i % 2)
+            put(&self.config->proxy_url, url);
+        else
+            setenv("HTTPS_PROXY", url, 1);
+        open_client(&self);
+        outcome one;
+        get(&self, &one);
+        close_client(&self);
+        unsetenv("HTTPS_PROXY");
+        if (!one.end.code || strstr(one.end.message, "secret") || !strstr(one.end.message, "proxy"))
+            fail_msg("%s: %s", url, one.end.message);
+    }
+}
+
 static void the_environments_proxy_is_used_but_not_for_this_machine(void **state) {
     (void)state;
     const raw_answer ok = { "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0, RAW_KEEP };
@@ -549,9 +595,11 @@ int main(void) {
         cmocka_unit_test(a_plugin_that_fails_is_what_the_request_ends_with),
         cmocka_unit_test(another_name_is_verified_where_it_is_asked_for),
         cmocka_unit_test(a_garbled_certificate_does_not_spoil_the_authority),
+        cmocka_unit_test(a_key_of_no_use_is_told_in_words_and_no_password_is_asked_for),
         cmocka_unit_test(a_new_authority_is_found_after_a_failed_handshake),
         cmocka_unit_test(a_watch_does_not_go_on_with_old_certificates),
         cmocka_unit_test(a_proxy_gets_its_own_credentials_and_not_the_servers),
+        cmocka_unit_test(a_proxys_password_is_in_no_message),
         cmocka_unit_test(the_environments_proxy_is_used_but_not_for_this_machine),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -58,8 +58,29 @@ static void each_result_has_its_code_and_category(void **state) {
     curl_easy_cleanup(easy);
 }
 
+static void what_libcurl_says_of_a_proxys_url_is_not_shown(void **state) {
+    (void)state;
+    static const struct {
+        const char *detail, *shown;
+    } cases[] = {
+        { "Could not resolve proxy: proxy.example.com", "Could not resolve proxy: proxy.example.com" },
+        { "Unsupported proxy syntax in 'http://me:secret@[::::]'", "cannot be read" },
+        { "Unsupported proxy scheme for 'gopher://me:secret@there'", "cannot be read" },
+    };
+    CURL *easy = curl_easy_init();
+    assert_non_null(easy);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_error err = KI_ERROR_INIT;
+        ki_curl_error(easy, CURLE_COULDNT_RESOLVE_PROXY, cases[i].detail, "https://there", &err);
+        if (!strstr(err.message, cases[i].shown) || strstr(err.message, "secret"))
+            fail_msg("%s: %s", cases[i].detail, err.message);
+    }
+    curl_easy_cleanup(easy);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_libcurl_says_of_a_proxys_url_is_not_shown),
         cmocka_unit_test(each_result_has_its_code_and_category),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

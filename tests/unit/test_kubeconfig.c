@@ -287,6 +287,10 @@ static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **
           ": client-certificate: the data holds no PEM (-----BEGIN ...); openssl can convert other forms to it" },
         { HTTPS, "client-certificate: pki/cert.pem, client-key-data: Z2FyYmFnZQ==",
           ": client-key: the data holds no PEM (-----BEGIN ...); openssl can convert other forms to it" },
+        { HTTPS,
+          "client-certificate: pki/cert.pem, client-key-data: "
+          "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEVOQ1JZUFRFRCBQUklWQVRFIEtFWS0tLS0t",
+          ": client-key: the data has a password, for which nobody is asked: openssl pkey makes a key without one" },
         { HTTPS ", extensions: [{name: x}, {name: x}]", "",
           ", line 9: clusters[c].extensions[x]: the name is there twice" },
         { HTTPS ", extensions: [{name: client.authentication.k8s.io/exec, extension: .inf}]",

@@ -72,6 +72,27 @@ static void each_certificate_is_judged_alone(void **state) {
     assert_false(ki_pem_has_block((ki_str){ NULL, 0 }));
 }
 
+static void a_key_with_a_password_is_known_by_its_head(void **state) {
+    (void)state;
+    static const struct {
+        const char *file;
+        bool is_encrypted;
+    } cases[] = {
+        { "client.key", false }, { "client.pem", false }, { "encrypted.key", true }, { "encrypted-old.key", true }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[256], text[8192], more[16384];
+        snprintf(path, sizeof path, KI_TEST_DATA_DIR "/tls/%s", cases[i].file);
+        read_text(path, text, sizeof text);
+        snprintf(more, sizeof more, "%s%s", good, text);
+        if (ki_pem_is_encrypted(ki_str_of(text)) != cases[i].is_encrypted ||
+            ki_pem_is_encrypted(ki_str_of(more)) != cases[i].is_encrypted)
+            fail_msg("%s", path);
+    }
+    assert_false(ki_pem_is_encrypted((ki_str){ NULL, 0 }));
+    assert_false(ki_pem_is_encrypted(ki_str_of("-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIHs")));
+}
+
 static void any_cut_or_changed_byte_is_survived(void **state) {
     (void)state;
     size_t size = strlen(good);
@@ -116,6 +137,7 @@ static int read_files(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_certificate_is_judged_alone),
+        cmocka_unit_test(a_key_with_a_password_is_known_by_its_head),
         cmocka_unit_test(any_cut_or_changed_byte_is_survived),
         cmocka_unit_test(every_lack_of_memory_is_told),
     };

@@ -37,6 +37,8 @@ done
 request server server subjectAltName=IP:127.0.0.1,DNS:localhost
 sign server 20200101 21200101 -cert ca.pem -keyfile ca.key
 request client client extendedKeyUsage=clientAuth
+openssl pkcs8 -topk8 -in client.key -v2 aes-256-cbc -passout pass:a-password -out encrypted.key
+openssl ec -in client.key -aes128 -passout pass:a-password -out encrypted-old.key 2>/dev/null
 sign client 20200101 21200101 -cert ca.pem -keyfile ca.key
 request expired expired subjectAltName=IP:127.0.0.1
 sign expired 20010101 20010102 -cert ca.pem -keyfile ca.key
