@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +18,19 @@ static int failure; /* errno of the first failed write to stdout */
 static bool failure_is_said;
 static bool progress_is_shown;
 
+/* A write in between may have failed, of which the stream remembers no more than that. */
+static bool reader_is_gone(void) {
+    struct pollfd out = { .fd = STDOUT_FILENO };
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
 bool output_flush(void) {
     if (failure)
         return false;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return true;
-    failure = errno ? errno : EIO;
+    failure = errno ? errno : reader_is_gone() ? EPIPE : EIO;
     return false;
 }
 

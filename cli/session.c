@@ -280,6 +280,11 @@ static const char *first_word(const session *s) {
     return NULL;
 }
 
+/* Is there something that can be missing? Else there is just no cluster. */
+static bool names_an_entry(const options *o) {
+    return o->kubeconfig || o->context || o->cluster || o->user;
+}
+
 int session_start(session *s) {
     ki_error err = KI_ERROR_INIT;
     const sigset_t set = ends();
@@ -289,7 +294,8 @@ int session_start(session *s) {
     s->started_ms = session_now_ms();
 
     ki_status status = connect_to(s, &err);
-    if (status == KI_ERR_NOT_FOUND && first_word(s)) /* no cluster to ask: what is built in has to do */
+    /* no cluster to ask: what is built in has to do */
+    if (status == KI_ERR_NOT_FOUND && first_word(s) && !names_an_entry(s->options))
         return session_say_unknown(s, first_word(s), ki_resource_nearest(first_word(s)));
     int resolved = status ? EXIT_FINE : session_resolve(s);
     if (resolved != EXIT_FINE)
@@ -301,8 +307,7 @@ int session_start(session *s) {
     if (!status)
         status = ki_factory_start(s->factory, &err);
     if (status) {
-        bool is_nowhere = status == KI_ERR_NOT_FOUND && !s->options->kubeconfig && !s->options->context &&
-                          !s->options->cluster && !s->options->user;
+        bool is_nowhere = status == KI_ERR_NOT_FOUND && !names_an_entry(s->options);
         say(s->command, "%s%s", err.code ? ki_error_message(&err) : ki_status_name(status),
             is_nowhere ? "; name one with --kubeconfig or --server, or see kinformer demo" : "");
         return status == KI_ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;

@@ -25,7 +25,7 @@ static void fail(writer *w, ki_status status) {
 /* The emitter takes the event, whatever comes of it. */
 static void emit(writer *w, int is_made, yaml_event_t *event) {
     if (!is_made || !yaml_emitter_emit(&w->emitter, event))
-        fail(w, KI_ERR_NO_MEMORY);
+        fail(w, is_made && w->emitter.error == YAML_WRITER_ERROR ? KI_ERR_CLOSED : KI_ERR_NO_MEMORY);
 }
 
 static void write_scalar(writer *w, const char *text, size_t size, yaml_scalar_style_t style) {
@@ -162,9 +162,11 @@ ki_status yaml_write(FILE *out, const char *json, size_t size, const ki_jsonpath
     if (!w.status)
         emit(&w, yaml_document_end_event_initialize(&event, 1), &event);
     if (!w.status && !yaml_emitter_flush(&w.emitter))
-        fail(&w, KI_ERR_SYSTEM);
+        fail(&w, KI_ERR_CLOSED);
     yaml_emitter_delete(&w.emitter);
     yyjson_doc_free(doc);
+    if (w.status == KI_ERR_CLOSED) /* the stream remembers it, as with what is printed elsewhere */
+        return KI_OK;
     if (w.status && err) {
         err->code = w.status;
         snprintf(err->message, sizeof err->message, "cannot write YAML: %s", ki_status_name(w.status));

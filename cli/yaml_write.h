@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* `number` is the template "{@}". Errors: KI_ERR_PARSE, KI_ERR_LIMIT for values too deep in one another, KI_ERR_NO_MEMORY. */
+/* `number` is the template "{@}". A write that fails is left to ferror(out). Errors: KI_ERR_PARSE, KI_ERR_LIMIT for values too deep in one another, KI_ERR_NO_MEMORY. */
 ki_status yaml_write(FILE *out, const char *json, size_t size, const ki_jsonpath *number, ki_error *err);
 
 /* Would this text, written without quotes, be read as something else: a number, true, null, a time? */

@@ -9,8 +9,7 @@
 
 enum {
     URL_LIMIT = 2048,
-    HEADER_LIMIT = 64 * 1024, /* of a token */
-    LABEL_LIMIT = 63          /* of a namespace's name */
+    LABEL_LIMIT = 63 /* of a namespace's name */
 };
 
 /* Would the text break out of a header line or a request line? */
@@ -153,8 +152,8 @@ static ki_status check_names(const ki_config *config, ki_error *err) {
 static ki_status check_header(const ki_secret *text, const char *field, ki_error *err) {
     if (has_control(text))
         return ki_error_set(err, KI_ERR_CONFIG, "%s: holds a line end or another control character", field);
-    if (text->size > HEADER_LIMIT)
-        return ki_error_set(err, KI_ERR_CONFIG, "%s: longer than %d bytes", field, HEADER_LIMIT);
+    if (text->size > KI_CONFIG_HEADER_LIMIT)
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: longer than %d bytes", field, KI_CONFIG_HEADER_LIMIT);
     return KI_OK;
 }
 

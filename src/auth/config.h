@@ -100,8 +100,9 @@ const ki_config *ki_config_ref(const ki_config *config);
 
 enum {
     KI_CONFIG_PATH_LIMIT = 4096,
-    KI_CONFIG_WARNINGS_LIMIT = 8192, /* bytes of all; more are left out */
-    KI_CONFIG_ITEMS_LIMIT = 10000    /* of a list: groups, arguments, … */
+    KI_CONFIG_HEADER_LIMIT = 64 * 1024, /* bytes of a token, a user, a group */
+    KI_CONFIG_WARNINGS_LIMIT = 8192,    /* bytes of all; more are left out */
+    KI_CONFIG_ITEMS_LIMIT = 10000       /* of a list: groups, arguments, … */
 };
 
 void ki_secret_list_clear(const ki_allocator *allocator, ki_secret_list *list);

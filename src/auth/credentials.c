@@ -174,6 +174,9 @@ static void read_token_file(ki_credentials *credentials) {
             : ki_error_set(&err, KI_ERR_NOT_FOUND, "tokenFile: no file %s", config->token_file.data);
     if (!status && !is_header_value(&token))
         status = ki_error_set(&err, KI_ERR_CONFIG, "tokenFile: %s holds a control character", config->token_file.data);
+    if (!status && token.size > KI_CONFIG_HEADER_LIMIT)
+        status = ki_error_set(&err, KI_ERR_CONFIG, "tokenFile: the token in %s is longer than %d bytes",
+                              config->token_file.data, KI_CONFIG_HEADER_LIMIT);
     if (!status)
         status = new_set(credentials, credentials->set, &set, &err);
     if (!status)

@@ -150,6 +150,8 @@ static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, 
                             "its status has only one of clientCertificateData and clientKeyData; they go together");
     if (has_control(&answer->token))
         return ki_error_set(err, KI_ERR_CONFIG, "its status.token holds a line end or another control character");
+    if (answer->token.size > KI_CONFIG_HEADER_LIMIT)
+        return ki_error_set(err, KI_ERR_CONFIG, "its status.token is longer than %d bytes", KI_CONFIG_HEADER_LIMIT);
     yyjson_val *date = yyjson_obj_get(status, "expirationTimestamp");
     if (!date || yyjson_is_null(date))
         return KI_OK;

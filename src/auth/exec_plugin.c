@@ -27,6 +27,14 @@ static const char info_name[] = "KUBERNETES_EXEC_INFO";
 
 /* --- errors ----------------------------------------------------------------------------------------------------------------- */
 
+/* A command's name and what it answers may hold anything; a message is one line. */
+static void make_one_line(char *text) {
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = ' ';
+    }
+}
+
 /* "exec plugin COMMAND: WHAT; REMEDY": whoever reads it fixes the credentials, whatever the status. */
 static ki_status tell(const ki_exec_plugin *plugin, ki_status status, const char *what, ki_error *err) {
     const ki_exec_config *exec = &plugin->config->exec;
@@ -35,15 +43,14 @@ static ki_status tell(const ki_exec_plugin *plugin, ki_status status, const char
     char hint[TOLD_ERRORS + 1] = "look at users.user.exec of the kubeconfig";
     if (exec->install_hint.size) {
         size_t size = exec->install_hint.size < TOLD_ERRORS ? exec->install_hint.size : TOLD_ERRORS;
-        for (size_t i = 0; i < size; i++) {
-            unsigned char c = (unsigned char)exec->install_hint.data[i];
-            hint[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
-        }
+        memcpy(hint, exec->install_hint.data, size);
         hint[size] = '\0';
     }
     ki_error_set(err, status, "exec plugin %.100s: %s; %s", exec->command.data, what, hint);
-    if (err)
+    if (err) {
+        make_one_line(err->message);
         err->category = KI_CATEGORY_CREDENTIALS;
+    }
     return status;
 }
 
@@ -55,10 +62,8 @@ static void last_line(ki_str errors, char *text) {
     size_t begin = end;
     while (begin && errors.data[begin - 1] != '\n' && end - begin < TOLD_ERRORS)
         begin--;
-    for (size_t i = begin; i < end; i++) {
-        unsigned char c = (unsigned char)errors.data[i];
-        text[i - begin] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
-    }
+    for (size_t i = begin; i < end; i++)
+        text[i - begin] = errors.data[i] ? errors.data[i] : ' ';
     text[end - begin] = '\0';
 }
 

@@ -113,7 +113,7 @@ static ki_status read_metadata(ki_list_decoder *decoder, yyjson_val *metadata, k
         meta->continue_token = copy;
     }
     yyjson_val *remaining = yyjson_obj_get(metadata, "remainingItemCount");
-    if (yyjson_is_uint(remaining) && yyjson_get_uint(remaining) <= INT64_MAX)
+    if (yyjson_is_uint(remaining) && yyjson_get_uint(remaining) <= INT64_MAX / 2) /* it is added to what is there */
         meta->remaining_item_count = (int64_t)yyjson_get_uint(remaining);
     return KI_OK;
 }

@@ -201,13 +201,43 @@ static void tables_have_the_columns_that_were_asked_for(void **state) {
     command_ends(0);
 }
 
+/* What is printed is more than a pipe holds, in large pieces and in small ones; its reader goes after the first line. */
+static void a_reader_that_goes_away_ends_every_format_quietly(void **state) {
+    (void)state;
+    static const char *const formats[] = { "yaml", "json", "jsonpath={range .items[*]}{.data.a}{\"\\n\"}{end}",
+                                           "custom-columns=A:.data" };
+    enum {
+        LETTERS = 900000
+    };
+    static char json[LETTERS + 1024];
+    int size = snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"big\",\"namespace\":\"x\"},\"data\":{\"a\":\"");
+    memset(json + size, 'a', LETTERS);
+    snprintf(json + size + LETTERS, sizeof json - LETTERS - (size_t)size, "\"}}");
+    put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\"},\"data\":{\"a\":\"b\"}}");
+    put(KI_CONFIGMAPS, json);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        COMMAND_RUN("get", "configmaps", "-n", "x", "-o", formats[i], "--server", "URL");
+        assert_non_null(ki_process_line(&command));
+        ki_process_close_out(&command);
+        command_ends(0);
+        const char *line = ki_process_err_line(&command);
+        if (line)
+            fail_msg("-o %s: %s", formats[i], line);
+    }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(yaml_is_what_kubectl_prints),           TEST(a_list_is_one_document_of_yaml),
-        TEST(watched_objects_are_documents_of_yaml), TEST(templates_print_what_they_say),
-        TEST(templates_come_from_files_too),         TEST(what_is_wrong_with_a_format_is_said),
-        TEST(sorting_is_by_kind_of_value_and_value), TEST(tables_have_the_columns_that_were_asked_for),
+        TEST(yaml_is_what_kubectl_prints),
+        TEST(a_list_is_one_document_of_yaml),
+        TEST(watched_objects_are_documents_of_yaml),
+        TEST(templates_print_what_they_say),
+        TEST(templates_come_from_files_too),
+        TEST(what_is_wrong_with_a_format_is_said),
+        TEST(a_reader_that_goes_away_ends_every_format_quietly),
+        TEST(sorting_is_by_kind_of_value_and_value),
+        TEST(tables_have_the_columns_that_were_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

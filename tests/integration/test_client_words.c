@@ -67,6 +67,27 @@ static void a_custom_resource_is_known_by_each_of_its_names(void **state) {
     }
 }
 
+/* Whatever the word means: it is the way to the cluster that is wrong. */
+static void a_wrong_way_to_the_cluster_is_not_blamed_on_the_word(void **state) {
+    (void)state;
+    static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
+    static const struct {
+        const char *flag, *says;
+    } rows[] = {
+        { "--kubeconfig=/nonexistent/kubeconfig", "kubeconfig: cannot open /nonexistent/kubeconfig" },
+        { "--context=typo", "there is no context \"typo\"" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const argv[] = { KI_TEST_PROGRAM, "get", "foos.example.com", rows[i].flag, NULL };
+        ki_process_free(&program);
+        assert_true(ki_process_start(&program, argv, environment, true));
+        const char *line = ki_process_err_line(&program);
+        if (!line || !strstr(line, rows[i].says))
+            fail_msg("%s: %s", rows[i].flag, line ? line : "nothing");
+        assert_int_equal(ki_process_wait(&program), 1);
+    }
+}
+
 static void a_word_that_means_nothing_is_said_with_the_nearest(void **state) {
     (void)state;
     static const struct {
@@ -90,6 +111,7 @@ static void a_word_that_means_nothing_is_said_with_the_nearest(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_custom_resource_is_known_by_each_of_its_names),
+        cmocka_unit_test(a_wrong_way_to_the_cluster_is_not_blamed_on_the_word),
         cmocka_unit_test(a_word_that_means_nothing_is_said_with_the_nearest),
     };
     return cmocka_run_group_tests(tests, start, stop);

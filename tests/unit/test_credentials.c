@@ -216,6 +216,11 @@ static void a_token_file_is_read_again_and_the_last_good_token_kept(void **state
     pass(&self, KI_TOKEN_FILE_PERIOD_S);
     assert_string_equal(header(&self), "Authorization: Bearer two");
     remove_file("token");
+    static char longer[70000]; /* than a config's token may be */
+    memset(longer, 'a', sizeof longer - 1);
+    write_file("token", longer);
+    pass(&self, KI_TOKEN_FILE_PERIOD_S);
+    assert_string_equal(header(&self), "Authorization: Bearer two");
     write_file("token", "three");
     pass(&self, KI_TOKEN_FILE_RETRY_S);
     assert_string_equal(header(&self), "Authorization: Bearer three");
@@ -406,6 +411,10 @@ static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy
         { "kill -9 $$\n", "it was killed by signal 9; ", KI_ERR_CONFIG },
         { "echo secret\n", "what it printed is no JSON; ", KI_ERR_PARSE },
         { "exec >&-\n", "it printed nothing; ", KI_ERR_PARSE },
+        { "printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\","
+          "\"status\":{\"token\":\"%065537d\"}}' 1\n",
+          "status.token is longer than 65536 bytes", KI_ERR_CONFIG },
+        { "printf %s '{\"kind\":\"a\\nb\"}'\n", "of kind \"a b\"", KI_ERR_CONFIG },
         { "head -c 100000000 /dev/zero\n", "it printed more than 1048576 bytes; ", KI_ERR_LIMIT },
         { ANSWER("\"a\":1"), "neither token nor", KI_ERR_CONFIG },
     };

@@ -91,6 +91,10 @@ static void items_come_out_whatever_the_order_of_members(void **state) {
     assert_decodes(KI_STR("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"7\",\"continue\":\"a\\\"b\","
                           "\"remainingItemCount\":5},\"items\":[]}"),
                    1000, "  PodList 7 'a\"b' 5");
+    /* A number that what is there cannot be added to is none. */
+    assert_decodes(KI_STR("{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"7\",\"continue\":\"a\","
+                          "\"remainingItemCount\":9223372036854775807},\"items\":[]}"),
+                   1000, "  PodList 7 'a' -1");
     assert_decodes(KI_STR("{" HEAD ",\"a name that is longer than any of those which have a meaning here, by "
                           "far\":1,\"i\\\"tems\":1,\"items\":[{}]}"),
                    1000, "{}; v1 PodList 7 '' -1");
