@@ -2,7 +2,6 @@
 #include "connection.h"
 #include "flags.h"
 #include "output.h"
-#include "session.h"
 
 #include <kinformer/checkup.h>
 
@@ -121,20 +120,7 @@ static ki_status make_config(void *user, ki_config **ret_config, ki_error *err) 
     return connection_config(d->options, NULL, ret_config, err);
 }
 
-/* The session knows how a resource is named; it is not connected. */
-static int find_resource(const options *o, session *s) {
-    const char *name = o->arguments[0] ? o->arguments[0] : "pods";
-    int status = session_set_resources(s, name);
-    if (status == EXIT_FINE && s->target_count != 1) {
-        say("doctor", "one resource at a time, not %s", name);
-        status = EXIT_USAGE;
-    }
-    return status;
-}
-
 static int run(const options *o) {
-    static session s;
-    s = (session){ .command = "doctor", .options = o };
     doctor d = { .options = o, .is_first = true, .first_failed = KI_CHECK_STEPS };
     ki_error err = KI_ERROR_INIT;
     d.is_json = o->output && strcmp(o->output, "json") == 0;
@@ -142,12 +128,15 @@ static int run(const options *o) {
         say("doctor", "-o %s is not offered; text and json are", o->output);
         return EXIT_USAGE;
     }
-    int status = find_resource(o, &s);
-    if (status != EXIT_FINE)
-        return status;
+    int status = EXIT_FINE;
+    const char *word = o->arguments[0];
+    if (word && (!*word || strpbrk(word, ",/ "))) {
+        say("doctor", "one resource at a time, not '%s'", word);
+        return EXIT_USAGE;
+    }
     const ki_checkup_options checkup = { .size = sizeof checkup,
                                          .make_config = make_config,
-                                         .resource = &s.targets[0].resource,
+                                         .word = word,
                                          .namespace_name = o->all_namespaces ? "" : o->namespace_name,
                                          .timeout_ms = o->timeout_ms };
     if (d.is_json)
@@ -162,7 +151,6 @@ static int run(const options *o) {
         print_sum(&d);
         status = status_of(&d);
     }
-    session_close(&s);
     return output_flush() ? status : output_status();
 }
 

@@ -51,8 +51,10 @@ typedef struct ki_checkup_options {
     /* In place of `config`, for a program that makes its configuration otherwise; gets the same `user`. What it gives is freed here. */
     ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err);
     const ki_resource *resource; /* what to list and watch; NULL: KI_PODS */
-    const char *namespace_name;  /* "": all; NULL: the configuration's */
-    int64_t timeout_ms;          /* of each step; 0: 15000 */
+    const char *
+        word; /* the same as a person writes it ('deploy', 'foos.example.com'), looked up in the built-in resources and the server's; goes before it */
+    const char *namespace_name; /* "": all; NULL: the configuration's */
+    int64_t timeout_ms;         /* of each step; 0: 15000 */
 } ki_checkup_options;
 
 #define KI_CHECKUP_OPTIONS(...) ((ki_checkup_options){ .size = sizeof(ki_checkup_options), __VA_ARGS__ })

@@ -258,11 +258,16 @@ ki_status ki_checkup(const ki_checkup_options *options, void (*on_check)(const k
     ki_checkup_way way = { .config_options = given.config,
                            .make_config = given.make_config,
                            .resource = given.resource ? given.resource : KI_PODS,
+                           .word = given.word,
                            .namespace_name = given.namespace_name,
                            .timeout_ms = given.timeout_ms > 0 ? given.timeout_ms : DEFAULT_TIMEOUT_MS,
                            .description = KI_CONFIG_DESCRIPTION_INIT,
                            .on_check = on_check,
                            .user = user };
+    if (given.word && ki_resource_find(given.word)) {
+        way.resource = ki_resource_find(given.word);
+        way.word = NULL;
+    }
     const ki_allocator *allocator = given.config ? given.config->allocator : NULL;
     ki_status status = ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator), &way.engine, err);
     if (!status)
@@ -272,6 +277,7 @@ ki_status ki_checkup(const ki_checkup_options *options, void (*on_check)(const k
         ki_status joined = ki_engine_join(way.engine, NULL); /* cannot fail on this thread */
         (void)joined;
     }
+    ki_resource_map_unref(way.map);
     ki_client_free(way.client);
     ki_config_free(way.config);
     ki_engine_free(way.engine);

@@ -4,6 +4,7 @@
 
 #include <kinformer/checkup.h>
 #include <kinformer/client.h>
+#include <kinformer/discovery.h>
 
 #include "src/base/string_view.h"
 
@@ -12,6 +13,7 @@ typedef struct ki_checkup_way {
     const ki_config_options *config_options;
     ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err); /* NULL: from config_options */
     const ki_resource *resource;
+    const char *word;           /* what to look up in the server's resources; NULL: `resource` is known */
     const char *namespace_name; /* "": all; known once there is a config */
     int64_t timeout_ms;
     void (*on_check)(const ki_check *check, void *user);
@@ -21,9 +23,10 @@ typedef struct ki_checkup_way {
     ki_config *config;
     ki_config_description description;
     ki_client *client;
-    char place[300]; /* "pods in all namespaces" */
-    bool is_lost;    /* a step failed that all later ones need */
-    bool may_list;   /* as far as is known */
+    ki_resource_map *map; /* that `resource` is from; NULL: it is the caller's, or a built-in one */
+    char place[300];      /* "pods in all namespaces" */
+    bool is_lost;         /* a step failed that all later ones need */
+    bool may_list;        /* as far as is known */
     bool may_watch;
     bool has_end_bookmark; /* the streaming list ended with one */
     int64_t began_ns;

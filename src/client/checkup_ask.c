@@ -421,8 +421,32 @@ static ki_status check_resource(ki_checkup_way *way, ki_error *err) {
     return status;
 }
 
+/* Which resource does the server mean by the word? */
+static ki_status look_up(ki_checkup_way *way, ki_error *err) {
+    ki_discovery *discovery = NULL;
+    const ki_discovered *found = NULL;
+    ki_status status =
+        ki_discovery_new(way->client, &KI_DISCOVERY_OPTIONS(.timeout_ms = way->timeout_ms), &discovery, err);
+    if (!status)
+        status = ki_discovery_find(discovery, way->word, &way->map, &found, err);
+    if (!status)
+        way->resource = &found->resource;
+    ki_discovery_free(discovery);
+    return status;
+}
+
+static void say_not_found(ki_checkup_way *way, const ki_error *why) {
+    ki_checkup_skip(way, KI_CHECK_MAY_LIST, "the resource is not known");
+    ki_checkup_skip(way, KI_CHECK_MAY_WATCH, "the resource is not known");
+    ki_checkup_begin(way, KI_CHECK_LIST);
+    ki_checkup_find(way, "%s", ki_error_message(why));
+    ki_checkup_remedy(way, "install its definition, or name one that is there: kubectl api-resources");
+    ki_checkup_end(way, KI_CHECK_FAILED);
+    ki_checkup_skip(way, KI_CHECK_STREAMING_LIST, "the resource is not known");
+    ki_checkup_skip(way, KI_CHECK_BOOKMARKS, "the resource is not known");
+}
+
 ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err) {
-    name_place(way);
     ki_status status = ki_client_new(way->config, &KI_CLIENT_OPTIONS(.engine = way->engine, .requests_per_second = -1),
                                      &way->client, err);
     if (!status)
@@ -436,5 +460,19 @@ ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err) {
         return KI_OK;
     }
     check_version(way);
+    if (way->word) {
+        ki_error why = KI_ERROR_INIT;
+        status = look_up(way, &why);
+        if (status == KI_ERR_NO_MEMORY) {
+            if (err)
+                *err = why;
+            return status;
+        }
+        if (status) {
+            say_not_found(way, &why);
+            return KI_OK;
+        }
+    }
+    name_place(way);
     return check_resource(way, err);
 }

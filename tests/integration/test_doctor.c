@@ -167,10 +167,33 @@ static void certificates_that_are_not_accepted_are_told_with_the_cause(void **st
 static void a_resource_that_is_not_there_is_told_at_the_list(void **state) {
     (void)state;
     serve(NULL);
-    int status = ask("foos.v1.example.com", ki_testing_server_url(server));
+    assert_int_equal(ask("foos.example.com", ki_testing_server_url(server)), 1);
+    assert_step("-", "may list");
     assert_step(FAILED, "list");
-    assert_prints("the server has no foos of example.com/v1");
-    assert_int_equal(status, 1);
+    assert_prints("foos.example.com");
+    assert_int_equal(ask("pdos", ki_testing_server_url(server)), 1);
+    assert_step(FAILED, "list");
+    assert_prints("pods");
+}
+
+static void a_custom_resource_is_found_by_any_of_its_names(void **state) {
+    (void)state;
+    static const char crd[] =
+        "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
+        "\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\","
+        "\"names\":{\"plural\":\"foos\",\"singular\":\"foo\",\"kind\":\"Foo\",\"shortNames\":[\"fo\"]},"
+        "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
+        "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}";
+    static const char *const words[] = { "foos", "fo", "Foo", "foos.example.com", "foos.v1.example.com" };
+    ki_error err = KI_ERROR_INIT;
+    serve(NULL);
+    if (ki_testing_server_create(server, KI_CUSTOMRESOURCEDEFINITIONS, NULL, crd, sizeof crd - 1, &err))
+        fail_msg("%s", ki_error_message(&err));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        assert_int_equal(ask(words[i], ki_testing_server_url(server)), 0);
+        assert_step(WELL, "list");
+        assert_prints("foos.example.com in namespace default");
+    }
 }
 
 static void a_server_without_streaming_lists_is_well_with_a_remark(void **state) {
@@ -231,7 +254,7 @@ static void what_the_doctor_is_not_told_rightly_is_a_usage_error(void **state) {
     (void)state;
     assert_int_equal(ask("pods,nodes", "http://127.0.0.1:1"), 2);
     assert_int_equal(ask("pods -o yaml", "http://127.0.0.1:1"), 2);
-    assert_int_equal(ask("pdos", "http://127.0.0.1:1"), 2);
+    assert_int_equal(ask("pods/web", "http://127.0.0.1:1"), 2);
 }
 
 static void count_step(const ki_check *check, void *user) {
@@ -271,6 +294,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_missing_permission_is_told_with_who_may_grant_it, tear_down),
         cmocka_unit_test_teardown(certificates_that_are_not_accepted_are_told_with_the_cause, tear_down),
         cmocka_unit_test_teardown(a_resource_that_is_not_there_is_told_at_the_list, tear_down),
+        cmocka_unit_test_teardown(a_custom_resource_is_found_by_any_of_its_names, tear_down),
         cmocka_unit_test_teardown(a_server_without_streaming_lists_is_well_with_a_remark, tear_down),
         cmocka_unit_test_teardown(a_kubeconfig_that_is_wrong_is_told_at_the_configuration, tear_down),
         cmocka_unit_test_teardown(what_does_not_speak_http_is_told, tear_down),
