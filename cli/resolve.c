@@ -5,9 +5,15 @@
 #include "output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    FIRST_WAIT_MS = 1000,
+    LONGEST_WAIT_MS = 30000
+};
 
 bool session_set_custom(target *t, const char *name) {
     const char *version = strchr(name, '.');
@@ -77,8 +83,8 @@ static ki_status wait_for(session *s, const question *q, ki_error *err) {
         if (poll(fds, sizeof fds / sizeof fds[0], ki_engine_timeout(s->engine)) < 0 && errno != EINTR)
             return KI_ERR_SYSTEM;
         if (fds[1].revents)
-            session_end(s, EXIT_FINE);
-        else
+            session_take_signals(s);
+        if (!s->done)
             status = ki_engine_step(s->engine, 0, err);
     }
     return status;
@@ -99,6 +105,36 @@ static ki_status ask(session *s, ki_error *err) {
     }
     ki_discovery_free(discovery);
     return status;
+}
+
+/* False once the session is over. */
+static bool pause_for(session *s, int64_t ms) {
+    int64_t until_ms = session_now_ms() + ms;
+    for (int64_t left_ms = ms; left_ms > 0 && !s->done; left_ms = until_ms - session_now_ms()) {
+        struct pollfd fd = { .fd = s->signals, .events = POLLIN };
+        if (poll(&fd, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) > 0)
+            session_take_signals(s);
+    }
+    return !s->done;
+}
+
+/* As an informer would: what passes by itself is waited for, as long as there is time. */
+static ki_status ask_until_it_answers(session *s, ki_error *err) {
+    int64_t allowed_ms = session_allowed_ms(s);
+    for (int64_t wait_ms = FIRST_WAIT_MS;; wait_ms = 2 * wait_ms < LONGEST_WAIT_MS ? 2 * wait_ms : LONGEST_WAIT_MS) {
+        ki_status status = ask(s, err);
+        if (!status || s->done || err->category != KI_CATEGORY_RETRY)
+            return status;
+        int64_t ms = err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms;
+        int64_t left_ms = allowed_ms ? s->started_ms + allowed_ms - session_now_ms() : INT_MAX;
+        if (left_ms <= 0)
+            return status;
+        if (!s->options->quiet)
+            say(s->command, "%s; trying again", ki_error_message(err));
+        if (!pause_for(s, ms < left_ms ? ms : left_ms))
+            return KI_OK;
+        *err = (ki_error)KI_ERROR_INIT;
+    }
 }
 
 /* ---- words ---- */
@@ -181,7 +217,7 @@ int session_resolve(session *s) {
         unknown += s->targets[i].word != NULL;
     if (unknown == 0)
         return EXIT_FINE;
-    ki_status status = ask(s, &err);
+    ki_status status = ask_until_it_answers(s, &err);
     if (s->done)
         return EXIT_FINE;
     if (status) {

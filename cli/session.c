@@ -317,8 +317,7 @@ int session_start(session *s) {
 
 /* ---- the loop ---- */
 
-/* What the first sync may take; 0: any time. */
-static int64_t allowed_ms(const session *s) {
+int64_t session_allowed_ms(const session *s) {
     int64_t all = s->options->timeout_ms;
     int64_t one = s->options->request_timeout_ms;
     return !all || (one && one < all) ? one : all;
@@ -331,7 +330,7 @@ static void give_up(session *s) {
             continue;
         ki_informer_health(s->targets[i].informer, &health);
         say(s->command, "%s have not synced within %.1f s (%s)%s%s%s", s->targets[i].resource.plural,
-            (double)allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
+            (double)session_allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
             health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause));
     }
     session_end(s, EXIT_UNREACHED);
@@ -349,8 +348,8 @@ static int run_times(session *s, int64_t *next_tick_ms, int64_t *next_progress_m
     int timeout_ms = ki_engine_timeout(s->engine);
 
     if (!session_has_synced(s)) {
-        if (allowed_ms(s)) {
-            int64_t left_ms = s->started_ms + allowed_ms(s) - now_ms;
+        if (session_allowed_ms(s)) {
+            int64_t left_ms = s->started_ms + session_allowed_ms(s) - now_ms;
             if (left_ms <= 0)
                 give_up(s);
             timeout_ms = shorter(timeout_ms, left_ms);
@@ -400,8 +399,7 @@ static void stop_parts(session *s) {
     }
 }
 
-/* Signals that have come; children that ended are looked for by who started them. */
-static void take_signals(session *s) {
+void session_take_signals(session *s) {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD)
@@ -432,7 +430,7 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
         stop_parts(s);
     }
     if (fds[0].revents)
-        take_signals(s);
+        session_take_signals(s);
     if (!s->done && fds[1].revents & (POLLERR | POLLHUP)) {
         session_end(s, EXIT_FINE);
         stop_parts(s);

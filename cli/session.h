@@ -89,6 +89,10 @@ int session_say_unknown(const session *s, const char *name, const char *meant);
 /* From now on SIGINT and SIGTERM come to session_run alone. To be called before threads are made. */
 void session_block_signals(void);
 void session_end(session *s, int status);
+/* Reads those that have come; any but that of a child's end, whom its starter looks for, ends the session. */
+void session_take_signals(session *s);
+/* What the first sync may take; 0: any time. */
+int64_t session_allowed_ms(const session *s);
 bool session_has_synced(const session *s);
 /* Milliseconds of CLOCK_MONOTONIC. */
 int64_t session_now_ms(void);

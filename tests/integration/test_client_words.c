@@ -1,4 +1,6 @@
 /* test_client_words.c: the command's words that only the server knows: custom resources by each of their names, categories, and what is nobody's. */
+#include <kinformer-testing/access.h>
+#include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 
 #include "tests/support/process.h"
@@ -8,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -88,6 +91,77 @@ static void a_wrong_way_to_the_cluster_is_not_blamed_on_the_word(void **state) {
     }
 }
 
+/* The end of a plugin is a signal to the command, and none that ends it. */
+static void a_word_is_looked_up_with_a_plugins_credentials(void **state) {
+    (void)state;
+    static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
+    char path[64], kubeconfig[1024];
+    ki_testing_server *own;
+    const ki_testing_server_options options = { .size = sizeof options, .tls = true };
+    assert_int_equal(ki_testing_server_new(&options, &own, NULL), KI_OK);
+    assert_int_equal(ki_testing_server_request(own, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+                                               NULL, definition, 0, NULL, NULL),
+                     KI_OK);
+    assert_int_equal(ki_testing_server_request(own, "POST", "/apis/example.com/v1/namespaces/default/foos", NULL, foo,
+                                               0, NULL, NULL),
+                     KI_OK);
+    snprintf(path, sizeof path, "/tmp/ki-client-words-%d", (int)getpid());
+    snprintf(kubeconfig, sizeof kubeconfig,
+             "clusters: [{name: c, cluster: {server: '%s', insecure-skip-tls-verify: true}}]\n"
+             "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
+             "current-context: x\n"
+             "users:\n"
+             "- name: u\n"
+             "  user:\n"
+             "    exec:\n"
+             "      apiVersion: client.authentication.k8s.io/v1\n"
+             "      interactiveMode: Never\n"
+             "      command: echo\n"
+             "      args: ['{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+             "\"status\":{\"token\":\"%s\"}}']\n",
+             ki_testing_server_url(own), ki_testing_server_token(own));
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(kubeconfig, file);
+    fclose(file);
+    const char *const argv[] = { KI_TEST_PROGRAM, "get", "foos", "-o", "name", "--kubeconfig", path, NULL };
+    ki_process_free(&program);
+    assert_true(ki_process_start(&program, argv, environment, true));
+    const char *line = ki_process_line(&program);
+    if (!line)
+        line = ki_process_err_line(&program);
+    assert_string_equal(line ? line : "nothing", "foo.example.com/mine");
+    assert_int_equal(ki_process_wait(&program), 0);
+    unlink(path);
+    ki_testing_server_free(own);
+}
+
+/* As with words that are built in: the server may be on its way. */
+static void a_server_that_does_not_answer_yet_is_asked_again(void **state) {
+    (void)state;
+    static const char *const environment[] = { "PATH=/usr/bin:/bin", "HOME=/nonexistent", NULL };
+    const char *const argv[] = {
+        KI_TEST_PROGRAM, "get", "foos", "-o", "name", "--server", ki_testing_server_url(server), NULL
+    };
+    assert_int_equal(ki_testing_server_add_fault(server, "status,code=503,count=2", NULL, NULL),
+                     KI_OK); /* both roots */
+    ki_process_free(&program);
+    assert_true(ki_process_start(&program, argv, environment, true));
+    assert_non_null(ki_process_expect(&program, "foo.example.com/mine"));
+    assert_int_equal(ki_process_wait(&program), 0);
+    ki_testing_server_clear_faults(server);
+
+    const char *const impatient[] = { KI_TEST_PROGRAM,      "get",       "foos",  "--server",
+                                      "http://127.0.0.1:1", "--timeout", "300ms", NULL };
+    ki_process_free(&program);
+    assert_true(ki_process_start(&program, impatient, environment, true));
+    assert_int_equal(ki_process_wait(&program), 3);
+    const char *line = ki_process_err_line(&program), *last = NULL;
+    for (; line; line = ki_process_err_line(&program))
+        last = strstr(line, "refused") ? "refused" : last;
+    assert_non_null(last);
+}
+
 static void a_word_that_means_nothing_is_said_with_the_nearest(void **state) {
     (void)state;
     static const struct {
@@ -112,6 +186,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_custom_resource_is_known_by_each_of_its_names),
         cmocka_unit_test(a_wrong_way_to_the_cluster_is_not_blamed_on_the_word),
+        cmocka_unit_test(a_word_is_looked_up_with_a_plugins_credentials),
+        cmocka_unit_test(a_server_that_does_not_answer_yet_is_asked_again),
         cmocka_unit_test(a_word_that_means_nothing_is_said_with_the_nearest),
     };
     return cmocka_run_group_tests(tests, start, stop);
