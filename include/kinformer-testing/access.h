@@ -4,7 +4,8 @@
  * A server is open, and everybody may do everything, until it is started with `tls`, `rbac` or a token, or is given a token. From then
  * on requests through the network need a token or a certificate (else they are system:anonymous, which may see /version and health only);
  * who is let in may do what a rule or, with `rbac`, a role allows. Without rules and roles that is everything. Members of system:masters
- * may always do everything. The calls of these headers are not asked who they are. */
+ * may always do everything. Who may `impersonate` users, groups, serviceaccounts and uids is whom its Impersonate-User, -Group and -Uid
+ * headers name. The calls of these headers are not asked who they are. */
 #ifndef KINFORMER_TESTING_ACCESS_H
 #define KINFORMER_TESTING_ACCESS_H
 
