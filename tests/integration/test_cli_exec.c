@@ -90,8 +90,9 @@ static void commands_run_one_at_a_time_in_order(void **state) {
     COMMAND_RUN("watch", "configmaps", "-n", "x", "-q", "--server", "URL", "--exec", command_line);
     for (int i = 0; i < 20; i++)
         assert_non_null(ki_process_expect(&command, "x/n"));
+    static const char values[] = "1234567";
     for (int i = 0; i < 5; i++)
-        put("last", "1234567" + i, 2);
+        put("last", values + i, 2);
     for (int i = 0; i < 5; i++) {
         snprintf(expected, sizeof expected, "x/last");
         assert_non_null(ki_process_expect(&command, expected));

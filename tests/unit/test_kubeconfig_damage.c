@@ -64,9 +64,9 @@ static void try(const char *text, size_t size) {
     assert_true(strncmp(err.message, "kubeconfig ", 11) == 0);
     for (const char *c = err.message; *c; c++)
         assert_true((unsigned char)*c >= 0x20);
-    assert_null(strstr(err.message, TOKEN + 8));
-    assert_null(strstr(err.message, PASSWORD + 8));
-    assert_null(strstr(err.message, KEY_BASE64 + 8));
+    assert_null(strstr(err.message, &TOKEN[8]));
+    assert_null(strstr(err.message, &PASSWORD[8]));
+    assert_null(strstr(err.message, &KEY_BASE64[8]));
 }
 
 static void every_prefix_is_read_or_refused_cleanly(void **state) {
