@@ -145,7 +145,7 @@ typedef struct ki_client_request {
     size_t size; /* sizeof(ki_client_request); set by the macro */
     ki_client_verb verb;
     const ki_resource *resource; /* of all verbs but KI_CLIENT_RAW; copied */
-    const char *namespace_name;  /* NULL or "": all (list, delete collection), or not namespaced */
+    const char *namespace_name;  /* NULL or "": all (list only), or not namespaced */
     const char *name;            /* all but list and delete collection; create: only with a subresource */
     const void *body;            /* create, update: the object as JSON; patch: the patch; raw: anything. Copied */
     size_t body_size;

@@ -30,7 +30,7 @@ static const verb_info verbs[] = {
     [KI_CLIENT_UPDATE] = { "update", "PUT", true, true, true, true },
     [KI_CLIENT_PATCH] = { "patch", "PATCH", true, true, true, true },
     [KI_CLIENT_DELETE] = { "delete", "DELETE", true, true, false, true },
-    [KI_CLIENT_DELETE_COLLECTION] = { "delete the collection of", "DELETE", false, false, false, true },
+    [KI_CLIENT_DELETE_COLLECTION] = { "delete the collection of", "DELETE", false, true, false, true },
     [KI_CLIENT_RAW] = { "", "", false, false, false, false },
 };
 

@@ -2,8 +2,20 @@
 #include <kinformer/client.h>
 
 #include "src/base/error.h"
+#include "src/wire/framer.h"
 
 #include <string.h>
+
+static ki_status say_no_object(const ki_client_request *request, const ki_answer *answer, ki_error *err) {
+    char shown[KI_WIRE_SHOW_MAX];
+    size_t size = 0;
+    const char *body = ki_answer_body(answer, &size), *ns = request->namespace_name, *name = request->name;
+    bool in = request->resource->namespaced && ns && *ns;
+    return ki_error_set(err, KI_ERR_PROTOCOL,
+                        "%s%s%s%s%s: the server's answer is no object: \"%s\"; ki_client_do takes any",
+                        request->resource->plural, in || name ? " " : "", in ? ns : "", in && name ? "/" : "",
+                        name ? name : "", ki_wire_show((ki_str){ body, size }, shown));
+}
 
 /* Does it, and gives the object where that is wanted; an answer without one is then an error. */
 static ki_status do_object(ki_client *client, const ki_client_request *request, ki_object **ret_obj, ki_error *err) {
@@ -15,7 +27,7 @@ static ki_status do_object(ki_client *client, const ki_client_request *request, 
     if (ret_obj && obj)
         *ret_obj = ki_object_ref(obj);
     else if (ret_obj)
-        status = ki_error_set(err, KI_ERR_PROTOCOL, "the server's answer is no object: read it with ki_client_do");
+        status = say_no_object(request, answer, err);
     ki_answer_unref(answer);
     return status;
 }

@@ -1,5 +1,6 @@
 /* test_client.c: a client against the embedded server, over real sockets: every verb, waiting on any thread, with an engine that nobody drives,
  * one that is started meanwhile, and a factory's. */
+#include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
@@ -273,6 +274,19 @@ static void a_factorys_client_asks_before_and_after_the_start(void **state) {
     ki_factory_free(factory);
 }
 
+static void an_answer_that_is_no_object_is_shown(void **state) {
+    (void)state;
+    ki_client *client = new_client();
+    ki_object *obj = NULL;
+    ki_error refused = KI_ERROR_INIT;
+    CHECK(ki_testing_server_add_fault(server, "garbage,which=0", NULL, err));
+    assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "x", NULL, &obj, &refused), KI_ERR_PROTOCOL);
+    assert_string_equal(refused.message, "configmaps default/x: the server's answer is no object: \"<html>a proxy's "
+                                         "page</html>\"; ki_client_do takes any");
+    ki_testing_server_clear_faults(server);
+    ki_client_free(client);
+}
+
 static void a_word_is_found_in_what_the_server_has(void **state) {
     (void)state;
     ki_client *client = new_client();
@@ -313,6 +327,7 @@ int main(void) {
         cmocka_unit_test(whoever_starts_the_engine_takes_over_from_those_who_wait),
         cmocka_unit_test(waiting_inside_a_callback_would_deadlock),
         cmocka_unit_test(a_factorys_client_asks_before_and_after_the_start),
+        cmocka_unit_test(an_answer_that_is_no_object_is_shown),
         cmocka_unit_test(a_word_is_found_in_what_the_server_has),
         cmocka_unit_test(a_server_that_is_not_there_is_told_at_once),
     };

@@ -196,6 +196,7 @@ static void what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .name = "a"), "resource" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = "ns"), "name" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .name = "a"), "namespace" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE_COLLECTION, .resource = KI_PODS), "namespace" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = &bad, .namespace_name = "ns", .name = "a"), "group" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_NODES, .name = "a/b"), "/" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_NODES, .name = "a%2fb"), "%" },
