@@ -2,10 +2,10 @@
 #include "src/base/memory.h"
 #include "testing/crd.h"
 #include "testing/json.h"
+#include "testing/pattern.h"
 #include "testing/status.h"
 
 #include <inttypes.h>
-#include <regex.h>
 #include <stdio.h>
 
 static bool flag(yyjson_val *schema, const char *name) {
@@ -186,49 +186,12 @@ static size_t characters(ki_str text) {
     return count;
 }
 
-/* Go's syntax as near as POSIX comes to it: the classes \d \w \s are written out, (?:…) is a group. */
-static bool translate(const char *pattern, char out[2 * KT_PATTERN_MAX]) {
-    size_t size = 0;
-    bool in_set = false;
-    if (strlen(pattern) >= KT_PATTERN_MAX / 8)
-        return false;
-    for (const char *at = pattern; *at; at++) {
-        const char *put = NULL;
-        if (!in_set && strncmp(at, "(?:", 3) == 0) {
-            out[size++] = '(';
-            at += 2;
-            continue;
-        }
-        if (*at == '\\' && at[1]) {
-            at++;
-            put = *at == 'd' ? "0-9" : *at == 'w' ? "0-9A-Za-z_" : *at == 's' ? " \t\n\r\f" : NULL;
-            if (put) {
-                size += (size_t)sprintf(out + size, in_set ? "%s" : "[%s]", put);
-            } else {
-                if (!in_set)
-                    out[size++] = '\\';
-                out[size++] = *at;
-            }
-            continue;
-        }
-        in_set = *at == '[' ? true : *at == ']' ? false : in_set;
-        out[size++] = *at;
-    }
-    out[size] = '\0';
-    return true;
-}
-
 static void check_pattern(checker *c, const char *pattern, yyjson_val *val) {
-    char posix[2 * KT_PATTERN_MAX];
-    regex_t compiled;
-    if (!translate(pattern, posix) || regcomp(&compiled, posix, REG_EXTENDED | REG_NOSUB))
-        return; /* what this server cannot read it does not refuse for */
-    if (regexec(&compiled, yyjson_get_str(val), 0, NULL, 0) == REG_NOMATCH) {
+    if (kt_pattern_refuses(pattern, kt_json_str(val))) {
         char words[KT_PATTERN_MAX + 32];
         snprintf(words, sizeof words, "'%s'", pattern);
         blame_body(c, val, "should match ", words);
     }
-    regfree(&compiled);
 }
 
 static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
