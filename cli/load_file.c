@@ -11,7 +11,8 @@
 #include <yyjson.h>
 
 enum {
-    LOAD_FILE_LIMIT = 256 * 1024 * 1024 /* bytes */
+    LOAD_FILE_LIMIT = 256 * 1024 * 1024, /* bytes */
+    LISTS_DEEP = 16                      /* in one another */
 };
 
 static ki_status fail(ki_error *err, ki_status code, const char *format, ...)
@@ -90,7 +91,7 @@ static char *write_with_namespace(yyjson_val *object, const ki_resource *resourc
     return text;
 }
 
-static ki_status put_object(ki_testing_server *server, const char *path, yyjson_val *object, size_t *count,
+static ki_status put_object(ki_testing_server *server, const char *path, yyjson_val *object, int depth, size_t *count,
                             ki_error *err) {
     const char *kind = yyjson_get_str(yyjson_obj_get(object, "kind"));
     const char *api_version = yyjson_get_str(yyjson_obj_get(object, "apiVersion"));
@@ -101,8 +102,10 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
         size_t index;
         size_t size;
         yyjson_val *item;
+        if (depth == LISTS_DEEP)
+            return fail(err, KI_ERR_LIMIT, "%s: more than %d lists in one another", path, LISTS_DEEP);
         yyjson_arr_foreach(items, index, size, item) {
-            ki_status status = put_object(server, path, item, count, err);
+            ki_status status = put_object(server, path, item, depth + 1, count, err);
             if (status)
                 return status;
         }
@@ -212,7 +215,7 @@ ki_status load_file(ki_testing_server *server, const char *path, size_t *ret_obj
             status = fail(err, KI_ERR_PARSE, "%s: no JSON at byte %zu: %s", path, at + cause.pos, cause.msg);
             break;
         }
-        status = put_object(server, path, yyjson_doc_get_root(doc), ret_objects, err);
+        status = put_object(server, path, yyjson_doc_get_root(doc), 0, ret_objects, err);
         at += yyjson_doc_get_read_size(doc);
         yyjson_doc_free(doc);
     }

@@ -23,6 +23,7 @@ struct metrics_page {
     session *session;
     struct MHD_Daemon *daemon;
     int fd;
+    bool was_full;
 };
 
 typedef union address {
@@ -113,6 +114,12 @@ static size_t prepare(session_part *part, struct pollfd *fds, size_t max, int *t
     MHD_UNSIGNED_LONG_LONG due_ms = 0;
     if (MHD_get_timeout(page->daemon, &due_ms) == MHD_YES && (*timeout_ms < 0 || due_ms < (unsigned)*timeout_ms))
         *timeout_ms = (int)due_ms;
+    /* At its limit libmicrohttpd does not listen, and begins again in the run after the one in which somebody went: nothing wakes us for it. */
+    const union MHD_DaemonInfo *now = MHD_get_daemon_info(page->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    bool is_full = now && now->num_connections >= CONNECTIONS_MAX;
+    if (page->was_full && !is_full)
+        *timeout_ms = 0;
+    page->was_full = is_full;
     if (max < 1)
         return 0;
     fds[0] = (struct pollfd){ .fd = page->fd, .events = POLLIN };

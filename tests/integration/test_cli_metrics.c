@@ -2,7 +2,9 @@
 #include "tests/support/command.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -137,6 +139,75 @@ static void silent_and_slow_clients_keep_nobody_waiting(void **state) {
     command_ends(0);
 }
 
+static size_t descriptors(void) {
+    char path[64];
+    size_t count = 0;
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)command.pid);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* The command has so many descriptors, in the end. */
+static void wait_for_descriptors(size_t count) {
+    for (int left_ms = KI_PROCESS_PATIENCE_MS; descriptors() != count; left_ms -= 10) {
+        assert_true(left_ms > 0);
+        poll(NULL, 0, 10);
+    }
+}
+
+static unsigned long times_asleep(void) {
+    char path[64], line[128];
+    unsigned long times = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)command.pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        (void)sscanf(line, "voluntary_ctxt_switches: %lu", &times);
+    fclose(file);
+    return times;
+}
+
+/* The command sleeps, and nothing that has come so far wakes it. */
+static void wait_until_it_sleeps(void) {
+    unsigned long times = times_asleep();
+    for (int same = 0, left_ms = KI_PROCESS_PATIENCE_MS; same < 20; left_ms -= 10) {
+        assert_true(left_ms > 0);
+        poll(NULL, 0, 10);
+        same = times == times_asleep() ? same + 1 : 0;
+        times = times_asleep();
+    }
+}
+
+/* As many as it takes at once, who say nothing and go: then it listens again, though nothing else happens in the cluster. */
+static void a_crowd_that_has_gone_keeps_nobody_out(void **state) {
+    (void)state;
+    enum {
+        CROWD = 64
+    };
+    int crowd[CROWD];
+    const struct timeval before_any_bookmark = { .tv_sec = 20 };
+    int port = start(":0");
+    size_t before = descriptors();
+    for (size_t i = 0; i < CROWD; i++)
+        crowd[i] = dial(port);
+    wait_for_descriptors(before + CROWD);
+    wait_until_it_sleeps();
+    for (size_t i = 0; i < CROWD; i++)
+        close(crowd[i]);
+    wait_for_descriptors(before);
+    wait_until_it_sleeps();
+    int fd = dial(port);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &before_any_bookmark, sizeof before_any_bookmark);
+    send_text(fd, good);
+    assert_memory_equal(receive(fd), "HTTP/1.1 200", 12);
+    ki_process_signal(&command, SIGTERM);
+    command_ends(0);
+}
+
 static void an_address_that_is_none_is_said(void **state) {
     (void)state;
     static const char *const bad[] = { "nowhere", "x:1", ":", ":70000", "1.2.3:80", "[::1]", "127.0.0.1:" };
@@ -156,6 +227,7 @@ int main(void) {
         TEST(a_scraper_gets_openmetrics),
         TEST(what_is_no_scrape_is_refused),
         TEST(silent_and_slow_clients_keep_nobody_waiting),
+        TEST(a_crowd_that_has_gone_keeps_nobody_out),
         TEST(an_address_that_is_none_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

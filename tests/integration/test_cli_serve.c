@@ -164,6 +164,22 @@ static void serve_names_the_object_that_it_cannot_load(void **state) {
     assert_int_equal(ki_process_wait(&process), 1);
 }
 
+static void lists_in_lists_without_end_are_refused(void **state) {
+    (void)state;
+    static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
+    assert_true(ki_process_start(&process, argv, NULL, true));
+    for (size_t i = 0; i < 50000; i++)
+        feed("{\"kind\":\"List\",\"items\":[");
+    for (size_t i = 0; i < 50000; i++)
+        feed("]}");
+    ki_process_close_in(&process);
+    const char *line = ki_process_err_line(&process);
+    assert_non_null(line);
+    if (!strstr(line, "lists in one another"))
+        fail_msg("%s", line);
+    assert_int_equal(ki_process_wait(&process), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(serve_ends_again_and_again_under_load_with_clients_that_do_not_read, tear_down),
@@ -171,6 +187,7 @@ int main(void) {
         cmocka_unit_test_teardown(serve_refuses_tokens_rules_and_faults_that_are_none, tear_down),
         cmocka_unit_test_teardown(serve_writes_no_kubeconfig_that_lets_nobody_in, tear_down),
         cmocka_unit_test_teardown(serve_loads_custom_resources_after_their_definition, tear_down),
+        cmocka_unit_test_teardown(lists_in_lists_without_end_are_refused, tear_down),
         cmocka_unit_test_teardown(serve_names_the_object_that_it_cannot_load, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
