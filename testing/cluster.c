@@ -24,9 +24,20 @@ uint64_t kt_cluster_random(kt_cluster *cluster) { /* splitmix64 */
 }
 
 static size_t format_path(char text[KT_PATH_MAX_SIZE], ki_str group, ki_str version, ki_str plural) {
-    int size = snprintf(text, KT_PATH_MAX_SIZE, "%.*s/%.*s/%.*s", (int)group.size, group.data ? group.data : "",
-                        (int)version.size, version.data, (int)plural.size, plural.data);
-    return size > 0 && size < KT_PATH_MAX_SIZE ? (size_t)size : 0;
+    const ki_str parts[] = { group, version, plural };
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0];
+         i++) { /* each change looks for its storage: no printf here */
+        if (parts[i].size >= KT_PATH_MAX_SIZE - size - 1)
+            return 0;
+        if (i)
+            text[size++] = '/';
+        if (parts[i].size)
+            memcpy(text + size, parts[i].data, parts[i].size);
+        size += parts[i].size;
+    }
+    text[size] = '\0';
+    return size;
 }
 
 static ki_status add_storages(kt_cluster *cluster) {

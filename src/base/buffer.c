@@ -83,14 +83,18 @@ ki_status ki_buffer_append_char(ki_buffer *buffer, char c) {
 ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args) {
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
+    const size_t room = buffer->data ? buffer->capacity - buffer->size + 1 : 0;
+    int length =
+        vsnprintf(room ? buffer->data + buffer->size : NULL, room, format, again); /* mostly it fits as it is */
     va_end(again);
-    if (length < 0)
-        return fail(buffer, KI_ERR_LIMIT);
-    ki_status status = ki_buffer_reserve(buffer, (size_t)length);
-    if (status)
+    ki_status status = length < 0 ? fail(buffer, KI_ERR_LIMIT) : ki_buffer_reserve(buffer, (size_t)length);
+    if (status) {
+        if (room)
+            buffer->data[buffer->size] = '\0';
         return status;
-    vsnprintf(buffer->data + buffer->size, (size_t)length + 1, format, args);
+    }
+    if ((size_t)length >= room)
+        vsnprintf(buffer->data + buffer->size, (size_t)length + 1, format, args);
     buffer->size += (size_t)length;
     return KI_OK;
 }
@@ -142,9 +146,24 @@ static size_t json_escape(unsigned char c, char escape[6]) {
     return 0;
 }
 
-/* The same for the character that `text` begins with, whose bytes are taken off: what stands for it. */
+/* How many of the first characters are ASCII that stands for itself. */
+static size_t plain_size(ki_str text) {
+    size_t size = 0;
+    while (size < text.size && text.data[size] >= 0x20 && (unsigned char)text.data[size] < 0x80 &&
+           text.data[size] != '"' && text.data[size] != '\\')
+        size++;
+    return size;
+}
+
+/* What stands for the first characters of `text`, plain ones as far as they go or else a single one; takes them off. */
 static ki_str json_piece(ki_str *text, char escape[6]) {
     static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD: what is no UTF-8 would spoil the whole document */
+    ki_str plain = { text->data, plain_size(*text) };
+    if (plain.size) {
+        text->data += plain.size;
+        text->size -= plain.size;
+        return plain;
+    }
     size_t size = utf8_size(*text);
     ki_str piece = { text->data, size };
     size_t escaped = size == 1 ? json_escape((unsigned char)*text->data, escape) : 0;

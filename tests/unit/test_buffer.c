@@ -41,6 +41,29 @@ static void a_long_text_grows_the_buffer(void **state) {
     ki_buffer_free(&buffer);
 }
 
+static void a_printed_text_fits_to_the_last_byte_or_the_buffer_grows(void **state) {
+    (void)state;
+    for (int first = 0; first < 200; first++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        ki_buffer buffer;
+        ki_buffer_init(&buffer, &memory.allocator, 0);
+        assert_int_equal(ki_buffer_printf(&buffer, "%0*d", first, 0), KI_OK);
+        const size_t size = buffer.size, room = buffer.capacity - size;
+        assert_int_equal(ki_buffer_printf(&buffer, "%0*d", (int)room, 7), KI_OK);
+        assert_int_equal(buffer.size, size + (room ? room : 1));
+        assert_int_equal(strlen(buffer.data), buffer.size);
+        assert_int_equal(buffer.data[buffer.size - 1], '7');
+
+        memory.fail_at = memory.calls;
+        const size_t full = buffer.size;
+        assert_int_equal(ki_buffer_printf(&buffer, "%0*d", (int)(buffer.capacity - full) + 1, 8), KI_ERR_NO_MEMORY);
+        assert_int_equal(buffer.size, full);
+        assert_int_equal(strlen(buffer.data), full);
+        ki_buffer_free(&buffer);
+    }
+}
+
 static void the_limit_is_kept_and_a_failed_append_changes_nothing(void **state) {
     (void)state;
     ki_buffer buffer;
@@ -94,6 +117,8 @@ static void text_becomes_a_json_string_or_a_url_part(void **state) {
     } cases[] = {
         { KI_STR(""), "\"\"", "" },
         { KI_STR("a-b.c_d~9Z"), "\"a-b.c_d~9Z\"", "a-b.c_d~9Z" },
+        { KI_STR("\"two words\" \xC3\xBC plain\n"), "\"\\\"two words\\\" \xC3\xBC plain\\n\"",
+          "%22two%20words%22%20%C3%BC%20plain%0A" },
         { KI_STR("a\"b\\c"), "\"a\\\"b\\\\c\"", "a%22b%5Cc" },
         { KI_STR("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\"", "%08%0C%0A%0D%09" },
         { KI_STR("\0\x1f\x7f"), "\"\\u0000\\u001f\x7f\"", "%00%1F%7F" },
@@ -158,6 +183,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_appended_stands_in_order_and_zero_terminated),
         cmocka_unit_test(a_long_text_grows_the_buffer),
+        cmocka_unit_test(a_printed_text_fits_to_the_last_byte_or_the_buffer_grows),
         cmocka_unit_test(the_limit_is_kept_and_a_failed_append_changes_nothing),
         cmocka_unit_test(a_size_that_overflows_is_refused),
         cmocka_unit_test(reset_keeps_small_memory_and_frees_large),
