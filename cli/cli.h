@@ -102,6 +102,13 @@ typedef struct options {
 
 struct flag;
 
+/* A flag that is not here, but that those who know kubectl write: what to say instead. */
+typedef struct cli_hint {
+    const char *name; /* NULL: the last */
+    char letter;
+    const char *text;
+} cli_hint;
+
 typedef struct cli_command {
     const char *name;
     const char *usage;   /* what follows the name */
@@ -109,6 +116,7 @@ typedef struct cli_command {
     const char *text;    /* help: examples first */
     int max_arguments;
     const struct flag *const *flags;  /* tables, ended by NULL */
+    const cli_hint *hints;            /* may be NULL */
     void (*set_defaults)(options *o); /* may be NULL */
     int (*run)(const options *o);     /* gives the exit status */
 } cli_command;

@@ -177,7 +177,19 @@ static bool set(const cli_command *command, const flag *f, const char *text, opt
     return false;
 }
 
+static bool say_hint(const cli_command *command, const char *name, char letter) {
+    for (const cli_hint *hint = command->hints; hint && hint->name; hint++) {
+        if (letter ? letter == hint->letter : strcmp(name, hint->name) == 0) {
+            fprintf(stderr, "kinformer %s: %s\n", command->name, hint->text);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void say_unknown(const cli_command *command, const flag_list *list, const char *name) {
+    if (say_hint(command, name, '\0'))
+        return;
     const char *meant = nearest(name, list->count, name_at, list);
     fprintf(stderr, "kinformer %s: there is no flag --%s", command->name, name);
     if (meant)
@@ -205,6 +217,8 @@ static int parse_flag(const cli_command *command, const flag_list *list, char **
         }
     } else {
         f = find_short(list, word[1]);
+        if (!f && say_hint(command, "", word[1]))
+            return 0;
         if (!f) {
             fprintf(stderr, "kinformer %s: there is no flag -%c; kinformer %s --help shows all\n", command->name,
                     word[1], command->name);

@@ -143,6 +143,10 @@ static const flag flags[] = {
     FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
     FLAGS_END
 };
+static const cli_hint hints[] = {
+    { "watch", 'w', "there is no flag --watch: kinformer watch shows what is there, then every change" },
+    { NULL, '\0', NULL }
+};
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
 
 const cli_command command_get = {
@@ -159,6 +163,7 @@ const cli_command command_get = {
         "Lists through an informer and shows its cache: what a program with an informer would see.\n",
     .max_arguments = 2,
     .flags = tables,
+    .hints = hints,
     .set_defaults = set_defaults,
     .run = run,
 };

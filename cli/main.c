@@ -41,10 +41,25 @@ static const cli_command *find(const char *name) {
     return NULL;
 }
 
+/* Reading and watching is all that is done here. */
+static bool is_kubectls(const char *name) {
+    static const char *const commands_of_kubectl[] = { "annotate", "api-resources", "apply", "create",  "delete",
+                                                       "describe", "edit",          "exec",  "explain", "expose",
+                                                       "label",    "logs",          "patch", "replace", "rollout",
+                                                       "run",      "scale",         "wait" };
+    for (size_t i = 0; i < sizeof commands_of_kubectl / sizeof *commands_of_kubectl; i++) {
+        if (strcmp(name, commands_of_kubectl[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int say_unknown(const char *name) {
     const char *meant = nearest(name, COMMANDS, name_at, NULL);
     fprintf(stderr, "kinformer: there is no command '%s'", name);
-    if (meant)
+    if (is_kubectls(name))
+        fprintf(stderr, "; kinformer gets and watches, kubectl %s does that\n", name);
+    else if (meant)
         fprintf(stderr, "; did you mean %s?\n", meant);
     else
         fprintf(stderr, "; kinformer --help shows all\n");
