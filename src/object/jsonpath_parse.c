@@ -146,6 +146,8 @@ static bool to_double(ki_str text, double *ret_value) {
         json[size++] = text.data[i];
         has_digit = has_digit || is_digit(text.data[i]);
     }
+    if (!has_digit) /* "+" leaves nothing */
+        return false;
     if (json[size - 1] == '.')
         json[size++] = '0';
     json[size] = '\0';
@@ -153,7 +155,7 @@ static bool to_double(ki_str text, double *ret_value) {
     yyjson_alc alc;
     yyjson_alc_pool_init(&alc, room, sizeof room);
     yyjson_doc *doc = yyjson_read_opts(json, size, YYJSON_READ_NOFLAG, &alc, NULL);
-    bool is_number = has_digit && yyjson_is_num(yyjson_doc_get_root(doc));
+    bool is_number = yyjson_is_num(yyjson_doc_get_root(doc));
     if (is_number)
         *ret_value = yyjson_get_num(yyjson_doc_get_root(doc));
     yyjson_doc_free(doc);
