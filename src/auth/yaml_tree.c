@@ -316,7 +316,9 @@ static ki_status close_node(loader *self, ki_error *err) {
     if (node->kind != KI_YAML_MAP || !node->count)
         return KI_OK;
     ki_status status = merge_keys(self, node, err);
-    return status ? status : drop_earlier_keys(self, node, err);
+    if (status || !node->count) /* nothing is merged in, and nothing is beside it */
+        return status;
+    return drop_earlier_keys(self, node, err);
 }
 
 static ki_status take_event(loader *self, bool *ret_is_over, ki_error *err) {

@@ -107,6 +107,7 @@ static void maps_and_aliases_are_as_in_kubernetes_tools(void **state) {
         { "a: &x {k: 1, l: 1}\nb: {l: 2, <<: *x}", "{\"a\":{\"k\":1,\"l\":1},\"b\":{\"k\":1,\"l\":1}}" },
         { "- &x {k: 1}\n- &y {k: 2, m: 2}\n- {<<: [*x, *y]}", "[{\"k\":1},{\"k\":2,\"m\":2},{\"m\":2,\"k\":1}]" },
         { "{<<: {<<: {a: 1}, b: 2}}", "{\"a\":1,\"b\":2}" },
+        { "[{<<: []}, {<<: {}}, {<<: [{}, {}]}]", "[{},{},{}]" },
         { "{<<: x}", "line 1, column 7: << takes a map or a list of maps" },
         { "{<<: [x]}", "line 1, column 9: << takes a map or a list of maps" },
         { "{a: *x}", "line 1, column 5: an alias without its anchor" },
