@@ -24,7 +24,8 @@ enum {
 static ki_status failed(ki_error *err, int code, const char *what) {
     if (code == GNUTLS_E_MEMORY_ERROR)
         return ki_error_no_memory(err, "making a certificate");
-    return ki_error_set(err, KI_ERR_TLS, "cannot make %s: %s", what, gnutls_strerror(code));
+    ki_error_set(err, KI_ERR_TLS, "cannot make %s: %s", what, gnutls_strerror(code));
+    return KI_ERR_TLS;
 }
 
 /* ---- one certificate ---- */

@@ -126,10 +126,6 @@ ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const ch
     return code;
 }
 
-ki_status ki_error_no_memory(ki_error *err, const char *what) {
-    return ki_error_set(err, KI_ERR_NO_MEMORY, "out of memory while %s", what);
-}
-
 ki_status ki_error_prefix(ki_error *err, const char *format, ...) {
     if (!err)
         return KI_OK;
