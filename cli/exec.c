@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum {
     QUEUE_EVENTS_MAX = 1024, /* then the informers wait; one turn of theirs may add some more */
     QUEUE_BYTES_MAX = 64 * 1024 * 1024,

@@ -59,7 +59,7 @@ void kt_auth_free(kt_auth *auth);
 /* "token=SECRET,user=jane,groups=dev+ops,uid=1". Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status kt_auth_add_token(kt_auth *auth, const char *line, ki_error *err);
 /* KI_ERR_NOT_FOUND where there is no such token. */
-ki_status kt_auth_remove_token(kt_auth *auth, const char *token, ki_error *err);
+ki_status kt_auth_remove_token(kt_auth *auth, const char *secret, ki_error *err);
 /* "user=jane,verb=get+list+watch,resource=pods+deployments.apps+pods/status,namespace=default,name=a+b", "group=…",
  * "path=/metrics". A field that is not there matches everything; a rule needs a user or a group. */
 ki_status kt_auth_add_rule(kt_auth *auth, const char *line, ki_error *err);

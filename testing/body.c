@@ -97,7 +97,7 @@ ki_status kt_body_text(kt_call *call, ki_str *ret_text) {
 ki_status kt_body_read(kt_call *call, yyjson_doc **ret_doc) {
     yyjson_doc *doc = NULL;
     const char *why = NULL;
-    ki_str text;
+    ki_str text = KI_STR("");
     ki_status status = kt_body_text(call, &text);
     if (status)
         return status;

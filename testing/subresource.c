@@ -36,14 +36,14 @@ static ki_status begin(kt_call *call, target *t, bool has_body) {
         status = kt_change_begin(call, &t->write);
     if (!status && has_body)
         status = kt_body_read(call, &t->body);
-    kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name);
-    if (!status && !old)
-        status = kt_fail_not_found(call, call->resource, call->name);
-    if (!status) {
-        t->old = kt_object_ref(old);
-        status = kt_json_read(call->allocator, old->json, &t->doc, NULL);
-        t->root = yyjson_doc_get_root(t->doc);
-    }
+    if (status)
+        return status;
+    kt_object *old = kt_storage_get(call->storage, call->ns, call->name);
+    if (!old)
+        return kt_fail_not_found(call, call->resource, call->name);
+    t->old = kt_object_ref(old);
+    status = kt_json_read(call->allocator, old->json, &t->doc, NULL);
+    t->root = yyjson_doc_get_root(t->doc);
     return status;
 }
 

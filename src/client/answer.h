@@ -35,6 +35,6 @@ ki_status ki_answer_make_refusal(ki_answer *answer, int64_t retry_after_ms);
 /* `body` as a refusal: a Status, or any other text, which is then the message. One block. NULL on lack of memory. */
 ki_refusal *ki_refusal_new(const ki_allocator *allocator, int http_status, ki_str body, int64_t retry_after_ms);
 /* A copy for the caller of a waiting call, with malloc's allocator; NULL on lack of memory. */
-ki_refusal *ki_refusal_copy(const ki_allocator *allocator, const ki_refusal *refusal);
+ki_refusal *ki_refusal_copy(const ki_allocator *allocator, const ki_refusal *from);
 
 #endif

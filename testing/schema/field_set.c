@@ -128,6 +128,7 @@ static kt_set *combine(kt_arena *arena, operation what, const kt_set *a, const k
     kt_set *made = NULL;
     while ((i < a_count || k < b_count) && !arena->failed) {
         int order = i == a_count ? 1 : k == b_count ? -1 : order_of(a->entries[i].element, b->entries[k].element);
+        ki_str element = order <= 0 ? a->entries[i].element : b->entries[k].element;
         const kt_set_entry *left = order <= 0 ? &a->entries[i++] : NULL;
         const kt_set_entry *right = order >= 0 ? &b->entries[k++] : NULL;
         kt_set *below = combine(arena, what, left ? left->below : NULL, right ? right->below : NULL);
@@ -138,7 +139,7 @@ static kt_set *combine(kt_arena *arena, operation what, const kt_set *a, const k
             made = kt_set_new(arena);
         kt_set_entry *entry = push(arena, made);
         if (entry)
-            *entry = (kt_set_entry){ left ? left->element : right->element, member, below };
+            *entry = (kt_set_entry){ element, member, below };
     }
     return made;
 }

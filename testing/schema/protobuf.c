@@ -30,6 +30,9 @@ typedef struct record {
     ki_str bytes;
 } record;
 
+/* What a field is that was not sent. */
+static const record NO_RECORD = { .bytes = { "", 0 } };
+
 static bool fail(reader *in, const char *why) {
     if (!in->why)
         in->why = why;
@@ -109,13 +112,13 @@ static bool find(reader *in, ki_str message, uint64_t number, unsigned wire, rec
 }
 
 static ki_str find_bytes(reader *in, ki_str message, uint64_t number) {
-    record one = { .bytes = { "", 0 } };
+    record one = NO_RECORD;
     find(in, message, number, WIRE_BYTES, &one);
     return one.bytes;
 }
 
 static uint64_t find_varint(reader *in, ki_str message, uint64_t number) {
-    record one = { .value = 0 };
+    record one = NO_RECORD;
     find(in, message, number, WIRE_VARINT, &one);
     return one.value;
 }
@@ -163,7 +166,7 @@ static void append_strings(reader *in, ki_str message, uint64_t number) {
 static void append_schema_or(reader *in, const kt_schema *schema, const kt_field *field, ki_str message) {
     const kt_type *type = schema->types + field->type;
     uint64_t number = field->kind == KT_VALUE_SCHEMA_OR_BOOL ? 2 : 1;
-    record one;
+    record one = NO_RECORD;
     if (find(in, message, number, WIRE_BYTES, &one)) {
         append_object(in, schema, type, one.bytes);
     } else if (field->kind == KT_VALUE_SCHEMA_OR_BOOL) {
@@ -334,7 +337,7 @@ static void append_message(reader *in, const kt_schema *schema, const kt_type *t
     in->depth++;
     for (size_t i = 0; i < type->count && !in->why && !in->out->failed; i++) {
         const kt_field *field = schema->fields + type->first + i;
-        record one;
+        record one = NO_RECORD;
         if (field->wrap != KT_WRAP_ONE) {
             append_many(in, schema, field, message, any);
         } else if (find(in, message, field->number, wire_of(field), &one)) {
