@@ -18,6 +18,7 @@ typedef struct sim_wait {
     uint64_t version, restored;
     int64_t deadline; /* INT64_MAX: none */
     bool is_called;
+    bool is_of_another_time; /* the copy was past the version when it was written: by versions from before a restore */
 } sim_wait;
 
 typedef struct sim_waiter {

@@ -196,6 +196,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, 
  * where the copy is at that version or a newer one (ki_snapshot_resource_version); with a `key` (else NULL) also where the object under it
  * is, or was before it was deleted. With a key and no version (NULL) any state of that object will do. Versions that cannot be compared
  * (ki_resource_version_compare) are seen only where they are the same. A handler may not have heard of it yet.
+ * A cluster that was restored from a backup gives versions twice: a copy that has not noticed yet is past them.
  * Threads, Blocks: as ki_informer_wait_for_sync. Errors: those (a version that was seen is KI_OK also where the informer is stopped),
  * KI_ERR_INVALID for neither key nor version, and KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key,
