@@ -1,6 +1,8 @@
 /* host-loop.c: kinformer inside a program that has an event loop already. No thread is started: everything, the handlers too,
  * happens inside ki_engine_step, which the host calls when its poll says so. Here the host also reads its standard input: a
  * line with "namespace/name" is answered from the informer's copy; its end, SIGINT or SIGTERM end the program. C99. */
+#define _POSIX_C_SOURCE 200809L /* sigaction, also with -std=c99 */
+
 #include <kinformer/kinformer.h>
 
 #include <errno.h>
