@@ -28,33 +28,9 @@ static const char *word_of(ki_check_result result) {
     return words[result];
 }
 
-/* Bytes of the UTF-8 character that `text` begins with; 0: it begins with none. */
-static size_t character_size(const char *text) {
-    const unsigned char first = (unsigned char)*text;
-    size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first >= 0x80 && (first < 0xc2 || first > 0xf4))
-        return 0;
-    for (size_t i = 1; i < size; i++) {
-        if (((unsigned char)text[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return size;
-}
-
-/* The library leaves no control characters in these texts; but it may have cut one in the middle of a character. */
 static void print_json_text(const char *name, const char *text) {
-    printf(",\"%s\":\"", name);
-    while (*text) {
-        size_t size = character_size(text);
-        if (*text == '"' || *text == '\\')
-            putchar('\\');
-        if (size)
-            fwrite(text, 1, size, stdout);
-        else
-            putchar('?');
-        text += size ? size : 1;
-    }
-    putchar('"');
+    printf(",\"%s\":", name);
+    print_json_string(stdout, text);
 }
 
 static void print_check_json(doctor *d, const ki_check *check) {

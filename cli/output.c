@@ -97,6 +97,36 @@ void print_tame(FILE *out, const char *text) {
     }
 }
 
+/* Bytes of the UTF-8 character that `text` begins with; 0: it begins with none. */
+static size_t character_size(const char *text) {
+    const unsigned char first = (unsigned char)*text;
+    size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first >= 0x80 && (first < 0xc2 || first > 0xf4))
+        return 0;
+    for (size_t i = 1; i < size; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    return size;
+}
+
+void print_json_string(FILE *out, const char *text) {
+    putc('"', out);
+    while (*text) {
+        size_t size = character_size(text);
+        if (*text == '"' || *text == '\\')
+            putc('\\', out);
+        if ((unsigned char)*text < 0x20)
+            fprintf(out, "\\u%04x", (unsigned)*text);
+        else if (size)
+            fwrite(text, 1, size, out);
+        else
+            putc('?', out);
+        text += size ? size : 1;
+    }
+    putc('"', out);
+}
+
 const char *with_commas(unsigned long long number, char text[32]) {
     char plain[24];
     int size = snprintf(plain, sizeof plain, "%llu", number);

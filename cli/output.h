@@ -34,6 +34,9 @@ void show_progress(const char *text);
 /* Text from elsewhere with '?' for each byte of a control character: a server must not drive the terminal. */
 void print_tame(FILE *out, const char *text);
 
+/* As JSON has it, in quotes; with '?' for each byte that is no UTF-8, as where a text was cut. */
+void print_json_string(FILE *out, const char *text);
+
 /* "deployment.apps/web", as kubectl's -o name; to be freed; NULL where there is no memory. */
 char *object_name(const ki_object *obj);
 void print_object_name(const ki_object *obj);

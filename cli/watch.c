@@ -162,8 +162,10 @@ static void on_synced(ki_informer *informer, void *user) {
         return;
     if (watch_of(t)->printer.format == FORMAT_JSON && !watch_of(t)->is_silent) {
         ki_snapshot *snapshot = ki_informer_snapshot(informer);
-        printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":\"%s\"}\n",
-               t->resource.plural, t->initial, ki_snapshot_resource_version(snapshot));
+        printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":", t->resource.plural,
+               t->initial);
+        print_json_string(stdout, ki_snapshot_resource_version(snapshot));
+        printf("}\n");
         ki_snapshot_free(snapshot);
         flush(s);
     }

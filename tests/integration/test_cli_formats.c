@@ -1,5 +1,6 @@
 /* The formats of -o in get and watch: what kubectl prints for the same objects; and the order and columns of tables. */
 #include "tests/support/command.h"
+#include "tests/support/raw_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -226,6 +227,27 @@ static void a_reader_that_goes_away_ends_every_format_quietly(void **state) {
     }
 }
 
+/* A version is whatever text the server likes. */
+static void each_line_is_json_whatever_the_servers_version_is(void **state) {
+    (void)state;
+    const raw_answer answer = {
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+        "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":"
+        "{\"resourceVersion\":\"a\\\"\\\\\\u0001b\",\"annotations\":"
+        "{\"k8s.io/initial-events-end\":\"true\"}}}}\n",
+        0, RAW_CLOSE
+    };
+    raw_server server;
+    raw_server_start(&server, &answer, 1);
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("watch", "nodes", "-o", "json", "--until-synced", "-q", "--server", url);
+    assert_string_equal(command_output(), "{\"type\":\"SYNCED\",\"resource\":\"nodes\",\"count\":0,"
+                                          "\"resourceVersion\":\"a\\\"\\\\\\u0001b\"}\n");
+    command_ends(0);
+    raw_server_stop(&server);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
@@ -236,6 +258,7 @@ int main(void) {
         TEST(templates_come_from_files_too),
         TEST(what_is_wrong_with_a_format_is_said),
         TEST(a_reader_that_goes_away_ends_every_format_quietly),
+        TEST(each_line_is_json_whatever_the_servers_version_is),
         TEST(sorting_is_by_kind_of_value_and_value),
         TEST(tables_have_the_columns_that_were_asked_for),
     };
