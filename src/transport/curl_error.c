@@ -12,10 +12,18 @@ enum {
     VERIFY_EXPIRED = 10
 };
 
-static void connect_error(CURL *easy, const char *detail, const char *server, ki_error *err) {
+/* libcurl names the proxy, not its user. */
+static void proxy_error(const char *detail, const char *server, ki_error *err) {
+    ki_error_set(err, KI_ERR_CONNECT, "connect to %s: no way through the proxy: %.250s; look at proxy-url", server,
+                 detail);
+}
+
+static void connect_error(CURL *easy, const char *detail, const char *server, bool by_proxy, ki_error *err) {
     long number = 0;
     curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
-    if (number)
+    if (by_proxy)
+        proxy_error(detail, server, err);
+    else if (number)
         ki_error_set_errno(err, KI_ERR_CONNECT, (int)number, "connect to %s", server);
     else
         ki_error_set(err, KI_ERR_CONNECT, "connect to %s: %s", server, detail);
@@ -88,7 +96,7 @@ static bool is_in_head(CURL *easy) {
     return began_us > 0 && body == 0;
 }
 
-void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *server, ki_error *err) {
+void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *server, bool by_proxy, ki_error *err) {
     if (!detail[0])
         detail = curl_easy_strerror(code);
     long proxy_status = 0;
@@ -108,19 +116,18 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
         if (strstr(detail, "://")) /* the whole URL, with a password perhaps */
             detail = "its URL cannot be read";
         /* fall through */
-    case CURLE_PROXY: /* libcurl names the proxy, not its user */
-        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: no way through the proxy: %.250s; look at proxy-url", server,
-                     detail);
+    case CURLE_PROXY:
+        proxy_error(detail, server, err);
         break;
     case CURLE_COULDNT_RESOLVE_HOST:
         ki_error_set(err, KI_ERR_CONNECT, "connect to %s: %s", server, detail);
         break;
     case CURLE_COULDNT_CONNECT:
-        connect_error(easy, detail, server, err);
+        connect_error(easy, detail, server, by_proxy, err);
         break;
     case CURLE_OPERATION_TIMEDOUT:
-        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: no connection within %d s", server,
-                     KI_CURL_CONNECT_TIMEOUT_MS / 1000);
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s%s: no connection within %d s", server,
+                     by_proxy ? " through the proxy" : "", KI_CURL_CONNECT_TIMEOUT_MS / 1000);
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:

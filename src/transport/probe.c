@@ -122,7 +122,8 @@ static void read_peer(CURL *easy, ki_probe *probe) {
     probe->port = (int)port;
 }
 
-static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_config *config, ki_probe *probe) {
+static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_curl_identity *identity,
+                        ki_probe *probe) {
     long number = 0, version = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &number);
     probe->http_status = (int)number;
@@ -134,7 +135,7 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
                                                              : 20;
     read_times(easy, probe);
     if (code)
-        ki_curl_error(easy, code, detail, config->server.data, &probe->error);
+        ki_curl_error(easy, code, detail, identity->server, identity->proxy.size > 0, &probe->error);
     probe->failed = code ? first_failed(probe, code) : KI_PROBE_DONE;
     read_chain(easy, probe);
 }
@@ -177,7 +178,7 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
         status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks something", curl_version());
     if (!status) {
         CURLcode code = curl_easy_perform(easy);
-        read_result(easy, code, detail, config, &probe);
+        read_result(easy, code, detail, &identity, &probe);
         if (probe.failed == KI_PROBE_TLS && !probe.chain)
             look_at_chain(easy, &probe);
         *ret_probe = probe;

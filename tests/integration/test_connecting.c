@@ -505,6 +505,26 @@ static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
     assert_null(strstr(one.end.message, "word"));
 }
 
+static void a_proxy_that_is_not_there_is_what_the_message_names(void **state) {
+    (void)state;
+    static const char *const schemes[] = { "http", "https", "socks5" };
+    int nobody = raw_server_free_port();
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        client self;
+        begin(&self, "https", "there.invalid", 6443);
+        char url[64], named[64];
+        snprintf(url, sizeof url, "%s://me:secret@127.0.0.1:%d", schemes[i], nobody);
+        snprintf(named, sizeof named, "the proxy: Failed to connect to 127.0.0.1 port %d", nobody);
+        put(&self.config->proxy_url, url);
+        open_client(&self);
+        outcome one;
+        get(&self, &one);
+        close_client(&self);
+        if (one.end.code != KI_ERR_CONNECT || !strstr(one.end.message, named) || strstr(one.end.message, "secret"))
+            fail_msg("%s: %s", url, one.end.message);
+    }
+}
+
 /* libcurl's words for a URL that it cannot read have all of the URL in them. */
 static void a_proxys_password_is_in_no_message(void **state) {
     (void)state;
@@ -599,6 +619,7 @@ int main(void) {
         cmocka_unit_test(a_new_authority_is_found_after_a_failed_handshake),
         cmocka_unit_test(a_watch_does_not_go_on_with_old_certificates),
         cmocka_unit_test(a_proxy_gets_its_own_credentials_and_not_the_servers),
+        cmocka_unit_test(a_proxy_that_is_not_there_is_what_the_message_names),
         cmocka_unit_test(a_proxys_password_is_in_no_message),
         cmocka_unit_test(the_environments_proxy_is_used_but_not_for_this_machine),
     };

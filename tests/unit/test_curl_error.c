@@ -49,7 +49,7 @@ static void each_result_has_its_code_and_category(void **state) {
     assert_non_null(easy);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        ki_curl_error(easy, cases[i].result, cases[i].detail, "https://there", &err);
+        ki_curl_error(easy, cases[i].result, cases[i].detail, "https://there", false, &err);
         if (err.code != cases[i].code || err.category != cases[i].category)
             fail_msg("%s: %s, category %d", curl_easy_strerror(cases[i].result), ki_error_message(&err), err.category);
         if (err.code == KI_ERR_CONNECT || err.code == KI_ERR_CUT)
@@ -71,7 +71,7 @@ static void what_libcurl_says_of_a_proxys_url_is_not_shown(void **state) {
     assert_non_null(easy);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        ki_curl_error(easy, CURLE_COULDNT_RESOLVE_PROXY, cases[i].detail, "https://there", &err);
+        ki_curl_error(easy, CURLE_COULDNT_RESOLVE_PROXY, cases[i].detail, "https://there", false, &err);
         if (!strstr(err.message, cases[i].shown) || strstr(err.message, "secret"))
             fail_msg("%s: %s", cases[i].detail, err.message);
     }
