@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-var bigListCases = []testCase{{name: "big-list", run: bigList}}
+var bigListCases = []testCase{{name: "big-list", deadline: 15 * time.Minute, run: bigList}}
 
 const (
 	bigListObjects = 20000
