@@ -17,9 +17,6 @@ import (
 	"time"
 )
 
-// As halfOpenDeadline, for the 90 s.
-const silentDeadline = 140 * time.Second
-
 type network struct {
 	name           string // of the namespace
 	server, client string // addresses
@@ -101,7 +98,7 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 	var lose, restore func() error
 	var noticed func() bool
 	var w *watcher
-	limit := halfOpenDeadline
+	promise := noticedWithin
 	if n != nil {
 		w, err = h.watchBy([]string{"ip", "netns", "exec", n.name}, "kinformer", "pods", "-A", "--server", s.url)
 		lose, restore = func() error { return n.lose(true) }, func() error { return n.lose(false) }
@@ -111,7 +108,7 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 		if gateErr != nil {
 			return gateErr
 		}
-		limit = silentDeadline
+		promise = silenceWithin
 		w, err = h.watch("kinformer", "pods", "-A", "--server", "http://"+g.address)
 		before := 0
 		lose = func() error { before = g.connections(); g.drop(); return nil }
@@ -134,22 +131,18 @@ func halfOpenPlain(ctx context.Context, h *harness) error {
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "before"}); err != nil {
 		return err
 	}
-	began := time.Now()
+	died := time.Now()
 	if err := errors.Join(lose(), pod("after")); err != nil {
 		return err
 	}
 	if err := awaitCondition(ctx, "the connection to be given up", noticed); err != nil {
 		return err
 	}
-	took := time.Since(began)
 	if err := restore(); err != nil {
 		return err
 	}
 	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "after"}); err != nil {
 		return err
 	}
-	if took > limit {
-		return fmt.Errorf("noticed after %s", took)
-	}
-	return errors.Join(w.check(), w.process.stop())
+	return errors.Join(inTime(died, promise), w.check(), w.process.stop())
 }
