@@ -78,25 +78,74 @@ ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **
     return KI_ERR_PARSE;
 }
 
+/* yyjson writes a text into a block that it lets grow. Here that is what a buffer has behind its end: it saves a block, and a copy, for
+ * each value. yyjson asks for more than the text takes in the end, so a buffer with a limit gets a copy after all; and so it would
+ * from a second block. */
+static bool is_at_end(const ki_buffer *out, const void *memory) {
+    return out->data && memory == out->data + out->size;
+}
+
+typedef struct tail {
+    ki_buffer *out;
+    bool taken;
+} tail;
+
+static void *tail_malloc(void *ctx, size_t size) {
+    tail *t = ctx;
+    ki_buffer *out = t->out;
+    if (t->taken || out->limit)
+        return out->allocator->alloc(size, out->allocator->user);
+    if (ki_buffer_reserve(out, size))
+        return NULL;
+    t->taken = true;
+    return out->data + out->size;
+}
+
+static void *tail_realloc(void *ctx, void *memory, size_t old_size, size_t size) {
+    tail *t = ctx;
+    ki_buffer *out = t->out;
+    (void)old_size;
+    if (!is_at_end(out, memory))
+        return out->allocator->realloc(memory, size, out->allocator->user);
+    const char first = out->data[out->size]; /* a buffer that grows ends its own text there */
+    if (ki_buffer_reserve(out, size))
+        return NULL;
+    out->data[out->size] = first;
+    return out->data + out->size;
+}
+
+static void tail_free(void *ctx, void *memory) {
+    tail *t = ctx;
+    if (memory && !is_at_end(t->out, memory))
+        t->out->allocator->free(memory, t->out->allocator->user);
+}
+
 static ki_status append_text(ki_buffer *out, char *text, size_t size) {
-    if (!text) {
-        out->failed = KI_ERR_NO_MEMORY;
-        return KI_ERR_NO_MEMORY;
+    ki_status status = KI_OK;
+    if (text && is_at_end(out, text)) {
+        out->size += size;
+    } else if (text) {
+        status = ki_buffer_append(out, text, size);
+        out->allocator->free(text, out->allocator->user);
+    } else {
+        status = out->failed = KI_ERR_NO_MEMORY;
     }
-    ki_status status = ki_buffer_append(out, text, size);
-    out->allocator->free(text, out->allocator->user);
+    if (out->data)
+        out->data[out->size] = '\0';
     return status;
 }
 
 ki_status kt_json_append(ki_buffer *out, yyjson_val *val) {
-    yyjson_alc alc = kt_json_alc(out->allocator);
+    tail t = { .out = out };
+    yyjson_alc alc = { tail_malloc, tail_realloc, tail_free, &t };
     size_t size = 0;
     char *text = yyjson_val_write_opts(val, YYJSON_WRITE_ALLOW_INVALID_UNICODE, &alc, &size, NULL);
     return append_text(out, text, size);
 }
 
 ki_status kt_json_append_mut(ki_buffer *out, yyjson_mut_val *val) {
-    yyjson_alc alc = kt_json_alc(out->allocator);
+    tail t = { .out = out };
+    yyjson_alc alc = { tail_malloc, tail_realloc, tail_free, &t };
     size_t size = 0;
     char *text = yyjson_mut_val_write_opts(val, YYJSON_WRITE_ALLOW_INVALID_UNICODE, &alc, &size, NULL);
     return append_text(out, text, size);
