@@ -93,13 +93,32 @@ static ki_status read_some(kt_stream *stream, size_t max, kt_watch_state *ret_st
     return status;
 }
 
+/* A block grows to its size many times over, which costs more than what is put into it. */
+static void take_buffer(kt_stream *stream) {
+    kt_streams *streams = stream->streams;
+    if (!stream->pending.data) {
+        stream->pending = streams->spare;
+        ki_buffer_init(&streams->spare, streams->allocator, 0);
+    }
+    ki_buffer_reset(&stream->pending, KT_STREAM_KEPT);
+}
+
+static void leave_buffer(kt_stream *stream) {
+    kt_streams *streams = stream->streams;
+    if (streams->spare.data)
+        ki_buffer_free(&stream->pending);
+    else
+        streams->spare = stream->pending;
+    ki_buffer_init(&stream->pending, streams->allocator, 0);
+}
+
 /* More frames from the watch. False where the response has to be cut. */
 static bool refill(kt_stream *stream, size_t max) {
     kt_streams *streams = stream->streams;
     kt_watch_state state = KT_WATCH_WAITS;
     bool fine = true;
 
-    ki_buffer_reset(&stream->pending, KT_STREAM_BLOCK);
+    take_buffer(stream);
     stream->sent = 0;
     kt_streams_lock(streams);
     if (stream->gone || streams->cutting) {
@@ -109,7 +128,7 @@ static bool refill(kt_stream *stream, size_t max) {
     } else if (state == KT_WATCH_ENDED) {
         stream->ended = true;
     } else if (stream->pending.size == 0) {
-        ki_buffer_reset(&stream->pending, 0); /* an idle watch keeps no buffer */
+        leave_buffer(stream); /* an idle watch keeps none */
         suspend_until(stream, kt_watch_deadline(stream->response.watch));
     }
     kt_streams_unlock(streams);
@@ -335,6 +354,7 @@ int64_t kt_wall_ms(void) {
 
 ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err) {
     *streams = (kt_streams){ .allocator = allocator };
+    ki_buffer_init(&streams->spare, allocator, 0);
     streams->wall_start_ms = kt_wall_ms();
     streams->start_ns = ki_monotonic_now();
 
@@ -400,6 +420,7 @@ void kt_streams_stop(kt_streams *streams) {
 void kt_streams_free(kt_streams *streams) {
     if (!streams->allocator)
         return;
+    ki_buffer_free(&streams->spare);
     ki_free(streams->allocator, streams->polled);
     ki_free(streams->allocator, streams->polled_streams);
     ki_cond_destroy(&streams->emptied);

@@ -15,6 +15,8 @@
 
 enum {
     KT_STREAM_BLOCK = 64 * 1024, /* bytes that a connection may hold at once: headers and the chunk under way */
+    KT_STREAM_KEPT =
+        2 * KT_STREAM_BLOCK, /* room for a block and the rest of its last frame, which is kept from one to the next */
     KT_STREAM_DRAIN_MS = 500,
     KT_STREAM_LOOK_MS = 1000 /* how often clients that have gone are looked for */
 };
@@ -42,6 +44,9 @@ typedef struct kt_streams {
     kt_stream **polled_streams;
     size_t polled_capacity;
     ki_thread timer;
+
+    /* the daemon's thread only */
+    ki_buffer spare; /* what a watch that has nothing to send leaves to the next one that has */
 } kt_streams;
 
 ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err);
