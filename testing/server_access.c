@@ -45,7 +45,7 @@ ki_status kt_server_prepare_access(ki_testing_server *server, const ki_testing_s
         status = make_tls(server, options, err);
     if (!status && options->rbac) {
         auth->rbac = true;
-        status = kt_rbac_add_defaults(server->cluster, 0, err);
+        status = kt_rbac_add_defaults(server->cluster, kt_wall_ms(), err);
     }
     if (!status && (server->tls || options->rbac))
         status = kt_tls_make_token(server->token, sizeof server->token, err);

@@ -88,6 +88,24 @@ static void be_as(const char *name, const char *group, const char *uid) {
     kt_user_join(&as, ki_str_of(group));
 }
 
+static void a_service_account_s_token_lets_it_in(void **state) {
+    (void)state;
+    static const char who[] = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    static const char accounts[] = "/api/v1/namespaces/default/serviceaccounts";
+    char header[1024] = "Bearer ";
+    give_token("token=m,user=root,groups=system:masters");
+    assert_int_equal(ask("Bearer m", "POST", accounts, "{\"metadata\":{\"name\":\"robot\"}}"), 201);
+    for (int i = 0; i < 2; i++) /* the same one twice, at one time */
+        assert_int_equal(
+            ask("Bearer m", "POST", "/api/v1/namespaces/default/serviceaccounts/robot/token", "{\"spec\":{}}"), 201);
+    const char *token = strstr(server.text.data, "\"token\":\"") + strlen("\"token\":\"");
+    snprintf(header + 7, sizeof header - 7, "%.*s", (int)strcspn(token, "\""), token);
+    assert_int_equal(ask(header, "POST", who, "{}"), 201);
+    assert_true(rest_has(&server, "\"username\":\"system:serviceaccount:default:robot\""));
+    assert_true(rest_has(&server, "\"groups\":[\"system:serviceaccounts\",\"system:serviceaccounts:default\","
+                                  "\"system:authenticated\"]"));
+}
+
 static void who_may_impersonate_is_whom_it_says(void **state) {
     (void)state;
     static const char who[] = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
@@ -324,6 +342,7 @@ int main(void) {
         AUTH_TEST(a_server_without_tokens_lets_everybody_in),
         AUTH_TEST(a_token_says_who_it_is),
         AUTH_TEST(a_wrong_or_revoked_token_is_401),
+        AUTH_TEST(a_service_account_s_token_lets_it_in),
         AUTH_TEST(who_may_impersonate_is_whom_it_says),
         AUTH_TEST(who_may_not_impersonate_is_told_so),
         AUTH_TEST(nobody_is_anonymous_and_sees_only_health_and_version),
