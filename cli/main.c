@@ -3,8 +3,10 @@
 
 #include <kinformer/version.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cli_command *const commands[] = { &command_watch, &command_get,     &command_doctor,     &command_serve,
                                                &command_demo,  &command_version, &command_completion, &command_man };
@@ -66,11 +68,22 @@ static int say_unknown(const char *name) {
     return EXIT_USAGE;
 }
 
+/* Of the standard descriptors those that came closed are nobody's: else the next socket would get the number, and be printed to. */
+static bool fill_standard_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+            return false;
+    }
+    return true;
+}
+
 int main(int count, char **words) {
     options o;
     const char *name = count > 1 ? words[1] : "";
     bool wants_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
 
+    if (!fill_standard_descriptors())
+        return EXIT_FAILED;   /* and nowhere to say so */
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen where we write */
     if (strcmp(name, "--version") == 0)
         name = command_version.name;

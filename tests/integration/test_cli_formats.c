@@ -227,6 +227,23 @@ static void a_reader_that_goes_away_ends_every_format_quietly(void **state) {
     }
 }
 
+/* A socket or the loop's own descriptor would else get the number, and what is printed would go there. */
+static void standard_descriptors_that_are_closed_are_given_to_nobody(void **state) {
+    (void)state;
+    static const char *const closed[] = { "<&-", ">&-", "2>&-", "<&- >&- 2>&-" };
+    for (size_t i = 0; i < sizeof closed / sizeof closed[0]; i++) {
+        char line[512];
+        snprintf(line, sizeof line, "exec %s get pods -A -o yaml --server %s %s", KI_TEST_PROGRAM,
+                 ki_testing_server_url(command_server), closed[i]);
+        command_start("/bin/sh", (const char *const[]){ "-c", line, NULL });
+        const char *printed = command_output();
+        if (!strstr(closed[i], ">&-") || closed[i][0] == '2')
+            assert_memory_equal(printed, "apiVersion: v1\n", 15);
+        command_ends(0);
+        assert_null(ki_process_err_line(&command));
+    }
+}
+
 /* A version is whatever text the server likes. */
 static void each_line_is_json_whatever_the_servers_version_is(void **state) {
     (void)state;
@@ -259,6 +276,7 @@ int main(void) {
         TEST(what_is_wrong_with_a_format_is_said),
         TEST(a_reader_that_goes_away_ends_every_format_quietly),
         TEST(each_line_is_json_whatever_the_servers_version_is),
+        TEST(standard_descriptors_that_are_closed_are_given_to_nobody),
         TEST(sorting_is_by_kind_of_value_and_value),
         TEST(tables_have_the_columns_that_were_asked_for),
     };
