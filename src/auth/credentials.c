@@ -104,12 +104,9 @@ static ki_status set_authorization(ki_credential_set *set, const char *scheme, k
 
 static ki_status set_basic(ki_credential_set *set, const ki_config *config, ki_error *err) {
     ki_buffer pair, encoded;
-    /* Of their full size from the start: growing would leave copies behind. */
     ki_buffer_init(&pair, set->allocator, 0);
     ki_buffer_init(&encoded, set->allocator, 0);
-    size_t size = config->username.size + config->password.size + 1;
-    ki_buffer_reserve(&pair, size);
-    ki_buffer_reserve(&encoded, size / 3 * 4 + 4);
+    pair.is_secret = encoded.is_secret = true;
     ki_buffer_append(&pair, config->username.data, config->username.size);
     ki_buffer_append_char(&pair, ':');
     ki_buffer_append(&pair, config->password.data, config->password.size);
@@ -117,10 +114,6 @@ static ki_status set_basic(ki_credential_set *set, const ki_config *config, ki_e
     ki_status status = pair.failed || encoded.failed
                            ? ki_error_no_memory(err, "reading credentials")
                            : set_authorization(set, "Basic ", (ki_str){ encoded.data, encoded.size }, err);
-    if (pair.data)
-        ki_wipe(pair.data, pair.size);
-    if (encoded.data)
-        ki_wipe(encoded.data, encoded.size);
     ki_buffer_free(&pair);
     ki_buffer_free(&encoded);
     return status;

@@ -185,8 +185,6 @@ typedef struct environment {
 } environment;
 
 static void close_environment(const ki_exec_plugin *plugin, environment *all) {
-    if (all->own.data)
-        ki_wipe(all->own.data, all->own.size);
     ki_buffer_free(&all->own);
     ki_free(plugin->allocator, all->entries);
 }
@@ -194,6 +192,7 @@ static void close_environment(const ki_exec_plugin *plugin, environment *all) {
 static ki_status make_environment(const ki_exec_plugin *plugin, environment *all) {
     const ki_exec_config *exec = &plugin->config->exec;
     ki_buffer_init(&all->own, plugin->allocator, 0);
+    all->own.is_secret = true;
     for (size_t i = 0; i < exec->environment.count; i++) {
         ki_buffer_printf(&all->own, "%s=%s", exec->environment.items[i].name.data,
                          exec->environment.items[i].value.data);

@@ -3,7 +3,6 @@
 
 #include "src/base/buffer.h"
 #include "src/base/error.h"
-#include "src/base/memory.h"
 
 static const char extension_name[] = "client.authentication.k8s.io/exec";
 
@@ -135,6 +134,7 @@ static ki_status read_extension(ki_config *config, const ki_kubeconfig_entry *cl
         return KI_OK;
     ki_buffer json;
     ki_buffer_init(&json, &config->allocator, KI_YAML_JSON_LIMIT);
+    json.is_secret = true;
     ki_status status = ki_yaml_append_json(&json, found, err);
     if (status)
         ki_error_prefix(err, "kubeconfig %s: clusters[%.*s].extensions[%s]", cluster->file->path,
@@ -142,8 +142,6 @@ static ki_status read_extension(ki_config *config, const ki_kubeconfig_entry *cl
     else
         status =
             ki_secret_set(&config->allocator, &config->exec.cluster_extension, (ki_str){ json.data, json.size }, err);
-    if (json.data)
-        ki_wipe(json.data, json.size);
     ki_buffer_free(&json);
     return status;
 }

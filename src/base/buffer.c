@@ -14,8 +14,23 @@ void ki_buffer_init(ki_buffer *buffer, const ki_allocator *allocator, size_t lim
 }
 
 void ki_buffer_free(ki_buffer *buffer) {
+    bool is_secret = buffer->is_secret;
+    if (is_secret && buffer->data)
+        ki_wipe(buffer->data, buffer->capacity);
     ki_free(buffer->allocator, buffer->data);
     ki_buffer_init(buffer, buffer->allocator, buffer->limit);
+    buffer->is_secret = is_secret;
+}
+
+/* As realloc would; what was there is wiped. NULL: no memory. */
+static char *move_secret(ki_buffer *buffer, size_t capacity) {
+    char *data = ki_alloc(buffer->allocator, capacity + 1);
+    if (!data || !buffer->data)
+        return data;
+    memcpy(data, buffer->data, buffer->size);
+    ki_wipe(buffer->data, buffer->capacity);
+    ki_free(buffer->allocator, buffer->data);
+    return data;
 }
 
 void ki_buffer_reset(ki_buffer *buffer, size_t keep) {
@@ -48,7 +63,8 @@ ki_status ki_buffer_reserve(ki_buffer *buffer, size_t more) {
         capacity = need;
     if (buffer->limit && capacity > buffer->limit)
         capacity = buffer->limit;
-    char *data = ki_realloc_array(buffer->allocator, buffer->data, capacity + 1, 1);
+    char *data = buffer->is_secret ? move_secret(buffer, capacity)
+                                   : ki_realloc_array(buffer->allocator, buffer->data, capacity + 1, 1);
     if (!data)
         return fail(buffer, KI_ERR_NO_MEMORY);
     buffer->data = data;

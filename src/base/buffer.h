@@ -18,6 +18,7 @@ typedef struct ki_buffer {
     size_t capacity;  /* without the closing zero */
     size_t limit;     /* 0: none */
     ki_status failed; /* KI_OK, KI_ERR_NO_MEMORY or KI_ERR_LIMIT */
+    bool is_secret;   /* set after init: what it held is wiped before memory is given back */
 } ki_buffer;
 
 void ki_buffer_init(ki_buffer *buffer, const ki_allocator *allocator, size_t limit);
