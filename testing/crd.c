@@ -95,6 +95,10 @@ static void validate_versions(kt_causes *causes, yyjson_val *versions) {
     char field[96];
     if (yyjson_arr_size(versions) == 0)
         kt_causes_add(causes, KT_CAUSE_REQUIRED, "spec.versions", (ki_str){ NULL, 0 }, "");
+    if (yyjson_arr_size(versions) > KT_CRD_VERSIONS_MAX) {
+        kt_causes_add(causes, KT_CAUSE_INVALID, "spec.versions", KI_STR(""), "must have at most 64 items");
+        return;
+    }
     yyjson_arr_foreach(versions, index, count, version) {
         ki_str name = kt_json_get_str(version, "name");
         stored += yyjson_get_bool(yyjson_obj_get(version, "storage"));
@@ -105,6 +109,12 @@ static void validate_versions(kt_causes *causes, yyjson_val *versions) {
         if (!yyjson_is_obj(yyjson_obj_get(yyjson_obj_get(version, "schema"), "openAPIV3Schema"))) {
             snprintf(field, sizeof field, "spec.versions[%zu].schema.openAPIV3Schema", index);
             kt_causes_add(causes, KT_CAUSE_REQUIRED, field, (ki_str){ NULL, 0 }, "schemas are required");
+        }
+        for (size_t i = 0; i < index; i++) {
+            if (!name.size || !ki_str_equal(kt_json_get_str(yyjson_arr_get(versions, i), "name"), name))
+                continue;
+            kt_causes_add(causes, KT_CAUSE_INVALID, "spec.versions", KI_STR(""), "must contain unique version names");
+            break;
         }
         if (yyjson_arr_size(yyjson_obj_get(version, "selectableFields")) > KT_CRD_FIELDS_MAX) {
             snprintf(field, sizeof field, "spec.versions[%zu].selectableFields", index);

@@ -11,11 +11,13 @@
 #include <yyjson.h>
 
 enum {
-    KT_CRD_MAX = 2000,         /* custom resources (versions counted) in one cluster */
-    KT_CRD_FIELDS_MAX = 8,     /* selectable fields, as in the real server */
-    KT_CUSTOM_BIT = 1 << 30,   /* in the verbs of an info: it is the head of a kt_custom */
-    KT_SCHEMA_DEPTH_MAX = 64,  /* objects below this are not looked at */
-    KT_SCHEMA_CAUSES_MAX = 100 /* told of one object */
+    KT_CRD_MAX = 2000,                      /* custom resources (versions counted) in one cluster */
+    KT_CRD_FIELDS_MAX = 8,                  /* selectable fields, as in the real server */
+    KT_CUSTOM_BIT = 1 << 30,                /* in the verbs of an info: it is the head of a kt_custom */
+    KT_CRD_VERSIONS_MAX = 64,               /* of one definition: each keeps a copy of it */
+    KT_SCHEMA_STEPS_MAX = 50 * 1000 * 1000, /* for one object; what would come after them is not looked at */
+    KT_SCHEMA_DEPTH_MAX = 64,               /* objects below this are not looked at */
+    KT_SCHEMA_CAUSES_MAX = 100              /* told of one object */
 };
 
 struct kt_object;

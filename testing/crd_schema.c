@@ -16,10 +16,20 @@ static bool keeps_unknown(yyjson_val *schema) {
     return flag(schema, "x-kubernetes-preserve-unknown-fields");
 }
 
+/* Each of `count` is looked for among `size`, one by one. False: there is no time for that, nor for anything after it. */
+static bool afford(uint64_t *steps, size_t count, size_t size) {
+    if (size && count > (KT_SCHEMA_STEPS_MAX - *steps) / size)
+        *steps = KT_SCHEMA_STEPS_MAX;
+    else
+        *steps += (uint64_t)count * size;
+    return *steps < KT_SCHEMA_STEPS_MAX;
+}
+
 /* ---- pruning and defaulting ---- */
 
 typedef struct maker {
     yyjson_mut_doc *doc;
+    uint64_t steps;
     bool failed; /* no memory */
 } maker;
 
@@ -45,6 +55,8 @@ static bool is_type_meta(const char *name) {
 static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
     yyjson_val *properties = yyjson_obj_get(schema, "properties"),
                *more = yyjson_obj_get(schema, "additionalProperties");
+    if (!afford(&m->steps, 2 * yyjson_obj_size(val) + 1, yyjson_obj_size(properties) + 1))
+        return copy(m, val);
     yyjson_mut_val *made = yyjson_mut_obj(m->doc);
     size_t index, count;
     yyjson_val *key, *field;
@@ -120,6 +132,7 @@ typedef struct checker {
     kt_causes *causes;
     ki_buffer path;
     ki_buffer words;
+    uint64_t steps;
 } checker;
 
 static void blame(checker *c, kt_cause_type type, yyjson_val *val, const char *detail) {
@@ -231,6 +244,8 @@ static void check_number(checker *c, yyjson_val *schema, yyjson_val *val) {
 static void check_enum(checker *c, yyjson_val *choices, yyjson_val *val) {
     size_t index, count;
     yyjson_val *choice;
+    if (!afford(&c->steps, 1, yyjson_arr_size(choices)))
+        return;
     yyjson_arr_foreach(choices, index, count, choice) {
         if (kt_json_equal(choice, val))
             return;
@@ -266,10 +281,12 @@ static void check_below(checker *c, yyjson_val *schema, yyjson_val *val, ki_str 
 
 static void check_object(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
     yyjson_val *properties = yyjson_obj_get(schema, "properties"),
-               *more = yyjson_obj_get(schema, "additionalProperties");
+               *more = yyjson_obj_get(schema, "additionalProperties"), *required = yyjson_obj_get(schema, "required");
     size_t index, count;
     yyjson_val *key, *field;
-    yyjson_arr_foreach(yyjson_obj_get(schema, "required"), index, count, field) {
+    if (!afford(&c->steps, yyjson_obj_size(val) + 1, yyjson_obj_size(properties) + yyjson_arr_size(required) + 1))
+        return;
+    yyjson_arr_foreach(required, index, count, field) {
         ki_str name = kt_json_str(field);
         if (!name.data || yyjson_obj_getn(val, name.data, name.size))
             continue;

@@ -1,7 +1,9 @@
 /* test_crd.c: custom resources of the test server: they come and go with their definitions, and have a schema. */
 #include "tests/support/rest_server.h"
 
+#include "src/base/buffer.h"
 #include "src/base/memory.h"
+#include "testing/crd.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
@@ -217,6 +219,54 @@ static void a_namespace_takes_its_custom_objects_along(void **state) {
     assert_true(rest_has(&server, "\"items\":[]"));
 }
 
+static void a_version_is_there_once_and_there_are_not_too_many(void **state) {
+    (void)state;
+    ki_buffer text;
+    assert_int_equal(rest_post(&server, CRDS, CRD_HEAD VERSION("v1", "true", "") "," VERSION("v1", "false", "") "]}}"),
+                     422);
+    assert_true(rest_has(&server, "must contain unique version names"));
+    for (int count = KT_CRD_VERSIONS_MAX + 1; count >= KT_CRD_VERSIONS_MAX; count--) {
+        ki_buffer_init(&text, &ki_allocator_default, 0);
+        ki_buffer_append_string(&text, CRD_HEAD);
+        for (int i = 0; i < count; i++)
+            ki_buffer_printf(&text,
+                             "%s{\"name\":\"v%d\",\"served\":true,\"storage\":%s,\"schema\":{\"openAPIV3Schema\":{"
+                             "\"type\":\"object\"}}}",
+                             i ? "," : "", i + 1, i ? "false" : "true");
+        ki_buffer_append_string(&text, "]}}");
+        assert_int_equal(text.failed, KI_OK);
+        assert_int_equal(rest_post(&server, CRDS, text.data), count > KT_CRD_VERSIONS_MAX ? 422 : 201);
+        ki_buffer_free(&text);
+    }
+}
+
+/* A schema of many properties against an object of as many fields: the square of that would stop the server for minutes. */
+static void a_wide_object_with_a_wide_schema_does_not_stop_the_server(void **state) {
+    (void)state;
+    enum {
+        MANY = 60000
+    };
+    ki_buffer definition, object;
+    ki_buffer_init(&definition, &ki_allocator_default, 0);
+    ki_buffer_init(&object, &ki_allocator_default, 0);
+    ki_buffer_append_string(&definition, CRD_HEAD "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+                                                  "\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{");
+    ki_buffer_append_string(&object, "{\"metadata\":{\"name\":\"a\"}");
+    for (int i = 0; i < MANY; i++) {
+        ki_buffer_printf(&definition, "%s\"p%d\":{}", i ? "," : "", i);
+        ki_buffer_printf(&object, ",\"p%d\":1", MANY - 1 - i);
+    }
+    ki_buffer_append_string(&definition, "}}}}]}}");
+    ki_buffer_append_string(&object, "}");
+    assert_int_equal(definition.failed, KI_OK);
+    assert_int_equal(object.failed, KI_OK);
+    assert_int_equal(rest_post(&server, CRDS, definition.data), 201);
+    assert_int_equal(rest_post(&server, FOOS, object.data), 201);
+    assert_true(rest_has(&server, "\"p59999\":1"));
+    ki_buffer_free(&definition);
+    ki_buffer_free(&object);
+}
+
 static void use(const ki_allocator *allocator) {
     static const struct {
         const char *method, *target, *body;
@@ -266,6 +316,8 @@ int main(void) {
         CRD_TEST(status_is_a_subresource_where_the_definition_says_so),
         CRD_TEST(tables_and_field_selectors_follow_the_definition),
         CRD_TEST(bad_definitions_are_refused_with_each_fault),
+        CRD_TEST(a_version_is_there_once_and_there_are_not_too_many),
+        CRD_TEST(a_wide_object_with_a_wide_schema_does_not_stop_the_server),
         CRD_TEST(a_namespace_takes_its_custom_objects_along),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
