@@ -2,6 +2,8 @@
 #ifndef KT_PATCH_H
 #define KT_PATCH_H
 
+#include "src/base/buffer.h"
+#include "testing/rest.h"
 #include "testing/schema/arena.h"
 #include "testing/schema/schema.h"
 
@@ -13,5 +15,16 @@ yyjson_mut_val *kt_patch_merge(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val 
  * $deleteFromPrimitiveList. NULL for lack of memory, or where the patch is none: then `*ret_why` is a static text. */
 yyjson_mut_val *kt_patch_strategic(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
                                    yyjson_val *patch, const char **ret_why);
+
+enum {
+    KT_PATCH_MEMORY_MAX =
+        256 * 1024 * 1024,           /* what the operations of a JSON patch may fill: each copy can double the object */
+    KT_PATCHED_MAX = 2 * KT_BODY_MAX /* bytes of what comes out */
+};
+
+/* RFC 6902: appends what `patch` makes of `old`. `*ret_code` is 0, 422 where the patch does not fit or makes no object, or 413 where that
+ * would be too large; then nothing of use is in `out`. */
+ki_status kt_patch_json(const ki_allocator *allocator, yyjson_val *old, yyjson_val *patch, ki_buffer *out,
+                        int *ret_code);
 
 #endif

@@ -148,18 +148,20 @@ static ki_status read_scale_patch(target *t, yyjson_doc **ret_doc) {
     if (!status)
         status = kt_json_read_trusted(call->allocator, (ki_str){ text.data, text.size }, &scale, NULL);
     if (!status) {
-        yyjson_patch_err err = { 0 };
         yyjson_val *old = yyjson_doc_get_root(scale), *root = yyjson_doc_get_root(patch);
-        yyjson_mut_val *val =
-            is_json_patch ? yyjson_patch(made, old, root, &err) : kt_patch_merge(&arena, made, old, root);
+        int code = 0;
         ki_buffer_reset(&text, SIZE_MAX);
-        if (val)
-            status = kt_json_append_mut(&text, val);
-        else if (is_json_patch && err.code != YYJSON_PATCH_ERROR_MEMORY_ALLOCATION)
+        if (is_json_patch) {
+            status = kt_patch_json(call->allocator, old, root, &text, &code);
+        } else {
+            yyjson_mut_val *val = kt_patch_merge(&arena, made, old, root);
+            status = val ? kt_json_append_mut(&text, val) : KI_ERR_NO_MEMORY;
+        }
+        if (code == 413)
+            status = kt_fail_generic(call, 413);
+        else if (code)
             status =
                 kt_fail(call, 422, "Invalid", NULL, "the server rejected our request due to an error in our request");
-        else
-            status = KI_ERR_NO_MEMORY;
     }
     if (!status)
         status = kt_json_read(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);

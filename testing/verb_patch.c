@@ -68,18 +68,18 @@ static ki_status fail_unprocessable(kt_call *call) {
 /* The object that a patch of one of the three kinds leads to, as text. */
 static ki_status make_patched(kt_call *call, kt_arena *arena, patch_kind kind, yyjson_val *old, yyjson_val *patch,
                               ki_buffer *out) {
+    if (kind == PATCH_JSON) {
+        int code = 0;
+        ki_status status = kt_patch_json(call->allocator, old, patch, out, &code);
+        return code == 413 ? kt_fail_generic(call, 413) : code ? fail_unprocessable(call) : status;
+    }
     yyjson_alc alc = kt_json_alc(call->allocator);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
         return KI_ERR_NO_MEMORY;
     yyjson_mut_val *made = NULL;
     ki_status status = KI_OK;
-    if (kind == PATCH_JSON) {
-        yyjson_patch_err err = { 0 };
-        made = yyjson_patch(doc, old, patch, &err);
-        if (made ? !yyjson_mut_is_obj(made) : err.code != YYJSON_PATCH_ERROR_MEMORY_ALLOCATION)
-            status = fail_unprocessable(call);
-    } else if (kind == PATCH_MERGE) {
+    if (kind == PATCH_MERGE) {
         made = kt_patch_merge(arena, doc, old, patch);
     } else {
         const char *why = NULL;

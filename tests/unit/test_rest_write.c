@@ -305,6 +305,23 @@ static void a_collection_is_deleted_by_its_selector(void **state) {
     assert_int_equal(kt_cluster_count(server.cluster, KI_CONFIGMAPS), 0);
 }
 
+/* Each copy of a whole into itself doubles it: 60 operations would ask for more than there is in the world. */
+static void copies_of_copies_in_a_patch_are_refused(void **state) {
+    (void)state;
+    char patch[8192] = "[";
+    size_t size = 1;
+    for (int i = 0; i < 60; i++)
+        size += (size_t)snprintf(patch + size, sizeof patch - size,
+                                 "%s{\"op\":\"copy\",\"from\":\"/metadata\",\"path\":\"/metadata/x\"}", i ? "," : "");
+    patch[size++] = ']';
+    patch[size] = '\0';
+    assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/configmaps",
+                               "{\"metadata\":{\"name\":\"copied\"},\"data\":{\"a\":\"b\"}}"),
+                     201);
+    assert_int_equal(rest_send(&server, "PATCH", "/api/v1/namespaces/default/configmaps/copied", JSON_PATCH, patch),
+                     413);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bad_requests_get_the_words_of_a_real_server, start, stop),
@@ -322,6 +339,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_is_gone_at_once_is_told_with_a_status, start, stop),
         cmocka_unit_test_setup_teardown(a_namespace_takes_all_that_is_in_it_along, start, stop),
         cmocka_unit_test_setup_teardown(a_collection_is_deleted_by_its_selector, start, stop),
+        cmocka_unit_test_setup_teardown(copies_of_copies_in_a_patch_are_refused, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
