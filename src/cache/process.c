@@ -317,10 +317,10 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     ki_mutex_unlock(&informer->change_lock);
     ki_snapshot_free(before);
     follow_resync(informer, deltas, status != KI_OK);
-    if (!status) {
+    if (!status)
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
-        ki_informer_check_waits(informer, deltas);
-    }
+    /* Also after a failure: it may have become synced, and be at its list's version, all the same. */
+    ki_informer_check_waits(informer, status ? NULL : deltas);
     *ret_requeue = status != KI_OK;
     return status;
 }
