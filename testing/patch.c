@@ -11,6 +11,10 @@
 #define SET_ORDER "$setElementOrder/"
 #define RETAIN_KEYS "$retainKeys"
 
+enum {
+    RETAINED_MAX = 1024 /* names: fields of one object, which are looked through for each of its fields */
+};
+
 typedef struct patching {
     kt_arena *arena;
     yyjson_mut_doc *doc;
@@ -286,7 +290,10 @@ static yyjson_mut_val *merge_object(patching *in, const kt_spot *spot, yyjson_va
     if (retain) { /* a handful of names: those of one object's fields */
         if (!yyjson_is_arr(retain->val))
             in->why = "invalid patch format of retainKeys";
-        kt_index_elements(in->arena, retain->val, NULL, &retained);
+        else if (yyjson_arr_size(retain->val) > RETAINED_MAX)
+            in->why = "too many names in retainKeys";
+        if (!is_over(in))
+            kt_index_elements(in->arena, retain->val, NULL, &retained);
         if (!is_over(in))
             check_retained(in, &now, &retained);
     }

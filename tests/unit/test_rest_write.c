@@ -322,6 +322,21 @@ static void copies_of_copies_in_a_patch_are_refused(void **state) {
                      413);
 }
 
+static void a_patch_that_retains_more_names_than_an_object_has_is_refused(void **state) {
+    (void)state;
+    static char patch[64 * 1024];
+    size_t size = (size_t)snprintf(patch, sizeof patch, "{\"data\":{\"$retainKeys\":[\"a\"");
+    for (int i = 0; i < 2000; i++)
+        size += (size_t)snprintf(patch + size, sizeof patch - size, ",\"name-%d\"", i);
+    snprintf(patch + size, sizeof patch - size, "]}}");
+    assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/configmaps",
+                               "{\"metadata\":{\"name\":\"retained\"},\"data\":{\"a\":\"b\"}}"),
+                     201);
+    assert_int_equal(rest_send(&server, "PATCH", "/api/v1/namespaces/default/configmaps/retained",
+                               "application/strategic-merge-patch+json", patch),
+                     400);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bad_requests_get_the_words_of_a_real_server, start, stop),
@@ -340,6 +355,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_namespace_takes_all_that_is_in_it_along, start, stop),
         cmocka_unit_test_setup_teardown(a_collection_is_deleted_by_its_selector, start, stop),
         cmocka_unit_test_setup_teardown(copies_of_copies_in_a_patch_are_refused, start, stop),
+        cmocka_unit_test_setup_teardown(a_patch_that_retains_more_names_than_an_object_has_is_refused, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
