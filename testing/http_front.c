@@ -342,8 +342,8 @@ static ki_status serve(kt_front *front, ki_error *err) {
     return ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
 }
 
-static ki_status listen_on_it(kt_front *front, const char *where, ki_error *err) {
-    return kt_listen(where, front->tls ? "https" : "http", &front->listener, front->url, err);
+static ki_status listen_on_it(kt_front *front, const char *where, char url[KT_URL_MAX], ki_error *err) {
+    return kt_listen(where, front->tls ? "https" : "http", &front->listener, url, err);
 }
 
 ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen_on, const kt_tls *tls,
@@ -356,7 +356,7 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
     front->tls = tls;
     front->listener = -1;
 
-    ki_status status = listen_on_it(front, listen_on, err);
+    ki_status status = listen_on_it(front, listen_on, front->url, err);
     if (!status)
         status = kt_streams_init(&front->streams, &front->allocator, err);
     if (!status)
@@ -377,6 +377,7 @@ static void stop_daemon(kt_front *front) {
 
 ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
     ki_status status = KI_OK;
+    char same[KT_URL_MAX]; /* the URL stays as it is: any thread may be reading it */
     if (down_ms && front->listener >= 0) {
         (void)shutdown(front->listener, SHUT_RDWR); /* the daemon's copy too: who is cut below is refused already */
         close(front->listener);
@@ -388,7 +389,7 @@ ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
         kt_streams_sleep(&front->streams, down_ms);
     kt_streams_cut(&front->streams, false);
     if (front->listener < 0)
-        status = listen_on_it(front, strstr(front->url, "://") + 3, err);
+        status = listen_on_it(front, strstr(front->url, "://") + 3, same, err);
     return status ? status : serve(front, err);
 }
 
