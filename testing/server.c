@@ -14,7 +14,7 @@
 
 enum {
     CHURN_TICK_NS = 2000000,  /* the load works through what is due this often */
-    CHURN_BATCH = 32,         /* changes under one lock */
+    CHURN_BATCH = 16,         /* changes under one lock: a watch that wants its next block waits for one batch */
     CHURN_LATE_NS = 250000000 /* what is later than this is dropped */
 };
 
