@@ -170,7 +170,7 @@ func definition(plural, kind string) object {
 const (
 	noticedWithin       = 45 * time.Second
 	silenceWithin       = 90 * time.Second
-	upToDateAgainWithin = 20 * time.Second
+	upToDateAgainWithin = 5 * time.Second
 )
 
 // inTime tells how long kinformer, up to date again now, has taken since its connection died, and compares with what it promises.
