@@ -1,6 +1,7 @@
 /* check.c: can a config, as a whole, be used? URLs, names and headers are what they must be, nothing contradicts anything. What comes from
  * here into a request line or a header holds nothing that could end it. */
 #include "src/auth/config.h"
+#include "src/auth/key_pair.h"
 #include "src/auth/pem.h"
 
 #include "src/base/error.h"
@@ -180,7 +181,7 @@ static ki_status check_impersonation(const ki_config *config, ki_error *err) {
     return status;
 }
 
-/* Certificates are looked into when a connection is made; that they are none at all is found here. */
+/* Certificates are looked into when a connection is made; that they are none at all, or not the key's, is found here. */
 static ki_status check_pem(const ki_secret *pem, const ki_secret *file, const char *field, ki_error *err) {
     if (!pem->data || ki_pem_has_block((ki_str){ pem->data, pem->size }))
         return KI_OK;
@@ -200,6 +201,8 @@ static ki_status check_pems(const ki_config *config, ki_error *err) {
                               "client-key: %s has a password, for which nobody is asked: openssl pkey makes a key "
                               "without one",
                               config->client_key_file.data ? config->client_key_file.data : "the data");
+    if (!status)
+        status = ki_key_pair_check(&config->allocator, config, &config->client_certificate, &config->client_key, err);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "src/auth/credentials.h"
 
 #include "src/auth/exec_plugin.h"
+#include "src/auth/key_pair.h"
 #include "src/auth/pem.h"
 
 #include "src/base/error.h"
@@ -259,6 +260,16 @@ static bool look_at_files(ki_credentials *credentials) {
     if (ca_unread)
         ki_secret_clear(allocator, &ca);
     if (unread) {
+        ki_secret_clear(allocator, &certificate);
+        ki_secret_clear(allocator, &key);
+    }
+    /* Two files are replaced one after the other: what does not fit yet, may at the next look. */
+    ki_error err = KI_ERROR_INIT;
+    const ki_credential_set *old = credentials->set;
+    if (!unread && (certificate.data || key.data) &&
+        ki_key_pair_check(allocator, config, certificate.data ? &certificate : &old->client_certificate,
+                          key.data ? &key : &old->client_key, &err)) {
+        tell_unread(credentials, &err);
         ki_secret_clear(allocator, &certificate);
         ki_secret_clear(allocator, &key);
     }

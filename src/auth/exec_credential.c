@@ -1,6 +1,7 @@
 /* exec_credential.c: writing the request to a credential plugin, reading its answer. */
 #include "src/auth/exec_credential.h"
 
+#include "src/auth/key_pair.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
@@ -132,6 +133,15 @@ static bool has_control(const ki_secret *text) {
     return false;
 }
 
+static ki_status check_pair(const ki_allocator *allocator, const ki_exec_answer *answer, ki_error *err) {
+    ki_key_pair pair;
+    ki_status status = ki_key_pair_look(allocator, (ki_str){ answer->certificate.data, answer->certificate.size },
+                                        (ki_str){ answer->key.data, answer->key.size }, &pair, err);
+    if (status || pair == KI_KEY_PAIR_FITS || pair == KI_KEY_PAIR_UNKNOWN)
+        return status;
+    return ki_error_set(err, KI_ERR_CONFIG, "its status.clientKeyData is not the key of its clientCertificateData");
+}
+
 static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, ki_exec_answer *answer, ki_error *err) {
     if (!yyjson_is_obj(status))
         return ki_error_set(err, KI_ERR_CONFIG, "its answer has no status");
@@ -148,6 +158,10 @@ static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, 
     if (!answer->certificate.data != !answer->key.data)
         return ki_error_set(err, KI_ERR_CONFIG,
                             "its status has only one of clientCertificateData and clientKeyData; they go together");
+    if (answer->key.data)
+        failed = check_pair(allocator, answer, err);
+    if (failed)
+        return failed;
     if (has_control(&answer->token))
         return ki_error_set(err, KI_ERR_CONFIG, "its status.token holds a line end or another control character");
     if (answer->token.size > KI_CONFIG_HEADER_LIMIT)

@@ -11,12 +11,6 @@ static const char begin_mark[] = "-----BEGIN ";
 static const char end_mark[] = "-----END ";
 static const char dashes[] = "-----";
 
-typedef struct pem_block {
-    ki_str type; /* "CERTIFICATE" */
-    ki_str body; /* base64, perhaps with headers before it */
-    ki_str all;
-} pem_block;
-
 static const char *find(ki_str text, const char *what) {
     return text.size ? memmem(text.data, text.size, what, strlen(what)) : NULL;
 }
@@ -25,8 +19,7 @@ static ki_str from(ki_str text, const char *at) {
     return (ki_str){ at, text.size - (size_t)(at - text.data) };
 }
 
-/* The next whole block, which `*text` is moved past; a BEGIN without its END is passed over. */
-static bool next_block(ki_str *text, pem_block *ret_block) {
+bool ki_pem_next(ki_str *text, ki_pem_block *ret_block) {
     for (;;) {
         const char *begin = find(*text, begin_mark);
         if (!begin)
@@ -48,20 +41,21 @@ static bool next_block(ki_str *text, pem_block *ret_block) {
             memcmp(after.data + type.size, dashes, sizeof dashes - 1) != 0)
             continue; /* the block was cut; perhaps another one begins inside it */
         const char *past = after.data + type.size + sizeof dashes - 1;
-        *ret_block = (pem_block){ type, { body.data, (size_t)(end - body.data) }, { begin, (size_t)(past - begin) } };
+        *ret_block =
+            (ki_pem_block){ type, { body.data, (size_t)(end - body.data) }, { begin, (size_t)(past - begin) } };
         *text = from(after, past);
         return true;
     }
 }
 
 bool ki_pem_has_block(ki_str pem) {
-    pem_block block;
-    return next_block(&pem, &block);
+    ki_pem_block block;
+    return ki_pem_next(&pem, &block);
 }
 
 bool ki_pem_is_encrypted(ki_str pem) {
-    pem_block block;
-    while (next_block(&pem, &block)) { /* the new form, and the old one's header */
+    ki_pem_block block;
+    while (ki_pem_next(&pem, &block)) { /* the new form, and the old one's header */
         if (ki_str_equals(block.type, "ENCRYPTED PRIVATE KEY") || find(block.body, "4,ENCRYPTED"))
             return true;
     }
@@ -114,9 +108,9 @@ ki_status ki_pem_certificates(const ki_allocator *allocator, ki_str pem, ki_secr
     ki_buffer out;
     ki_buffer_init(&out, allocator, 0);
     size_t count = 0, skipped = 0;
-    pem_block block;
+    ki_pem_block block;
     ki_status status = KI_OK;
-    while (!status && next_block(&pem, &block)) {
+    while (!status && ki_pem_next(&pem, &block)) {
         if (!ki_str_equals(block.type, "CERTIFICATE"))
             continue;
         status = check_certificate(allocator, block.body);

@@ -10,6 +10,15 @@
 ki_status ki_pem_certificates(const ki_allocator *allocator, ki_str pem, ki_secret *ret_certificates, size_t *ret_count,
                               size_t *ret_skipped, ki_error *err);
 
+typedef struct ki_pem_block {
+    ki_str type; /* "CERTIFICATE" */
+    ki_str body; /* base64, perhaps with headers before it */
+    ki_str all;
+} ki_pem_block;
+
+/* The next whole block, which `*text` is moved past; a BEGIN without its END is passed over. */
+bool ki_pem_next(ki_str *text, ki_pem_block *ret_block);
+
 /* Has the text at least one whole block, of whatever kind? A file that is being written has not, mostly. */
 bool ki_pem_has_block(ki_str pem);
 /* Is one of its whole blocks a key that cannot be read without a password? */

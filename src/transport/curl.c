@@ -320,7 +320,8 @@ static bool end_one_finished(ki_curl_pool *pool) {
         else if (code == CURLE_COULDNT_CONNECT && exchange->no_socket)
             ki_curl_no_socket(exchange->no_socket, server, &err);
         else if (code)
-            ki_curl_error(exchange->easy, code, exchange->detail, server, transport->identity.proxy.size > 0, &err);
+            ki_curl_error(exchange->easy, code, exchange->detail, transport->identity.config,
+                          transport->identity.proxy.size > 0, &err);
         else if (!exchange->head_given) /* libcurl is content with half a head */
             ki_error_set(&err, KI_ERR_CUT, "%s cut the connection before the answer's head was whole", server);
         if (err.code == KI_ERR_TLS && err.category == KI_CATEGORY_CREDENTIALS)

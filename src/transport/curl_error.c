@@ -4,12 +4,17 @@
 #include "src/base/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 /* OpenSSL's X509_V_ERR_…, which CURLINFO_SSL_VERIFYRESULT gives: the server's own fault, not that of our authority file. */
 enum {
     VERIFY_NOT_YET_VALID = 9,
     VERIFY_EXPIRED = 10
+};
+
+enum {
+    FILE_SHOWN = 120 /* bytes of a path in a message, which has room for little more */
 };
 
 /* libcurl names the proxy, not its user. */
@@ -36,15 +41,28 @@ void ki_curl_no_socket(int number, const char *server, ki_error *err) {
         err->category = KI_CATEGORY_FATAL;
 }
 
-static void verify_error(CURL *easy, const char *detail, const char *server, ki_error *err) {
+/* " (FILE)" for a message; "" where it came as data. */
+static const char *file_of(const ki_secret *path, char *text, size_t size) {
+    text[0] = '\0';
+    if (path->data)
+        snprintf(text, size, " (%s)", path->data);
+    return text;
+}
+
+static void verify_error(CURL *easy, const char *detail, const ki_config *config, ki_error *err) {
+    const char *server = config->server.data;
+    char file[FILE_SHOWN];
     long result = 0;
     curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
     bool by_time = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
     bool by_name = strstr(detail, "subject name") || strstr(detail, "does not match");
-    const char *remedy = by_time   ? "renew it, or look at this machine's clock"
-                         : by_name ? "use a name that it has, or tls-server-name"
-                                   : "look at certificate-authority";
-    ki_error_set(err, KI_ERR_TLS, "the certificate of %s is not accepted: %.250s; %s", server, detail, remedy);
+    const char *remedy = by_time           ? "renew it, or look at this machine's clock"
+                         : by_name         ? "use a name that it has, or tls-server-name"
+                         : config->ca.data ? "look at certificate-authority"
+                                           : "name its authority's file with certificate-authority";
+    bool by_authority = !by_time && !by_name;
+    ki_error_set(err, KI_ERR_TLS, "the certificate of %s is not accepted: %.250s; %s%s", server, detail, remedy,
+                 by_authority ? file_of(&config->ca_file, file, sizeof file) : "");
     err->category = by_time ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
 }
 
@@ -69,13 +87,16 @@ static bool is_refused_certificate(const char *detail) {
 
 /* A handshake that came to nothing: over our certificate, over TLS itself, or since the server, or what is before it, went away. The
  * last says nothing of TLS: OpenSSL tells it as an error of the system, with or without a cause, or as an unexpected end. */
-static void handshake_error(const char *detail, const char *server, ki_error *err) {
+static void handshake_error(const char *detail, const ki_config *config, ki_error *err) {
+    const char *server = config->server.data;
     static const char *const gone[] = { "Connection reset",      "SSL_ERROR_SYSCALL",
                                         "unexpected eof",        "Broken pipe",
                                         "SSL_ERROR_ZERO_RETURN", "Connection refused",
                                         "Connection timed out",  NULL };
     if (is_refused_certificate(detail)) {
-        ki_error_set(err, KI_ERR_TLS, "TLS with %s: %.250s; look at client-certificate", server, detail);
+        char file[FILE_SHOWN];
+        ki_error_set(err, KI_ERR_TLS, "TLS with %s: %.250s; look at client-certificate%s", server, detail,
+                     file_of(&config->client_certificate_file, file, sizeof file));
         err->category = KI_CATEGORY_CREDENTIALS;
     } else if (has_one_of(detail, gone)) {
         ki_error_set(err, KI_ERR_CONNECT, "connect to %s: closed during the TLS handshake", server);
@@ -96,7 +117,26 @@ static bool is_in_head(CURL *easy) {
     return began_us > 0 && body == 0;
 }
 
-void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *server, bool by_proxy, ki_error *err) {
+/* Our own certificate or key, which libcurl could not take. What does not fit is mostly found before (auth/key_pair.h). */
+static void certificate_error(const char *detail, const ki_config *config, ki_error *err) {
+    char certificate[FILE_SHOWN], key[FILE_SHOWN];
+    file_of(&config->client_certificate_file, certificate, sizeof certificate);
+    file_of(&config->client_key_file, key, sizeof key);
+    if (strstr(detail, "does not match") || strstr(detail, "private key"))
+        ki_error_set(err, KI_ERR_TLS,
+                     "client-certificate%s or client-key%s is not usable: client-key is not the key of "
+                     "client-certificate, or has a password; give the two that were issued together",
+                     certificate, key);
+    else
+        ki_error_set(err, KI_ERR_TLS, "client-certificate%s or client-key%s is not usable: %s", certificate, key,
+                     detail);
+    err->category = KI_CATEGORY_CREDENTIALS;
+}
+
+void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_config *config, bool by_proxy,
+                   ki_error *err) {
+    const char *server = config->server.data;
+    char file[FILE_SHOWN];
     if (!detail[0])
         detail = curl_easy_strerror(code);
     long proxy_status = 0;
@@ -132,30 +172,26 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *se
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
-        verify_error(easy, detail, server, err);
+        verify_error(easy, detail, config, err);
         break;
     case CURLE_SSL_CACERT_BADFILE:
-        ki_error_set(err, KI_ERR_TLS, "certificate-authority is not usable: %s", detail);
+        ki_error_set(err, KI_ERR_TLS,
+                     "certificate-authority%s is not usable: %.250s; give the authority's certificate in PEM",
+                     file_of(&config->ca_file, file, sizeof file), detail);
         err->category = KI_CATEGORY_REQUEST;
         break;
     case CURLE_SSL_CERTPROBLEM:
-        if (strstr(detail, "does not match") || strstr(detail, "private key"))
-            ki_error_set(err, KI_ERR_TLS,
-                         "client-certificate or client-key is not usable: client-key is not the key of "
-                         "client-certificate, or has a password; give the two that were issued together");
-        else
-            ki_error_set(err, KI_ERR_TLS, "client-certificate or client-key is not usable: %s", detail);
-        err->category = KI_CATEGORY_CREDENTIALS;
+        certificate_error(detail, config, err);
         break;
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CIPHER:
     case CURLE_SSL_CLIENTCERT:
-        handshake_error(detail, server, err);
+        handshake_error(detail, config, err);
         break;
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
         if (is_refused_certificate(detail)) {
-            handshake_error(detail, server, err);
+            handshake_error(detail, config, err);
             break;
         }
         /* fall through */

@@ -49,8 +49,9 @@ void ki_curl_free_headers(struct curl_slist *headers);
 
 /* --- curl_error.c ----------------------------------------------------------------------------------------------------------- */
 
-/* What a transfer's end means; `detail` is libcurl's error text. Call it for failures only. `by_proxy`: that is whom we connect to. */
-void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const char *server, bool by_proxy, ki_error *err);
+/* What a transfer's end means; `detail` is libcurl's error text, `config` names server and files. Call it for failures only. `by_proxy`: that is whom we connect to. */
+void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_config *config, bool by_proxy,
+                   ki_error *err);
 /* The system gave no socket, with this errno; libcurl's result does not tell. */
 void ki_curl_no_socket(int number, const char *server, ki_error *err);
 

@@ -135,7 +135,7 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
                                                              : 20;
     read_times(easy, probe);
     if (code)
-        ki_curl_error(easy, code, detail, identity->server, identity->proxy.size > 0, &probe->error);
+        ki_curl_error(easy, code, detail, identity->config, identity->proxy.size > 0, &probe->error);
     probe->failed = code ? first_failed(probe, code) : KI_PROBE_DONE;
     read_chain(easy, probe);
 }

@@ -10,6 +10,7 @@
 #include "src/auth/exec_plugin.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
@@ -307,6 +308,48 @@ static void certificates_that_change_are_another_set_of_certificates(void **stat
     remove_file("ca");
 }
 
+static void copy_file(const char *name, const char *from) {
+    char path[256];
+    size_t size;
+    snprintf(path, sizeof path, KI_TEST_DATA_DIR "/tls/%s", from);
+    char *text = fixture_read(path, &size);
+    write_file(name, text);
+    free(text);
+}
+
+static void a_pair_of_files_is_taken_once_both_are_the_new_ones(void **state) {
+    (void)state;
+    stage self;
+    prepare(&self);
+    char *certificate = fixture_read(KI_TEST_DATA_DIR "/tls/client.pem", &(size_t){ 0 });
+    char *key = fixture_read(KI_TEST_DATA_DIR "/tls/client.key", &(size_t){ 0 });
+    put(&self.config.client_certificate, certificate);
+    put(&self.config.client_key, key);
+    put_path(&self.config.client_certificate_file, "certificate");
+    put_path(&self.config.client_key_file, "key");
+    copy_file("certificate", "client.pem");
+    copy_file("key", "client.key");
+    start(&self);
+    uint64_t first = ki_credentials_tls_number(self.credentials);
+    copy_file("certificate", "rsa.pem"); /* the key comes later */
+    pass(&self, KI_CERTIFICATE_LOOK_S);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), first);
+    assert_int_equal(self.changes, 0);
+    ki_credential_set *set = ki_credentials_current(self.credentials);
+    assert_string_equal(set->client_certificate.data, certificate);
+    assert_string_equal(set->client_key.data, key);
+    ki_credential_set_unref(set);
+    copy_file("key", "rsa.key");
+    pass(&self, KI_CERTIFICATE_LOOK_S);
+    assert_int_equal(ki_credentials_tls_number(self.credentials), first + 1);
+    assert_int_equal(self.changes, 1);
+    finish(&self);
+    free(certificate);
+    free(key);
+    remove_file("certificate");
+    remove_file("key");
+}
+
 /* --- plugins ---------------------------------------------------------------------------------------------------------------- */
 
 #define ANSWER(status) \
@@ -569,6 +612,7 @@ int main(void) {
         cmocka_unit_test(a_token_file_is_read_again_and_the_last_good_token_kept),
         cmocka_unit_test(a_401_has_the_token_file_read_at_once_but_once_for_all),
         cmocka_unit_test(certificates_that_change_are_another_set_of_certificates),
+        cmocka_unit_test(a_pair_of_files_is_taken_once_both_are_the_new_ones),
         cmocka_unit_test(a_plugin_is_run_once_for_all_and_again_when_its_answer_expires_or_is_refused),
         cmocka_unit_test(a_certificate_from_a_plugin_is_another_set_of_certificates),
         cmocka_unit_test(each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy),

@@ -9,6 +9,10 @@
 
 #include <string.h>
 
+static char server[] = "https://there", ca_file[] = "/pki/ca.pem", certificate_file[] = "/pki/me.pem",
+            key_file[] = "/pki/me.key";
+static ki_config config = { .server = { server, sizeof server - 1 } };
+
 static void each_result_has_its_code_and_category(void **state) {
     (void)state;
     static const struct {
@@ -49,7 +53,7 @@ static void each_result_has_its_code_and_category(void **state) {
     assert_non_null(easy);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        ki_curl_error(easy, cases[i].result, cases[i].detail, "https://there", false, &err);
+        ki_curl_error(easy, cases[i].result, cases[i].detail, &config, false, &err);
         if (err.code != cases[i].code || err.category != cases[i].category)
             fail_msg("%s: %s, category %d", curl_easy_strerror(cases[i].result), ki_error_message(&err), err.category);
         if (err.code == KI_ERR_CONNECT || err.code == KI_ERR_CUT)
@@ -71,9 +75,53 @@ static void what_libcurl_says_of_a_proxys_url_is_not_shown(void **state) {
     assert_non_null(easy);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
-        ki_curl_error(easy, CURLE_COULDNT_RESOLVE_PROXY, cases[i].detail, "https://there", false, &err);
+        ki_curl_error(easy, CURLE_COULDNT_RESOLVE_PROXY, cases[i].detail, &config, false, &err);
         if (!strstr(err.message, cases[i].shown) || strstr(err.message, "secret"))
             fail_msg("%s: %s", cases[i].detail, err.message);
+    }
+    curl_easy_cleanup(easy);
+}
+
+static void what_is_wrong_with_a_file_names_field_file_and_remedy(void **state) {
+    (void)state;
+    static const struct {
+        CURLcode result;
+        const char *detail, *with_files, *as_data;
+    } cases[] = {
+        { CURLE_SSL_CERTPROBLEM, "unable to set private key file: (memory blob)",
+          "client-certificate (/pki/me.pem) or client-key (/pki/me.key) is not usable: client-key is not the key of "
+          "client-certificate, or has a password; give the two that were issued together",
+          "client-certificate or client-key is not usable: client-key is not the key of client-certificate, or has a "
+          "password; give the two that were issued together" },
+        { CURLE_SSL_CERTPROBLEM, "could not load PEM client certificate",
+          "client-certificate (/pki/me.pem) or client-key (/pki/me.key) is not usable: could not load PEM client "
+          "certificate",
+          "client-certificate or client-key is not usable: could not load PEM client certificate" },
+        { CURLE_SSL_CACERT_BADFILE, "bad",
+          "certificate-authority (/pki/ca.pem) is not usable: bad; give the authority's certificate in PEM",
+          "certificate-authority is not usable: bad; give the authority's certificate in PEM" },
+        { CURLE_PEER_FAILED_VERIFICATION, "unable to get local issuer certificate",
+          "the certificate of https://there is not accepted: unable to get local issuer certificate; look at "
+          "certificate-authority (/pki/ca.pem)",
+          "the certificate of https://there is not accepted: unable to get local issuer certificate; name its "
+          "authority's file with certificate-authority" },
+        { CURLE_SSL_CONNECT_ERROR, "tlsv13 alert certificate required",
+          "TLS with https://there: tlsv13 alert certificate required; look at client-certificate (/pki/me.pem)",
+          "TLS with https://there: tlsv13 alert certificate required; look at client-certificate" },
+    };
+    ki_config with_files = config;
+    with_files.ca = with_files.ca_file = (ki_secret){ ca_file, sizeof ca_file - 1 };
+    with_files.client_certificate_file = (ki_secret){ certificate_file, sizeof certificate_file - 1 };
+    with_files.client_key_file = (ki_secret){ key_file, sizeof key_file - 1 };
+    CURL *easy = curl_easy_init();
+    assert_non_null(easy);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_error err = KI_ERROR_INIT;
+        ki_curl_error(easy, cases[i].result, cases[i].detail, &with_files, false, &err);
+        assert_string_equal(err.message, cases[i].with_files);
+        err = (ki_error)KI_ERROR_INIT;
+        ki_curl_error(easy, cases[i].result, cases[i].detail, &config, false, &err);
+        assert_string_equal(err.message, cases[i].as_data);
     }
     curl_easy_cleanup(easy);
 }
@@ -81,6 +129,7 @@ static void what_libcurl_says_of_a_proxys_url_is_not_shown(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_libcurl_says_of_a_proxys_url_is_not_shown),
+        cmocka_unit_test(what_is_wrong_with_a_file_names_field_file_and_remedy),
         cmocka_unit_test(each_result_has_its_code_and_category),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

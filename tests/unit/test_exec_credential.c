@@ -7,7 +7,11 @@
 
 #include "src/auth/exec_credential.h"
 #include "src/base/memory.h"
+#include "tests/support/fixture.h"
 #include "tests/support/scarce_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 #define V1 "client.authentication.k8s.io/v1"
 #define HEAD "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\""
@@ -66,6 +70,45 @@ static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
         if (cases[i].certificate)
             assert_string_equal(answer.key.data, "k");
         ki_exec_answer_clear(&ki_allocator_default, &answer);
+    }
+}
+
+/* PEM as JSON has it. */
+static char *escaped(const char *name) {
+    char path[256];
+    size_t size, used = 0;
+    snprintf(path, sizeof path, KI_TEST_DATA_DIR "/tls/%s", name);
+    char *pem = fixture_read(path, &size), *out = calloc(2, size + 1);
+    assert_non_null(out);
+    for (size_t i = 0; i < size; i++) {
+        if (pem[i] == '\n')
+            out[used++] = '\\';
+        out[used++] = pem[i] == '\n' ? 'n' : pem[i];
+    }
+    free(pem);
+    return out;
+}
+
+static void a_key_that_does_not_fit_its_certificate_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *key;
+        bool fits;
+    } cases[] = { { "client.key", true }, { "server.key", false }, { "rsa.key", false }, { "ca.pem", false } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *certificate = escaped("client.pem"), *key = escaped(cases[i].key), *output = NULL;
+        assert_true(asprintf(&output, HEAD ",\"status\":{\"clientCertificateData\":\"%s\",\"clientKeyData\":\"%s\"}}",
+                             certificate, key) >= 0);
+        ki_exec_answer answer = { .expires = 0 };
+        ki_error err = KI_ERROR_INIT;
+        ki_status status = ki_exec_answer_parse(&ki_allocator_default, V1, ki_str_of(output), &answer, &err);
+        assert_int_equal(status, cases[i].fits ? KI_OK : KI_ERR_CONFIG);
+        if (!cases[i].fits)
+            assert_string_equal(err.message, "its status.clientKeyData is not the key of its clientCertificateData");
+        ki_exec_answer_clear(&ki_allocator_default, &answer);
+        free(certificate);
+        free(key);
+        free(output);
     }
 }
 
@@ -156,6 +199,7 @@ static void every_lack_of_memory_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_has_a_token_or_a_pair_or_is_refused),
+        cmocka_unit_test(a_key_that_does_not_fit_its_certificate_is_refused),
         cmocka_unit_test(dates_are_those_of_rfc_3339),
         cmocka_unit_test(the_request_names_the_cluster_where_it_was_asked_for),
         cmocka_unit_test(every_lack_of_memory_is_told),

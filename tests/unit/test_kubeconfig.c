@@ -318,6 +318,45 @@ static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **
     }
 }
 
+/* The message's %s are the certificate's and the key's path. */
+static void a_key_that_does_not_fit_is_refused_with_both_files_and_the_remedy(void **state) {
+    (void)state;
+#define TLS(name) KI_TEST_DATA_DIR "/tls/" name
+    static const struct {
+        const char *user, *message;
+    } cases[] = {
+        { "client-certificate: " TLS("client.pem") ", client-key: " TLS("server.key"),
+          ": client-key: " TLS("server.key") " is not the key of client-certificate (" TLS(
+              "client.pem") "); give the two that were issued together" },
+        { "client-certificate: " TLS("client.key") ", client-key: " TLS("client.pem"),
+          ": client-certificate: " TLS("client.key") " holds a private key and no certificate; are client-certificate "
+                                                     "and client-key swapped?" },
+        { "client-certificate: " TLS("client.pem") ", client-key: " TLS("ca.pem"),
+          ": client-key: " TLS("ca.pem") " holds a certificate and no private key; give the key that it was issued "
+                                         "for" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        const char *file = write_kubeconfig(HTTPS, cases[i].user);
+        char want[2 * KI_ERROR_MESSAGE_MAX];
+        snprintf(want, sizeof want, "kubeconfig %s%s", file, cases[i].message);
+        want[KI_ERROR_MESSAGE_MAX - 1] = '\0'; /* where the folders' names are long ones */
+        assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = file), &config, &err), KI_ERR_CONFIG);
+        assert_string_equal(err.message, want);
+    }
+    /* Flags are no mistakes of the kubeconfig's. */
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.server = "https://a", .client_certificate = TLS("rsa.pem"),
+                                                      .client_key = TLS("client.key")),
+                                   &config, &err),
+                     KI_ERR_CONFIG);
+    assert_non_null(strstr(err.message, "client-key: " TLS("client.key") " is not the key of"));
+    assert_null(strstr(err.message, "kubeconfig"));
+    ki_config_free(read_one(HTTPS, "client-certificate: " TLS("client.pem") ", client-key: " TLS("client-old.key")));
+}
+
 static void a_name_that_is_there_twice_is_refused_in_each_list(void **state) {
     (void)state;
     static const char *const lists[] = { "clusters", "users", "contexts", "extensions" };
@@ -473,6 +512,7 @@ int main(void) {
         TEST(a_plugin_is_for_those_who_have_nothing_else),
         TEST(a_token_file_wins_as_long_as_it_can_be_read),
         TEST(a_contradiction_is_an_error_that_names_file_field_and_remedy),
+        TEST(a_key_that_does_not_fit_is_refused_with_both_files_and_the_remedy),
         TEST(a_name_that_is_there_twice_is_refused_in_each_list),
         TEST(another_kind_of_file_is_refused),
         TEST(aliases_that_multiply_are_refused),

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the certificates of this folder anew: a CA, a server (127.0.0.1, localhost), an expired server, a client, another CA.
+# Makes the certificates of this folder anew: a CA, a server (127.0.0.1, localhost), an expired server, a client, another CA;
+# and keys of several kinds and forms.
 # Each is valid from 2020 to 2120, the expired one for a day of 2001, so that no test depends on the day.
 set -eu
 cd "$(dirname "$0")"
@@ -42,4 +43,14 @@ openssl ec -in client.key -aes128 -passout pass:a-password -out encrypted-old.ke
 sign client 20200101 21200101 -cert ca.pem -keyfile ca.key
 request expired expired subjectAltName=IP:127.0.0.1
 sign expired 20010101 20010102 -cert ca.pem -keyfile ca.key
+# The client's key as older programs write it, and without its public half; and other kinds of keys with their certificates.
+openssl ec -in client.key -out client-old.key 2>/dev/null
+openssl ec -in client.key -no_public -out client-private.key 2>/dev/null
+openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=rsa -days 36500 -keyout rsa.key -out rsa.pem 2>/dev/null
+openssl rsa -in rsa.key -traditional -out rsa-old.key 2>/dev/null
+openssl genrsa -out other-rsa.key 2048 2>/dev/null
+openssl req -x509 -newkey ed25519 -nodes -subj /CN=ed25519 -days 36500 -keyout ed25519.key -out ed25519.pem 2>/dev/null
+openssl ecparam -name secp384r1 -genkey -out p384.key # with its parameters before it
+openssl req -x509 -key p384.key -subj /CN=p384 -days 36500 -out p384.pem 2>/dev/null
+openssl ec -in p384.key -conv_form compressed -out p384-short.key 2>/dev/null
 rm -f ca.key other-ca.key # nothing more is to be signed with them
