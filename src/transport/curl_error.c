@@ -175,9 +175,15 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
         verify_error(easy, detail, config, err);
         break;
     case CURLE_SSL_CACERT_BADFILE:
-        ki_error_set(err, KI_ERR_TLS,
-                     "certificate-authority%s is not usable: %.250s; give the authority's certificate in PEM",
-                     file_of(&config->ca_file, file, sizeof file), detail);
+        if (strstr(detail, " file:")) /* ours is never given as a file: the system's, which has none */
+            ki_error_set(err, KI_ERR_TLS,
+                         "the certificate of %s is not accepted: this system has no authorities (%.250s); give "
+                         "certificate-authority, or install ca-certificates",
+                         config->server.data, detail);
+        else
+            ki_error_set(err, KI_ERR_TLS,
+                         "certificate-authority%s is not usable: %.250s; give the authority's certificate in PEM",
+                         file_of(&config->ca_file, file, sizeof file), detail);
         err->category = KI_CATEGORY_REQUEST;
         break;
     case CURLE_SSL_CERTPROBLEM:

@@ -62,6 +62,21 @@ static void each_result_has_its_code_and_category(void **state) {
     curl_easy_cleanup(easy);
 }
 
+static void a_system_without_authorities_is_told_as_one(void **state) {
+    (void)state;
+    CURL *easy = curl_easy_init();
+    assert_non_null(easy);
+    ki_error err = KI_ERROR_INIT;
+    ki_curl_error(easy, CURLE_SSL_CACERT_BADFILE, "error setting certificate file: /etc/ssl/certs/ca.crt", &config,
+                  false, &err);
+    assert_int_equal(err.category, KI_CATEGORY_REQUEST);
+    assert_non_null(strstr(err.message, "https://there"));
+    assert_non_null(strstr(err.message, "install ca-certificates"));
+    ki_curl_error(easy, CURLE_SSL_CACERT_BADFILE, "error adding certificate blob", &config, false, &err);
+    assert_non_null(strstr(err.message, "certificate-authority is not usable"));
+    curl_easy_cleanup(easy);
+}
+
 static void what_libcurl_says_of_a_proxys_url_is_not_shown(void **state) {
     (void)state;
     static const struct {
@@ -130,6 +145,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_libcurl_says_of_a_proxys_url_is_not_shown),
         cmocka_unit_test(what_is_wrong_with_a_file_names_field_file_and_remedy),
+        cmocka_unit_test(a_system_without_authorities_is_told_as_one),
         cmocka_unit_test(each_result_has_its_code_and_category),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
