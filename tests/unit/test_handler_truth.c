@@ -60,14 +60,14 @@ static shown version_of(const ki_object *obj) {
     return v;
 }
 
-/* `version` NULL: it is gone. */
+/* `expected` as version_of says it; NULL: it is gone. */
 static void check_store(const hearer *h, const ki_object *obj, const char *expected) {
     if (!h->reads_the_store)
         return;
     ki_object *stored = ki_informer_get(h->stage->informer, ki_object_key(obj));
     assert_int_equal(stored != NULL, expected != NULL);
     if (stored)
-        assert_string_equal(ki_object_resource_version(stored), expected);
+        assert_string_equal(version_of(stored).text, expected);
     ki_object_unref(stored);
 }
 
@@ -75,13 +75,13 @@ static void on_add(const ki_event *e, void *user) {
     hearer *h = user;
     if (e->is_in_initial_list)
         assert_false(ki_registration_has_synced(h->registration));
-    check_store(h, e->obj, ki_object_resource_version(e->obj));
+    check_store(h, e->obj, version_of(e->obj).text);
     note(h, "+%s=%s%s", ki_object_name(e->obj), version_of(e->obj).text, e->is_in_initial_list ? "i" : "");
 }
 
 static void on_update(const ki_event *e, void *user) {
     hearer *h = user;
-    check_store(h, e->obj, ki_object_resource_version(e->obj));
+    check_store(h, e->obj, version_of(e->obj).text);
     note(h, "~%s=%s>%s%s", ki_object_name(e->obj), version_of(e->old).text, version_of(e->obj).text,
          e->is_resync ? "r" : "");
 }
@@ -155,6 +155,25 @@ static void expect(hearer *h, const char *heard) {
     h->heard[0] = '\0';
 }
 
+/* All that is stored, as "a=5 b=6(6)", in the order of names. */
+static void expect_stored(const stage *s, const char *expected) {
+    static const char *const names[] = { "a", "b", "c", "d" };
+    char text[TEXT] = "";
+    size_t found = 0;
+    ki_snapshot *snapshot = ki_informer_snapshot(s->informer);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "default/%s", names[i]);
+        const ki_object *obj = ki_snapshot_get(snapshot, key);
+        if (obj)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%s", found++ ? " " : "", names[i],
+                     version_of(obj).text);
+    }
+    assert_string_equal(text, expected);
+    assert_int_equal(ki_snapshot_count(snapshot), found);
+    ki_snapshot_free(snapshot);
+}
+
 #define LISTED "item default/a 5\nitem default/b 6\npage 10 -\nopen"
 
 /* --- transforms ---------------------------------------------------------------------------------------------------------------------- */
@@ -184,10 +203,14 @@ static void handlers_hear_of_transformed_objects_and_of_each_once(void **state) 
         stage s;
         hearer h;
         open_transformed(&s, &h, in_order, false);
+        h.reads_the_store = true;
         play(&s, "item default/a 5\npage 10 -\nopen");
         expect(&h, "+a=5(5)i");
-        play(&s, "add default/b 11\nmod default/b 12\ndel default/a 13");
+        play(&s, "add default/b 11\nmod default/b 12");
+        expect_stored(&s, "a=5(5) b=12(12)");
+        play(&s, "del default/a 13");
         expect(&h, "+b=11(11) ~b=11(11)>12(12) -a=13(13)");
+        expect_stored(&s, "b=12(12)");
         assert_int_equal(s.transforms, 4);
         play(&s, "wait 20000");
         assert_non_null(strstr(h.heard, "~b=12(12)>12(12)r"));
@@ -199,6 +222,7 @@ static void handlers_hear_of_transformed_objects_and_of_each_once(void **state) 
         else
             expect(&h, "+c=20(20) -b=12(12)?");
         assert_int_equal(s.transforms, 5); /* nor does a deletion that was found out */
+        expect_stored(&s, "c=20(20)");
         close_stage(&s);
     }
 }
@@ -213,9 +237,13 @@ static void a_streaming_list_is_transformed_once(void **state) {
         assert_int_equal(s.transforms, 0);
         play(&s, "initial-end 3");
         expect(&h, "+a=2(2)i");
-        play(&s, "add default/b 4");
-        expect(&h, "+b=4(4)");
-        assert_int_equal(s.transforms, 2);
+        play(&s, "add default/b 4\nmod default/a 5");
+        expect(&h, "+b=4(4) ~a=2(2)>5(5)");
+        expect_stored(&s, "a=5(5) b=4(4)");
+        play(&s, "del default/b 6");
+        expect(&h, "-b=6(6)");
+        expect_stored(&s, "a=5(5)");
+        assert_int_equal(s.transforms, 4);
         close_stage(&s);
     }
 }
@@ -237,8 +265,13 @@ static void a_handler_finds_in_the_store_what_it_hears_of(void **state) {
         expect(&h, "+a=2 +b=3 +c=4");
         play(&s, "error 410\nwait 1600\nitem default/a 5\nitem default/b 6\nitem default/d 7\npage 8 -\nopen");
         expect(&h, in_order ? "-c=4? ~a=2>5 ~b=3>6 +d=7" : "~a=2>5 ~b=3>6 +d=7 -c=4?");
+        expect_stored(&s, "a=5 b=6 d=7");
         play(&s, "error 410\nwait 3200\npage 9 -\nopen");
         assert_int_equal(strlen(h.heard), strlen("-a=5? -b=6? -d=7?"));
+        static const char *const gone[] = { "-a=5?", "-b=6?", "-d=7?" };
+        for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+            assert_non_null(strstr(h.heard, gone[i]));
+        expect_stored(&s, "");
         close_stage(&s);
     }
 }
@@ -377,19 +410,21 @@ static void to_remove_it_from_another_informer_changes_nothing(void **state) {
 
 static void after_a_lost_watch_only_who_wants_resyncs_hears_of_what_stayed(void **state) {
     (void)state;
-    stage s;
-    hearer none, resyncing;
-    make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true });
-    listen(&none, &s, -1);
-    listen(&resyncing, &s, 100000000);
-    start(&s);
-    play(&s, LISTED);
-    expect(&none, "+a=5i +b=6i");
-    expect(&resyncing, "+a=5i +b=6i");
-    play(&s, "error 410\nwait 1600\nitem default/a 5\nitem default/b 12\nitem default/c 11\npage 12 -\nopen");
-    expect(&none, "~b=6>12 +c=11");
-    expect(&resyncing, "~a=5>5r ~b=6>12 +c=11");
-    close_stage(&s);
+    for (int in_order = 0; in_order < 2; in_order++) {
+        stage s;
+        hearer none, resyncing;
+        make_stage(&s, (ki_shared_informer_options){ .in_order = in_order, .no_streaming_list = true });
+        listen(&none, &s, -1);
+        listen(&resyncing, &s, 100000000);
+        start(&s);
+        play(&s, LISTED);
+        expect(&none, "+a=5i +b=6i");
+        expect(&resyncing, "+a=5i +b=6i");
+        play(&s, "error 410\nwait 1600\nitem default/a 5\nitem default/b 12\nitem default/c 11\npage 12 -\nopen");
+        expect(&none, "~b=6>12 +c=11");
+        expect(&resyncing, "~a=5>5r ~b=6>12 +c=11");
+        close_stage(&s);
+    }
 }
 
 /* A corrupt object that was deleted unsafely: the server cannot say what it was, and ends the watch. */

@@ -72,7 +72,17 @@ static void tear_down(fixture *f) {
     f->queue->ops->free(f->queue);
 }
 
-/* One change by a word and what it needs: "add foo=1", "delete foo=2", "replace foo=3 bar=1" (at version 9), "resync". */
+/* Of "replace@20" the 20. */
+static const char *list_version(const char *text, size_t verb) {
+    static char version[8];
+    const char *at = memchr(text, '@', verb);
+    if (!at)
+        return "9";
+    snprintf(version, sizeof version, "%.*s", (int)(verb - (size_t)(at + 1 - text)), at + 1);
+    return version;
+}
+
+/* One change by a word and what it needs: "add foo=1", "delete foo=2", "replace foo=3 bar=1" (at version 9, or "replace@20 …"), "resync". */
 static ki_status change(ki_queue *queue, const char *text, ki_error *err) {
     size_t verb = strcspn(text, " ");
     objects list = objects_of(text + verb);
@@ -83,8 +93,8 @@ static ki_status change(ki_queue *queue, const char *text, ki_error *err) {
         status = queue->ops->update(queue, list.items[0], err);
     else if (strncmp(text, "delete", verb) == 0)
         status = queue->ops->remove(queue, list.items[0], err);
-    else if (strncmp(text, "replace", verb) == 0)
-        status = queue->ops->replace(queue, list.items, list.count, "9", err);
+    else if (strncmp(text, "replace", strlen("replace")) == 0)
+        status = queue->ops->replace(queue, list.items, list.count, list_version(text, verb), err);
     else
         status = queue->ops->resync(queue, err);
     for (size_t i = 0; i < list.count; i++)
@@ -182,6 +192,9 @@ static void events_come_out_in_batches_in_the_order_of_their_arrival(void **stat
         { 0, "add foo=2; replace", "[+foo=2] {9:} " },
         { 0, "add foo=2; replace foo=2; replace foo=2; replace", "[+foo=2] {9: foo=2} {9: foo=2} {9:} " },
         { 0, "add a=1; delete a=2; add a=3; replace; replace", "[+a=1] [-a=2] [+a=3] {9:} {9:} " },
+        { 0, "add foo=2; replace@10 foo=2; replace@20 foo=2; replace@56",
+          "[+foo=2] {10: foo=2} {20: foo=2} {56:} " }, /* each at its own version */
+        { 2, "replace; update a=1; update b=1; update c=1", "*{9:} [~a=1 ~b=1] [~c=1] " },
         { 0, "replace a=1 a=2", "*{9: a=1 a=2} " },
         { 0, "replace b=1 a=1; replace a=2", "*{9: b=1 a=1} {9: a=2} " },
         /* A resync is one item too. */

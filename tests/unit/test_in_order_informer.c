@@ -162,6 +162,16 @@ static void a_list_is_told_in_its_order_what_is_gone_first(void **state) {
         { "add default/d 12\n", "item default/c 5\nitem default/a 6\nitem default/b 7\npage 30 -", "+d=12 -d=12?" },
         { "mod default/b 12\n", "item default/c 5\nitem default/a 6\nitem default/b 13\npage 30 -",
           "~b=7>12 ~b=12>13" },
+        { "add default/d 12\n",
+          "item default/a 6\nitem default/b 7\nitem default/c 5\nitem default/d 12\npage 13 -\nopen\n" RELIST
+          "item default/a 6\nitem default/b 7\nitem default/c 5\nitem default/d 12\npage 14 -\nopen\n" RELIST
+          "item default/a 6\nitem default/b 7\nitem default/c 5\npage 15 -\nopen\n" RELIST
+          "item default/a 6\nitem default/b 7\nitem default/c 5\npage 30 -",
+          "+d=12 -d=12?" }, /* once, though four lists came */
+        { "mod default/b 12\n",
+          "item default/a 6\nitem default/b 100\nitem default/c 5\npage 101 -\nopen\n" RELIST
+          "item default/a 6\nitem default/c 5\npage 30 -",
+          "~b=7>12 ~b=12>100 -b=100?" }, /* the last that was known */
         /* Another object under the same name. */
         { "", "item default/a 20 another\nitem default/b 7\nitem default/c 5\npage 30 -", "-a=6? +a=20" },
         /* A key that is in the list twice counts where it is last. */
