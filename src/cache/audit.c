@@ -385,8 +385,8 @@ void ki_audit_start(ki_audit *audit) {
 void ki_audit_check(ki_audit *audit, const char *version, ki_object *const *objects, size_t count) {
     audit->options.list_watch->ops->cancel(audit->options.list_watch);
     rest(audit);
-    if (ki_reflector_copy_version(audit->version, version, NULL))
-        return; /* the reflector has refused it before */
+    if (version[0] == '\0' || ki_reflector_copy_version(audit->version, version, NULL))
+        return; /* no version to list at, or one that the reflector has refused before */
     audit->is_check = true;
     audit->streamed_count = count;
     audit->streamed_digest = 0;

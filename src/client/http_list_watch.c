@@ -196,7 +196,8 @@ static ki_status bookmark(http_call *call, ki_str object) {
     if (!status && meta.kind[0] && strcmp(meta.kind, call->owner->resource.kind) != 0)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "expected a bookmark of kind %s, got %s",
                               call->owner->resource.kind, meta.kind);
-    if (!status && !meta.resource_version[0])
+    /* The end of a streaming list ends it without a version too, as a list is taken that has none. */
+    if (!status && !meta.resource_version[0] && !meta.initial_events_end)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "a bookmark has no resourceVersion");
     if (status)
         return bad_object(call, &err, object);

@@ -207,7 +207,7 @@ bool fake_play(fake_list_watch *fake, const char *line) {
     if (strcmp(what, "bookmark") == 0 || strcmp(what, "initial-end") == 0) {
         bool watches = fake->watches;
         if (watches)
-            fake->watch.on_bookmark(words[1], what[0] == 'i', fake->watch.user);
+            fake->watch.on_bookmark(strcmp(words[1], "-") == 0 ? "" : words[1], what[0] == 'i', fake->watch.user);
         return watches;
     }
     return count >= 3 && object(fake, what, words[1], words[2], words[3]);

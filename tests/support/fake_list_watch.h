@@ -34,7 +34,7 @@ void fake_note(fake_list_watch *fake, const char *text); /* into the trace */
  *   byte                            something of an event arrives
  *   add|mod|del KEY RV [UID]        an event
  *   bad KEY                         an object that cannot be used, of list or watch
- *   bookmark RV, initial-end RV     bookmarks
+ *   bookmark RV, initial-end RV|-   bookmarks
  *   close                           the watch ends cleanly
  *   fail WHAT                       the list or watch fails; `error WHAT`: by an ERROR event. WHAT is an HTTP status (410 is "expired"), or
  *                                   connect, cut, timeout, toolarge, nomemory, "429+5000" with Retry-After in ms */

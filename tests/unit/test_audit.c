@@ -274,6 +274,8 @@ static void a_streaming_list_is_compared_with_a_list_at_its_version(void **state
         "w mod default/a 11\na item default/b 6\na page 10 t\na? list continue=t limit=500\na item default/a 5\n"
         "a page 10 -\nerrors -\nw? -\nwait 3600000\na? -",
         checks);
+    run("w? stream\nw open\nw add default/a 5\nw initial-end -\na? -\nwait 3600000\na? -\nerrors -\nw? -",
+        checks); /* at no version: there is nothing to compare it with */
 }
 
 static void a_streaming_list_that_differs_is_reported_and_listed(void **state) {

@@ -69,8 +69,8 @@ static const ki_handler odd = { .on_add = on_add, .on_update = on_update, .on_de
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
-static void make_stage_with(stage *s, const ki_handler *handler, bool streams, int delivery,
-                            const ki_allocator *allocator) {
+static void make_stage_of(stage *s, const ki_handler *handler, bool streams, int delivery,
+                          const ki_allocator *allocator, int64_t resync_ms) {
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, allocator, 1));
     fake_init(&s->source);
@@ -79,13 +79,18 @@ static void make_stage_with(stage *s, const ki_handler *handler, bool streams, i
         .list_watch = &s->source.base,
         .resource = &configmaps,
         .no_streaming_list = !streams,
-        .resync_ns = KI_SECONDS(5),
+        .resync_ns = KI_MILLISECONDS(resync_ms),
     };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_register(s->informer, handler, s,
                                           &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery), NULL, NULL),
                      KI_OK);
     assert_true(test_engine_settle(&s->engine));
+}
+
+static void make_stage_with(stage *s, const ki_handler *handler, bool streams, int delivery,
+                            const ki_allocator *allocator) {
+    make_stage_of(s, handler, streams, delivery, allocator, 5000);
 }
 
 static void make_stage(stage *s, const ki_handler *handler, bool streams, int delivery) {
@@ -224,6 +229,45 @@ static void each_period_counts_from_the_last_resync_and_never_less_than_the_info
     close_stage(&s);
 }
 
+enum {
+    LISTENERS = 4
+};
+
+/* Whoever wants to be reminded more often makes the informer look more often; each one's own period stays. */
+static void a_listener_s_period_is_its_own_however_often_the_informer_looks(void **state) {
+    (void)state;
+    static const struct {
+        int64_t informer_ms, listener_ms[LISTENERS]; /* -1: never */
+        int seconds;
+        int resyncs[LISTENERS]; /* by then */
+    } cases[] = {
+        { 1000, { -1, 2000, 3000, -1 }, 1, { 0, 0, 0, 0 } },
+        { 1000, { -1, 2000, 3000, -1 }, 2, { 0, 1, 0, 0 } },
+        { 1000, { -1, 2000, 3000, -1 }, 3, { 0, 1, 1, 0 } },
+        { 1000, { -1, 2000, 3000, -1 }, 6, { 0, 3, 2, 0 } },
+        { 43200000, { -1, -1, -1, -1 }, 43200, { 0, 0, 0, 0 } },
+        { 43200000, { -1, 60000, -1, -1 }, 120, { 0, 2, 0, 0 } },
+        { 43200000, { -1, 60000, 55000, -1 }, 55, { 0, 0, 1, 0 } },
+        { 43200000, { -1, 60000, 55000, 5000 }, 54, { 0, 0, 0, 10 } },
+        { 43200000, { -1, 60000, 55000, 5000 }, 59, { 0, 0, 1, 11 } },
+        { 43200000, { -1, 60000, 55000, 5000 }, 120, { 0, 2, 2, 24 } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        counter listeners[LISTENERS];
+        make_stage_of(&s, &all, false, KI_DELIVER_ALL, NULL, cases[i].informer_ms);
+        for (int l = 0; l < LISTENERS; l++)
+            listen(&s, &listeners[l], cases[i].listener_ms[l]);
+        start(&s);
+        play(&s, "item default/a 5\npage 10 -\nsettle\nopen\nsettle");
+        assert_true(test_engine_advance(&s.engine, (int64_t)cases[i].seconds * 1000));
+        for (int l = 0; l < LISTENERS; l++)
+            if (listeners[l].resyncs != cases[i].resyncs[l])
+                fail_msg("case %zu, listener %d: %d resyncs", i, l, listeners[l].resyncs);
+        close_stage(&s);
+    }
+}
+
 /* One unit of work, `ms` later. */
 static void step_late(stage *s, int64_t ms) {
     s->engine.now += KI_MILLISECONDS(ms);
@@ -339,6 +383,7 @@ int main(void) {
         cmocka_unit_test(a_change_on_top_of_a_resync_is_a_change),
         cmocka_unit_test(a_resync_that_is_late_is_not_lost_to_the_next),
         cmocka_unit_test(a_resync_for_which_there_is_no_memory_comes_a_second_later),
+        cmocka_unit_test(a_listener_s_period_is_its_own_however_often_the_informer_looks),
         cmocka_unit_test(each_period_counts_from_the_last_resync_and_never_less_than_the_informers),
         cmocka_unit_test(an_add_is_of_the_initial_list_only_where_the_object_was_in_it),
         cmocka_unit_test(an_object_without_a_uid_is_the_one_of_its_name),

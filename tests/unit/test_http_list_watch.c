@@ -199,6 +199,10 @@ static void step(fixture *self) {
 #define BOOKMARK(version, more) \
     EVENT("BOOKMARK", "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"" version "\"" more \
                       ",\"creationTimestamp\":null}}")
+#define END(value) ",\"annotations\":{\"k8s.io/initial-events-end\":\"" value "\"}"
+#define A100 \
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define STATUS(code, reason) \
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"words of the server\"," \
     "\"reason\":\"" reason "\",\"code\":" code "}"
@@ -336,15 +340,7 @@ static const exchange_case exchange_cases[] = {
     { "an item that is too large",
       false,
       { 200, NULL,
-        LIST("{\"metadata\":{\"name\":\"x\",\"namespace\":\"n\"},\"spec\":\""
-             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-             "aaaaaaa"
-             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-             "aaaaaaa"
-             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-             "aaaaaaa"
-             "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-             "aaaaaaa\"}"
+        LIST("{\"metadata\":{\"name\":\"x\",\"namespace\":\"n\"},\"spec\":\"" A100 A100 A100 A100 "\"}"
              "," POD("b", "2")),
         0, 0, KI_OK },
       "bad(n/x) n/b@2 end(9,,-1)",
@@ -454,9 +450,9 @@ static const exchange_case exchange_cases[] = {
       0 },
     { "bookmarks",
       true,
-      { 200, NULL, BOOKMARK("5", "") BOOKMARK("6", ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"), 0, 0,
-        KI_OK },
-      "open mark(5) mark(6!) end(ok,opened)",
+      { 200, NULL, BOOKMARK("5", "") BOOKMARK("6", END("false")) BOOKMARK("7", END("true")) BOOKMARK("", END("true")),
+        0, 0, KI_OK },
+      "open mark(5) mark(6) mark(7!) mark(!) end(ok,opened)",
       NULL,
       NULL,
       0 },

@@ -73,8 +73,13 @@ static void a_removed_handler_hears_no_more(void **state) {
     expect(&h, "+a=5i +b=6i synced removed");
     expect(&other, "+a=5i +b=6i synced ~a=5>11");
     assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
+    ki_informer_stop(s.informer);
+    assert_int_equal(ki_informer_remove_handler(s.informer, other.registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &h, NULL), KI_ERR_STATE);
     close_stage(&s);
     expect(&h, "");
+    expect(&other, "removed");
 }
 
 static void a_handler_may_be_removed_from_inside_any_call(void **state) {
@@ -149,6 +154,9 @@ static void a_handler_may_be_removed_before_the_start_and_after_the_end(void **s
     expect(&never, "");
     expect(&late, "");
     assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &late, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_start(s.informer, NULL), KI_ERR_STATE);
+    settle(&s);
+    assert_string_equal(s.source.trace, ""); /* it never asked for anything */
     close_stage(&s);
     expect(&never, "removed");
     expect(&late, "removed");

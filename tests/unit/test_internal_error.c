@@ -92,6 +92,43 @@ static void it_is_watched_again_until_the_window_is_over(void **state) {
     }
 }
 
+static void advance_to(stage *s, int64_t at) {
+    assert_true(s->engine.now <= at);
+    s->engine.now = at;
+    assert_true(test_engine_settle(&s->engine));
+}
+
+static void the_last_moment_of_the_window_is_in_it(void **state) {
+    (void)state;
+    for (int64_t late = 0; late < 2; late++) {
+        stage s;
+        open_watching(&s, 30);
+        int64_t first = s.engine.now;
+        assert_true(is_watched_again(&s, "error 500"));
+        advance_to(&s, first + KI_SECONDS(30) + late);
+        assert_int_equal(is_watched_again(&s, "error 500"), late == 0);
+        close_stage(&s);
+    }
+}
+
+static void an_end_that_is_watched_through_leaves_the_window_as_it_was(void **state) {
+    (void)state;
+    static const char *const ends[] = { "close", "error 429", "fail 429", "fail cut" };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        for (int64_t late = 0; late < 2; late++) {
+            stage s;
+            open_watching(&s, 30);
+            int64_t first = s.engine.now;
+            assert_true(is_watched_again(&s, "error 500"));
+            assert_true(test_engine_advance(&s.engine, 2000));
+            assert_true(is_watched_again(&s, ends[i]));
+            advance_to(&s, first + KI_SECONDS(30) + late);
+            assert_int_equal(is_watched_again(&s, "error 500"), late == 0);
+            close_stage(&s);
+        }
+    }
+}
+
 static void a_minute_without_one_begins_a_new_window(void **state) {
     (void)state;
     stage s;
@@ -119,6 +156,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_internal_error_lists_where_no_window_is_asked_for),
         cmocka_unit_test(it_is_watched_again_until_the_window_is_over),
+        cmocka_unit_test(the_last_moment_of_the_window_is_in_it),
+        cmocka_unit_test(an_end_that_is_watched_through_leaves_the_window_as_it_was),
         cmocka_unit_test(a_minute_without_one_begins_a_new_window),
         cmocka_unit_test(other_ends_are_none_of_its_business),
     };

@@ -439,6 +439,77 @@ static void several_threads_may_add_and_remove_at_once(void **state) {
     close_stage(&s);
 }
 
+/* Adds handlers and removes one or another of them until the informer takes no more. */
+typedef struct meddler {
+    stage *stage;
+    unsigned random;
+    ki_status refused;
+    _Atomic int *added, *removed; /* of all meddlers */
+} meddler;
+
+static void count_removed(void *user) {
+    const meddler *self = user;
+    atomic_fetch_add(self->removed, 1);
+}
+
+static void ignore_change(const ki_event *e, void *user) {
+    (void)e;
+    (void)user;
+}
+
+static void *add_until_refused(void *user) {
+    enum {
+        HELD = 4
+    };
+    static const ki_handler handler = {
+        .on_add = ignore_change, .on_update = ignore_change, .on_delete = ignore_change, .on_removed = count_removed
+    };
+    meddler *self = user;
+    ki_informer *informer = self->stage->informer;
+    ki_registration *held[HELD] = { NULL };
+    for (;;) {
+        self->random = self->random * 1664525 + 1013904223;
+        ki_registration **one = &held[(self->random >> 16) % HELD];
+        if (*one) {
+            assert_int_equal(ki_informer_remove_handler(informer, *one, NULL), KI_OK); /* also once it has stopped */
+            *one = NULL;
+            continue;
+        }
+        self->refused =
+            ki_informer_register(informer, &handler, self, &KI_REGISTRATION_OPTIONS(.resync_ms = 1000), one, NULL);
+        if (self->refused)
+            return NULL;
+        atomic_fetch_add(self->added, 1);
+    }
+}
+
+static void handlers_come_and_go_while_the_informer_stops(void **state) {
+    (void)state;
+    enum {
+        THREADS = 4,
+        ENOUGH = 40
+    };
+    stage s;
+    meddler meddlers[THREADS];
+    pthread_t threads[THREADS];
+    _Atomic int added = 0, removed = 0;
+    open_stage(&s);
+    start_synced(&s);
+    for (int i = 0; i < THREADS; i++) {
+        meddlers[i] = (meddler){ &s, (unsigned)i, KI_OK, &added, &removed };
+        pthread_create(&threads[i], NULL, add_until_refused, &meddlers[i]);
+    }
+    while (atomic_load(&added) < ENOUGH)
+        change(&s, "mod", 0);
+    ki_engine_call(s.engine, stop_on_loop, &s);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(meddlers[i].refused, KI_ERR_STATE);
+    }
+    close_stage(&s);
+    assert_int_equal(removed, added); /* each was told of its end, once */
+}
+
 static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
     (void)user;
     *ret_obj = ki_object_ref(obj);
@@ -494,6 +565,7 @@ int main(void) {
         cmocka_unit_test(handlers_come_and_go_while_changes_arrive),
         cmocka_unit_test(waiting_ends_with_sync_with_stop_and_in_time),
         cmocka_unit_test(several_threads_may_add_and_remove_at_once),
+        cmocka_unit_test(handlers_come_and_go_while_the_informer_stops),
         cmocka_unit_test(an_informer_may_be_started_while_other_threads_set_it_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

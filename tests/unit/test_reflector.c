@@ -484,6 +484,9 @@ static void expired_in_the_stream_lists_at_the_last_version(void **state) {
 static void expired_when_opening_lists_at_the_last_version(void **state) {
     (void)state;
     play(LISTED "fail 410\nquiet 799\nwait 801\n? list rv=10", by_pages);
+    play(STREAMED "add default/b 11\n? add default/b=11\nwait 5000\nclose\n? watch rv=11\nfail 410\nreports 410\n"
+                  "quiet 799\nwait 801\n? stream rv=11",
+         streaming);
 }
 
 static void a_lost_connection_is_told_and_resumed_without_a_list(void **state) {
@@ -502,13 +505,18 @@ static void a_lost_connection_is_told_and_resumed_without_a_list(void **state) {
 
 static void any_other_end_lists_after_a_while(void **state) {
     (void)state;
-    static const char *const ends[] = { "error 500", "fail protocol", "error 403",
-                                        "fail 500",  "fail nomemory", "error cut" };
+    static const char *const ends[] = { "error 500",     "fail protocol", "error 403", "fail 500",
+                                        "fail nomemory", "error cut",     "error 504", "error 666" };
+    static const char *const refusals[] = { "fail 500", "fail 403", "fail protocol", "fail cut", "fail timeout" };
+    char script[TEXT];
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        char script[TEXT];
         snprintf(script, sizeof script,
                  WATCHING "add default/b 11\nwait 5000\n? add default/b=11\n%s\nquiet 799\nwait 801\n? list rv=11",
                  ends[i]);
+        play(script, by_pages);
+    }
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) { /* before it was open */
+        snprintf(script, sizeof script, LISTED "%s\nquiet 799\nwait 801\n? list rv=10", refusals[i]);
         play(script, by_pages);
     }
 }
@@ -586,6 +594,8 @@ static void a_streaming_list_goes_on_as_the_watch(void **state) {
          "mod default/b 11\n? update default/b=11\nrv 11\nwait 600000\n? -\nreports -\n"
          "close\n? watch rv=11\nopen\nadd default/d 12\n? add default/d=12",
          streaming);
+    play("? stream\nopen\nadd default/a 5\ninitial-end -\n? replace : default/a=5\nrv -\nadd default/b 6\nrv 6",
+         streaming); /* as a list without a version */
 }
 
 static void a_streaming_list_again_is_at_the_last_version(void **state) {
@@ -686,16 +696,22 @@ static void a_stream_that_runs_out_of_memory_waits(void **state) {
 
 static void waits_grow_to_thirty_seconds(void **state) {
     (void)state;
-    stage s;
-    char script[TEXT];
     static const int least[] = { 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000 };
-    open_stage(&s, by_pages, 7);
-    for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
-        snprintf(script, sizeof script, "? list rv=0 limit=500\nfail 500\nquiet %d\nwait %d", least[i] - 1,
-                 least[i] + 1);
-        play_lines(&s, script);
+    /* What is asked first, the failure, what is asked then. */
+    static const char *const cases[][3] = { { "? list rv=0 limit=500", "fail 500", "? list rv=0 limit=500" },
+                                            { LISTED, "fail connect", "? watch rv=10" },
+                                            { "? stream", "fail 429", "? stream" } };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        stage s;
+        open_stage(&s, strstr(cases[c][0], "stream") ? streaming : by_pages, 7);
+        for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
+            char script[TEXT];
+            snprintf(script, sizeof script, "%s\n%s\nquiet %d\nwait %d", cases[c][i ? 2 : 0], cases[c][1], least[i] - 1,
+                     least[i] + 1);
+            play_lines(&s, script);
+        }
+        close_stage(&s);
     }
-    close_stage(&s);
 }
 
 static void two_minutes_without_a_failure_begin_from_the_start(void **state) {

@@ -250,6 +250,30 @@ static void an_object_and_its_version_appear_at_one_moment(void **state) {
     close_stage(&s);
 }
 
+/* Bookmarks do not go through the queue: the store is not at one before all that came before it is stored. */
+static void a_bookmark_does_not_overtake_what_is_queued(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, 0);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    play(&s, "mod default/a 11\nmod default/b 12\nbookmark 20");
+    bool seen = false;
+    for (bool busy = true; busy;) {
+        assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+        ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
+        if (strcmp(ki_snapshot_resource_version(snapshot), "20") == 0) {
+            seen = true;
+            assert_string_equal(ki_object_resource_version(ki_snapshot_get(snapshot, "default/a")), "11");
+            assert_string_equal(ki_object_resource_version(ki_snapshot_get(snapshot, "default/b")), "12");
+        }
+        ki_snapshot_free(snapshot);
+        busy = ki_engine_timeout(s.engine.engine) == 0;
+    }
+    assert_true(seen);
+    close_stage(&s);
+}
+
 /* --- transform, index --------------------------------------------------------------------------------------------------------------------- */
 
 static ki_status note_version(ki_object *obj, ki_object **ret_obj, void *user) {
@@ -288,6 +312,36 @@ static void a_transform_changes_what_is_stored(void **state) {
     ki_health health;
     ki_informer_health(s.informer, &health);
     assert_int_equal(health.set_aside, 1);
+    close_stage(&s);
+}
+
+static ki_status take_version_away(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    char json[TEXT];
+    snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"%s\"}}",
+             ki_object_name(obj), ki_object_uid(obj));
+    *ret_obj = make_object_from_json(json);
+    return KI_OK;
+}
+
+static void the_store_is_at_the_source_s_version_whatever_a_transform_leaves(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    open_stage(&s, 0);
+    add_hearer(&h, &s, NULL);
+    assert_int_equal(ki_informer_set_transform(s.informer, take_version_away, NULL, NULL), KI_OK);
+    start_stage(&s);
+    static const char *const plays[] = { LISTED, "mod default/a 11", "del default/a 12",
+                                         "error 410\nwait 1600\nitem default/c 30\npage 31 -\nopen" };
+    static const char *const versions[] = { "10", "11", "12", "31" };
+    for (size_t i = 0; i < sizeof plays / sizeof *plays; i++) {
+        play_each(&s, plays[i]);
+        ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
+        assert_string_equal(ki_snapshot_resource_version(snapshot), versions[i]);
+        ki_snapshot_free(snapshot);
+    }
+    expect(&h, in_order ? "+a=i +b=i synced ~a=> -a= -b=? +c=" : "+a=i +b=i synced ~a=> -a= +c= -b=?");
     close_stage(&s);
 }
 
@@ -359,6 +413,8 @@ static void health_tells_what_and_why(void **state) {
     ki_informer_health(s.informer, &health);
     assert_int_equal(health.state, KI_STATE_BLOCKED);
     assert_int_equal(health.cause.http_status, 403);
+    assert_string_equal(ki_error_message(&health.cause), "HTTP 403"); /* what the source said */
+    assert_string_equal(s.errors, "http error:");
     assert_in_range(health.retry_in_ms, 799, 1600);
     assert_true(test_engine_advance(&s.engine, 500));
     ki_informer_health(s.informer, &health);
@@ -541,7 +597,9 @@ int main(void) {
         cmocka_unit_test(an_empty_list_is_synced_at_once),
         cmocka_unit_test(the_store_knows_where_it_is),
         cmocka_unit_test(an_object_and_its_version_appear_at_one_moment),
+        cmocka_unit_test(a_bookmark_does_not_overtake_what_is_queued),
         cmocka_unit_test(a_transform_changes_what_is_stored),
+        cmocka_unit_test(the_store_is_at_the_source_s_version_whatever_a_transform_leaves),
         cmocka_unit_test(an_index_function_that_fails_is_reported),
         cmocka_unit_test(what_must_be_set_before_the_start_is_refused_afterwards),
         cmocka_unit_test(health_tells_what_and_why),
