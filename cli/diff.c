@@ -6,13 +6,14 @@
 #include <kinformer-testing/server.h>
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yyjson.h>
 
 enum {
     PATH_MAX_SIZE = 200,
     VALUE_MAX = 60,
-    DEPTH_MAX = 64
+    DEPTH_MAX = 520 /* more than an object that was read can have */
 };
 
 /* What a person looks for first. */
@@ -130,79 +131,140 @@ static void note(changes *c, yyjson_val *before, yyjson_val *after) {
     write_value(after, shown->after);
 }
 
-static void compare(changes *c, yyjson_val *before, yyjson_val *after, int depth);
+/* ---- what belongs together ---- */
 
-static void compare_objects(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
-    size_t index;
-    size_t count;
-    yyjson_val *key;
+typedef struct member {
+    yyjson_val *name; /* NULL: it has none */
     yyjson_val *value;
-    yyjson_obj_foreach(after, index, count, key, value) {
-        const char *name = yyjson_get_str(key);
-        size_t up = go_to_member(c, name);
-        compare(c, yyjson_obj_getn(before, name, yyjson_get_len(key)), value, depth + 1);
-        c->path[up] = '\0';
-    }
-    yyjson_obj_foreach(before, index, count, key, value) {
-        const char *name = yyjson_get_str(key);
-        if (yyjson_obj_getn(after, name, yyjson_get_len(key)))
-            continue;
-        size_t up = go_to_member(c, name);
-        note(c, value, NULL);
-        c->path[up] = '\0';
-    }
-}
+    size_t place;
+    const struct member *other; /* in the other state; NULL: it is not there */
+} member;
 
-static const char *member_name(yyjson_val *member) {
+/* Both states of an object or a list, each in its own order. */
+typedef struct pairing {
+    member *before, *after;
+    size_t before_count, after_count;
+} pairing;
+
+static yyjson_val *name_of(yyjson_val *element) {
     static const char *const names[] = { "type", "name", "ip" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *name = yyjson_get_str(yyjson_obj_get(member, names[i]));
-        if (name)
+        yyjson_val *name = yyjson_obj_get(element, names[i]);
+        if (yyjson_is_str(name))
             return name;
     }
     return NULL;
 }
 
-static yyjson_val *find_member(yyjson_val *array, const char *name) {
-    size_t index;
-    size_t count;
-    yyjson_val *member;
-    yyjson_arr_foreach(array, index, count, member) {
-        const char *found = member_name(member);
-        if (found && strcmp(found, name) == 0)
-            return member;
+static size_t take_members(yyjson_val *from, member *to) {
+    size_t index, count;
+    yyjson_val *name, *value;
+    if (yyjson_is_obj(from)) {
+        yyjson_obj_foreach(from, index, count, name, value) to[index] = (member){ name, value, index, NULL };
+    } else {
+        yyjson_arr_foreach(from, index, count, value) to[index] = (member){ name_of(value), value, index, NULL };
     }
-    return NULL;
+    return count;
 }
 
-static void compare_arrays(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
-    size_t index;
-    size_t count;
-    yyjson_val *member;
-    yyjson_arr_foreach(after, index, count, member) {
-        const char *name = member_name(member);
-        size_t up = name ? go_down(c, "[%s]", name) : go_down(c, "[%zu]", index);
-        compare(c, name ? find_member(before, name) : yyjson_arr_get(before, index), member, depth + 1);
-        c->path[up] = '\0';
-    }
-    yyjson_arr_foreach(before, index, count, member) {
-        const char *name = member_name(member);
-        if (name ? find_member(after, name) != NULL : index < yyjson_arr_size(after))
-            continue;
-        size_t up = name ? go_down(c, "[%s]", name) : go_down(c, "[%zu]", index);
-        note(c, member, NULL);
-        c->path[up] = '\0';
-    }
+static int compare_names(const member *a, const member *b) {
+    if (!a->name || !b->name)
+        return (a->name != NULL) - (b->name != NULL);
+    size_t a_size = yyjson_get_len(a->name), b_size = yyjson_get_len(b->name);
+    int order = memcmp(yyjson_get_str(a->name), yyjson_get_str(b->name), a_size < b_size ? a_size : b_size);
+    return order ? order : (a_size > b_size) - (a_size < b_size);
 }
 
-static void compare(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
-    if (yyjson_equals(before, after))
+static int by_name_and_place(const void *a, const void *b) {
+    const member *const *left = a;
+    const member *const *right = b;
+    int order = compare_names(*left, *right);
+    return order ? order : ((*left)->place > (*right)->place) - ((*left)->place < (*right)->place);
+}
+
+/* The first of a name with the first of that name, the second with the second. By sorting: there may be a hundred thousand. */
+static bool pair(pairing *p) {
+    member **sorted = malloc((p->before_count + p->after_count + 1) * sizeof *sorted);
+    if (!sorted)
+        return false;
+    member **before = sorted, **after = sorted + p->before_count;
+    for (size_t i = 0; i < p->before_count; i++)
+        before[i] = &p->before[i];
+    for (size_t i = 0; i < p->after_count; i++)
+        after[i] = &p->after[i];
+    qsort(before, p->before_count, sizeof *before, by_name_and_place);
+    qsort(after, p->after_count, sizeof *after, by_name_and_place);
+    for (size_t i = 0, j = 0; i < p->before_count && j < p->after_count;) {
+        int order = compare_names(before[i], after[j]);
+        if (order == 0) {
+            before[i]->other = after[j];
+            after[j]->other = before[i];
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+    free(sorted);
+    return true;
+}
+
+static size_t count_of(yyjson_val *container) {
+    return yyjson_is_obj(container) ? yyjson_obj_size(container) : yyjson_arr_size(container);
+}
+
+static bool open_pairing(pairing *p, yyjson_val *before, yyjson_val *after) {
+    p->before = malloc((count_of(before) + count_of(after) + 1) * sizeof *p->before);
+    if (!p->before)
+        return false;
+    p->before_count = take_members(before, p->before);
+    p->after = p->before + p->before_count;
+    p->after_count = take_members(after, p->after);
+    if (pair(p))
+        return true;
+    free(p->before);
+    return false;
+}
+
+/* ---- comparing ---- */
+
+static void compare(changes *c, yyjson_val *before, yyjson_val *after, int depth);
+
+static size_t go_to(changes *c, const member *m, bool is_object) {
+    if (is_object)
+        return go_to_member(c, yyjson_get_str(m->name));
+    return m->name ? go_down(c, "[%s]", yyjson_get_str(m->name)) : go_down(c, "[%zu]", m->place);
+}
+
+/* Of two objects, or two lists. */
+static void compare_members(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
+    bool is_object = yyjson_is_obj(after);
+    pairing p;
+    if (!open_pairing(&p, before, after)) {
+        note(c, before, after);
         return;
-    if (depth < DEPTH_MAX && yyjson_is_obj(before) && yyjson_is_obj(after))
-        compare_objects(c, before, after, depth);
-    else if (depth < DEPTH_MAX && yyjson_is_arr(before) && yyjson_is_arr(after))
-        compare_arrays(c, before, after, depth);
-    else
+    }
+    for (size_t i = 0; i < p.after_count; i++) {
+        const member *m = &p.after[i];
+        size_t up = go_to(c, m, is_object);
+        compare(c, m->other ? m->other->value : NULL, m->value, depth + 1);
+        c->path[up] = '\0';
+    }
+    for (size_t i = 0; i < p.before_count; i++) {
+        const member *m = &p.before[i];
+        if (m->other)
+            continue;
+        size_t up = go_to(c, m, is_object);
+        note(c, m->value, NULL);
+        c->path[up] = '\0';
+    }
+    free(p.before);
+}
+
+/* Never yyjson_equals for objects: it looks each name up, one by one. */
+static void compare(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
+    bool both_hold = (yyjson_is_obj(before) && yyjson_is_obj(after)) || (yyjson_is_arr(before) && yyjson_is_arr(after));
+    if (both_hold && depth < DEPTH_MAX)
+        compare_members(c, before, after, depth);
+    else if (!before || both_hold || !yyjson_equals(before, after))
         note(c, before, after);
 }
 

@@ -37,9 +37,10 @@ void print_line(session *s, const ki_event *event, change_type type) {
 
     if (localtime_r(&now, &parts))
         strftime(clock, sizeof clock, "%H:%M:%S", &parts);
-    printf("%s%c%s %s%s%s %s ", colour_text(stdout, looks[type].colour), looks[type].sign,
-           colour_text(stdout, COLOUR_NONE), colour_text(stdout, COLOUR_DIM), clock, colour_text(stdout, COLOUR_NONE),
-           ki_object_kind(event->obj));
+    printf("%s%c%s %s%s%s ", colour_text(stdout, looks[type].colour), looks[type].sign,
+           colour_text(stdout, COLOUR_NONE), colour_text(stdout, COLOUR_DIM), clock, colour_text(stdout, COLOUR_NONE));
+    print_tame(stdout, ki_object_kind(event->obj));
+    putchar(' ');
     print_tame(stdout, ki_object_key(event->obj));
     if (event->final_state_unknown)
         printf(" (went while nobody watched)");

@@ -7,6 +7,10 @@
 #include <string.h>
 #include <yyjson.h>
 
+enum {
+    ROOM_FOR_FLOAT = 8
+};
+
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -82,6 +86,8 @@ static bool is_integer(const char *text) {
     if (letter == 'x' || letter == 'o' || letter == 'b') {
         base = letter == 'x' ? 16 : letter == 'o' ? 8 : 2;
         digits += 2;
+        if (letter == 'b' && !is_signed && digits[-1] == 'b' && (*digits == '-' || *digits == '+'))
+            digits++; /* what comes after 0b is read as a number of its own */
     } else if (letter) {
         base = 8;
         digits++;
@@ -93,15 +99,14 @@ static bool is_integer(const char *text) {
     return !errno && !*end && (!is_signed || value <= (unsigned long long)INT64_MAX + (*text == '-'));
 }
 
-/* [-+] digits, with a point and an exponent or without, that mean a finite number. */
-static bool is_float(const char *text) {
-    char json[512];
+/* [-+] digits, with a point and an exponent or without, that mean a finite number. `json` is for use: eight bytes longer than the text. */
+static bool is_float(const char *text, char *json) {
     const char *at = text + (*text == '-' || *text == '+');
     size_t whole = strspn(at, "0123456789");
     const char *point = at + whole;
     size_t fraction = *point == '.' ? strspn(point + 1, "0123456789") : 0;
     const char *end = *point == '.' ? point + 1 + fraction : point;
-    if (whole + fraction == 0 || strlen(text) > sizeof json - 8)
+    if (whole + fraction == 0)
         return false;
     const char *exponent = end;
     if (*end == 'e' || *end == 'E') {
@@ -116,7 +121,7 @@ static bool is_float(const char *text) {
     size_t zeros = strspn(at, "0");
     if (zeros == whole && zeros > 0)
         zeros--;
-    snprintf(json, sizeof json, "%s%.*s.%.*s%s", whole ? "" : "0", (int)(whole - zeros), at + zeros,
+    snprintf(json, strlen(text) + ROOM_FOR_FLOAT, "%s%.*s.%.*s%s", whole ? "" : "0", (int)(whole - zeros), at + zeros,
              fraction ? (int)fraction : 1, fraction ? point + 1 : "0", exponent);
     yyjson_doc *doc = yyjson_read(json, strlen(json), 0); /* in no locale; refuses what is infinite */
     yyjson_doc_free(doc);
@@ -142,27 +147,34 @@ static bool is_base_60(const char *text) {
     return groups && !*at;
 }
 
+/* Without its underscores; those of a text that begins with a point have to stand between digits. */
+static bool drop_underscores(const char *text, char *plain) {
+    for (const char *at = text; *at; at++) {
+        if (*at != '_')
+            *plain++ = *at;
+        else if (*text == '.' && (!is_digit(at[-1]) || !is_digit(at[1])))
+            return false;
+    }
+    *plain = '\0';
+    return true;
+}
+
 bool yaml_is_ambiguous(const char *text, size_t size) {
-    char plain[512];
-    size_t length = 0;
     if (memchr(text, 0, size))
         return false; /* is quoted anyhow */
     if (is_word(text))
         return true;
-    if (*text == '.')
-        return !strchr(text, '_') && is_float(text);
-    if (!is_digit(*text) && *text != '-' && *text != '+')
+    if (!is_digit(*text) && *text != '-' && *text != '+' && *text != '.')
         return false;
     if (is_time(text) || is_base_60(text))
         return true;
-    if (size >= sizeof plain)
-        return false;
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] != '_')
-            plain[length++] = text[i];
-    }
-    plain[length] = '\0';
-    return is_integer(plain) || is_float(plain);
+    char *plain = malloc(2 * size + 1 + ROOM_FOR_FLOAT);
+    if (!plain)
+        return true; /* quotes are never wrong */
+    bool is_number = drop_underscores(text, plain) &&
+                     ((*text != '.' && is_integer(plain)) || is_float(plain, plain + strlen(plain) + 1));
+    free(plain);
+    return is_number;
 }
 
 /* ---- the order of names ---- */
@@ -202,15 +214,15 @@ int yaml_compare_names(const char *a, size_t a_size, const char *b, size_t b_siz
         }
         if (is_letter(x) && is_letter(y))
             return x < y ? -1 : 1;
-        bool is_in_number = i > 0 && is_digit(a[i - 1]) && (is_digit(a[i]) || is_digit(b[i])); /* 1a before 10 */
         if (is_letter(x) || is_letter(y))
-            return is_letter(y) != is_in_number ? -1 : 1;
+            return is_letter(y) ? -1 : 1;
         uint64_t before = 0;
         for (size_t j = i; (x == '0' || y == '0') && j > 0 && is_digit(a[j - 1]) && !before; j--)
             before = a[j - 1] != '0';
         size_t a_end, b_end;
-        uint64_t a_number = run_of_digits(a, a_size, i, before, &a_end);
-        uint64_t b_number = run_of_digits(b, b_size, i, before, &b_end);
+        /* kubectl's numbers have 64 bits and a sign, too */
+        int64_t a_number = (int64_t)run_of_digits(a, a_size, i, before, &a_end);
+        int64_t b_number = (int64_t)run_of_digits(b, b_size, i, before, &b_end);
         if (a_number != b_number)
             return a_number < b_number ? -1 : 1;
         if (a_end != b_end)

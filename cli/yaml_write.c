@@ -49,6 +49,14 @@ static void write_text(writer *w, yyjson_val *value) {
     write_scalar(w, text, size, style);
 }
 
+/* "<<" would be a merge, which kubectl, too, cannot read back from what it printed. */
+static void write_name(writer *w, yyjson_val *name) {
+    if (yyjson_equals_str(name, "<<"))
+        write_scalar(w, "<<", 2, YAML_DOUBLE_QUOTED_SCALAR_STYLE);
+    else
+        write_text(w, name);
+}
+
 static void write_number(writer *w, yyjson_val *value) {
     char text[64] = "";
     if (yyjson_is_sint(value)) {
@@ -97,7 +105,7 @@ static void write_object(writer *w, yyjson_val *object, int depth) {
     qsort(members, used, sizeof *members, by_name);
     emit(w, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE), &event);
     for (size_t i = 0; i < used && !w->status; i++) {
-        write_text(w, members[i].name);
+        write_name(w, members[i].name);
         write_value(w, members[i].value, depth + 1);
     }
     free(members);

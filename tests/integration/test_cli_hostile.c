@@ -1,0 +1,112 @@
+/* test_cli_hostile.c: what the commands print of objects and answers that were made to hurt whoever looks at them. */
+#include "tests/support/command.h"
+#include "tests/support/raw_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define WATCH_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+#define OBJECT(version) \
+    "\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u\"," \
+    "\"resourceVersion\":\"" version "\"}"
+#define SYNCED \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":" \
+    "\"2\"," \
+    "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n"
+
+static void put(const ki_resource *resource, const char *json) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_put(command_server, resource, json, 0, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+/* kubectl prints it bare, and cannot read that back. */
+static void a_name_that_yaml_takes_for_a_merge_is_quoted(void **state) {
+    (void)state;
+    put(KI_CONFIGMAPS, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"data\":{\"<<\":\"<<\"}}");
+    COMMAND_RUN("get", "configmap", "a", "-o", "yaml", "--server", "URL");
+    assert_non_null(strstr(command_output(), "\n  \"<<\": <<\n"));
+    command_ends(0);
+}
+
+/* --- a change of very many members -------------------------------------------------------------------------------------------- */
+
+enum {
+    MEMBERS = 100000,
+    MEMBER_SIZE = 32
+};
+
+/* In one order, or in the other: what looks each up from the beginning takes minutes. */
+static char *write_members(char *to, const char *before, const char *after, bool is_reversed) {
+    for (int i = 0; i < MEMBERS; i++)
+        to += sprintf(to, "%s%s%06d%s", i ? "," : "", before, is_reversed ? MEMBERS - 1 - i : i, after);
+    return to;
+}
+
+static void assert_change(const char *open, const char *before, const char *after, const char *changed,
+                          const char *close, const char *prints) {
+    char *text = malloc(4096 + (size_t)2 * MEMBERS * MEMBER_SIZE);
+    assert_non_null(text);
+    char *to = text + sprintf(text, "%s{\"type\":\"ADDED\",\"object\":{" OBJECT("1") ",%s", WATCH_HEAD, open);
+    to = write_members(to, before, after, false);
+    to += sprintf(to, "%s}}\n%s{\"type\":\"MODIFIED\",\"object\":{" OBJECT("3") ",%s", close, SYNCED, open);
+    to = write_members(to, before, after, true);
+    sprintf(to, "%s%s}}\n", changed, close);
+    const raw_answer answer = { text, 0, RAW_SILENT };
+    raw_server server;
+    char url[64];
+    raw_server_start(&server, &answer, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("watch", "pods", "--count", "1", "-q", "--server", url);
+    const char *printed = command_output();
+    if (!strstr(printed, prints))
+        fail_msg("'%s' is not in\n%s", prints, printed);
+    assert_null(strstr(printed, "more)"));
+    command_ends(0);
+    raw_server_stop(&server);
+    free(text);
+}
+
+static void a_change_among_very_many_members_is_found_at_once(void **state) {
+    (void)state;
+    assert_change("\"spec\":{", "\"n", "\":1", ",\"new\":2", "}", " Pod default/a  spec.new: (none) \342\206\222 2\n");
+    assert_change("\"spec\":[", "{\"name\":\"n", "\"}", ",{\"name\":\"new\"}", "]",
+                  " Pod default/a  spec[new]: (none) \342\206\222 {\342\200\246}\n");
+}
+
+/* Two that have one name, as the addresses of a node with two families. */
+static void members_with_one_name_are_compared_one_by_one(void **state) {
+    (void)state;
+    const raw_answer answer = { WATCH_HEAD "{\"type\":\"ADDED\",\"object\":{" OBJECT(
+                                    "1") ",\"status\":{\"ips\":[{\"type\":\"in\",\"v\":\"4\"},"
+                                         "{\"type\":\"in\",\"v\":\"6\"},{\"v\":1}]}}}\n" SYNCED
+                                         "{\"type\":\"MODIFIED\",\"object\":{" OBJECT(
+                                             "3") ",\"status\":{\"ips\":[{\"v\":2},{\"type\":\"in\",\"v\":\"4\"},"
+                                                  "{\"type\":\"in\",\"v\":\"8\"}]}}}\n",
+                                0, RAW_SILENT };
+    raw_server server;
+    char url[64];
+    raw_server_start(&server, &answer, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("watch", "pods", "--count", "1", "-q", "--server", url);
+    const char *printed = command_output();
+    assert_non_null(strstr(printed, "a  status.ips[0].v: 1 \342\206\222 2, status.ips[in].v: 6 \342\206\222 8\n"));
+    command_ends(0);
+    raw_server_stop(&server);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_name_that_yaml_takes_for_a_merge_is_quoted),
+        TEST(a_change_among_very_many_members_is_found_at_once),
+        TEST(members_with_one_name_are_compared_one_by_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
