@@ -2,6 +2,7 @@
 #include "src/auth/exec_credential.h"
 
 #include "src/auth/key_pair.h"
+#include "src/auth/pem.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
@@ -134,9 +135,12 @@ static bool has_control(const ki_secret *text) {
 }
 
 static ki_status check_pair(const ki_allocator *allocator, const ki_exec_answer *answer, ki_error *err) {
+    ki_str certificate = text_of(&answer->certificate), key = text_of(&answer->key);
     ki_key_pair pair;
-    ki_status status = ki_key_pair_look(allocator, (ki_str){ answer->certificate.data, answer->certificate.size },
-                                        (ki_str){ answer->key.data, answer->key.size }, &pair, err);
+    if (!ki_pem_has_block(certificate) || !ki_pem_has_block(key))
+        return ki_error_set(err, KI_ERR_CONFIG, "its status.%s holds no PEM (-----BEGIN ...)",
+                            ki_pem_has_block(certificate) ? "clientKeyData" : "clientCertificateData");
+    ki_status status = ki_key_pair_look(allocator, certificate, key, &pair, err);
     if (status || pair == KI_KEY_PAIR_FITS || pair == KI_KEY_PAIR_UNKNOWN)
         return status;
     return ki_error_set(err, KI_ERR_CONFIG, "its status.clientKeyData is not the key of its clientCertificateData");

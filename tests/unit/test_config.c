@@ -174,6 +174,10 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
         { "server: 'https://a'", "client-key-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K", KI_ERR_CONFIG,
           "client-certificate is missing" },
         { "server: 'https://a'", "client-certificate: certs/cert.pem", KI_ERR_CONFIG, "client-key is missing" },
+        { "server: 'https://a'", "client-certificate: certs/none, client-key: certs/none", KI_ERR_CONFIG,
+          "client-certificate: cannot open" },
+        { "server: 'https://a'", "client-certificate: certs/cert.pem, client-key: certs/none", KI_ERR_CONFIG,
+          "client-key: cannot open" },
         { "server: 'https://a'", "tokenFile: certs/empty", KI_ERR_CONFIG, "is empty" },
         { "server: 'https://a'", "token: \"a\\r\\nHost: evil\"", KI_ERR_CONFIG, "token: holds a line end" },
         { "server: 'https://a'", "token: \"a\\0b\"", KI_ERR_CONFIG, "zero byte" },
@@ -224,14 +228,17 @@ static void a_file_that_is_no_kubeconfig_is_an_error(void **state) {
         ki_error err = KI_ERROR_INIT;
         ki_status status = ki_config_new(
             &KI_CONFIG_OPTIONS(.kubeconfig = in_folder("config"), .context = cases[i].context), &config, &err);
-        if (status != cases[i].want || !strstr(err.message, cases[i].message))
+        if (status != cases[i].want || !strstr(err.message, cases[i].message) ||
+            !strstr(err.message, in_folder("config")))
             fail_msg("case %zu: %d, %s", i, (int)status, ki_error_message(&err));
     }
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("none")), &config, &err),
                      KI_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, in_folder("none")));
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = folder), &config, &err), KI_ERR_CONFIG);
+    assert_non_null(strstr(err.message, folder));
     FILE *large = fopen(in_folder("large"), "w");
     assert_non_null(large);
     assert_int_equal(ftruncate(fileno(large), (off_t)KI_CONFIG_FILE_LIMIT + 1), 0);

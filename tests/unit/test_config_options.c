@@ -36,6 +36,7 @@
     "- {name: token, user: {token: t}}\n" \
     "- {name: basic, user: {username: me, password: pw}}\n" \
     "- {name: bad, user: {tokenFile: none}}\n" \
+    "- {name: old, user: {auth-provider: {name: gcp}}}\n" \
     "- {name: nobody}\n"
 
 static int set_up(void **state) {
@@ -102,6 +103,7 @@ static void context_cluster_and_user_are_chosen_by_name(void **state) {
         { "broken", NULL, NULL, "contexts[broken].cluster: there is no cluster \"gone\"", KI_ERR_CONFIG },
         { "broken", "c", NULL, "contexts[broken].user: there is no user \"gone\"", KI_ERR_CONFIG },
         { NULL, "bad-ca", NULL, "clusters[bad-ca]: certificate-authority: cannot open", KI_ERR_CONFIG },
+        { NULL, NULL, "old", "users[old].auth-provider: auth providers are gone", KI_ERR_CONFIG },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ki_error err = KI_ERROR_INIT;
@@ -361,6 +363,51 @@ static void in_a_pod_options_and_the_environment_win(void **state) {
     }
 }
 
+static void in_a_pod_each_option_replaces_its_own_part(void **state) {
+    (void)state;
+    folder_write("pod/token", "pod-token");
+    folder_write("pod/ca.crt", PEM("POD-CA"));
+    char directory[256], ca[256], file[256];
+    strcpy(directory, folder_file("pod"));
+    strcpy(ca, folder_file("other.pem"));
+    strcpy(file, folder_file("token"));
+    static const struct {
+        const char *server, *token;
+        bool ca, token_file;
+        const char *want_token; /* what is sent */
+    } cases[] = {
+        { NULL, NULL, false, false, "pod-token" },
+        { "https://host-of-options", NULL, false, false, "pod-token" },
+        { NULL, "token-of-options", false, false, "token-of-options" },
+        { NULL, NULL, true, false, "pod-token" },
+        { "https://host-of-options", "token-of-options", false, false, "token-of-options" },
+        { "https://host-of-options", NULL, true, false, "pod-token" },
+        { NULL, "token-of-options", true, false, "token-of-options" },
+        { "https://host-of-options", "token-of-options", true, false, "token-of-options" },
+        { "https://host-of-options", "token-of-options", true, true, "file-token" },
+        { "https://host-of-options", NULL, true, true, "file-token" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_config *config = ki_alloc_zero(&ki_allocator_default, sizeof *config);
+        config->allocator = ki_allocator_default;
+        ki_error err = KI_ERROR_INIT;
+        const ki_in_cluster where = { directory, "10.0.0.1", "443", NULL };
+        assert_int_equal(ki_in_cluster_load(config, &where, NULL), KI_OK);
+        const ki_config_options options = KI_CONFIG_OPTIONS(.server = cases[i].server, .token = cases[i].token,
+                                                            .certificate_authority = cases[i].ca ? ca : NULL,
+                                                            .token_file = cases[i].token_file ? file : NULL);
+        if (ki_config_apply_options(config, &options, &err))
+            fail_msg("case %zu: %s", i, ki_error_message(&err));
+        assert_text(&config->server, cases[i].server ? cases[i].server : "https://10.0.0.1:443");
+        assert_text(&config->token, cases[i].want_token);
+        bool pods_token = !cases[i].token && !cases[i].token_file;
+        assert_text(&config->token_file, cases[i].token_file ? file : pods_token ? folder_file("pod/token") : NULL);
+        assert_text(&config->ca, cases[i].ca ? PEM("OTHER") : PEM("POD-CA"));
+        assert_text(&config->ca_file, cases[i].ca ? ca : folder_file("pod/ca.crt"));
+        ki_config_free(config);
+    }
+}
+
 static void in_a_pod_every_lack_of_memory_is_an_error_without_a_leak(void **state) {
     (void)state;
     folder_write("token", "pod-token");
@@ -497,6 +544,7 @@ int main(void) {
         TEST(an_older_programs_smaller_options_are_taken),
         TEST(a_config_tells_what_it_is_without_secrets),
         TEST(in_a_pod_options_and_the_environment_win),
+        TEST(in_a_pod_each_option_replaces_its_own_part),
         TEST(in_a_pod_every_lack_of_memory_is_an_error_without_a_leak),
         TEST(a_message_names_the_kubeconfig_where_the_field_is_its_own),
         TEST(every_limit_is_an_error_that_names_it),

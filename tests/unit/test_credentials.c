@@ -353,8 +353,10 @@ static void a_pair_of_files_is_taken_once_both_are_the_new_ones(void **state) {
 /* --- plugins ---------------------------------------------------------------------------------------------------------------- */
 
 #define ANSWER(status) \
-    "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{" status "}}'" \
-    "\n"
+    "printf '%s\\n' " \
+    "'{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{" status "}}'\n"
+#define BLOCK(letter) "-----BEGIN " letter "-----\\nAAAA\\n-----END " letter "-----\\n" /* PEM, as JSON has it */
+#define PAIR(letter) "\"clientCertificateData\":\"" BLOCK(letter) "\",\"clientKeyData\":\"" BLOCK("k") "\""
 
 /* Each run of it is a line in the file "runs". */
 static void use_plugin(stage *self, const char *script) {
@@ -420,7 +422,7 @@ static void a_certificate_from_a_plugin_is_another_set_of_certificates(void **st
     stage self;
     prepare(&self);
     put(&self.config.ca, PEM("A"));
-    use_plugin(&self, ANSWER("\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\""));
+    use_plugin(&self, ANSWER(PAIR("c")));
     start(&self);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     wait_for_plugin(&self);
@@ -430,14 +432,14 @@ static void a_certificate_from_a_plugin_is_another_set_of_certificates(void **st
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     wait_for_plugin(&self);
     assert_int_equal(ki_credentials_tls_number(self.credentials), number); /* the same one again */
-    use_plugin(&self, ANSWER("\"clientCertificateData\":\"d\",\"clientKeyData\":\"k\""));
+    use_plugin(&self, ANSWER(PAIR("d")));
     refuse(&self);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     wait_for_plugin(&self);
     assert_int_equal(ki_credentials_tls_number(self.credentials), number + 1);
     ki_credential_set *set = ki_credentials_current(self.credentials);
     assert_string_equal(set->ca.data, PEM("A"));
-    assert_string_equal(set->client_certificate.data, "d");
+    assert_string_equal(set->client_certificate.data, PEM("d"));
     ki_credential_set_unref(set);
     finish(&self);
 }
@@ -460,6 +462,8 @@ static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy
         { "printf %s '{\"kind\":\"a\\nb\"}'\n", "of kind \"a b\"", KI_ERR_CONFIG },
         { "head -c 100000000 /dev/zero\n", "it printed more than 1048576 bytes; ", KI_ERR_LIMIT },
         { ANSWER("\"a\":1"), "neither token nor", KI_ERR_CONFIG },
+        { ANSWER("\"clientCertificateData\":\"bar\",\"clientKeyData\":\"foo\""), "holds no PEM (-----BEGIN ...); ",
+          KI_ERR_CONFIG },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage self;
@@ -493,18 +497,23 @@ static void a_plugin_that_cannot_be_run_or_hangs_is_told_too(void **state) {
         const char *command, *message;
         ki_exec_interactive mode;
         ki_status code;
+        const char *hint;
     } cases[] = {
         { "no-such-plugin-anywhere", "no such program in PATH; look at users.user.exec", KI_EXEC_IF_AVAILABLE,
-          KI_ERR_NOT_FOUND },
-        { "/nonexistent/plugin", "No such file or directory; ", KI_EXEC_IF_AVAILABLE, KI_ERR_NOT_FOUND },
-        { "/etc/passwd", "Permission denied; ", KI_EXEC_IF_AVAILABLE, KI_ERR_SYSTEM },
-        { "true", "it printed nothing; ", KI_EXEC_NEVER, KI_ERR_PARSE }, /* found in PATH */
-        { "true", "interactiveMode is Always", KI_EXEC_ALWAYS, KI_ERR_UNSUPPORTED },
+          KI_ERR_NOT_FOUND, NULL },
+        { "no-such-plugin-anywhere", "no such program in PATH; some install hint", KI_EXEC_IF_AVAILABLE,
+          KI_ERR_NOT_FOUND, "some install hint" },
+        { "/nonexistent/plugin", "No such file or directory; ", KI_EXEC_IF_AVAILABLE, KI_ERR_NOT_FOUND, NULL },
+        { "/etc/passwd", "Permission denied; ", KI_EXEC_IF_AVAILABLE, KI_ERR_SYSTEM, NULL },
+        { "true", "it printed nothing; ", KI_EXEC_NEVER, KI_ERR_PARSE, NULL }, /* found in PATH */
+        { "true", "interactiveMode is Always", KI_EXEC_ALWAYS, KI_ERR_UNSUPPORTED, NULL },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage self;
         prepare(&self);
         put(&self.config.exec.command, cases[i].command);
+        if (cases[i].hint)
+            put(&self.config.exec.install_hint, cases[i].hint);
         self.config.exec.interactive_mode = cases[i].mode;
         use_plugin(&self, "");
         start(&self);
@@ -574,7 +583,7 @@ static void every_lack_of_memory_is_told(void **state) {
         self.config.allocator = ki_allocator_default;
         put(&self.config.server, "https://there");
         put(&self.config.ca, PEM("A"));
-        use_plugin(&self, ANSWER("\"token\":\"one\",\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\""));
+        use_plugin(&self, ANSWER("\"token\":\"one\"," PAIR("c")));
         ki_error err = KI_ERROR_INIT;
         bool told = !test_engine_open(&self.clock, &memory.allocator, 1);
         if (!told && ki_credentials_new(self.clock.engine, &self.config, on_change, &self, &self.credentials, &err))

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 
 #define V1 "client.authentication.k8s.io/v1"
+#define PEM(letter) "-----BEGIN " letter "-----\\nAAAA\\n-----END " letter "-----\\n" /* as JSON has it */
+#define PAIR "\"clientCertificateData\":\"" PEM("c") "\",\"clientKeyData\":\"" PEM("k") "\""
 #define HEAD "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\""
 
 static ki_secret text(const char *value) {
@@ -32,10 +34,13 @@ static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
           1893553445, NULL },
         { HEAD ",\"spec\":{},\"status\":{\"token\":\"t\",\"expirationTimestamp\":null,\"clientKeyData\":\"\"}}", "t",
           NULL, INT64_MAX, NULL },
-        { HEAD ",\"status\":{\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}}", NULL, "c", INT64_MAX, NULL },
-        { HEAD ",\"status\":{\"token\":\"t\",\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}}", "t", "c",
-          INT64_MAX, NULL },
+        { HEAD ",\"status\":{" PAIR "}}", NULL, "c", INT64_MAX, NULL },
+        { HEAD ",\"status\":{\"token\":\"t\"," PAIR "}}", "t", "c", INT64_MAX, NULL },
         { HEAD ",\"status\":{\"clientCertificateData\":\"c\"}}", NULL, NULL, 0, "only one of" },
+        { HEAD ",\"status\":{\"clientCertificateData\":\"bar\",\"clientKeyData\":\"foo\"}}", NULL, NULL, 0,
+          "status.clientCertificateData holds no PEM" },
+        { HEAD ",\"status\":{\"clientCertificateData\":\"" PEM("c") "\",\"clientKeyData\":\"secret\"}}", NULL, NULL, 0,
+          "status.clientKeyData holds no PEM" },
         { HEAD ",\"status\":{\"token\":\"t\",\"clientKeyData\":\"secret\"}}", NULL, NULL, 0, "only one of" },
         { HEAD ",\"status\":{}}", NULL, NULL, 0, "neither token nor" },
         { HEAD ",\"status\":{\"token\":\"\"}}", NULL, NULL, 0, "neither token nor" },
@@ -47,6 +52,8 @@ static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
         { "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"status\":{}}", NULL,
           NULL, 0, "it answers as \"client.authentication.k8s.io/v1beta1\", the kubeconfig wants " V1 },
         { "{\"apiVersion\":\"" V1 "\"}", NULL, NULL, 0, "of kind \"\"" },
+        { "{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"t\"}}", NULL, NULL, 0,
+          "it answers as \"\", the kubeconfig wants " V1 },
         { "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}", NULL, NULL, 0, "of kind \"Status\"" },
         { "", NULL, NULL, 0, "it printed nothing" },
         { " \n", NULL, NULL, 0, "it printed nothing" },
@@ -68,7 +75,7 @@ static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
         if (cases[i].token)
             assert_string_equal(answer.token.data, cases[i].token);
         if (cases[i].certificate)
-            assert_string_equal(answer.key.data, "k");
+            assert_string_equal(answer.key.data, "-----BEGIN k-----\nAAAA\n-----END k-----\n");
         ki_exec_answer_clear(&ki_allocator_default, &answer);
     }
 }
@@ -171,6 +178,14 @@ static void the_request_names_the_cluster_where_it_was_asked_for(void **state) {
                              "\"tls-server-name\":\"name\",\"insecure-skip-tls-verify\":true,"
                              "\"certificate-authority-data\":\"cGVtIQ==\",\"proxy-url\":\"http://p\","
                              "\"disable-compression\":true,\"config\":{\"a\":[1]}}}}");
+    config.exec.provide_cluster_info = false;
+    ki_secret_clear(&ki_allocator_default, &config.exec.api_version);
+    config.exec.api_version = text("client.authentication.k8s.io/v1beta1");
+    ki_buffer_reset(&out, out.capacity);
+    assert_int_equal(ki_exec_request(&config, &out), KI_OK);
+    assert_string_equal(out.data,
+                        "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\","
+                        "\"spec\":{\"interactive\":false}}");
     ki_buffer_free(&out);
     ki_secret *const all[] = { &config.server, &config.exec.api_version, &config.tls_server_name,
                                &config.ca,     &config.proxy_url,        &config.exec.cluster_extension };
@@ -184,10 +199,8 @@ static void every_lack_of_memory_is_told(void **state) {
         scarce_memory memory;
         scarce_memory_init(&memory, n);
         ki_exec_answer answer = { .expires = 0 };
-        ki_status status = ki_exec_answer_parse(
-            &memory.allocator, V1,
-            KI_STR(HEAD ",\"status\":{\"token\":\"t\",\"clientCertificateData\":\"c\",\"clientKeyData\":\"k\"}}"),
-            &answer, NULL);
+        ki_status status = ki_exec_answer_parse(&memory.allocator, V1,
+                                                KI_STR(HEAD ",\"status\":{\"token\":\"t\"," PAIR "}}"), &answer, NULL);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         ki_exec_answer_clear(&memory.allocator, &answer);
         assert_int_equal(scarce_memory_in_use(&memory), 0);

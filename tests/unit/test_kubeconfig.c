@@ -162,6 +162,33 @@ static void every_field_of_a_plugin_is_read(void **state) {
     }
 }
 
+static void a_hint_loses_its_control_characters_and_nothing_else(void **state) {
+    (void)state;
+    static const struct {
+        const char *given, *want; /* as YAML has it; NULL: as it is */
+    } cases[] = {
+        { "\\e[1mbold tuna\\e[0m, fish, \\e[1mbold marlin\\e[0m",
+          "U+001B[1mbold tunaU+001B[0m, fish, U+001B[1mbold marlinU+001B[0m" },
+        { "\\e[2Aup up, \\e[2Cright right", "U+001B[2Aup up, U+001B[2Cright right" },
+        { "clear: \\e[2J", "clear: U+001B[2J" },
+        { "tuna\\nfish\\r\\nmarlin\\t\\r\\ntuna\\vfish\\fmarlin", "tuna\nfish\r\nmarlin\t\r\ntuna\vfish\fmarlin" },
+        { "alpha: \u03b1, beta: \u03b2, gamma: \u03b3", NULL },
+        { "tu\u0301na, fi\u0302sh, ma\u030Arlin", NULL },
+        { "t1na, f2sh, t12a, f34h, m567n", NULL },
+        { "here's a sentence; with! some...punctuation ;)", NULL },
+        { "\u222b\u2081\u207F f(x) dx \u2248 \u2211\u2090\u208C\u2081\u207F f(x), a \u2208 \u2115", NULL },
+        { "a paragraph\\Pand here\u2003are\u2003em\u2003spaces",
+          "a paragraph\u2029and here\u2003are\u2003em\u2003spaces" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char user[512];
+        snprintf(user, sizeof user, "exec: {" V1 "command: x, installHint: \"%s\"}", cases[i].given);
+        ki_config *config = read_one(HTTPS, user);
+        assert_secret(&config->exec.install_hint, cases[i].want ? cases[i].want : cases[i].given);
+        ki_config_free(config);
+    }
+}
+
 static void a_plugin_is_for_those_who_have_nothing_else(void **state) {
     (void)state;
     static const struct {
@@ -183,6 +210,37 @@ static void a_plugin_is_for_those_who_have_nothing_else(void **state) {
         assert_int_equal(d.warnings == NULL, cases[i].is_used);
         ki_config_free(config);
     }
+}
+
+static void a_proxy_is_a_url_of_a_scheme_that_is_known(void **state) {
+    (void)state;
+    static const struct {
+        const char *given, *want; /* NULL: refused */
+    } cases[] = {
+        { "socks5://example.com", "socks5://example.com" },
+        { "https://example.com", "https://example.com" },
+        { "http://example.com", "http://example.com" },
+        { "socks6://example.com", NULL },
+        { "example.com", NULL },
+        { "chewbacca@example.com", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char cluster[256];
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        snprintf(cluster, sizeof cluster, HTTPS ", proxy-url: '%s'", cases[i].given);
+        ki_status status =
+            ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = write_kubeconfig(cluster, "")), &config, &err);
+        assert_int_equal(status, cases[i].want ? KI_OK : KI_ERR_CONFIG);
+        if (config)
+            assert_secret(&config->proxy_url, cases[i].want);
+        else
+            assert_non_null(strstr(err.message, "proxy-url: must begin with http://, https:// or socks5://"));
+        ki_config_free(config);
+    }
+    ki_config *config = read_one(HTTPS, "");
+    assert_secret(&config->proxy_url, NULL);
+    ki_config_free(config);
 }
 
 /* As on client-go's wire: the file's token is the fresher one. */
@@ -509,7 +567,9 @@ int main(void) {
         TEST(every_field_of_a_cluster_is_read),
         TEST(every_field_of_a_user_is_read),
         TEST(every_field_of_a_plugin_is_read),
+        TEST(a_hint_loses_its_control_characters_and_nothing_else),
         TEST(a_plugin_is_for_those_who_have_nothing_else),
+        TEST(a_proxy_is_a_url_of_a_scheme_that_is_known),
         TEST(a_token_file_wins_as_long_as_it_can_be_read),
         TEST(a_contradiction_is_an_error_that_names_file_field_and_remedy),
         TEST(a_key_that_does_not_fit_is_refused_with_both_files_and_the_remedy),
