@@ -3,13 +3,17 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "testing/cluster_state.h"
+#include "testing/object.h"
 #include "testing/spec.h"
+#include "testing/storage.h"
 
 struct kt_token {
     kt_token *next;
     kt_spec spec;
     ki_str secret;
     kt_user user;
+    int64_t expires_ms; /* 0: never; else it is a service account's */
 };
 
 struct kt_rule {
@@ -58,14 +62,46 @@ static bool same_secret(ki_str a, ki_str b) {
     return !differs;
 }
 
-bool kt_auth_find(const kt_auth *auth, ki_str secret, kt_user *ret_user) {
-    for (const kt_token *token = auth->tokens; token; token = token->next) {
-        if (same_secret(token->secret, secret)) {
-            *ret_user = token->user;
-            return true;
+static const kt_token *find_token(const kt_auth *auth, ki_str secret) {
+    const kt_token *token = auth->tokens;
+    while (token && !same_secret(token->secret, secret))
+        token = token->next;
+    return token;
+}
+
+/* Is the account, system:serviceaccount:NAMESPACE:NAME, still the one that the token is for? */
+static bool has_account(const kt_cluster *cluster, const kt_user *user) {
+    ki_str rest = user->name, ns;
+    for (int i = 0; i < 2; i++)
+        ki_str_split(rest, ':', &rest);
+    ns = ki_str_split(rest, ':', &rest);
+    const kt_object *account = kt_storage_get(kt_storage_of(cluster, KI_SERVICEACCOUNTS), ns, rest);
+    return account && ki_str_equal(account->uid, user->uid);
+}
+
+bool kt_auth_find(const kt_cluster *cluster, ki_str secret, int64_t now_ms, kt_user *ret_user) {
+    const kt_token *token = find_token(&cluster->auth, secret);
+    if (!token || (token->expires_ms && (token->expires_ms <= now_ms || !has_account(cluster, &token->user))))
+        return false;
+    *ret_user = token->user;
+    return true;
+}
+
+void kt_auth_bind_newest(kt_auth *auth, int64_t expires_ms) {
+    auth->tokens->expires_ms = expires_ms;
+}
+
+void kt_auth_drop_expired(kt_auth *auth, int64_t now_ms) {
+    for (kt_token **place = &auth->tokens; *place;) {
+        kt_token *token = *place;
+        if (!token->expires_ms || token->expires_ms > now_ms) {
+            place = &token->next;
+            continue;
         }
+        *place = token->next;
+        auth->token_count--;
+        free_token(auth, token);
     }
-    return false;
 }
 
 bool kt_user_is_in(const kt_user *user, const char *group) {
@@ -98,7 +134,7 @@ ki_status kt_auth_add_token(kt_auth *auth, const char *line, ki_error *err) {
         return ki_error_no_memory(err, "adding a token");
     ki_status status = kt_spec_parse(auth->allocator, "a token", known, line, &token->spec, err);
     if (!status) {
-        kt_user existing;
+        const kt_token *existing = find_token(auth, kt_spec_get(&token->spec, "token"));
         ki_str groups = kt_spec_get(&token->spec, "groups");
         token->secret = kt_spec_get(&token->spec, "token");
         token->user.name = kt_spec_get(&token->spec, "user");
@@ -107,9 +143,9 @@ ki_status kt_auth_add_token(kt_auth *auth, const char *line, ki_error *err) {
             status = ki_error_set(err, KI_ERR_INVALID, "a token is written as token=SECRET,user=NAME[,groups=A+B]");
         else if (token->secret.size > KT_TOKEN_SIZE_MAX)
             status = ki_error_set(err, KI_ERR_LIMIT, "a token of more than %d bytes", (int)KT_TOKEN_SIZE_MAX);
-        else if (kt_auth_find(auth, token->secret, &existing))
+        else if (existing)
             status = ki_error_set(err, KI_ERR_INVALID, "this token is there already: that of user %.*s",
-                                  (int)existing.name.size, existing.name.data);
+                                  (int)existing->user.name.size, existing->user.name.data);
         while (!status && groups.size) {
             ki_str group = ki_str_split(groups, '+', &groups);
             if (token->user.group_count + 1 == KT_GROUPS_MAX) /* system:authenticated comes on top */

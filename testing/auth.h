@@ -65,8 +65,10 @@ ki_status kt_auth_remove_token(kt_auth *auth, const char *secret, ki_error *err)
 ki_status kt_auth_add_rule(kt_auth *auth, const char *line, ki_error *err);
 void kt_auth_clear_rules(kt_auth *auth);
 
-/* Whose token it is: `*ret_user` points into `auth`. False where it is nobody's. */
-bool kt_auth_find(const kt_auth *auth, ki_str token, kt_user *ret_user);
+/* The head of the tokens, which was added last, ends then, and when its service account goes, by name or uid. */
+void kt_auth_bind_newest(kt_auth *auth, int64_t expires_ms);
+/* Forgets the tokens that have ended. */
+void kt_auth_drop_expired(kt_auth *auth, int64_t now_ms);
 /* Does one of the rules allow it? */
 bool kt_auth_rules_allow(const kt_auth *auth, const kt_user *user, const kt_attributes *wanted);
 /* Walks the rules about `user`: start with *at NULL; false at the end. */
@@ -83,6 +85,8 @@ bool kt_user_is_in(const kt_user *user, const char *group);
 void kt_user_join(kt_user *user, ki_str group);
 
 struct kt_cluster;
+/* Whose token it is: `*ret_user` points into the cluster. False where it is nobody's, has expired, or its service account is not there. */
+bool kt_auth_find(const struct kt_cluster *cluster, ki_str token, int64_t now_ms, kt_user *ret_user);
 /* May `user`? `ret_why` (may be NULL) gets what RBAC says of its reasons, empty for other grounds. */
 bool kt_auth_allows(const struct kt_cluster *cluster, const kt_user *user, const kt_attributes *wanted, char *ret_why,
                     size_t why_size);

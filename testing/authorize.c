@@ -48,7 +48,7 @@ static ki_status authenticate(kt_call *call) {
         call->user = *request->user;
         known = true;
     } else if (token.size) {
-        known = kt_auth_find(auth, token, &call->user);
+        known = kt_auth_find(call->cluster, token, call->now_ms, &call->user);
     }
     if (known) {
         kt_user_join(&call->user, KI_STR("system:authenticated"));

@@ -209,10 +209,15 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
     return status;
 }
 
+static ki_status prepare(kt_call *call, const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    ki_status status = kt_custom_prepare(custom, root, ret_doc);
+    return status == KI_ERR_LIMIT ? kt_fail_generic(call, 413) : status;
+}
+
 ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
     const kt_custom *custom = kt_custom_of(call->storage->info);
     yyjson_doc *prepared = NULL;
-    ki_status status = custom ? kt_custom_prepare(custom, root, &prepared) : KI_OK;
+    ki_status status = custom ? prepare(call, custom, root, &prepared) : KI_OK;
     if (!status)
         status = change_create(call, write, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);
@@ -223,7 +228,7 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
                            yyjson_val *root) {
     const kt_custom *custom = kt_custom_of(call->storage->info);
     yyjson_doc *prepared = NULL;
-    ki_status status = custom                   ? kt_custom_prepare(custom, root, &prepared)
+    ki_status status = custom                   ? prepare(call, custom, root, &prepared)
                        : call->subresource.size ? KI_OK
                                                 : with_defaults(call, root, call->name, &prepared);
     if (!status)

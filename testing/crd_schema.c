@@ -3,6 +3,7 @@
 #include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/pattern.h"
+#include "testing/schema/equal.h"
 #include "testing/status.h"
 
 #include <inttypes.h>
@@ -110,7 +111,8 @@ static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool r
 }
 
 ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
-    yyjson_alc alc = kt_json_alc(custom->allocator);
+    kt_json_allowance allowed = { .allocator = custom->allocator, .left = KT_CUSTOM_MEMORY_MAX };
+    yyjson_alc alc = kt_json_limited_alc(&allowed); /* a list's elements may all get a large default */
     maker m = { .doc = yyjson_mut_doc_new(&alc) };
     ki_buffer text;
     if (!m.doc)
@@ -123,6 +125,8 @@ ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_do
         status = kt_json_read_trusted(custom->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
     ki_buffer_free(&text);
     yyjson_mut_doc_free(m.doc);
+    if (allowed.exceeded)
+        return KI_ERR_LIMIT;
     return status ? KI_ERR_NO_MEMORY : KI_OK;
 }
 
@@ -130,6 +134,7 @@ ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_do
 
 typedef struct checker {
     kt_causes *causes;
+    kt_arena arena;
     ki_buffer path;
     ki_buffer words;
     uint64_t steps;
@@ -247,7 +252,7 @@ static void check_enum(checker *c, yyjson_val *choices, yyjson_val *val) {
     if (!afford(&c->steps, 1, yyjson_arr_size(choices)))
         return;
     yyjson_arr_foreach(choices, index, count, choice) {
-        if (kt_json_equal(choice, val))
+        if (kt_equal(&c->arena, choice, val))
             return;
     }
     ki_buffer_reset(&c->words, SIZE_MAX);
@@ -359,9 +364,11 @@ void kt_custom_validate(kt_causes *causes, const kt_custom *custom, yyjson_val *
         return;
     ki_buffer_init(&c.path, custom->allocator, 0);
     ki_buffer_init(&c.words, custom->allocator, 0);
+    kt_arena_init(&c.arena, custom->allocator);
     check(&c, custom->schema, root, true, 0);
-    if (c.path.failed || c.words.failed)
+    if (c.path.failed || c.words.failed || c.arena.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;
+    kt_arena_free(&c.arena);
     ki_buffer_free(&c.path);
     ki_buffer_free(&c.words);
 }

@@ -26,6 +26,35 @@ yyjson_alc kt_json_alc(const ki_allocator *allocator) {
     return (yyjson_alc){ alc_malloc, alc_realloc, alc_free, ctx.out };
 }
 
+static bool spend(kt_json_allowance *from, size_t size) {
+    if (size > from->left)
+        from->exceeded = true;
+    else
+        from->left -= size;
+    return !from->exceeded;
+}
+
+static void *allowed_malloc(void *ctx, size_t size) {
+    kt_json_allowance *from = ctx;
+    return spend(from, size) ? from->allocator->alloc(size, from->allocator->user) : NULL;
+}
+
+static void *allowed_realloc(void *ctx, void *memory, size_t old_size, size_t size) {
+    kt_json_allowance *from = ctx;
+    (void)old_size;
+    return spend(from, size) ? from->allocator->realloc(memory, size, from->allocator->user) : NULL;
+}
+
+static void allowed_free(void *ctx, void *memory) {
+    kt_json_allowance *from = ctx;
+    if (memory)
+        from->allocator->free(memory, from->allocator->user);
+}
+
+yyjson_alc kt_json_limited_alc(kt_json_allowance *allowance) {
+    return (yyjson_alc){ allowed_malloc, allowed_realloc, allowed_free, allowance };
+}
+
 /* yyjson parses any depth, but what works on the tree afterwards is recursive. */
 static bool is_too_deep(ki_str text) {
     const char *at = text.data, *end = text.data + text.size;
@@ -163,8 +192,4 @@ yyjson_val *kt_json_at(yyjson_val *root, const char *const *keys) {
     for (; root && *keys; keys++)
         root = yyjson_obj_get(root, *keys);
     return root;
-}
-
-bool kt_json_equal(yyjson_val *a, yyjson_val *b) {
-    return a == b || (a && b && yyjson_equals(a, b));
 }

@@ -16,6 +16,14 @@ enum {
 
 /* Borrows `allocator`, which must outlive it. */
 yyjson_alc kt_json_alc(const ki_allocator *allocator);
+/* So much from `allocator`, and no more: for what may grow beyond all measure. */
+typedef struct kt_json_allowance {
+    const ki_allocator *allocator;
+    size_t left;
+    bool exceeded;
+} kt_json_allowance;
+/* Borrows `allowance`. */
+yyjson_alc kt_json_limited_alc(kt_json_allowance *allowance);
 /* Parses `text`. On KI_ERR_PARSE `*ret_why` (may be NULL) is a static text. Ownership: the caller frees the document. */
 ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why);
 /* The same for text that a program made: its depth is not looked at. */
@@ -29,7 +37,5 @@ ki_str kt_json_str(yyjson_val *val);
 ki_str kt_json_get_str(yyjson_val *obj, const char *key);
 /* What a path of keys, ended by NULL, leads to. */
 yyjson_val *kt_json_at(yyjson_val *root, const char *const *keys);
-/* Are both the same, the order of keys aside? */
-bool kt_json_equal(yyjson_val *a, yyjson_val *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* patch.c: merge patches and JSON patches. Recursive: bodies are limited in depth (json.h). Members and elements are found by index, so that large
+/* patch.c: merge patches. Recursive: bodies are limited in depth (json.h). Members and elements are found by index, so that large
  * objects cost no square of their size. */
 #include "testing/patch.h"
 
@@ -320,60 +320,4 @@ yyjson_mut_val *kt_patch_strategic(kt_arena *arena, yyjson_mut_doc *doc, const k
     yyjson_mut_val *merged = merge_object(&in, spot, old, patch);
     *ret_why = in.why;
     return is_over(&in) ? NULL : merged;
-}
-
-/* ---- RFC 6902 ---- */
-
-typedef struct allowance {
-    const ki_allocator *allocator;
-    size_t left;
-    bool exceeded;
-} allowance;
-
-static bool spend(allowance *from, size_t size) {
-    if (size > from->left)
-        from->exceeded = true;
-    else
-        from->left -= size;
-    return !from->exceeded;
-}
-
-static void *allowed_alloc(void *user, size_t size) {
-    allowance *from = user;
-    return spend(from, size) ? from->allocator->alloc(size, from->allocator->user) : NULL;
-}
-
-static void *allowed_realloc(void *user, void *memory, size_t old_size, size_t size) {
-    allowance *from = user;
-    (void)old_size;
-    return spend(from, size) ? from->allocator->realloc(memory, size, from->allocator->user) : NULL;
-}
-
-static void allowed_free(void *user, void *memory) {
-    allowance *from = user;
-    if (memory)
-        from->allocator->free(memory, from->allocator->user);
-}
-
-ki_status kt_patch_json(const ki_allocator *allocator, yyjson_val *old, yyjson_val *patch, ki_buffer *out,
-                        int *ret_code) {
-    allowance allowed = { .allocator = allocator, .left = KT_PATCH_MEMORY_MAX };
-    yyjson_alc alc = { allowed_alloc, allowed_realloc, allowed_free, &allowed };
-    yyjson_patch_err err = { 0 };
-    ki_status status = KI_OK;
-    *ret_code = 0;
-    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
-    if (!doc)
-        return KI_ERR_NO_MEMORY;
-    yyjson_mut_val *made = yyjson_patch(doc, old, patch, &err);
-    if (allowed.exceeded)
-        *ret_code = 413;
-    else if (made ? !yyjson_mut_is_obj(made) : err.code != YYJSON_PATCH_ERROR_MEMORY_ALLOCATION)
-        *ret_code = 422;
-    else
-        status = made ? kt_json_append_mut(out, made) : KI_ERR_NO_MEMORY;
-    if (!status && !*ret_code && out->size > KT_PATCHED_MAX)
-        *ret_code = 413;
-    yyjson_mut_doc_free(doc);
-    return status;
 }

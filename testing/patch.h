@@ -18,12 +18,13 @@ yyjson_mut_val *kt_patch_strategic(kt_arena *arena, yyjson_mut_doc *doc, const k
 
 enum {
     KT_PATCH_MEMORY_MAX =
-        256 * 1024 * 1024,           /* what the operations of a JSON patch may fill: each copy can double the object */
-    KT_PATCHED_MAX = 2 * KT_BODY_MAX /* bytes of what comes out */
+        256 * 1024 * 1024, /* what the operations of a JSON patch may fill: each copy can double the object */
+    KT_PATCH_STEPS_MAX = 100 * 1000 * 1000, /* members and elements that they may look at */
+    KT_PATCHED_MAX = 2 * KT_BODY_MAX        /* bytes of what comes out */
 };
 
-/* RFC 6902: appends what `patch` makes of `old`. `*ret_code` is 0, 422 where the patch does not fit or makes no object, or 413 where that
- * would be too large; then nothing of use is in `out`. */
+/* RFC 6902: appends what `patch` makes of `old`. `*ret_code` is 0, 422 where the patch does not fit, makes no object or one that is deeper than
+ * KT_JSON_MAX_DEPTH, or 413 where it would be too large or take too long; then nothing of use is in `out`. */
 ki_status kt_patch_json(const ki_allocator *allocator, yyjson_val *old, yyjson_val *patch, ki_buffer *out,
                         int *ret_code);
 

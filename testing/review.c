@@ -76,7 +76,7 @@ static ki_status token(kt_call *call, yyjson_val *root) {
     if (!secret.size)
         return kt_fail_bad_request(call, "token is required for TokenReview in authentication");
     begin(call, spec);
-    if (kt_auth_find(&call->cluster->auth, secret, &user)) {
+    if (kt_auth_find(call->cluster, secret, call->now_ms, &user)) {
         kt_user_join(&user, KI_STR("system:authenticated"));
         ki_buffer_append_string(&call->response->body, "{\"authenticated\":true,\"user\":");
         append_user(&call->response->body, &user);

@@ -13,6 +13,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define AUDIENCE "https://kubernetes.default.svc"
+
 enum {
     TOKEN_SECONDS = 3600,
     TOKEN_MIN_SECONDS = 600
@@ -298,17 +300,26 @@ static void append_base64_url(ki_buffer *out, ki_str text) {
     out->data[kept] = '\0';
 }
 
-/* A token that says who it is for; nobody signed it. */
+/* A token that says who it is for, and is like no other; nobody signed it. */
 static void append_token(const target *t, int64_t seconds, ki_buffer *out) {
     kt_call *call = t->call;
-    ki_buffer claims;
+    int64_t now_s = call->now_ms / 1000;
+    char id[KT_UID_SIZE];
+    ki_buffer claims, subject;
+    kt_write_make_uid(call->cluster, id);
     ki_buffer_init(&claims, call->allocator, 0);
-    ki_buffer_printf(&claims, "{\"exp\":%" PRId64 ",\"iat\":%" PRId64 ",\"sub\":", call->now_ms / 1000 + seconds,
-                     call->now_ms / 1000);
-    ki_buffer subject;
     ki_buffer_init(&subject, call->allocator, 0);
     ki_buffer_printf(&subject, "system:serviceaccount:%.*s:%.*s", (int)call->ns.size, call->ns.data,
                      (int)call->name.size, call->name.data);
+    ki_buffer_printf(&claims,
+                     "{\"aud\":[\"" AUDIENCE "\"],\"exp\":%" PRId64 ",\"iat\":%" PRId64 ",\"iss\":\"" AUDIENCE
+                     "\",\"jti\":\"%s\",\"kubernetes.io\":{\"namespace\":",
+                     now_s + seconds, now_s, id);
+    ki_buffer_append_json_string(&claims, call->ns);
+    ki_buffer_append_string(&claims, ",\"serviceaccount\":{\"name\":");
+    ki_buffer_append_json_string(&claims, call->name);
+    ki_buffer_printf(&claims, ",\"uid\":\"%.*s\"}},\"nbf\":%" PRId64 ",\"sub\":", (int)t->old->uid.size,
+                     t->old->uid.data, now_s);
     ki_buffer_append_json_string(&claims, (ki_str){ subject.data, subject.size });
     ki_buffer_append_char(&claims, '}');
     if (claims.failed || subject.failed)
@@ -322,26 +333,25 @@ static void append_token(const target *t, int64_t seconds, ki_buffer *out) {
     ki_buffer_free(&claims);
 }
 
-/* On a server that asks who somebody is it lets the service account in, as long as the server lives: its end is not looked at. `text`
- * has its quotes. */
-static ki_status let_in(const target *t, ki_str text) {
+/* On a server that asks who somebody is it lets the service account in, until it expires or the account goes. `text` has its quotes. */
+static ki_status let_in(const target *t, ki_str text, int64_t expires_ms) {
     kt_call *call = t->call;
     kt_auth *auth = kt_cluster_auth(call->cluster);
-    const ki_str secret = { text.data + 1, text.size - 2 };
-    ki_str uid = kt_json_get_str(yyjson_obj_get(t->root, "metadata"), "uid");
     ki_error err = KI_ERROR_INIT;
-    kt_user known;
     ki_buffer line;
-    if (!auth->closed || kt_auth_find(auth, secret, &known))
+    if (!auth->closed)
         return KI_OK;
+    kt_auth_drop_expired(auth, call->now_ms);
     ki_buffer_init(&line, call->allocator, 0);
     ki_buffer_printf(&line,
                      "token=%.*s,user=system:serviceaccount:%.*s:%.*s,groups=system:serviceaccounts+system:"
                      "serviceaccounts:%.*s,uid=%.*s",
-                     (int)secret.size, secret.data, (int)call->ns.size, call->ns.data, (int)call->name.size,
-                     call->name.data, (int)call->ns.size, call->ns.data, (int)uid.size, uid.data ? uid.data : "");
+                     (int)text.size - 2, text.data + 1, (int)call->ns.size, call->ns.data, (int)call->name.size,
+                     call->name.data, (int)call->ns.size, call->ns.data, (int)t->old->uid.size, t->old->uid.data);
     ki_status status = line.failed ? KI_ERR_NO_MEMORY : kt_auth_add_token(auth, line.data, &err);
     ki_buffer_free(&line);
+    if (!status)
+        kt_auth_bind_newest(auth, expires_ms);
     return status && status != KI_ERR_NO_MEMORY ? kt_fail(call, 500, "InternalError", NULL, "%s", err.message) : status;
 }
 
@@ -366,7 +376,8 @@ static ki_status token(kt_call *call) {
     }
     if (!status) {
         append_token(&t, seconds, &text);
-        status = text.failed ? KI_ERR_NO_MEMORY : let_in(&t, (ki_str){ text.data, text.size });
+        status = text.failed ? KI_ERR_NO_MEMORY
+                             : let_in(&t, (ki_str){ text.data, text.size }, call->now_ms + seconds * 1000);
     }
     if (!status) {
         kt_format_time(call->now_ms, now);
@@ -380,7 +391,7 @@ static ki_status token(kt_call *call) {
         if (yyjson_arr_size(audiences))
             kt_json_append(out, audiences);
         else
-            ki_buffer_append_string(out, "[\"https://kubernetes.default.svc\"]");
+            ki_buffer_append_string(out, "[\"" AUDIENCE "\"]");
         ki_buffer_printf(out,
                          ",\"expirationSeconds\":%" PRId64 ",\"boundObjectRef\":null},\"status\":{\"token\":", seconds);
         ki_buffer_append(out, text.data, text.size);

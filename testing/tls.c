@@ -379,10 +379,25 @@ ki_status kt_tls_make_token(char *ret_text, size_t size, ki_error *err) {
     return KI_OK;
 }
 
+/* The library escapes some characters by RFC 4514, and gives what is no text as #, and digits. */
+static bool unescape(char *text, size_t *size) {
+    size_t kept = 0;
+    if (*size && text[0] == '#')
+        return false;
+    for (size_t i = 0; i < *size; i++) {
+        if (text[i] == '\\' && i + 1 < *size)
+            i++;
+        text[kept++] = text[i];
+    }
+    text[kept] = '\0';
+    *size = kept;
+    return true;
+}
+
 /* The names of one kind in a certificate, one after the other. */
 static bool next_name(gnutls_x509_crt_t crt, const char *oid, unsigned index, char **at, char *end, ki_str *ret_name) {
     size_t size = (size_t)(end - *at);
-    if (gnutls_x509_crt_get_dn_by_oid(crt, oid, index, 0, *at, &size) < 0)
+    if (gnutls_x509_crt_get_dn_by_oid(crt, oid, index, 0, *at, &size) < 0 || !unescape(*at, &size))
         return false;
     *ret_name = (ki_str){ *at, size };
     *at += size + 1;

@@ -7,6 +7,8 @@
 #include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/managed_fields.h"
+#include "testing/schema/equal.h"
+#include "testing/schema/index.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -175,39 +177,45 @@ ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_
     return status;
 }
 
-/* Is all the same but for metadata, status, and what every object says of its type? */
-static bool same_spec(yyjson_val *a, yyjson_val *b) {
+static bool is_spec(const kt_entry *member) {
     static const char *const skipped[] = { "kind", "apiVersion", "metadata", "status" };
-    size_t left = yyjson_obj_size(a), right = yyjson_obj_size(b);
     for (size_t i = 0; i < sizeof skipped / sizeof skipped[0]; i++) {
-        left -= yyjson_obj_get(a, skipped[i]) != NULL;
-        right -= yyjson_obj_get(b, skipped[i]) != NULL;
+        if (ki_str_equals(member->name, skipped[i]))
+            return false;
     }
-    if (left != right)
-        return false;
-    size_t index, count;
-    yyjson_val *key, *val;
-    yyjson_obj_foreach(a, index, count, key, val) {
-        bool skip = false;
-        for (size_t i = 0; i < sizeof skipped / sizeof skipped[0]; i++)
-            skip = skip || yyjson_equals_str(key, skipped[i]);
-        if (!skip && !kt_json_equal(val, yyjson_obj_getn(b, yyjson_get_str(key), yyjson_get_len(key))))
+    return true;
+}
+
+/* Is all the same but for metadata, status, and what every object says of its type? */
+static bool same_spec(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
+    kt_index left, right;
+    kt_index_members(arena, a, &left);
+    kt_index_members(arena, b, &right);
+    for (size_t i = 0, k = 0; i < left.count || k < right.count; i++, k++) {
+        while (i < left.count && !is_spec(left.sorted[i]))
+            i++;
+        while (k < right.count && !is_spec(right.sorted[k]))
+            k++;
+        if (i >= left.count || k >= right.count)
+            return i >= left.count && k >= right.count;
+        const kt_entry *one = left.sorted[i], *other = right.sorted[k];
+        if (!ki_str_equal(one->name, other->name) || !kt_equal(arena, one->val, other->val))
             return false;
     }
     return true;
 }
 
 /* Nothing, null, {} and [] are the same to the server. */
-static bool same_value(yyjson_val *a, yyjson_val *b) {
+static bool same_value(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
     bool no_a = !a || yyjson_is_null(a) || (yyjson_is_ctn(a) && yyjson_get_len(a) == 0);
     bool no_b = !b || yyjson_is_null(b) || (yyjson_is_ctn(b) && yyjson_get_len(b) == 0);
-    return no_a || no_b ? no_a == no_b : yyjson_equals(a, b);
+    return no_a || no_b ? no_a == no_b : kt_equal(arena, a, b);
 }
 
-static bool same_meta(yyjson_val *a, yyjson_val *b) {
+static bool same_meta(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
     static const char *const kept[] = { "labels", "annotations", "ownerReferences", "finalizers" };
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
-        if (!same_value(yyjson_obj_get(a, kept[i]), yyjson_obj_get(b, kept[i])))
+        if (!same_value(arena, yyjson_obj_get(a, kept[i]), yyjson_obj_get(b, kept[i])))
             return false;
     }
     return true;
@@ -230,9 +238,15 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
     kt_cluster *cluster = write->storage->cluster;
     yyjson_val *old_meta = yyjson_obj_get(old_root, "metadata");
     yyjson_val *new_meta = yyjson_obj_get(body, "metadata");
-    bool spec_same = same_spec(old_root, root);
-    bool same = spec_same && same_meta(old_meta, new_meta) &&
-                same_value(yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status"));
+    kt_arena arena;
+    kt_arena_init(&arena, &cluster->allocator);
+    bool spec_same = same_spec(&arena, old_root, root);
+    bool same = spec_same && same_meta(&arena, old_meta, new_meta) &&
+                same_value(&arena, yyjson_obj_get(old_root, "status"), yyjson_obj_get(status_root, "status"));
+    bool compared = !arena.failed;
+    kt_arena_free(&arena);
+    if (!compared)
+        return KI_ERR_NO_MEMORY;
     kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation, .grace = -1 };
     kt_write_meta_from(&meta, new_meta);
     meta.generate_name = kt_json_get_str(old_meta, "generateName");

@@ -2,6 +2,7 @@
 #include "testing/schema/typed.h"
 
 #include "testing/json.h"
+#include "testing/schema/equal.h"
 #include "testing/schema/index.h"
 
 /* How the members of this value are walked: as a list by its elements' names, as an object by its members, or not at all. */
@@ -123,7 +124,7 @@ static void compare_one(kt_arena *arena, const kt_spot *spot, const char *prefix
             note(arena, &out->added, prefix, name, true, NULL);
         else if (!val)
             note(arena, &out->removed, prefix, name, true, NULL);
-        else if (!kt_json_equal(old, val))
+        else if (!kt_equal(arena, old, val))
             note(arena, &out->modified, prefix, name, true, NULL);
         return;
     }

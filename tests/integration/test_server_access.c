@@ -130,6 +130,19 @@ static void a_client_certificate_says_who_it_is(void **state) {
     ki_testing_text_clear(&key);
 }
 
+static void a_name_in_a_certificate_may_have_any_character(void **state) {
+    (void)state;
+    ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
+    start(&KI_TESTING_SERVER_OPTIONS(.tls = true));
+    assert_int_equal(ki_testing_server_allow(server, "user=x,verb=get,resource=pods", NULL), KI_OK);
+    assert_int_equal(ki_testing_server_issue_certificate(server, "#jane,doe=<x>;+", NULL, 600, &pem, &key, NULL),
+                     KI_OK);
+    assert_int_equal(get("/api/v1/secrets", NULL, &pem, &key), 403);
+    assert_non_null(strstr(last.text, "secrets is forbidden: User \\\"#jane,doe=<x>;+\\\" cannot list resource"));
+    ki_testing_text_clear(&pem);
+    ki_testing_text_clear(&key);
+}
+
 static void a_certificate_that_is_over_is_not_let_in(void **state) {
     (void)state;
     ki_testing_text pem = KI_TESTING_TEXT_INIT, key = KI_TESTING_TEXT_INIT;
@@ -223,6 +236,7 @@ int main(void) {
         ACCESS_TEST(a_server_with_tls_lets_its_own_token_in_and_no_other),
         ACCESS_TEST(headers_say_in_whose_name_it_is),
         ACCESS_TEST(a_client_certificate_says_who_it_is),
+        ACCESS_TEST(a_name_in_a_certificate_may_have_any_character),
         ACCESS_TEST(a_certificate_that_is_over_is_not_let_in),
         ACCESS_TEST(a_new_certificate_of_the_same_ca_is_trusted_and_one_of_another_is_not),
         ACCESS_TEST(a_token_that_was_taken_away_is_401_and_another_takes_its_place),

@@ -88,27 +88,73 @@ static void be_as(const char *name, const char *group, const char *uid) {
     kt_user_join(&as, ki_str_of(group));
 }
 
+static const char who[] = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+static const char accounts[] = "/api/v1/namespaces/default/serviceaccounts";
+
+static void make_robot(void) {
+    assert_int_equal(ask("Bearer m", "POST", accounts, "{\"metadata\":{\"name\":\"robot\"}}"), 201);
+}
+
+static void token_of_robot(char header[2048]) {
+    assert_int_equal(ask("Bearer m", "POST", "/api/v1/namespaces/default/serviceaccounts/robot/token",
+                         "{\"spec\":{\"expirationSeconds\":600}}"),
+                     201);
+    const char *token = strstr(server.text.data, "\"token\":\"") + strlen("\"token\":\"");
+    snprintf(header, 2048, "Bearer %.*s", (int)strcspn(token, "\""), token);
+}
+
 static void a_service_account_s_token_lets_it_in(void **state) {
     (void)state;
-    static const char who[] = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    static const char accounts[] = "/api/v1/namespaces/default/serviceaccounts";
-    char header[1024] = "Bearer ";
+    char first[2048], header[2048];
     give_token("token=m,user=root,groups=system:masters");
-    assert_int_equal(ask("Bearer m", "POST", accounts, "{\"metadata\":{\"name\":\"robot\"}}"), 201);
-    for (int i = 0; i < 2; i++) /* the same one twice, at one time */
-        assert_int_equal(
-            ask("Bearer m", "POST", "/api/v1/namespaces/default/serviceaccounts/robot/token", "{\"spec\":{}}"), 201);
-    const char *token = strstr(server.text.data, "\"token\":\"") + strlen("\"token\":\"");
-    snprintf(header + 7, sizeof header - 7, "%.*s", (int)strcspn(token, "\""), token);
+    make_robot();
+    token_of_robot(first);
+    token_of_robot(header);
+    assert_string_not_equal(first, header); /* at one time, too */
+    assert_int_equal(ask(first, "POST", who, "{}"), 201);
     assert_int_equal(ask(header, "POST", who, "{}"), 201);
     assert_true(rest_has(&server, "\"username\":\"system:serviceaccount:default:robot\""));
     assert_true(rest_has(&server, "\"groups\":[\"system:serviceaccounts\",\"system:serviceaccounts:default\","
                                   "\"system:authenticated\"]"));
 }
 
+static void a_service_account_s_token_ends_when_it_says(void **state) {
+    (void)state;
+    char header[2048], review[4096];
+    give_token("token=m,user=root,groups=system:masters");
+    make_robot();
+    token_of_robot(header);
+    snprintf(review, sizeof review, "{\"spec\":{\"token\":\"%s\"}}", header + 7);
+    server.now_ms += 599 * 1000;
+    assert_int_equal(ask(header, "POST", who, "{}"), 201);
+    assert_int_equal(ask("Bearer m", "POST", "/apis/authentication.k8s.io/v1/tokenreviews", review), 201);
+    assert_true(rest_has(&server, "\"authenticated\":true"));
+    server.now_ms += 1000;
+    assert_int_equal(ask(header, "POST", who, "{}"), 401);
+    assert_int_equal(ask("Bearer m", "POST", "/apis/authentication.k8s.io/v1/tokenreviews", review), 201);
+    assert_true(rest_has(&server, "\"error\":"));
+    size_t count = kt_cluster_auth(server.cluster)->token_count;
+    token_of_robot(header);
+    assert_int_equal(kt_cluster_auth(server.cluster)->token_count, count); /* the one that ended is forgotten */
+}
+
+static void a_service_account_s_token_goes_with_it(void **state) {
+    (void)state;
+    char header[2048], other[2048];
+    give_token("token=m,user=root,groups=system:masters");
+    make_robot();
+    token_of_robot(header);
+    assert_int_equal(ask(header, "POST", who, "{}"), 201);
+    assert_int_equal(ask("Bearer m", "DELETE", "/api/v1/namespaces/default/serviceaccounts/robot", NULL), 200);
+    assert_int_equal(ask(header, "POST", who, "{}"), 401);
+    make_robot();
+    assert_int_equal(ask(header, "POST", who, "{}"), 401); /* another one of the same name */
+    token_of_robot(other);
+    assert_int_equal(ask(other, "POST", who, "{}"), 201);
+}
+
 static void who_may_impersonate_is_whom_it_says(void **state) {
     (void)state;
-    static const char who[] = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     give_token("token=m,user=root,groups=system:masters");
     add_rule("user=jane,verb=get,resource=pods");
     be_as("jane", "dev", "7");
@@ -343,6 +389,8 @@ int main(void) {
         AUTH_TEST(a_token_says_who_it_is),
         AUTH_TEST(a_wrong_or_revoked_token_is_401),
         AUTH_TEST(a_service_account_s_token_lets_it_in),
+        AUTH_TEST(a_service_account_s_token_ends_when_it_says),
+        AUTH_TEST(a_service_account_s_token_goes_with_it),
         AUTH_TEST(who_may_impersonate_is_whom_it_says),
         AUTH_TEST(who_may_not_impersonate_is_told_so),
         AUTH_TEST(nobody_is_anonymous_and_sees_only_health_and_version),

@@ -207,6 +207,28 @@ static void bad_definitions_are_refused_with_each_fault(void **state) {
     assert_true(rest_has(&server, "cannot be handled as a CustomResourceDefinition: json: cannot unmarshal array"));
 }
 
+static void a_large_default_of_many_elements_is_refused_in_time(void **state) {
+    (void)state;
+    static char crd[300 * 1024], foo[64 * 1024];
+    static const char head[] = CRD_HEAD
+        "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
+        "\"properties\":{\"list\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+        "\"string\",\"default\":\"";
+    static const char one[] = "{\"metadata\":{\"name\":\"one\"},\"list\":[{}]}";
+    size_t size = sizeof head - 1;
+    memcpy(crd, head, size);
+    memset(crd + size, 'x', 256 * 1024);
+    snprintf(crd + size + 256 * 1024, 1024, "\"}}}}}}}}]}}");
+    assert_int_equal(rest_post(&server, CRDS, crd), 201);
+    assert_int_equal(rest_post(&server, FOOS, one), 201);
+    size = (size_t)snprintf(foo, sizeof foo, "{\"metadata\":{\"name\":\"many\"},\"list\":[{}");
+    while (size < sizeof foo - 8)
+        size += (size_t)snprintf(foo + size, sizeof foo - size, ",{}");
+    snprintf(foo + size, sizeof foo - size, "]}");
+    assert_int_equal(rest_post(&server, FOOS, foo), 413);
+    assert_int_equal(rest_get(&server, FOOS "/many"), 404);
+}
+
 static void a_namespace_takes_its_custom_objects_along(void **state) {
     (void)state;
     define();
@@ -318,6 +340,7 @@ int main(void) {
         CRD_TEST(bad_definitions_are_refused_with_each_fault),
         CRD_TEST(a_version_is_there_once_and_there_are_not_too_many),
         CRD_TEST(a_wide_object_with_a_wide_schema_does_not_stop_the_server),
+        CRD_TEST(a_large_default_of_many_elements_is_refused_in_time),
         CRD_TEST(a_namespace_takes_its_custom_objects_along),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };

@@ -25,10 +25,53 @@ static void a_text_that_does_not_match_is_refused(void **state) {
     assert_true(refuses("^(([a-z]+)+\\.)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"));
 }
 
+static void a_set_is_read_as_go_reads_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *matches, *others;
+    } rows[] = {
+        { "^[\\]a]$", "]a", "\\b[" },
+        { "^[]a]$", "]a", "b[" },
+        { "^[^\\]a]$", "b\\", "]a" },
+        { "^[\\[\\]]$", "[]", "a\\" },
+        { "^[a\\-z]$", "a-z", "b\\" },
+        { "^[\\^a]$", "^a", "b\\" },
+        { "^[\\^]$", "^", "a\\" },
+        { "^[\\^\\-]$", "^-", "a\\" },
+        { "^[-a]$", "-a", "b" },
+        { "^[a-c.-]$", "abc.-", "d" },
+        { "^[\\\\]$", "\\", "a]" },
+        { "^[\\d\\]]$", "7]", "a\\d" },
+        { "^[[:digit:]\\]]$", "7]", "a:" },
+        { "^[\\[.]$", "[.", "a]" },
+        { "^[\\n\\t]$", "\n\t", "nt" },
+        { "^\\D$", "a", "7" },
+        { "^\\]$", "]", "a\\" },
+        { "^\\<$", "<", "a" },
+        { "\\A[a]\\z", "a", "b" },
+        { "^[^^]$", "a", "^" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (const char *c = rows[i].matches; *c; c++) {
+            const char text[] = { *c, '\0' };
+            if (refuses(rows[i].pattern, text))
+                fail_msg("%s refuses %s", rows[i].pattern, text);
+        }
+        for (const char *c = rows[i].others; *c; c++) {
+            const char text[] = { *c, '\0' };
+            if (!refuses(rows[i].pattern, text))
+                fail_msg("%s takes %s", rows[i].pattern, text);
+        }
+    }
+}
+
 static void what_cannot_be_read_refuses_nothing(void **state) {
     (void)state;
-    static const char *const patterns[] = { "[", "(",   "\\", "[[:", "a{", "a{,", "a{1", "a{99999999999999999999}",
-                                            "{", "{9}", "*",  "+" };
+    static const char *const patterns[] = {
+        "[",     "(",     "\\",         "[[:",     "a{",    "a{,",  "a{1",   "a{99999999999999999999}",
+        "{",     "{9}",   "*",          "+",       "[]",    "[^",   "[\\",   "[a-",
+        "[\\d-", "[a-\\", "[[:alpha:]", "[\\]-a]", "[z-a]", "\\pL", "\\x41", "\\Qa"
+    };
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
         refuses(patterns[i], "a"); /* nothing else than that it returns */
     assert_false(refuses("[", "a"));
@@ -75,6 +118,7 @@ static void too_long_a_pattern_or_text_is_not_looked_at(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_that_does_not_match_is_refused),
+        cmocka_unit_test(a_set_is_read_as_go_reads_it),
         cmocka_unit_test(what_cannot_be_read_refuses_nothing),
         cmocka_unit_test(repetitions_within_repetitions_do_not_take_all_memory),
         cmocka_unit_test(too_long_a_pattern_or_text_is_not_looked_at),

@@ -57,7 +57,7 @@ static bool is_same(yyjson_val *expected, yyjson_val *found) {
         return true;
     }
     if (!yyjson_is_obj(expected) || !yyjson_is_obj(found))
-        return kt_json_equal(expected, found) || (yyjson_is_num(expected) && yyjson_is_num(found) && /* 0 and 0.0 */
+        return yyjson_equals(expected, found) || (yyjson_is_num(expected) && yyjson_is_num(found) && /* 0 and 0.0 */
                                                   yyjson_get_num(expected) == yyjson_get_num(found));
     yyjson_obj_foreach(expected, index, count, key, val) {
         yyjson_val *other = yyjson_obj_getn(found, yyjson_get_str(key), yyjson_get_len(key));

@@ -1,4 +1,5 @@
 /* create, update, patch, apply, delete: what the server adds, and what it refuses. */
+#include "src/base/memory.h"
 #include "tests/support/rest_server.h"
 
 #include <setjmp.h>
@@ -179,6 +180,30 @@ static void an_update_that_changes_nothing_makes_no_revision(void **state) {
     assert_int_equal(kt_cluster_revision(server.cluster), before);
 }
 
+/* A ConfigMap with many members, the last first where `reversed`. The caller frees it. */
+static void make_wide(ki_buffer *out, bool reversed) {
+    const size_t count = 60 * 1000;
+    ki_buffer_init(out, &ki_allocator_default, 0);
+    ki_buffer_append_string(out, "{\"metadata\":{\"name\":\"wide\"},\"data\":{");
+    for (size_t i = 0; i < count; i++)
+        ki_buffer_printf(out, "%s\"k%06zu\":\"1\"", i ? "," : "", reversed ? count - 1 - i : i);
+    ki_buffer_append_string(out, "}}");
+    assert_int_equal(out->failed, KI_OK);
+}
+
+static void members_in_another_order_are_no_change_however_many(void **state) {
+    (void)state;
+    ki_buffer wide, reversed;
+    make_wide(&wide, false);
+    make_wide(&reversed, true);
+    assert_int_equal(rest_post(&server, MAPS, wide.data), 201);
+    uint64_t revision = kt_cluster_revision(server.cluster);
+    assert_int_equal(rest_send(&server, "PUT", MAPS "/wide", JSON, reversed.data), 200);
+    assert_int_equal(kt_cluster_revision(server.cluster), revision);
+    ki_buffer_free(&wide);
+    ki_buffer_free(&reversed);
+}
+
 static void only_the_spec_moves_the_generation_and_only_its_subresource_the_status(void **state) {
     (void)state;
     rest_send(&server, "PATCH", DEPLOYMENTS "/d", MERGE, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
@@ -346,6 +371,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_new_object_gets_what_the_server_adds, start, stop),
         cmocka_unit_test_setup_teardown(a_dry_run_changes_nothing, start, stop),
         cmocka_unit_test_setup_teardown(an_update_that_changes_nothing_makes_no_revision, start, stop),
+        cmocka_unit_test_setup_teardown(members_in_another_order_are_no_change_however_many, start, stop),
         cmocka_unit_test_setup_teardown(only_the_spec_moves_the_generation_and_only_its_subresource_the_status, start,
                                         stop),
         cmocka_unit_test_setup_teardown(patches_of_each_kind_lead_where_they_say, start, stop),
