@@ -71,6 +71,18 @@ static void each_event_is_a_command_with_its_environment_and_json(void **state) 
     command_ends(0);
 }
 
+/* Looked at one by one: the shell itself would open the folder to list it. */
+static void a_command_has_the_three_standard_files_and_no_other(void **state) {
+    (void)state;
+    put("a", "1", 1);
+    COMMAND_RUN("watch", "configmaps", "-n", "x", "-q", "--until-synced", "--server", "URL", "--exec",
+                "cat >/dev/null; i=0; while [ $i -lt 64 ]; do [ -e /proc/$$/fd/$i ] && printf '%s ' $i; i=$((i+1)); "
+                "done; echo");
+    assert_string_equal(ki_process_line(&command), "0 1 2 ");
+    assert_null(ki_process_line(&command));
+    command_ends(0);
+}
+
 static void commands_run_one_at_a_time_in_order(void **state) {
     (void)state;
     char name[16], expected[64];
@@ -178,6 +190,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(each_event_is_a_command_with_its_environment_and_json),
+        TEST(a_command_has_the_three_standard_files_and_no_other),
         TEST(commands_run_one_at_a_time_in_order),
         TEST(a_command_that_fails_is_said_and_is_the_status_of_the_end),
         TEST(what_a_command_does_not_read_is_dropped),
