@@ -323,15 +323,27 @@ int64_t session_allowed_ms(const session *s) {
     return !all || (one && one < all) ? one : all;
 }
 
+/* Where there is a credential plugin and nothing was heard of the server, the plugin is what may be slow. */
+static void hint_at_plugin(const session *s, const ki_health *health, char *text, size_t size) {
+    ki_config_description about = { .size = sizeof about };
+    text[0] = '\0';
+    ki_config_describe(s->config, &about);
+    if (health->state == KI_STATE_CONNECTING && !health->cause.code && (about.credentials & KI_CREDENTIAL_EXEC))
+        snprintf(text, size, "; look at the exec plugin %.100s: no request goes out before it has ended",
+                 about.exec_command);
+}
+
 static void give_up(session *s) {
+    char hint[192];
     for (size_t i = 0; i < s->target_count; i++) {
         ki_health health;
         if (s->targets[i].synced)
             continue;
         ki_informer_health(s->targets[i].informer, &health);
-        say(s->command, "%s have not synced within %.1f s (%s)%s%s%s", s->targets[i].resource.plural,
+        hint_at_plugin(s, &health, hint, sizeof hint);
+        say(s->command, "%s have not synced within %.1f s (%s)%s%s%s%s", s->targets[i].resource.plural,
             (double)session_allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
-            health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause));
+            health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause), hint);
     }
     session_end(s, EXIT_UNREACHED);
 }

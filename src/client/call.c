@@ -19,7 +19,8 @@
 #include <strings.h>
 
 enum {
-    RETRY_CUT_MS = 1000 /* before a GET whose connection was cut is sent again */
+    RETRY_CUT_MS = 1000, /* before a GET whose connection was cut is sent again */
+    WORDS_MAX = 160
 };
 
 struct ki_call {
@@ -164,10 +165,14 @@ static void retry_due(ki_timer *timer, void *user) {
 static void deadline_passed(ki_timer *timer, void *user) {
     (void)timer;
     ki_call *call = user;
-    fail_with(call, KI_ERR_TIMEOUT,
-              call->ticket.waiting ? "no answer in time: it waits for the client's own limit"
-              : call->exchange     ? "no answer in time"
-                                   : "no answer in time: the server asked to come again later");
+    char words[WORDS_MAX], message[2 * WORDS_MAX] = "no answer in time";
+    if (call->ticket.waiting)
+        snprintf(message, sizeof message, "no answer in time: it waits for the client's own limit");
+    else if (!call->exchange)
+        snprintf(message, sizeof message, "no answer in time: the server asked to come again later");
+    else if (ki_transport_waits_for(call->client->transport, call->exchange, words, sizeof words))
+        snprintf(message, sizeof message, "no answer in time: %s", words);
+    fail_with(call, KI_ERR_TIMEOUT, message);
 }
 
 /* --- the answer ------------------------------------------------------------------------------------------------------------- */

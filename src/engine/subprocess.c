@@ -86,8 +86,12 @@ static void wait_for_killed(const ki_subprocess *process) {
         struct pollfd gone = { .fd = process->pid_fd, .events = POLLIN };
         poll(&gone, 1, KI_SUBPROCESS_KILLED_WAIT_MS);
         waitpid(process->pid, NULL, WNOHANG);
-    } else {
-        while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR) {}
+        return;
+    }
+    for (int waited = 0; waited < KI_SUBPROCESS_KILLED_WAIT_MS; waited += KI_SUBPROCESS_POLL_MS) {
+        if (waitpid(process->pid, NULL, WNOHANG) != 0)
+            return; /* gone, or reaped by the host */
+        poll(NULL, 0, KI_SUBPROCESS_POLL_MS);
     }
 }
 

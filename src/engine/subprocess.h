@@ -1,6 +1,7 @@
 /* subprocess.h: a program that is run for what it prints: started at once, its output limited, its end told on the loop.
  * It has no terminal and an empty standard input, a session of its own, signals as a new process has them and no descriptor of ours but the
- * two pipes. The host's handling of SIGCHLD is left alone, and may even take the exit status away. Loop only. */
+ * two pipes. Its end is that of the program itself: what it has left running in the background goes on, in that session, and what that writes later
+ * is read by nobody. The host's handling of SIGCHLD is left alone, and may even take the exit status away. Loop only. */
 #ifndef KI_ENGINE_PROCESS_H
 #define KI_ENGINE_PROCESS_H
 

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -25,7 +26,8 @@ ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools) {
 }
 
 enum {
-    HTTP_UNAUTHORIZED = 401
+    HTTP_UNAUTHORIZED = 401,
+    WORDS_MAX = 160
 };
 
 /* --- exchanges -------------------------------------------------------------------------------------------------------------- */
@@ -103,6 +105,15 @@ static void idle_timer_fired(ki_timer *timer, void *user) {
     service(transport);
 }
 
+/* Only a plugin lets requests wait. */
+static bool curl_waits_for(const ki_exchange *exchange, char *words, size_t size) {
+    if (exchange->state != KI_EXCHANGE_WAITING)
+        return false;
+    snprintf(words, size, "exec plugin %.100s has not ended yet",
+             exchange->transport->identity.config->exec.command.data);
+    return true;
+}
+
 static void total_timer_fired(ki_timer *timer, void *user) {
     ki_exchange *exchange = user;
     ki_curl_transport *transport = exchange->transport;
@@ -112,7 +123,11 @@ static void total_timer_fired(ki_timer *timer, void *user) {
         return;
     }
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "%s: no whole answer in time", transport->identity.server);
+    char words[WORDS_MAX];
+    if (curl_waits_for(exchange, words, sizeof words))
+        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: not asked in time: %s", transport->identity.server, words);
+    else
+        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: no whole answer in time", transport->identity.server);
     ki_curl_end(exchange, &err);
     service(transport);
 }
@@ -517,7 +532,7 @@ static void curl_transport_free(ki_transport *base) {
     ki_free(transport->allocator, transport);
 }
 
-static const ki_transport_ops curl_ops = { curl_send, curl_cancel, curl_transport_free };
+static const ki_transport_ops curl_ops = { curl_send, curl_cancel, curl_transport_free, curl_waits_for };
 
 /* libcurl's one unavoidable global; it stays until the process ends, since other users of libcurl may have joined. */
 static CURLcode global_result;

@@ -44,6 +44,8 @@ typedef struct ki_transport_ops {
                       ki_exchange **ret_exchange, ki_error *err);
     void (*cancel)(ki_exchange *exchange);
     void (*free)(ki_transport *transport); /* exchanges still under way end without a callback */
+    /* Has it not gone out yet, since something else must come first? Then what, in words. NULL: it never waits. */
+    bool (*waits_for)(const ki_exchange *exchange, char *words, size_t size);
 } ki_transport_ops;
 
 struct ki_transport {
@@ -57,6 +59,11 @@ static inline ki_status ki_transport_send(ki_transport *transport, const ki_requ
 }
 static inline void ki_transport_cancel(ki_transport *transport, ki_exchange *exchange) {
     transport->ops->cancel(exchange);
+}
+/* False: for nothing but the server. */
+static inline bool ki_transport_waits_for(const ki_transport *transport, const ki_exchange *exchange, char *words,
+                                          size_t size) {
+    return transport->ops->waits_for && transport->ops->waits_for(exchange, words, size);
 }
 static inline void ki_transport_free(ki_transport *transport) {
     if (transport)

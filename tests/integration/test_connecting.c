@@ -328,6 +328,24 @@ static void requests_wait_for_the_plugin_and_share_it(void **state) {
     unlink(path);
 }
 
+static void a_deadline_that_passes_while_a_plugin_runs_names_the_plugin(void **state) {
+    (void)state;
+    client self;
+    begin(&self, "https", "127.0.0.1", raw_server_free_port());
+    put(&self.config->exec.api_version, "client.authentication.k8s.io/v1");
+    put(&self.config->exec.command, "sleep");
+    assert_int_equal(ki_secret_list_append(&ki_allocator_default, &self.config->exec.arguments, KI_STR("1000"), NULL),
+                     KI_OK);
+    open_client(&self);
+    outcome one;
+    send_request(&self, &one, &(ki_request){ .method = "GET", .target = "/x", .total_timeout_ns = KI_MILLISECONDS(1) });
+    while (one.exchange)
+        step(&self);
+    assert_int_equal(one.end.code, KI_ERR_TIMEOUT);
+    assert_non_null(strstr(one.end.message, "not asked in time: exec plugin sleep has not ended yet"));
+    close_client(&self);
+}
+
 static void a_plugin_that_fails_is_what_the_request_ends_with(void **state) {
     (void)state;
     client self;
@@ -612,6 +630,7 @@ int main(void) {
         cmocka_unit_test(a_name_that_is_no_header_value_is_refused),
         cmocka_unit_test(a_401_is_told_and_the_next_request_has_the_new_token),
         cmocka_unit_test(requests_wait_for_the_plugin_and_share_it),
+        cmocka_unit_test(a_deadline_that_passes_while_a_plugin_runs_names_the_plugin),
         cmocka_unit_test(a_plugin_that_fails_is_what_the_request_ends_with),
         cmocka_unit_test(another_name_is_verified_where_it_is_asked_for),
         cmocka_unit_test(a_garbled_certificate_does_not_spoil_the_authority),

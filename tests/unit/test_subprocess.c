@@ -9,12 +9,14 @@
 #include "tests/support/scarce_memory.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +34,54 @@ typedef struct run {
     char errors[KI_SUBPROCESS_ERRORS_KEPT + 1];
     size_t size;
 } run;
+
+/* --- another kernel, and processes that do not die: in place of libc's functions ------------------------------------------------ */
+
+static bool no_pidfd, is_immortal;
+static int polls, polled_ms;
+
+static void *real(const char *name) {
+    void *found = dlsym(RTLD_NEXT, name);
+    assert_non_null(found);
+    return found;
+}
+
+long syscall(long number, ...) {
+    enum {
+        ARGUMENTS = 3
+    }; /* pidfd_open has two */
+    long arguments[ARGUMENTS];
+    va_list list;
+    va_start(list, number);
+    for (size_t i = 0; i < ARGUMENTS; i++)
+        arguments[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_pidfd_open && no_pidfd) {
+        errno = ENOSYS;
+        return -1;
+    }
+    long (*function)(long, ...);
+    *(void **)&function = real("syscall");
+    return function(number, arguments[0], arguments[1], arguments[2]);
+}
+
+pid_t waitpid(pid_t pid, int *status, int options) {
+    pid_t (*function)(pid_t, int *, int);
+    *(void **)&function = real("waitpid");
+    return is_immortal ? 0 : function(pid, status, options);
+}
+
+int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms) {
+    int (*function)(struct pollfd *, nfds_t, int);
+    *(void **)&function = real("poll");
+    if (!is_immortal)
+        return function(descriptors, count, timeout_ms);
+    polls++;
+    polled_ms += timeout_ms;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------------------- */
 
 static const char *const environment[] = { "GIVEN=yes", "PATH=/usr/bin:/bin", NULL };
 
@@ -163,6 +213,32 @@ static void cancelling_leaves_nothing_behind(void **state) {
     no_child_is_left();
 }
 
+/* A process that even SIGKILL does not end, as one in the middle of a dead disk's call. */
+static void what_cannot_be_killed_is_not_waited_for_for_ever(void **state) {
+    (void)state;
+    for (int with_pidfd = 0; with_pidfd < 2; with_pidfd++) {
+        run one;
+        no_pidfd = !with_pidfd;
+        assert_int_equal(start(&one, "sleep 1000", KI_SECONDS(PATIENCE_S), NULL), KI_OK);
+        is_immortal = true;
+        polls = polled_ms = 0;
+        ki_subprocess_cancel(one.process);
+        is_immortal = false;
+        assert_true(polls > 0);
+        assert_true(polled_ms <= KI_SUBPROCESS_KILLED_WAIT_MS);
+        ki_engine_free(one.engine);
+        assert_true(wait(NULL) > 0);
+    }
+    no_pidfd = false;
+}
+
+static void without_pidfds_all_of_it_holds_too(void **state) {
+    no_pidfd = true;
+    each_end_is_told_as_it_was(state);
+    cancelling_leaves_nothing_behind(state);
+    no_pidfd = false;
+}
+
 static void a_host_that_reaps_every_child_gets_the_output_all_the_same(void **state) {
     (void)state;
     struct sigaction before, ignore = { .sa_handler = SIG_IGN };
@@ -245,6 +321,8 @@ int main(void) {
         cmocka_unit_test(output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much),
         cmocka_unit_test(of_standard_error_the_end_is_kept),
         cmocka_unit_test(cancelling_leaves_nothing_behind),
+        cmocka_unit_test(what_cannot_be_killed_is_not_waited_for_for_ever),
+        cmocka_unit_test(without_pidfds_all_of_it_holds_too),
         cmocka_unit_test(a_host_that_reaps_every_child_gets_the_output_all_the_same),
         cmocka_unit_test(a_blocked_or_ignored_signal_of_the_host_is_none_of_the_program),
         cmocka_unit_test(what_cannot_be_started_is_an_error_at_once),
