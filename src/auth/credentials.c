@@ -28,6 +28,7 @@ struct ki_credentials {
     /* the plugin */
     ki_exec_plugin *plugin; /* NULL: none */
     int64_t expires;        /* its answer, by the wall clock */
+    int64_t answered_at;    /* by the engine's */
     bool plugin_due;
     ki_error failure; /* of its last run; code 0: none */
     int64_t failed_at;
@@ -314,6 +315,7 @@ static ki_status take_answer(ki_credentials *credentials, const ki_exec_answer *
         set->tls_number++;
     put_set(credentials, set);
     credentials->expires = answer->expires;
+    credentials->answered_at = ki_engine_now(credentials->engine);
     return KI_OK;
 }
 
@@ -334,11 +336,16 @@ static void plugin_ended(const ki_exec_answer *answer, const ki_error *err, void
     credentials->changed(credentials->user);
 }
 
+/* By its date; but whoever waited for it gets it, be it of the past when it comes: else it would be asked for without end. */
+static bool has_expired(const ki_credentials *credentials) {
+    return credentials->expires != INT64_MAX && ki_wall_clock_seconds() > credentials->expires &&
+           ki_engine_now(credentials->engine) >= credentials->answered_at + KI_SECONDS(KI_EXEC_RETRY_S);
+}
+
 /* Is there an answer, and is it still good? */
 static ki_credential_state ask_plugin(ki_credentials *credentials, ki_error *err) {
     bool has_answer = credentials->expires != INT64_MIN;
-    bool is_good = has_answer && !credentials->plugin_due &&
-                   (credentials->expires == INT64_MAX || ki_wall_clock_seconds() <= credentials->expires);
+    bool is_good = has_answer && !credentials->plugin_due && !has_expired(credentials);
     if (ki_exec_plugin_is_running(credentials->plugin))
         return KI_CREDENTIALS_PENDING;
     if (credentials->failure.code &&

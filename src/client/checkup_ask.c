@@ -46,6 +46,13 @@ static void take_text(const ki_answer *answer, const char *path, char *to, size_
     ki_value_clear(&value);
 }
 
+/* Login pages and proxies answer with 200, too. */
+static bool is_of_kind(const ki_answer *answer, const char *kind) {
+    char found[64];
+    take_text(answer, "kind", found, sizeof found);
+    return strcmp(found, kind) == 0;
+}
+
 static void remedy_credentials(ki_checkup_way *way) {
     const unsigned has = way->description.credentials;
     if (has & KI_CREDENTIAL_EXEC)
@@ -92,6 +99,11 @@ static void check_credentials(ki_checkup_way *way) {
         ki_checkup_end(way, KI_CHECK_WARNING);
     } else if (status) {
         fail(way, &why);
+    } else if (!is_of_kind(answer, "SelfSubjectReview")) {
+        ki_checkup_find(way, "the server's answer (HTTP %d) is no SelfSubjectReview", ki_answer_http_status(answer));
+        ki_checkup_remedy(way, "is it a Kubernetes API server, or a proxy or login page in front of one?");
+        ki_checkup_end(way, KI_CHECK_FAILED);
+        way->is_lost = true;
     } else {
         take_text(answer, "status.userInfo.username", name, sizeof name);
         take_text(answer, "status.userInfo.groups", groups, sizeof groups);
@@ -174,9 +186,11 @@ static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const
     *ret_may = true; /* where the server does not say, trying tells */
     status = post(way, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &body, &answer, &why);
     ki_buffer_free(&body);
-    if (status) {
-        ki_checkup_find(way, "the server does not say (%s)", ki_error_message(&why));
+    if (status || !is_of_kind(answer, "SelfSubjectAccessReview")) {
+        ki_checkup_find(way, "the server does not say (%s)",
+                        status ? ki_error_message(&why) : "its answer is no SelfSubjectAccessReview");
         ki_checkup_end(way, KI_CHECK_WARNING);
+        ki_answer_unref(answer);
         return KI_OK;
     }
     *ret_may =
@@ -456,7 +470,7 @@ ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err) {
     check_credentials(way);
     if (way->is_lost) {
         for (int step = KI_CHECK_VERSION; step < KI_CHECK_STEPS; step++)
-            ki_checkup_skip(way, (ki_check_step)step, "the server does not accept the credentials");
+            ki_checkup_skip(way, (ki_check_step)step, "the way ends at the credentials");
         return KI_OK;
     }
     check_version(way);

@@ -8,6 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+enum {
+    ANSWER_READ_MAX = 64 * 1024
+};
+
 /* --- certificates ----------------------------------------------------------------------------------------------------------- */
 
 static int month_of(const char *name) {
@@ -72,10 +76,12 @@ static void read_chain(CURL *easy, ki_probe *probe) {
 
 /* --- one connection --------------------------------------------------------------------------------------------------------- */
 
+/* What is not small is not read to its end, which may not come: that there is an answer is all that matters. */
 static size_t drop(char *data, size_t size, size_t count, void *user) {
     (void)data;
-    (void)user;
-    return size * count;
+    size_t *taken = user;
+    *taken += size * count;
+    return *taken <= ANSWER_READ_MAX ? size * count : 0;
 }
 
 static int64_t time_of(CURL *easy, CURLINFO which) {
@@ -122,8 +128,17 @@ static void read_peer(CURL *easy, ki_probe *probe) {
     probe->port = (int)port;
 }
 
+/* libcurl says which step took too long only by the times that it noted. */
+static void say_late(ki_probe *probe, const char *server, int64_t timeout_ms) {
+    static const char *const lacks[] = { "no address", "no connection", "no TLS handshake", "no answer" };
+    bool has_begun = probe->failed == KI_PROBE_HTTP && probe->http_status;
+    ki_error_set(&probe->error, probe->failed == KI_PROBE_HTTP ? KI_ERR_TIMEOUT : KI_ERR_CONNECT,
+                 "%s: %s within %lld ms", server, has_begun ? "no end of an answer" : lacks[probe->failed],
+                 (long long)timeout_ms);
+}
+
 static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_curl_identity *identity,
-                        ki_probe *probe) {
+                        int64_t timeout_ms, ki_probe *probe) {
     long number = 0, version = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &number);
     probe->http_status = (int)number;
@@ -134,9 +149,13 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
                           : version == CURL_HTTP_VERSION_3   ? 30
                                                              : 20;
     read_times(easy, probe);
+    if (code == CURLE_WRITE_ERROR) /* by drop */
+        code = CURLE_OK;
     if (code)
         ki_curl_error(easy, code, detail, identity->config, identity->proxy.size > 0, &probe->error);
     probe->failed = code ? first_failed(probe, code) : KI_PROBE_DONE;
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        say_late(probe, identity->server, timeout_ms);
     read_chain(easy, probe);
 }
 
@@ -156,6 +175,7 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
     ki_probe probe = { .is_https = ki_config_is_https(config), .error = KI_ERROR_INIT };
     ki_curl_identity identity;
     char detail[CURL_ERROR_SIZE] = "";
+    size_t taken = 0;
     struct curl_slist *headers = NULL;
     const ki_request request = { .method = "GET", .target = "/version" };
     /* The certificates as they are; borrowed. */
@@ -174,11 +194,12 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
         status = ki_curl_present(easy, &identity, &set, &headers, err);
     if (!status &&
         (curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) || curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop) ||
-         curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) || curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)))
+         curl_easy_setopt(easy, CURLOPT_WRITEDATA, &taken) || curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) ||
+         curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)))
         status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks something", curl_version());
     if (!status) {
         CURLcode code = curl_easy_perform(easy);
-        read_result(easy, code, detail, &identity, &probe);
+        read_result(easy, code, detail, &identity, timeout_ms, &probe);
         if (probe.failed == KI_PROBE_TLS && !probe.chain)
             look_at_chain(easy, &probe);
         *ret_probe = probe;

@@ -230,6 +230,52 @@ static void what_does_not_speak_http_is_told(void **state) {
     assert_int_equal(status, 3);
 }
 
+static int ask_raw(const char *words, const raw_answer *answer) {
+    raw_server raw;
+    char url[64];
+    raw_server_start(&raw, answer, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", raw.port);
+    int status = ask(words, url);
+    raw_server_stop(&raw);
+    return status;
+}
+
+/* One that answers everything with 200 and a page. */
+static void a_login_page_is_not_taken_for_a_server_that_forbids(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\nConnection: close\r\n\r\n<html></html>",
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnull",
+        "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        int status = ask_raw("", &(raw_answer){ .text = texts[i], .end = RAW_CLOSE });
+        assert_step(WELL, "HTTP");
+        assert_step(FAILED, "credentials");
+        assert_prints("is no SelfSubjectReview");
+        assert_prints("is it a Kubernetes API server, or a proxy or login page");
+        assert_step("-", "may list");
+        assert_null(strstr(output, "not allowed"));
+        assert_int_equal(status, 3);
+    }
+}
+
+static void who_connects_and_never_answers_is_told_so(void **state) {
+    (void)state;
+    int status = ask_raw("--timeout 1s", &(raw_answer){ .text = "", .end = RAW_SILENT });
+    assert_step(WELL, "TCP connection");
+    assert_step(FAILED, "HTTP");
+    assert_prints(": no answer within 1000 ms");
+    assert_int_equal(status, 3);
+}
+
+static void an_answer_without_end_is_an_answer(void **state) {
+    (void)state;
+    (void)ask_raw("--timeout 1s", &(raw_answer){ .text = "HTTP/1.1 200 OK\r\n\r\n", .end = RAW_ENDLESS });
+    assert_step(WELL, "HTTP");
+    assert_step(FAILED, "credentials");
+}
+
 static void json_has_each_step_once_and_in_order(void **state) {
     (void)state;
     serve_tls(TLS "server.pem", TLS "server.key");
@@ -298,6 +344,9 @@ int main(void) {
         cmocka_unit_test_teardown(a_server_without_streaming_lists_is_well_with_a_remark, tear_down),
         cmocka_unit_test_teardown(a_kubeconfig_that_is_wrong_is_told_at_the_configuration, tear_down),
         cmocka_unit_test_teardown(what_does_not_speak_http_is_told, tear_down),
+        cmocka_unit_test_teardown(a_login_page_is_not_taken_for_a_server_that_forbids, tear_down),
+        cmocka_unit_test_teardown(who_connects_and_never_answers_is_told_so, tear_down),
+        cmocka_unit_test_teardown(an_answer_without_end_is_an_answer, tear_down),
         cmocka_unit_test_teardown(json_has_each_step_once_and_in_order, tear_down),
         cmocka_unit_test_teardown(memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding, tear_down),
         cmocka_unit_test_teardown(what_the_doctor_is_not_told_rightly_is_a_usage_error, tear_down),
