@@ -1,4 +1,5 @@
 /* get.c: kinformer get: one synced list from an informer's cache. */
+#include "definition.h"
 #include "flags.h"
 #include "listing.h"
 #include "output.h"
@@ -10,6 +11,7 @@
 typedef struct get {
     session session;
     printer printer;
+    ki_columns *columns[TARGETS_MAX]; /* of the table */
 } get;
 
 static void on_synced(ki_informer *informer, void *user) {
@@ -50,7 +52,7 @@ static int print_all(get *g) {
         if (!count)
             return say_not_found(s);
     }
-    ki_status status = listing_print(s, &g->printer, &count, &err);
+    ki_status status = listing_print(s, &g->printer, g->columns, &count, &err);
     if (status) {
         say("get", "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
         (void)output_flush();
@@ -88,6 +90,15 @@ static int check_sort_by(const options *o) {
     return EXIT_FINE;
 }
 
+static int read_columns(get *g) {
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = definitions_read(&g->session, g->columns, &err);
+    if (!status)
+        return EXIT_FINE;
+    say("get", "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
+    return EXIT_FAILED;
+}
+
 static void set_defaults(options *o) {
     o->allow_missing_keys = true;
 }
@@ -102,7 +113,6 @@ static int run(const options *o) {
                     .is_once = true,
                     .name = o->arguments[0] ? o->arguments[1] : NULL,
                     .handler = { .on_synced = on_synced },
-                    .view = listing_fields,
                     .user = &g };
     int status = check(&g);
     if (status == EXIT_FINE)
@@ -117,10 +127,13 @@ static int run(const options *o) {
     }
     if (status == EXIT_FINE)
         status = session_start(s);
+    if (status == EXIT_FINE && (g.printer.format == FORMAT_LINE || g.printer.format == FORMAT_WIDE))
+        status = read_columns(&g); /* while the lists are on their way */
     if (status == EXIT_FINE)
         status = session_run(s);
     if (status == EXIT_FINE && session_has_synced(s))
         status = print_all(&g); /* else a signal ended it */
+    definitions_free(g.columns);
     session_close(s);
     printer_close(&g.printer);
     return status;

@@ -12,53 +12,15 @@ enum {
     LABEL_COLUMNS_MAX = 32
 };
 
-/* What the cached objects have at hand. */
-struct listing_row {
-    const char *created;
-};
-
-const ki_field listing_fields[] = { KI_FIELD(struct listing_row, created, "metadata.creationTimestamp"), KI_FIELD_END };
-
 typedef struct listing {
     const session *session;
     printer *printer;
-    bool several; /* resources: each line says which */
+    ki_columns *const *columns; /* of each target */
+    bool several;               /* resources: each line says which */
     char *label_text;
     const char *labels[LABEL_COLUMNS_MAX]; /* of -L */
     size_t label_count;
 } listing;
-
-/* "93s", "5m12s", "3h20m", "31d": as kubectl's. */
-static void write_age(const char *created, char age[48]) {
-    struct tm parts = { 0 };
-    snprintf(age, 48, "<unknown>");
-    if (!created || !strptime(created, "%Y-%m-%dT%H:%M:%SZ", &parts))
-        return;
-    long long seconds = (long long)time(NULL) - (long long)timegm(&parts);
-    long long minutes = seconds / 60;
-    long long hours = minutes / 60;
-    long long days = hours / 24;
-    if (seconds < -1)
-        snprintf(age, 48, "<invalid>");
-    else if (seconds < 120)
-        snprintf(age, 48, "%llds", seconds < 0 ? 0 : seconds);
-    else if (minutes < 10 && seconds % 60)
-        snprintf(age, 48, "%lldm%llds", minutes, seconds % 60);
-    else if (minutes < 180)
-        snprintf(age, 48, "%lldm", minutes);
-    else if (hours < 8 && minutes % 60)
-        snprintf(age, 48, "%lldh%lldm", hours, minutes % 60);
-    else if (hours < 48)
-        snprintf(age, 48, "%lldh", hours);
-    else if (days < 8 && hours % 24)
-        snprintf(age, 48, "%lldd%lldh", days, hours % 24);
-    else if (days < 730)
-        snprintf(age, 48, "%lldd", days);
-    else if (days < 8 * 365 && days % 365)
-        snprintf(age, 48, "%lldy%lldd", days / 365, days % 365);
-    else
-        snprintf(age, 48, "%lldy", days / 365);
-}
 
 static int by_namespace_and_name(const void *a, const void *b) {
     const ki_object *const *left = a;
@@ -86,49 +48,91 @@ static bool add_labels(table *t, const ki_object *obj) {
     return is_added;
 }
 
-static bool add_headers(const listing *l, table *t, bool shows_namespace) {
-    bool is_fine = !shows_namespace || table_add(t, "NAMESPACE");
-    is_fine = is_fine && table_add(t, "NAME") && table_add(t, "AGE");
-    for (size_t i = 0; i < l->label_count; i++) {
+/* A table of one resource, being filled. */
+typedef struct rows {
+    const listing *listing;
+    const ki_columns *columns;
+    const char *name; /* what stands in the column of the name, or NULL: the name */
+    size_t name_at;   /* which that is */
+    bool shows_namespace;
+    bool is_full; /* no memory is left */
+    table table;
+} rows;
+
+static bool is_shown(const listing *l, const ki_column *column) {
+    return column->priority == 0 || l->printer->format == FORMAT_WIDE;
+}
+
+static bool add_upper(table *t, const char *text) {
+    char *header = strdup(text);
+    for (char *c = header; c && *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    bool is_added = header && table_add(t, header);
+    free(header);
+    return is_added;
+}
+
+static bool add_headers(rows *r) {
+    const listing *l = r->listing;
+    bool is_fine = !r->shows_namespace || table_add(&r->table, "NAMESPACE");
+    for (size_t i = 0; i < ki_columns_count(r->columns) && is_fine; i++) {
+        if (is_shown(l, ki_columns_at(r->columns, i)))
+            is_fine = add_upper(&r->table, ki_columns_at(r->columns, i)->name);
+    }
+    for (size_t i = 0; i < l->label_count && is_fine; i++) {
         const char *slash = strrchr(l->labels[i], '/');
-        char *header = strdup(slash ? slash + 1 : l->labels[i]);
-        for (char *c = header; c && *c; c++)
-            *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
-        is_fine = is_fine && header && table_add(t, header);
-        free(header);
+        is_fine = add_upper(&r->table, slash ? slash + 1 : l->labels[i]);
     }
-    return is_fine && (!l->session->options->show_labels || table_add(t, "LABELS"));
+    return is_fine && (!l->session->options->show_labels || table_add(&r->table, "LABELS"));
 }
 
-static bool add_row(const listing *l, table *t, const ki_object *obj, bool shows_namespace) {
-    const struct listing_row *row = ki_object_view(obj);
-    char age[48];
-    char *name = NULL;
-    write_age(row ? row->created : NULL, age);
-    bool is_fine = !shows_namespace || table_add(t, ki_object_namespace(obj));
-    if (l->several)
-        name = object_name(obj);
-    is_fine =
-        is_fine && (!l->several || name) && table_add(t, l->several ? name : ki_object_name(obj)) && table_add(t, age);
+static bool add_cell(size_t index, const char *text, void *user) {
+    rows *r = user;
+    if (!is_shown(r->listing, ki_columns_at(r->columns, index)))
+        return true;
+    bool is_added = table_add(&r->table, r->name && index == r->name_at ? r->name : text);
+    r->is_full = !is_added;
+    return is_added;
+}
+
+static ki_status add_row(rows *r, const ki_object *obj, int64_t now_ms, ki_error *err) {
+    const listing *l = r->listing;
+    char *name = l->several ? object_name(obj) : NULL;
+    bool is_fine = (!l->several || name) && (!r->shows_namespace || table_add(&r->table, ki_object_namespace(obj)));
+    r->name = name;
+    ki_status status = is_fine ? ki_columns_each(r->columns, obj, now_ms, add_cell, r, err) : KI_ERR_NO_MEMORY;
     free(name);
-    for (size_t i = 0; i < l->label_count; i++) {
+    is_fine = !status && !r->is_full;
+    for (size_t i = 0; i < l->label_count && is_fine; i++) {
         const char *value = ki_object_label(obj, l->labels[i]);
-        is_fine = is_fine && table_add(t, value ? value : "");
+        is_fine = table_add(&r->table, value ? value : "");
     }
-    return is_fine && (!l->session->options->show_labels || add_labels(t, obj));
+    is_fine = is_fine && (!l->session->options->show_labels || add_labels(&r->table, obj));
+    return status ? status : is_fine ? KI_OK : KI_ERR_NO_MEMORY;
 }
 
-static ki_status print_table(const listing *l, const target *from, const ki_object_list *list) {
+static ki_status print_table(const listing *l, const target *from, const ki_columns *columns,
+                             const ki_object_list *list, ki_error *err) {
     const options *o = l->session->options;
-    bool shows_namespace = from->resource.namespaced && o->all_namespaces;
-    table t = { .columns = 2 + (size_t)shows_namespace + l->label_count + (size_t)o->show_labels };
-    bool is_fine = o->no_headers || add_headers(l, &t, shows_namespace);
-    for (size_t i = 0; i < list->count && is_fine; i++)
-        is_fine = add_row(l, &t, list->objects[i], shows_namespace);
-    if (is_fine)
-        table_print(&t);
-    table_free(&t);
-    return is_fine ? KI_OK : KI_ERR_NO_MEMORY;
+    rows r = { .listing = l, .columns = columns, .shows_namespace = from->resource.namespaced && o->all_namespaces };
+    struct timespec now;
+    size_t count = ki_columns_count(columns);
+    clock_gettime(CLOCK_REALTIME, &now);
+    r.name_at = count;
+    r.table.columns = (size_t)r.shows_namespace + l->label_count + (size_t)o->show_labels;
+    for (size_t i = 0; i < count; i++) {
+        const ki_column *column = ki_columns_at(columns, i);
+        r.table.columns += is_shown(l, column);
+        if (r.name_at == count && strcmp(column->format, "name") == 0)
+            r.name_at = i;
+    }
+    ki_status status = o->no_headers || add_headers(&r) ? KI_OK : KI_ERR_NO_MEMORY;
+    for (size_t i = 0; i < list->count && !status; i++)
+        status = add_row(&r, list->objects[i], (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, err);
+    if (!status)
+        table_print(&r.table);
+    table_free(&r.table);
+    return status;
 }
 
 /* ---- other formats ---- */
@@ -204,7 +208,7 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
         if (!status && is_table && list->count) {
             if (*count && !s->options->no_headers)
                 putchar('\n');
-            status = print_table(l, &s->targets[i], list);
+            status = print_table(l, &s->targets[i], l->columns[i], list, err);
         }
         *count += status ? 0 : list->count;
     }
@@ -234,8 +238,8 @@ static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, k
     return status;
 }
 
-ki_status listing_print(const session *s, printer *p, size_t *ret_count, ki_error *err) {
-    listing l = { .session = s, .printer = p, .several = s->target_count > 1 };
+ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err) {
+    listing l = { .session = s, .printer = p, .columns = columns, .several = s->target_count > 1 };
     ki_object_list lists[TARGETS_MAX] = { { 0 } };
     ki_status status = KI_OK;
     size_t count = 0;

@@ -5,10 +5,7 @@
 #include "printer.h"
 #include "session.h"
 
-/* The view that the session's informers need. */
-extern const ki_field listing_fields[];
-
-/* All objects, on stdout. Nothing is printed on failure but rows of a table that were shown before. `*ret_count`: how many there are. */
-ki_status listing_print(const session *s, printer *p, size_t *ret_count, ki_error *err);
+/* All objects, on stdout; `columns`: each target's, of tables. Nothing is printed on failure but rows of a table that were shown before. `*ret_count`: how many there are. */
+ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err);
 
 #endif

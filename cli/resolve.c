@@ -74,20 +74,8 @@ static void on_map(const ki_resource_map *map, const ki_error *err, void *user) 
     }
 }
 
-/* Turns the session's loop until the answer is there, or a signal. */
-static ki_status wait_for(session *s, const question *q, ki_error *err) {
-    ki_status status = KI_OK;
-    while (!q->answered && !s->done && !status) {
-        struct pollfd fds[] = { { .fd = ki_engine_fd(s->engine), .events = POLLIN },
-                                { .fd = s->signals, .events = POLLIN } };
-        if (poll(fds, sizeof fds / sizeof fds[0], ki_engine_timeout(s->engine)) < 0 && errno != EINTR)
-            return KI_ERR_SYSTEM;
-        if (fds[1].revents)
-            session_take_signals(s);
-        if (!s->done)
-            status = ki_engine_step(s->engine, 0, err);
-    }
-    return status;
+static bool is_answered(void *user) {
+    return ((const question *)user)->answered;
 }
 
 static ki_status ask(session *s, ki_error *err) {
@@ -98,7 +86,7 @@ static ki_status ask(session *s, ki_error *err) {
     if (!status)
         status = ki_discovery_refresh(discovery, on_map, &q, err);
     if (!status)
-        status = wait_for(s, &q, err);
+        status = session_wait(s, is_answered, &q, err);
     if (!status && q.status) {
         *err = q.err;
         status = q.status;

@@ -454,6 +454,21 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
     }
 }
 
+ki_status session_wait(session *s, bool (*is_so)(void *user), void *user, ki_error *err) {
+    ki_status status = KI_OK;
+    while (!is_so(user) && !s->is_interrupted && !status) {
+        struct pollfd fds[] = { { .fd = ki_engine_fd(s->engine), .events = POLLIN },
+                                { .fd = s->signals, .events = POLLIN } };
+        if (poll(fds, sizeof fds / sizeof fds[0], ki_engine_timeout(s->engine)) < 0 && errno != EINTR)
+            return KI_ERR_SYSTEM;
+        if (fds[1].revents)
+            session_take_signals(s);
+        if (!s->is_interrupted)
+            status = ki_engine_step(s->engine, 0, err);
+    }
+    return status;
+}
+
 int session_run(session *s) {
     int64_t next_tick_ms = s->started_ms + s->tick_ms;
     int64_t next_progress_ms = s->started_ms + PROGRESS_AFTER_MS;

@@ -88,6 +88,8 @@ int session_say_unknown(const session *s, const char *name, const char *meant);
 
 /* From now on SIGINT and SIGTERM come to session_run alone. To be called before threads are made. */
 void session_block_signals(void);
+/* Turns the session's loop until something is so, or a signal. */
+ki_status session_wait(session *s, bool (*is_so)(void *user), void *user, ki_error *err);
 void session_end(session *s, int status);
 /* Reads those that have come; any but that of a child's end, whom its starter looks for, ends the session. */
 void session_take_signals(session *s);

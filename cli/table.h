@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 enum {
-    TABLE_COLUMNS_MAX = 80
+    TABLE_COLUMNS_MAX = 128
 };
 
 /* Texts of all rows, one row after the other. */

@@ -60,10 +60,14 @@ ki_status kt_custom_new(const ki_allocator *allocator, ki_str json, size_t index
     custom->info.singular = text(custom->names, "singular");
     custom->info.verbs = KI_VERBS_ALL | KT_CUSTOM_BIT;
     custom->schema = yyjson_obj_get(yyjson_obj_get(version, "schema"), "openAPIV3Schema");
-    custom->columns = yyjson_obj_get(version, "additionalPrinterColumns");
     custom->preserves = yyjson_get_bool(yyjson_obj_get(spec, "preserveUnknownFields"));
     take_subresources(custom, version);
     take_fields(custom, version);
+    if (ki_columns_of_definition(yyjson_obj_get(version, "additionalPrinterColumns"), allocator, &custom->columns,
+                                 NULL)) {
+        kt_custom_free(custom);
+        return KI_ERR_NO_MEMORY;
+    }
     *ret_custom = custom;
     return KI_OK;
 }
@@ -71,6 +75,7 @@ ki_status kt_custom_new(const ki_allocator *allocator, ki_str json, size_t index
 void kt_custom_free(kt_custom *custom) {
     if (!custom)
         return;
+    ki_columns_free(custom->columns);
     yyjson_doc_free(custom->doc);
     ki_free(custom->allocator, custom);
 }

@@ -5,6 +5,7 @@
 #define KT_CRD_H
 
 #include "src/base/buffer.h"
+#include "src/object/columns.h"
 #include "src/object/resource_table.h"
 #include "testing/cluster.h"
 
@@ -32,7 +33,7 @@ typedef struct kt_custom {
     yyjson_doc *doc; /* the definition; everything else points into it */
     yyjson_val *names;
     yyjson_val *schema;                       /* openAPIV3Schema, or NULL */
-    yyjson_val *columns;                      /* additionalPrinterColumns, or NULL */
+    ki_columns *columns;                      /* what its additionalPrinterColumns say */
     bool preserves;                           /* spec.preserveUnknownFields */
     const char *paths[KT_CRD_FIELDS_MAX + 1]; /* selectable fields, without the dot in front */
     struct kt_custom *next_old;
@@ -59,9 +60,5 @@ ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms);
 ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
 /* What is wrong with it. */
 void kt_custom_validate(struct kt_causes *causes, const kt_custom *custom, yyjson_val *root);
-
-/* Its columns and cells in a Table. */
-ki_status kt_custom_append_columns(const kt_custom *custom, ki_buffer *out);
-ki_status kt_custom_append_cells(const kt_custom *custom, const struct kt_object *obj, int64_t now_ms, ki_buffer *out);
 
 #endif

@@ -1,12 +1,12 @@
 /* subresource.c: see subresource.h. Each reads what it is asked, changes the object by a merge patch, and answers with a kind of its own. */
 #include "testing/subresource.h"
 
+#include "src/object/cells.h"
 #include "testing/body.h"
 #include "testing/change.h"
 #include "testing/json.h"
 #include "testing/patch.h"
 #include "testing/schema/base64.h"
-#include "testing/selector_text.h"
 #include "testing/status.h"
 #include "testing/validate.h"
 
@@ -94,15 +94,16 @@ static ki_status success(kt_call *call, int code) {
 
 static ki_status append_scale(target *t, const kt_object *obj, ki_buffer *out) {
     yyjson_doc *doc = NULL;
-    kt_arena arena;
     ki_buffer selector;
     ki_status status = kt_json_read_trusted(t->call->allocator, obj->json, &doc, NULL);
     if (status)
         return status;
     yyjson_val *root = yyjson_doc_get_root(doc), *spec = yyjson_obj_get(root, "spec");
-    kt_arena_init(&arena, t->call->allocator);
     ki_buffer_init(&selector, t->call->allocator, 0);
-    kt_selector_append_text(&arena, yyjson_obj_get(spec, "selector"), &selector);
+    if (ki_cell_at(root, "spec.selector.matchLabels|spec.selector.matchExpressions"))
+        ki_cell_selector(&selector, root, "spec.selector", 0);
+    else /* of a replication controller: a map */
+        ki_cell_labels(&selector, root, "spec.selector", 0);
     ki_buffer_append_string(out, "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{\"name\":");
     ki_buffer_append_json_string(out, obj->name);
     ki_buffer_append_string(out, ",\"namespace\":");
@@ -118,10 +119,9 @@ static ki_status append_scale(target *t, const kt_object *obj, ki_buffer *out) {
         ki_buffer_append_json_string(out, (ki_str){ selector.data, selector.size });
     }
     ki_buffer_append_string(out, "}}");
-    if (selector.failed || arena.failed)
+    if (selector.failed)
         status = KI_ERR_NO_MEMORY;
     ki_buffer_free(&selector);
-    kt_arena_free(&arena);
     yyjson_doc_free(doc);
     return status ? status : out->failed;
 }

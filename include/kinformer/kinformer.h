@@ -11,6 +11,7 @@
 #include <kinformer/allocator.h>
 #include <kinformer/checkup.h>
 #include <kinformer/client.h>
+#include <kinformer/columns.h>
 #include <kinformer/config.h>
 #include <kinformer/discovery.h>
 #include <kinformer/engine.h>

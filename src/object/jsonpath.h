@@ -86,6 +86,10 @@ struct ki_jsonpath {
 /* Parses `text` into an empty path; what was made by then stays in `path->blocks` on failure. */
 ki_status ki_jsonpath_parse(ki_jsonpath *path, ki_str text, ki_error *err);
 
+/* ki_jsonpath_each for a value that is parsed already. */
+ki_status ki_jsonpath_each_of(const ki_jsonpath *path, yyjson_val *json,
+                              bool (*visit)(const ki_value *value, void *user), void *user, ki_error *err);
+
 /* ---- values as text (jsonpath_text.c) ---- */
 
 /* As Go's fmt: 1e+06, 0.1, 3. */

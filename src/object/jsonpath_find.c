@@ -533,15 +533,19 @@ static ki_status run_parts(search *s, const ki_part *part, const ki_part *end,
     return status;
 }
 
+static ki_status evaluate_value(search *s, yyjson_val *json) {
+    found root = { .type = FOUND_JSON, .json = json };
+    if (is_null(&root))
+        root.type = FOUND_NOTHING;
+    return run_parts(s, s->path->first, NULL, root);
+}
+
 static ki_status evaluate(search *s, const char *json, size_t size) {
     yyjson_doc *doc;
     ki_status status = ki_json_parse(&s->path->allocator, (ki_str){ json, size }, &doc, s->err);
     if (status)
         return status;
-    found root = { .type = FOUND_JSON, .json = yyjson_doc_get_root(doc) };
-    if (is_null(&root))
-        root.type = FOUND_NOTHING;
-    status = run_parts(s, s->path->first, NULL, root);
+    status = evaluate_value(s, yyjson_doc_get_root(doc));
     yyjson_doc_free(doc);
     return status;
 }
@@ -640,4 +644,10 @@ ki_status ki_jsonpath_each(const ki_jsonpath *path, const char *json, size_t siz
                            bool (*visit)(const ki_value *value, void *user), void *user, ki_error *err) {
     search s = { .path = path, .visit = visit, .user = user, .err = err };
     return evaluate(&s, json, size);
+}
+
+ki_status ki_jsonpath_each_of(const ki_jsonpath *path, yyjson_val *json,
+                              bool (*visit)(const ki_value *value, void *user), void *user, ki_error *err) {
+    search s = { .path = path, .visit = visit, .user = user, .err = err };
+    return evaluate_value(&s, json);
 }

@@ -202,6 +202,70 @@ static void tables_have_the_columns_that_were_asked_for(void **state) {
     command_ends(0);
 }
 
+/* Each line of what is printed but the age at its end, where there is one. */
+static void expect_lines(const char *const *lines) {
+    for (; *lines; lines++) {
+        const char *line = ki_process_line(&command);
+        assert_non_null(line);
+        if (strncmp(line, *lines, strlen(*lines)) != 0)
+            fail_msg("%s\nis not\n%s", line, *lines);
+    }
+    assert_null(ki_process_line(&command));
+    command_ends(0);
+}
+
+static void tables_are_kubectls(void **state) {
+    (void)state;
+    put(KI_PODS,
+        "{\"metadata\":{\"name\":\"web\",\"namespace\":\"x\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+        "\"c\",\"image\":\"i\"}]},\"status\":{\"phase\":\"Running\",\"podIP\":\"10.0.0.1\",\"containerStatuses\":[{"
+        "\"name\":\"c\",\"ready\":true,\"restartCount\":2,\"state\":{\"running\":{}}}]}}");
+    put(KI_SECRETS,
+        "{\"metadata\":{\"name\":\"s\",\"namespace\":\"x\"},\"type\":\"Opaque\",\"data\":{\"a\":\"Yg==\"}}");
+    COMMAND_RUN("get", "pods", "-n", "x", "--server", "URL");
+    expect_lines((const char *const[]){ "NAME   READY   STATUS    RESTARTS   AGE",
+                                        "web    1/1     Running   2          ", NULL });
+    COMMAND_RUN("get", "pods,secrets", "-n", "x", "--server", "URL");
+    expect_lines((const char *const[]){ "NAME      READY   STATUS    RESTARTS   AGE",
+                                        "pod/web   1/1     Running   2          ", "", "NAME       TYPE     DATA   AGE",
+                                        "secret/s   Opaque   1      ", NULL });
+    COMMAND_RUN("get", "pods", "-n", "x", "-o", "custom-columns=N:.spec.nodeName", "--server", "URL");
+    expect_lines((const char *const[]){ "N", "n1", NULL });
+    COMMAND_RUN("get", "pods", "-n", "x", "-o", "wide", "--server", "URL");
+    const char *line = ki_process_line(&command);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "IP         NODE   NOMINATED NODE   READINESS GATES"));
+    line = ki_process_line(&command);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "   10.0.0.1   n1     <none>           <none>"));
+    command_ends(0);
+}
+
+#define FOO_DEFINITION(columns) \
+    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":" \
+    "\"foos.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\",\"names\":{\"plural\":" \
+    "\"foos\"," \
+    "\"singular\":\"foo\",\"kind\":\"Foo\",\"listKind\":\"FooList\"},\"versions\":[{\"name\":\"v1\",\"served\":true," \
+    "\"storage\":" \
+    "true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}" \
+    "}" columns "}]}}"
+
+static void a_custom_resources_table_is_its_definitions(void **state) {
+    (void)state;
+    static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
+    put(KI_CUSTOMRESOURCEDEFINITIONS,
+        FOO_DEFINITION(
+            ",\"additionalPrinterColumns\":[{\"name\":\"Size\",\"type\":\"integer\",\"jsonPath\":\".spec.size\"},{"
+            "\"name\":\"More\",\"type\":\"string\",\"priority\":1,\"jsonPath\":\".spec.more\"}]"));
+    put(&foos, "{\"apiVersion\":\"example.com/"
+               "v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"a\",\"namespace\":\"x\"},\"spec\":{"
+               "\"size\":3,\"more\":\"m\"}}");
+    COMMAND_RUN("get", "foos", "-n", "x", "--server", "URL");
+    expect_lines((const char *const[]){ "NAME   SIZE", "a      3", NULL });
+    COMMAND_RUN("get", "foos", "-n", "x", "-o", "wide", "--no-headers", "--server", "URL");
+    expect_lines((const char *const[]){ "a     3     m", NULL });
+}
+
 /* What is printed is more than a pipe holds, in large pieces and in small ones; its reader goes after the first line. */
 static void a_reader_that_goes_away_ends_every_format_quietly(void **state) {
     (void)state;
@@ -279,6 +343,8 @@ int main(void) {
         TEST(standard_descriptors_that_are_closed_are_given_to_nobody),
         TEST(sorting_is_by_kind_of_value_and_value),
         TEST(tables_have_the_columns_that_were_asked_for),
+        TEST(tables_are_kubectls),
+        TEST(a_custom_resources_table_is_its_definitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

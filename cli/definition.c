@@ -1,0 +1,99 @@
+/* definition.c: see definition.h. A definition that is not there, or may not be read, leaves name and age. */
+#include "definition.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WAIT_MS = 5000
+};
+
+/* The definitions that were asked for. */
+typedef struct asked {
+    const ki_answer *answers[TARGETS_MAX];
+    struct request {
+        struct asked *all;
+        size_t index;
+        ki_call *call;
+    } requests[TARGETS_MAX];
+    size_t under_way;
+} asked;
+
+static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+    struct request *r = user;
+    if (!err)
+        r->all->answers[r->index] = ki_answer_ref(answer);
+    r->all->under_way--;
+}
+
+static bool have_all(void *user) {
+    return ((const asked *)user)->under_way == 0;
+}
+
+static bool is_built_in(const ki_resource *resource) {
+    const ki_resource *one;
+    for (unsigned i = 0; (one = ki_resource_at(i)); i++) {
+        if (strcmp(one->plural, resource->plural) == 0 && strcmp(one->group, resource->group) == 0)
+            return true;
+    }
+    return false;
+}
+
+static ki_status ask(session *s, asked *a, size_t index, ki_error *err) {
+    const ki_resource *resource = &s->targets[index].resource;
+    const ki_call_options limits = { .size = sizeof limits, .timeout_ms = WAIT_MS };
+    char *name = NULL;
+    if (asprintf(&name, "%s.%s", resource->plural, resource->group) < 0)
+        return KI_ERR_NO_MEMORY;
+    const ki_client_request request = { .size = sizeof request,
+                                        .verb = KI_CLIENT_GET,
+                                        .resource = KI_CUSTOMRESOURCEDEFINITIONS,
+                                        .name = name,
+                                        .options = &limits };
+    a->requests[index] = (struct request){ .all = a, .index = index };
+    ki_status status = ki_client_send(ki_factory_client(s->factory), &request, on_answer, &a->requests[index],
+                                      &a->requests[index].call, err);
+    a->under_way += !status;
+    free(name);
+    return status;
+}
+
+ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_error *err) {
+    asked *a = calloc(1, sizeof *a);
+    ki_status status = a ? KI_OK : KI_ERR_NO_MEMORY;
+    for (size_t i = 0; i < s->target_count && !status; i++) {
+        if (!is_built_in(&s->targets[i].resource))
+            status = ask(s, a, i, err);
+    }
+    if (a && a->under_way && !status)
+        status = session_wait(s, have_all, a, err);
+    for (size_t i = 0; a && i < s->target_count; i++) {
+        if (a->requests[i].call)
+            ki_call_cancel(a->requests[i].call);
+    }
+    while (a && a->under_way && ki_engine_step(s->engine, 0, NULL) == KI_OK)
+        ; /* each tells its end, after a signal, too */
+    for (size_t i = 0; i < s->target_count && !status; i++) {
+        const ki_object *definition = a->answers[i] ? ki_answer_object(a->answers[i]) : NULL;
+        ki_value json = KI_VALUE_INIT;
+        if (definition)
+            status = ki_object_json(definition, &json, err);
+        if (!status)
+            status = ki_columns_new(&s->targets[i].resource, json.text, json.text_size, s->allocator, &columns[i], err);
+        ki_value_clear(&json);
+    }
+    for (size_t i = 0; a && i < s->target_count; i++) {
+        ki_call_free(a->requests[i].call);
+        ki_answer_unref(a->answers[i]);
+    }
+    free(a);
+    return status;
+}
+
+void definitions_free(ki_columns *columns[TARGETS_MAX]) {
+    for (size_t i = 0; i < TARGETS_MAX; i++) {
+        ki_columns_free(columns[i]);
+        columns[i] = NULL;
+    }
+}
