@@ -35,7 +35,7 @@ static const struct {
 } kinds[KT_FAULT_KINDS] = {
     [KT_FAULT_STATUS] = { "status", { "code", "reason", "message", "retry-after", REQUEST } },
     [KT_FAULT_ERROR_EVENT] = { "error-event", { "code", "reason", "message", "event", REQUEST } },
-    [KT_FAULT_TOO_LARGE] = { "too-large", { "shape", "as", REQUEST } },
+    [KT_FAULT_TOO_LARGE] = { "too-large", { "shape", "as", "event", REQUEST } },
     [KT_FAULT_GARBAGE] = { "garbage", { "which", REQUEST } },
     [KT_FAULT_CLOSE] = { "close", { REQUEST } },
     [KT_FAULT_DELAY] = { "delay", { "time", REQUEST } },

@@ -13,7 +13,7 @@ enum {
 typedef enum kt_fault_kind {
     KT_FAULT_STATUS,      /* code=503 [reason= message= retry-after=]: an error Status */
     KT_FAULT_ERROR_EVENT, /* code=410 [reason= message=] event=N: an ERROR event before the watch's N-th, then its end */
-    KT_FAULT_TOO_LARGE,   /* shape=new|old [as=event]: the resource version is too large */
+    KT_FAULT_TOO_LARGE,   /* shape=new|old [as=event event=N]: the resource version is too large */
     KT_FAULT_GARBAGE,     /* which=N: 200 with something that is no answer */
     KT_FAULT_CLOSE,       /* the connection is closed without an answer */
     KT_FAULT_DELAY,       /* time=500ms: the answer comes later */

@@ -23,6 +23,7 @@ enum {
     CONNECTIONS = 32,
     HEAD_MAX = 4096,
     TARGETS = 128,
+    ANSWERS = 4, /* different ones that wait */
     TARGET_MAX = 256,
     BLOCK = 16384,
     PATIENCE_S = 60 /* only what is broken reaches it */
@@ -62,8 +63,10 @@ struct proxy {
     bool is_armed, is_holding;
     order strike;
     size_t segment, overwrite_left;
-    const char *answer;
-    size_t answers_left;
+    struct {
+        const char *text;
+        size_t left;
+    } answers[ANSWERS]; /* in their order */
     size_t requests, struck, armed, held;
     char targets[TARGETS][TARGET_MAX];
 };
@@ -213,9 +216,11 @@ static bool take_from_client(proxy *self, connection *conn, const char *data, si
         if (conn->head_size < 4 || memcmp(conn->head + conn->head_size - 4, "\r\n\r\n", 4) != 0)
             continue;
         note_request(self, conn);
-        if (self->answers_left) {
-            self->answers_left--;
-            (void)send_all(conn->client, self->answer, strlen(self->answer));
+        for (size_t j = 0; j < ANSWERS; j++) {
+            if (!self->answers[j].left)
+                continue;
+            self->answers[j].left--;
+            (void)send_all(conn->client, self->answers[j].text, strlen(self->answers[j].text));
             return false;
         }
         if (!send_all(conn->server, conn->head, conn->head_size))
@@ -411,8 +416,12 @@ void proxy_refuse(proxy *self, bool is_refusing) {
 
 void proxy_answer(proxy *self, const char *text, size_t times) {
     pthread_mutex_lock(&self->lock);
-    self->answer = text;
-    self->answers_left = times;
+    size_t last = ANSWERS; /* behind those that wait */
+    while (last > 0 && !self->answers[last - 1].left)
+        last--;
+    assert_true(last < ANSWERS);
+    self->answers[last].text = text;
+    self->answers[last].left = times;
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -32,7 +32,8 @@ void proxy_hold(proxy *proxy);
 void proxy_release(proxy *proxy);
 /* Nobody listens on the proxy's port, or somebody again. */
 void proxy_refuse(proxy *proxy, bool is_refusing);
-/* The next `times` requests get this text, and the end of the connection, in place of the server's answer. Borrowed. */
+/* The next `times` requests, or the next after those that get another text, get this one and the end of the connection, in place of the
+ * server's answer. Borrowed. */
 void proxy_answer(proxy *proxy, const char *text, size_t times);
 /* Ends all connections; what is held is lost. */
 void proxy_cut_all(proxy *proxy, proxy_strike close_or_reset);
