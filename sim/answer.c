@@ -94,15 +94,36 @@ static bool answer_continuation(sim_connection *connection) {
     return true;
 }
 
+static void bookmark_text(char text[TEXT_MAX], uint64_t revision) {
+    snprintf(text, TEXT_MAX,
+             "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
+             "\"resourceVersion\":\"%" PRIu64 "\"}}}\n",
+             revision);
+}
+
 /* Without a word, or after a bookmark: then the watch was not a short one, and it is the loop that has to be noticed. */
 static void close_at_once(sim_connection *connection, uint64_t detail) {
     char text[TEXT_MAX] = "";
     if (detail & 1 && connection->revision)
-        snprintf(text, sizeof text,
-                 "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{"
-                 "\"resourceVersion\":\"%" PRIu64 "\"}}}\n",
-                 connection->revision);
+        bookmark_text(text, connection->revision);
     answer(connection, 200, -1, text);
+}
+
+/* The server's own answer is silence, and for a streaming list an error. */
+static bool answer_future(sim_connection *connection) {
+    const sim_world *world = connection->world;
+    if (world->plan.future == SIM_FUTURE_IS_TOO_LARGE) {
+        too_large(connection, connection->number);
+        return true;
+    }
+    if (world->plan.future == SIM_FUTURE_IS_SILENT || connection->is_stream)
+        return false;
+    char text[TEXT_MAX];
+    bookmark_text(text, kt_cluster_revision(world->servers[connection->server].cluster));
+    connection->status = 200;
+    connection->retry_after_s = -1;
+    sim_connection_append(connection, text);
+    return true;
 }
 
 static bool answer_watch(sim_connection *connection) {
@@ -113,10 +134,8 @@ static bool answer_watch(sim_connection *connection) {
         return true;
     }
     /* What was restored has never heard of this revision. */
-    if (connection->revision > kt_cluster_revision(world->servers[0].cluster)) {
-        too_large(connection, connection->number);
+    if (connection->revision > kt_cluster_revision(world->servers[0].cluster) && answer_future(connection))
         return true;
-    }
     if (connection->is_stream) {
         connection->is_unordered = sim_network_hits(world, SIM_UNORDERED, &detail);
         connection->has_no_end = sim_network_hits(world, SIM_NO_END, &detail);

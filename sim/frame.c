@@ -1,6 +1,7 @@
 /* frame.c: see frame.h. Events are lines: there is no line break within one. */
 #include "sim/world.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool has(const char *frame, size_t size, const char *text) {
@@ -9,6 +10,14 @@ static bool has(const char *frame, size_t size, const char *text) {
 
 static bool begins(const char *frame, size_t size, const char *text) {
     return size > strlen(text) && memcmp(frame, text, strlen(text)) == 0;
+}
+
+/* A deletion may have the version of the last state. */
+static bool is_word(const sim_connection *connection, const char *frame, size_t size) {
+    static const char field[] = "\"resourceVersion\":\"";
+    const char *at = memmem(frame, size, field, sizeof field - 1);
+    return !at || begins(frame, size, "{\"type\":\"DELETED\"") ||
+           strtoull(at + sizeof field - 1, NULL, 10) >= connection->revision;
 }
 
 static void arrived(sim_connection *connection, const char *frame, size_t size) {
@@ -21,12 +30,17 @@ static void arrived(sim_connection *connection, const char *frame, size_t size) 
     bool is_bookmark = begins(frame, size, "{\"type\":\"BOOKMARK\"");
     if (!arrivals->is_past_initial) {
         arrivals->is_past_initial = is_bookmark && has(frame, size, "k8s.io/initial-events-end");
+        if (arrivals->is_past_initial)
+            sim_line_hear_word(connection);
         return;
     }
     arrivals->frames++;
-    if (!is_bookmark && (!has(frame, size, "\"n\":\"") || size > SIM_OBJECT_LIMIT))
+    bool is_bad = !is_bookmark && (!has(frame, size, "\"n\":\"") || size > SIM_OBJECT_LIMIT);
+    if (is_bad)
         arrivals->has_bad = true;
-    else if (connection->informer < world->client.informer_count)
+    else if (is_word(connection, frame, size))
+        sim_line_hear_word(connection);
+    if (!is_bad && connection->informer < world->client.informer_count)
         sim_witness_told(&world->client.informers[connection->informer].witness);
 }
 
@@ -41,6 +55,8 @@ static bool ends_at(const ki_buffer *out, size_t at) {
 void sim_frames_arrived(sim_connection *connection, size_t from, size_t end) {
     sim_arrivals *arrivals = &connection->arrivals;
     const char *data = connection->out.data;
+    if (!connection->is_watch && end > 2)
+        arrivals->is_whole = memcmp(data + end - 3, "]}\n", 3) == 0;
     if (!connection->is_watch || connection->is_audit || connection->status != 200)
         return;
     for (size_t at = from; at < end; at++) {

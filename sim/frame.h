@@ -8,13 +8,15 @@
 
 typedef struct sim_connection sim_connection;
 
-/* Of a watch or streaming list. */
+/* Of a watch or streaming list; of a list, whether it is whole. */
 typedef struct sim_arrivals {
     size_t begin;         /* of the frame under way, in what the connection sends */
     uint64_t frames;      /* after the initial events */
+    uint64_t words;       /* of those, what is not from before the watch */
     bool is_past_initial; /* their end has arrived */
     bool is_over;         /* an ERROR event has */
     bool has_bad;         /* one that nobody can use */
+    bool is_whole;
 } sim_arrivals;
 
 /* Bytes up to `end` of what the connection sends have been delivered. */

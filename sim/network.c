@@ -131,6 +131,53 @@ static void note_short_watch(const sim_connection *connection) {
         connection->line->short_watches++;
 }
 
+/* Its name for people. */
+static const char *name_of(const sim_connection *connection) {
+    static char text[48];
+    snprintf(text, sizeof text, "%s of informer %u", connection->is_audit ? "the audit" : "a request",
+             connection->informer);
+    return text;
+}
+
+enum {
+    IDLE_S = 90, /* that a watch may be silent */
+    SLOW_S = 5   /* a handler just then */
+};
+
+void sim_line_hear_word(sim_connection *connection) {
+    connection->arrivals.words++;
+    connection->line->wordless = 0;
+    connection->line->word_at = connection->world->now;
+}
+
+/* A request is over: what is known of where the server is. */
+static void note_words(const sim_connection *connection) {
+    sim_line *line = connection->line;
+    int64_t silence = connection->world->now - line->word_at;
+    bool has_answer = connection->has_head && connection->status == 200;
+    if (connection->is_watch && !connection->is_stream) {
+        line->wordless += has_answer && !connection->arrivals.words;
+        line->is_doubtful = line->wordless >= 2 && silence > (IDLE_S + SLOW_S) * SIM_SECOND;
+    } else if (has_answer && connection->arrivals.is_whole) { /* streams: when their initial events end */
+        line->wordless = 0;
+        line->word_at = connection->world->now;
+    }
+}
+
+/* The oracle of restored servers: after two watches without a word comes a list of one object, or one of all, and not before. */
+static void check_doubts(sim_connection *connection) {
+    sim_line *line = connection->line;
+    sim_world *world = connection->world;
+    if (connection->is_watch && !connection->is_stream) {
+        if (line->is_doubtful)
+            sim_fail(world, "%s: a third watch after two that had nothing to tell", name_of(connection));
+        return;
+    }
+    line->is_doubtful = false;
+    if (connection->is_check && (line->wordless < 2 || world->now - line->word_at < (IDLE_S - SLOW_S) * SIM_SECOND))
+        sim_fail(world, "%s: a check after %u watches without a word", name_of(connection), line->wordless);
+}
+
 /* The client hears of the end. */
 static void finish(sim_connection *connection, ki_status status) {
     ki_memory_call *call = connection->call;
@@ -140,6 +187,7 @@ static void finish(sim_connection *connection, ki_status status) {
     lose_what_was_announced(connection);
     check_stream(connection);
     note_short_watch(connection);
+    note_words(connection);
     if (status)
         ki_error_set(&err, status, "%s",
                      status == KI_ERR_CONNECT  ? "the simulated server refuses"
@@ -375,14 +423,6 @@ static void arrive(void *user, uint64_t argument) {
 
 /* --- requests ------------------------------------------------------------------------------------------------------------- */
 
-/* Its name for people. */
-static const char *name_of(const sim_connection *connection) {
-    static char text[48];
-    snprintf(text, sizeof text, "%s of informer %u", connection->is_audit ? "the audit" : "a request",
-             connection->informer);
-    return text;
-}
-
 /* The oracle of request rates: no tight loop whatever is answered, and no request before a Retry-After has passed. */
 static void check_rate(sim_connection *connection) {
     enum {
@@ -434,7 +474,8 @@ static bool lists_for_other_reasons(const sim_world *world) {
 /* The oracle of resuming: what follows on a watch that fell silent is a watch, and no list. */
 static void check_resumption(sim_connection *connection) {
     sim_line *line = connection->line;
-    if (line->resumes && (!connection->is_watch || connection->is_stream))
+    bool is_watch = connection->is_watch && !connection->is_stream;
+    if (line->resumes && !is_watch && !connection->is_check)
         sim_fail(connection->world, "%s: a list after a watch that fell silent", name_of(connection));
     line->resumes = false;
 }
@@ -454,7 +495,9 @@ static void understand(sim_connection *connection) {
     connection->is_watch = parameter(target, "watch") != NULL;
     connection->is_stream = parameter(target, "sendInitialEvents") != NULL;
     connection->is_continuation = parameter(target, "continue") != NULL;
-    connection->is_limited = parameter(target, "limit") != NULL;
+    connection->is_check = !connection->is_watch && parameter(target, "resourceVersionMatch") != NULL &&
+                           strncmp(parameter(target, "resourceVersionMatch"), "NotOlderThan", 12) == 0;
+    connection->is_limited = parameter(target, "limit") != NULL && !connection->is_check;
     connection->is_consistent = connection->is_continuation || !version;
     connection->revision = version ? strtoull(version, NULL, 10) : 0;
     connection->in_initial = connection->is_stream;
@@ -498,6 +541,7 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
         check_rate(connection);
     check_retry_after(connection);
     check_resumption(connection);
+    check_doubts(connection);
     connection->server = choose_server(network);
     connection->carrier = board(network, connection->server);
     if (connection->carrier && connection->carrier->is_silent)
@@ -523,6 +567,7 @@ static void on_abandoned(ki_memory_call *call, void *user) {
     leave(connection);
     lose_what_was_announced(connection);
     check_stream(connection);
+    note_words(connection);
     SIM_TRACE(world, "connection %llu: the client lets go", (unsigned long long)connection->number);
     if (connection->is_silent && world->now - connection->silent_since > LATEST_S * SIM_SECOND)
         sim_fail(world, "silence was noticed after %lld s only",

@@ -27,6 +27,9 @@ typedef struct sim_line {
     int64_t not_before;               /* a Retry-After: no request may come earlier */
     bool resumes;                     /* a watch of it fell silent: the next request is to be a watch */
     uint64_t accepted, short_watches; /* watches, without streaming lists */
+    unsigned wordless;                /* of those, in a row, that ended and had nothing to tell */
+    int64_t word_at;                  /* when something was told, by a watch, list or check */
+    bool is_doubtful;                 /* what comes next must not be a watch */
     char *saved_page;                 /* what follows an empty page; NULL: nothing */
 } sim_line;
 
@@ -72,6 +75,7 @@ typedef struct sim_connection {
     uint64_t number;
     char *target;
     bool is_watch, is_stream, is_continuation, is_consistent, is_limited;
+    bool is_check;     /* a list of one object: does the server know the version? */
     uint64_t revision; /* asked for; 0: none or "0" */
     int64_t latency;
     size_t chunk; /* bytes at most; 0: no limit */
@@ -118,6 +122,8 @@ void sim_connection_append(sim_connection *connection, const char *text);
 /* From now on nothing comes, on this connection and all that share its carrier. */
 void sim_connection_silence(sim_connection *connection);
 void sim_connection_wake(sim_connection *connection);
+/* Something has arrived on a watch that is not from before it. */
+void sim_line_hear_word(sim_connection *connection);
 /* Forgets what it knows of the requests: another client begins. */
 void sim_network_new_client(sim_world *world);
 

@@ -6,9 +6,14 @@
 #include <stdlib.h>
 
 enum {
+    NO_BOOKMARKS_MS = 36000000
+};
+
+enum {
     STREAM_CONFIGURATION = 1,
     STREAM_FAULTS,
-    STREAM_TRANSFORMS
+    STREAM_TRANSFORMS,
+    STREAM_FUTURE
 };
 
 static const char *const selector_texts[SIM_SELECTORS] = { NULL, "app=a", "app in (a,b)", "app!=c" };
@@ -98,6 +103,12 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     random = sim_random_from(seed, STREAM_TRANSFORMS);
     for (unsigned i = 0; i < plan->informer_count; i++)
         plan->informers[i].transforms = sim_chance(&random, 20);
+    random = sim_random_from(seed, STREAM_FUTURE);
+    plan->future = sim_chance(&random, 50)   ? SIM_FUTURE_IS_SILENT
+                   : sim_chance(&random, 60) ? SIM_FUTURE_IS_TOO_LARGE
+                                             : SIM_FUTURE_TELLS_ITS_AGE;
+    if (sim_chance(&random, 10))
+        plan->bookmark_every_ms = NO_BOOKMARKS_MS;
 }
 
 void sim_plan_leave_out(sim_plan *plan, uint32_t without) {
@@ -110,11 +121,14 @@ void sim_plan_leave_out(sim_plan *plan, uint32_t without) {
 }
 
 void sim_plan_print(const sim_plan *plan) {
+    static const char *const futures[] = { "is silent", "is too large", "tells the server's age" };
     printf("seed %" PRIu64 ": %u servers, lag", plan->seed, plan->servers);
     for (unsigned i = 0; i < plan->servers; i++)
         printf(" %" PRId64 " ms", plan->lag[i] / SIM_MILLISECOND);
     printf("; first revision %" PRIu64 ", history %zu%s, %u names, steps of %d\n", plan->first_revision,
            plan->compact_after, plan->no_watch_list ? ", no streaming lists" : "", plan->names, plan->max_work);
+    printf("  a watch from the future %s%s\n", futures[plan->future],
+           plan->bookmark_every_ms == NO_BOOKMARKS_MS ? "; no bookmarks" : "");
     for (unsigned i = 0; i < plan->informer_count; i++) {
         const sim_informer_plan *informer = &plan->informers[i];
         const char *selector = sim_selector_text(informer->selection.selector);

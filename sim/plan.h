@@ -42,6 +42,13 @@ typedef struct sim_informer_plan {
     unsigned handlers;
 } sim_informer_plan;
 
+/* What a watch gets that was asked for from a version that is still to come, as after a restore. */
+typedef enum sim_future {
+    SIM_FUTURE_IS_SILENT,    /* 200 and nothing, until its time has come: a real server */
+    SIM_FUTURE_IS_TOO_LARGE, /* an error, in all its shapes */
+    SIM_FUTURE_TELLS_ITS_AGE /* a bookmark of the server's own version, and then nothing */
+} sim_future;
+
 typedef struct sim_plan {
     uint64_t seed;
     /* the cluster */
@@ -51,6 +58,7 @@ typedef struct sim_plan {
     size_t compact_after; /* events; 0: never */
     int64_t bookmark_every_ms;
     bool no_watch_list;
+    sim_future future;
     unsigned names; /* objects in a namespace, at most */
     /* the client */
     unsigned informer_count;

@@ -14,7 +14,8 @@ static ki_status source_list(ki_list_watch *base, const ki_list_options *options
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
     const ki_reflector *reflector = &world->client.informers[source->informer].informer->reflector;
-    if (!source->is_audit && !options->continue_token) {
+    bool is_check = options->limit == 1 && options->resource_version_match;
+    if (!source->is_audit && !options->continue_token && !is_check) {
         note_list(source);
         source->asked_stream = false;
         source->lists += !reflector->is_full && !reflector->is_latest;

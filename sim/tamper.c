@@ -245,7 +245,7 @@ void sim_tamper_list(sim_connection *connection) {
     sim_world *world = connection->world;
     if (connection->status != 200)
         return;
-    if (sim_network_hits(world, SIM_BAD_ITEM, &detail))
+    if (!connection->is_check && sim_network_hits(world, SIM_BAD_ITEM, &detail))
         spoil_item(connection, detail);
     if (connection->is_limited && sim_network_hits(world, SIM_EMPTY_PAGE, &detail))
         empty_page(connection);

@@ -15,6 +15,8 @@ enum {
     AGREE_WITHIN_S =
         600, /* silence 90 s, a streaming list without an end 300 s, the longest backoff 60 s, a few in a row */
     AGREE_AGAIN_WITHIN_S = 200,
+    NOTICE_WITHIN_S =
+        400, /* that the cluster was restored: two watches of 90 s, the list, and a wait of 60 s before each */
     LAST_WRITES = 10,
     HEALTH_EVERY = 4,          /* of the times when nothing is due */
     MOST_STEPS_AT_ONCE = 20000 /* steps without any time passing: more is a busy loop */
@@ -166,12 +168,16 @@ static void repair(void *user, uint64_t argument) {
         sim_after(world, SIM_SECOND, repair, world, argument);
 }
 
+static bool is_noticed(sim_world *world) {
+    return sim_client_is_ahead(world) == UINT64_MAX;
+}
+
 static bool agrees(sim_world *world) {
     return world->is_repaired && sim_oracle_agrees(world);
 }
 
-static void demand_agreement(sim_world *world, int64_t within_s) {
-    if (!run_until(world, world->now + within_s * SIM_SECOND, agrees))
+static void demand_agreement(sim_world *world, int64_t until) {
+    if (!run_until(world, until, agrees))
         sim_oracle_blame(world);
     if (world->failed)
         return;
@@ -188,13 +194,16 @@ static void run(sim_world *world) {
     if (world->failed)
         return;
     sim_heal(world);
+    int64_t until = world->now + AGREE_WITHIN_S * SIM_SECOND;
     repair(world, 0);
-    demand_agreement(world, AGREE_WITHIN_S);
+    if (!run_until(world, world->now + NOTICE_WITHIN_S * SIM_SECOND, is_noticed))
+        sim_fail(world, "%d s after the last fault nobody has noticed that the cluster was restored", NOTICE_WITHIN_S);
+    demand_agreement(world, until);
     /* It is not only right once: it still watches. */
     for (unsigned i = 0; i < LAST_WRITES && !world->failed; i++)
         sim_workload_write(world);
     if (!world->failed)
-        demand_agreement(world, AGREE_AGAIN_WITHIN_S);
+        demand_agreement(world, world->now + AGREE_AGAIN_WITHIN_S * SIM_SECOND);
 }
 
 static void end(sim_world *world) {

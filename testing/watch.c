@@ -294,9 +294,10 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     }
     if (watch->bookmarks && now_ms >= watch->next_bookmark_ms) {
         schedule_bookmark(watch, now_ms);
-        if (watch->revision < watch->cluster->revision)
+        if (watch->revision <= watch->cluster->revision) { /* as the real one: silent until its time has come */
             watch->revision = watch->cluster->revision;
-        status = append_bookmark(watch, watch->revision, false, out);
+            status = append_bookmark(watch, watch->revision, false, out);
+        }
     }
     watch->woken = false;
     *ret_state = KT_WATCH_WAITS;

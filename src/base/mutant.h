@@ -28,6 +28,10 @@
     X(SHORT_WATCH_IS_FINE, "a very short watch is opened again with no list", "reflector") \
     X(LIST_AFTER_LOST_CONNECTION, "a watch whose connection is lost is followed by a list", "reflector") \
     X(NO_IDLE_TIMEOUT, "silence is never noticed", "") \
+    X(WORDLESS_WATCHES_ARE_FINE, "watches without a word are opened again and again with no check", "reflector_check") \
+    X(CHECK_AFTER_ONE, "one watch without a word is enough for a check", "reflector_check") \
+    X(CHECK_PASSES_ALWAYS, "what a check finds is not looked at", "reflector_check") \
+    X(LOW_BOOKMARK_IS_FINE, "a bookmark from before the watch is passed over", "reflector_check") \
     X(NO_BACKOFF, "what failed is tried again at once", "") \
     X(IGNORE_RETRY_AFTER, "Retry-After is not obeyed", "") \
     X(KEEP_EXPIRED_VERSION, "a list is asked for again at the version that was refused", "") \

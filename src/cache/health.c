@@ -171,6 +171,10 @@ void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource 
         describe_missing(health, resource);
     else if (cause->http_status == 429)
         snprintf(health->words, sizeof health->words, "the server is too busy");
+    else if (cause->code == KI_ERR_TOO_LARGE_RV)
+        snprintf(health->words, sizeof health->words,
+                 "the server's state is older than this copy: it was restored from a backup, or lags; everything is "
+                 "listed anew");
     else if (cause->code == KI_ERR_NO_MEMORY)
         snprintf(health->words, sizeof health->words, "out of memory");
     else

@@ -1,5 +1,5 @@
 /* reflector.c: the outer loop: what comes next, how long to wait for it, what is remembered. Lists are in reflector_list.c, watches
- * and streaming lists in reflector_watch.c. */
+ * and streaming lists in reflector_watch.c, what is done about watches without a word in reflector_check.c. */
 #include "src/cache/reflector.h"
 
 #include "src/base/error.h"
@@ -58,6 +58,9 @@ static void take_step(ki_timer *timer, void *user) {
     case KI_REFLECT_WATCH:
         ki_reflector_watch(reflector);
         return;
+    case KI_REFLECT_CHECK:
+        ki_reflector_check(reflector);
+        return;
     }
 }
 
@@ -78,6 +81,7 @@ ki_attempt ki_reflector_next(const ki_reflector *reflector) {
     case KI_REFLECT_LIST_PAGE:
     case KI_REFLECT_LIST_FULL:
     case KI_REFLECT_LIST_LATEST:
+    case KI_REFLECT_CHECK:
         return KI_ATTEMPT_LIST;
     case KI_REFLECT_WATCH:
         return KI_ATTEMPT_WATCH;
@@ -90,6 +94,7 @@ static ki_attempt attempt_under_way(const ki_reflector *reflector) {
     case KI_REFLECTOR_RESTS:
         return KI_ATTEMPT_NONE;
     case KI_REFLECTOR_LISTS:
+    case KI_REFLECTOR_CHECKS:
         return KI_ATTEMPT_LIST;
     case KI_REFLECTOR_STREAMS:
         return KI_ATTEMPT_STREAMING_LIST;
@@ -172,7 +177,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_reflector_drop_objects(reflector);
     note_missing(reflector, cause);
     ki_metrics_failed(reflector->options.metrics, true);
-    if (next != KI_REFLECT_WATCH)
+    if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
         ki_reflector_count_relist(reflector, (int)cause->code);
     reflector->failed = attempt_under_way(reflector);
     schedule(reflector, next, now + wait);
@@ -280,6 +285,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? now : reflector->list_began_at);
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
+    ki_reflector_hear_word(reflector);
     ki_reflector_found(reflector);
     ki_reflector_drop_objects(reflector);
     if (ki_reflector_copy_version(reflector->result_version, version, NULL))
@@ -310,8 +316,9 @@ void ki_reflector_start(ki_reflector *reflector) {
 }
 
 void ki_reflector_relist(ki_reflector *reflector) {
-    bool is_to_watch = reflector->phase == KI_REFLECTOR_RESTS && reflector->next == KI_REFLECT_WATCH;
-    if (reflector->phase != KI_REFLECTOR_WATCHES && !is_to_watch)
+    bool is_to_watch = reflector->phase == KI_REFLECTOR_RESTS &&
+                       (reflector->next == KI_REFLECT_WATCH || reflector->next == KI_REFLECT_CHECK);
+    if (reflector->phase != KI_REFLECTOR_WATCHES && reflector->phase != KI_REFLECTOR_CHECKS && !is_to_watch)
         return;
     reflector->is_unavailable = true; /* not from a server's cache: that one may lack what is missing here */
     ki_metrics_relist(reflector->options.metrics, KI_RELIST_INCONSISTENT);

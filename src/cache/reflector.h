@@ -47,14 +47,16 @@ typedef enum ki_reflector_step {
     KI_REFLECT_LIST_PAGE,   /* its next page */
     KI_REFLECT_LIST_FULL,   /* the same list once more, in one piece */
     KI_REFLECT_LIST_LATEST, /* the list at "" */
-    KI_REFLECT_WATCH
+    KI_REFLECT_WATCH,
+    KI_REFLECT_CHECK /* does the server still know the version that is watched from? */
 } ki_reflector_step;
 
 typedef enum ki_reflector_phase {
     KI_REFLECTOR_RESTS, /* the timer is set for `next` */
     KI_REFLECTOR_LISTS,
     KI_REFLECTOR_STREAMS, /* a streaming list before its end */
-    KI_REFLECTOR_WATCHES
+    KI_REFLECTOR_WATCHES,
+    KI_REFLECTOR_CHECKS
 } ki_reflector_phase;
 
 typedef struct ki_reflector {
@@ -99,7 +101,10 @@ typedef struct ki_reflector {
     bool holds_version;                              /* opened at "" or "0": until the first event that is not ADDED */
     bool is_said_to_watch;                           /* in the log, with no list and no failure since */
     bool has_reopened;                               /* at once, and it has not proved good since */
-    bool is_counted;                                 /* a watch whose end is not counted yet */
+    bool has_word;                                   /* an event or bookmark of its own has come: none that is over, or bad */
+    unsigned wordless; /* watches in a row that were accepted and ended with none, since word_at */
+    int64_t word_at;   /* of the last one, or of the last list or check */
+    bool is_counted;   /* a watch whose end is not counted yet */
     int64_t watching_since;
     uint64_t events_before;                      /* the watch: a streaming list's */
     int64_t first_internal, last_internal_error; /* errors within watches; KI_NEVER */

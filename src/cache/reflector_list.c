@@ -27,8 +27,7 @@ static void on_bad_object(const ki_error *err, const char *key, void *user) {
     ki_reflector_bad_object(user, err, key);
 }
 
-/* Another way of listing is tried at once, unless the server has asked for patience. */
-static void list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
+void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
     if (err->retry_after_ms > 0 && !KI_MUTANT(STALE_LISTS_ARE_IMPATIENT)) {
         ki_reflector_fail(reflector, err, next);
         return;
@@ -46,13 +45,13 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
         return;
     }
     if (err->code == KI_ERR_EXPIRED && reflector->pages > 0 && !reflector->is_full) {
-        list_otherwise(reflector, err, KI_REFLECT_LIST_FULL);
+        ki_reflector_list_otherwise(reflector, err, KI_REFLECT_LIST_FULL);
         return;
     }
     if (is_stale && !KI_MUTANT(KEEP_EXPIRED_VERSION))
         reflector->is_unavailable = true;
     if (is_stale && !reflector->is_latest && reflector->list_version[0] != '\0') {
-        list_otherwise(reflector, err, KI_REFLECT_LIST_LATEST);
+        ki_reflector_list_otherwise(reflector, err, KI_REFLECT_LIST_LATEST);
         return;
     }
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);

@@ -29,10 +29,19 @@ void ki_reflector_drop_objects(ki_reflector *reflector);                /* of th
 
 /* reflector_list.c */
 void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
+/* Lists otherwise at once, unless the server has asked for patience. */
+void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 /* reflector_watch.c */
 void ki_reflector_stream(ki_reflector *reflector);
 void ki_reflector_stream_deadline(ki_reflector *reflector);
 void ki_reflector_watch(ki_reflector *reflector);
 void ki_reflector_count_watch_end(ki_reflector *reflector); /* where one is under way */
+/* reflector_check.c */
+void ki_reflector_hear_word(ki_reflector *reflector);         /* the server goes on from where the copy is */
+void ki_reflector_count_wordless(ki_reflector *reflector);    /* the watch under way ends */
+bool ki_reflector_is_in_doubt(const ki_reflector *reflector); /* a check comes before the next watch */
+void ki_reflector_check(ki_reflector *reflector);
+/* A watch tells that its server is at `version`, which is older than where the watch began: lists anew. */
+void ki_reflector_find_behind(ki_reflector *reflector, const char *version);
 
 #endif

@@ -150,6 +150,7 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
         told(reflector);
         return;
     }
+    ki_reflector_hear_word(reflector);
     if (enqueue(reflector, kind, obj, &err) && !KI_MUTANT(ADVANCE_WITHOUT_QUEUEING)) {
         ki_reflector_give_up(reflector, &err);
         return;
@@ -190,6 +191,11 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
 
 static void on_bookmark(const char *version, bool initial_events_end, void *user) {
     ki_reflector *reflector = user;
+    if (reflector->phase == KI_REFLECTOR_WATCHES && is_older(version, reflector->watch_version) &&
+        !KI_MUTANT(LOW_BOOKMARK_IS_FINE)) {
+        ki_reflector_find_behind(reflector, version);
+        return;
+    }
     heard(reflector);
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_error err = KI_ERROR_INIT;
@@ -198,6 +204,7 @@ static void on_bookmark(const char *version, bool initial_events_end, void *user
             ki_reflector_give_up(reflector, &err);
         return;
     }
+    ki_reflector_hear_word(reflector);
     (void)go_on_from(reflector, version);
     told(reflector);
 }
@@ -267,6 +274,11 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
 
 /* --- how a watch ends ------------------------------------------------------------------------------------------------------- */
 
+/* What comes before it, where the server may no longer know the version. */
+static ki_reflector_step next_watch(const ki_reflector *reflector) {
+    return ki_reflector_is_in_doubt(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
+}
+
 /* The server closed it, or the connection went: what was received holds, and the last version is where to go on. */
 static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
@@ -287,11 +299,11 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
         reflector->has_reopened = false;
     if (!reflector->has_reopened || KI_MUTANT(REOPEN_ALWAYS_AT_ONCE)) {
         reflector->has_reopened = true;
-        ki_reflector_go(reflector, KI_REFLECT_WATCH);
+        ki_reflector_go(reflector, next_watch(reflector));
         return;
     }
     ki_error_set(&cause, KI_ERR_CUT, "the watch is closed again and again");
-    ki_reflector_wait(reflector, err ? err : &cause, KI_REFLECT_WATCH);
+    ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
 }
 
 static bool is_lost_connection(const ki_error *err) {
@@ -339,13 +351,17 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
     ki_reflector *reflector = user;
     ki_reflector_count_watch_end(reflector);
     log_end(reflector, err);
-    if (reflector->phase == KI_REFLECTOR_STREAMS)
+    if (reflector->phase == KI_REFLECTOR_STREAMS) {
         stream_ended(reflector, err, opened);
-    else if (!err || (opened && !in_stream && is_lost_connection(err)))
+        return;
+    }
+    ki_reflector_count_wordless(reflector);
+    if (!err || (opened && !in_stream && is_lost_connection(err)))
         watch_closed(reflector, err);
     else
         ki_reflector_fail(reflector, err,
-                          is_watched_again(reflector, err, opened, in_stream) ? KI_REFLECT_WATCH : KI_REFLECT_BEGIN);
+                          is_watched_again(reflector, err, opened, in_stream) ? next_watch(reflector)
+                                                                              : KI_REFLECT_BEGIN);
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------------------ */
@@ -370,7 +386,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     };
     reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
     reflector->events = 0;
-    reflector->is_open_at_server = false;
+    reflector->is_open_at_server = reflector->has_word = false;
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
                  reflector->options.name, name_of_stream(reflector), version, (long long)options.timeout_s);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);

@@ -137,6 +137,28 @@ static void bookmarks_come_when_they_are_due_and_were_asked_for(void **state) {
     kt_response_free(&without);
 }
 
+static void a_watch_from_the_future_has_no_bookmark_until_its_time_has_come(void **state) {
+    (void)state;
+    kt_response response;
+    kt_watch *watch = rest_watch_open(&server, PODS "?watch=1&resourceVersion=9&allowWatchBookmarks=1", &response);
+    for (unsigned minutes = 0; minutes < 3; minutes++) {
+        server.now_ms += 60000;
+        rest_watch_read(&server, watch);
+        assert_string_equal(events(), "");
+    }
+    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p3\"}}"); /* 8 */
+    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p4\"}}"); /* 9 */
+    rest_watch_read(&server, watch);
+    assert_string_equal(events(), "");
+    server.now_ms += 60000;
+    rest_watch_read(&server, watch);
+    assert_string_equal(events(), "BOOKMARK 9; ");
+    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p5\"}}"); /* 10 */
+    rest_watch_read(&server, watch);
+    assert_string_equal(events(), "ADDED p5 10; ");
+    kt_response_free(&response);
+}
+
 static void a_watch_ends_at_its_timeout(void **state) {
     (void)state;
     kt_response response;
@@ -274,6 +296,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_watch_shows_what_its_start_and_selector_say, start, stop),
         cmocka_unit_test_setup_teardown(the_end_of_the_initial_events_is_marked, start, stop),
         cmocka_unit_test_setup_teardown(bookmarks_come_when_they_are_due_and_were_asked_for, start, stop),
+        cmocka_unit_test_setup_teardown(a_watch_from_the_future_has_no_bookmark_until_its_time_has_come, start, stop),
         cmocka_unit_test_setup_teardown(a_watch_ends_at_its_timeout, start, stop),
         cmocka_unit_test_setup_teardown(a_restart_ends_watches_cleanly, start, stop),
         cmocka_unit_test_setup_teardown(a_place_that_is_compacted_is_told_once, start, stop),

@@ -1,0 +1,114 @@
+/* reflector_check.c: does the server still know the version that is watched from? One that was restored from a backup does not: it accepts a
+ * watch from there and is silent, until its own versions have come so far; what was deleted by the restore would stay in the copy.
+ *
+ * A server that is well says something within a minute, if only a bookmark. After two watches in a row that were accepted and ended without
+ * a word, and not before the idle deadline has passed since the last one, a list of one object is asked for at that version. An answer means
+ * that all is well (a server without bookmarks, where nothing happens); "too large" means a list of all. */
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/mutant.h"
+#include "src/cache/reflector_steps.h"
+
+enum {
+    WORDLESS = 2 /* the first one may have been a connection that died */
+};
+
+void ki_reflector_hear_word(ki_reflector *reflector) {
+    reflector->has_word = true;
+    reflector->wordless = 0;
+    reflector->word_at = ki_engine_now(reflector->options.engine);
+}
+
+void ki_reflector_count_wordless(ki_reflector *reflector) {
+    if (reflector->is_open_at_server && !reflector->has_word && reflector->wordless < WORDLESS)
+        reflector->wordless++;
+}
+
+bool ki_reflector_is_in_doubt(const ki_reflector *reflector) {
+    if (KI_MUTANT(WORDLESS_WATCHES_ARE_FINE))
+        return false;
+    if (ki_resource_version_compare(reflector->resource_version, "0") == KI_ORDER_SAME ||
+        !reflector->resource_version[0])
+        return false; /* any server knows that one */
+    int64_t silence = ki_engine_now(reflector->options.engine) - reflector->word_at;
+    return reflector->wordless >= (KI_MUTANT(CHECK_AFTER_ONE) ? 1 : WORDLESS) && silence >= KI_REFLECTOR_IDLE;
+}
+
+static bool is_older(const char *version, const char *than) {
+    return ki_resource_version_compare(version, than) == KI_ORDER_OLDER;
+}
+
+static void set_behind(ki_error *err, const char *version, const char *than) {
+    ki_error_set(err, KI_ERR_TOO_LARGE_RV,
+                 "the server is at resource version %s, and this copy is at %s: it was restored from a backup, or lags",
+                 version, than);
+}
+
+void ki_reflector_find_behind(ki_reflector *reflector, const char *version) {
+    ki_error err = KI_ERROR_INIT;
+    set_behind(&err, version, reflector->watch_version);
+    reflector->is_unavailable = true;
+    ki_reflector_give_up(reflector, &err);
+}
+
+static void on_object(ki_object *obj, void *user) {
+    (void)obj; /* one of them is as good as none: it is the version that counts */
+    (void)user;
+}
+
+static void on_bad_object(const ki_error *err, const char *key, void *user) {
+    (void)err;
+    (void)key;
+    (void)user;
+}
+
+static bool may_be_asked_again(const ki_error *err) {
+    return err->http_status == 429 || err->code == KI_ERR_CONNECT || err->code == KI_ERR_CUT ||
+           err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_SYSTEM;
+}
+
+static void on_failure(ki_reflector *reflector, const ki_error *err) {
+    if (err->code == KI_ERR_TOO_LARGE_RV || err->code == KI_ERR_EXPIRED) {
+        reflector->is_unavailable = true;
+        ki_reflector_list_otherwise(reflector, err, KI_REFLECT_BEGIN);
+        return;
+    }
+    ki_reflector_fail(reflector, err, may_be_asked_again(err) ? KI_REFLECT_CHECK : KI_REFLECT_BEGIN);
+}
+
+static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
+    ki_reflector *reflector = user;
+    ki_error behind = KI_ERROR_INIT;
+    if (!err && is_older(result->resource_version, reflector->resource_version)) {
+        set_behind(&behind, result->resource_version, reflector->resource_version);
+        err = &behind;
+    }
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector", "%s: check ended: %s",
+                 reflector->options.name, err ? ki_error_message(err) : "the version is known");
+    if (err && !KI_MUTANT(CHECK_PASSES_ALWAYS)) {
+        on_failure(reflector, err);
+        return;
+    }
+    ki_reflector_hear_word(reflector);
+    ki_reflector_go(reflector, KI_REFLECT_WATCH);
+}
+
+void ki_reflector_check(ki_reflector *reflector) {
+    ki_list_options options = { .resource_version = reflector->resource_version,
+                                .resource_version_match =
+                                    "NotOlderThan", /* "" would mean exactly: it may be compacted */
+                                .limit = 1,
+                                .idle_timeout_ns = KI_REFLECTOR_IDLE };
+    ki_list_handler handler = {
+        .on_object = on_object, .on_bad_object = on_bad_object, .on_end = on_end, .user = reflector
+    };
+    ki_list_watch *list_watch = reflector->options.list_watch;
+    ki_error err = KI_ERROR_INIT;
+    reflector->phase = KI_REFLECTOR_CHECKS;
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
+                 "%s: the last watches had no word: check opened at \"%s\"", reflector->options.name,
+                 reflector->resource_version);
+    ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
+    if (list_watch->ops->list(list_watch, &options, &handler, &err))
+        on_failure(reflector, &err);
+}

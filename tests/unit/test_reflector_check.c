@@ -1,0 +1,216 @@
+/* test_reflector_check.c: a server that was restored from a backup: how an informer finds out, and what it does not take for one. A play's lines
+ * are those of fake_list_watch.h; `? TEXT` says what was asked for since the last such line, `quiet MS` that nothing is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/cache/informer_parts.h"
+#include "tests/support/informer_stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void play_line(stage *s, const char *line) {
+    if (strncmp(line, "? ", 2) == 0) {
+        if (strcmp(s->source.trace, strcmp(line + 2, "-") == 0 ? "" : line + 2) != 0)
+            fail_msg("at \"%s\": it was asked \"%s\"", line, s->source.trace);
+        s->source.trace[0] = '\0';
+    } else if (strncmp(line, "quiet ", 6) == 0) {
+        assert_true(test_engine_advance(&s->engine, atoi(line + 6)));
+        if (s->source.trace[0])
+            fail_msg("at \"%s\": it was asked \"%s\"", line, s->source.trace);
+    } else {
+        play(s, line);
+    }
+    settle(s);
+}
+
+/* Plays it; in the end, `words` is what the informer says of itself, and `heard` what it has told since its first list. */
+static void tell(const char *script, const char *words, const char *heard) {
+    char copy[TEXT];
+    char *rest = NULL;
+    stage s;
+    hearer h;
+    open_stage(&s, 0);
+    add_hearer(&h, &s, NULL);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    expect_any_order(&h, "+a=5i +b=6i synced");
+    s.source.trace[0] = '\0';
+    snprintf(copy, sizeof copy, "%s", script);
+    for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        play_line(&s, line);
+    ki_health health;
+    ki_informer_health(s.informer, &health);
+    assert_string_equal(health.words, words);
+    expect(&h, heard);
+    close_stage(&s);
+}
+
+/* Watches that were accepted, and then were cut for silence. */
+#define SILENT_WATCH "wait 90000\nfail timeout\n? watch rv=10\nopen\n"
+#define TWICE_SILENT SILENT_WATCH "wait 90000\nfail timeout\n"
+#define CHECK "list rv=10 match=NotOlderThan limit=1"
+#define RESTORED \
+    "the server's state is older than this copy: it was restored from a backup, or lags; everything is listed anew"
+
+static void a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list(void **state) {
+    (void)state;
+    tell(TWICE_SILENT "? " CHECK "\nfail toolarge\n? list limit=500\nitem default/b 6\npage 7 -\n? watch rv=7\nopen\n"
+                      "add default/c 8",
+         "", "-a=5? +c=8");
+}
+
+static void an_answer_from_an_older_state_is_too_large_too(void **state) {
+    (void)state;
+    tell(TWICE_SILENT "? " CHECK "\nitem default/b 6\npage 7 -\n? list limit=500\nitem default/b 6\npage 7 -\n"
+                      "? watch rv=7",
+         "", "-a=5?");
+}
+
+static void a_check_that_expired_lists_as_well(void **state) {
+    (void)state;
+    tell(TWICE_SILENT "? " CHECK "\nfail 410\n? list limit=500", "", "");
+}
+
+static void a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_now_and_then(void **state) {
+    (void)state;
+    tell(TWICE_SILENT
+         "? " CHECK "\nitem default/a 5\npage 10 - 1\n? watch rv=10\nopen\n" TWICE_SILENT "? " CHECK
+         "\nitem default/a 5\npage 12 - 1\n? watch rv=10\nopen\n" SILENT_WATCH "bookmark 12\nwait 90000\n"
+         "fail timeout\n? watch rv=12\nopen\nwait 90000\nfail timeout\n? watch rv=12\nopen\nadd default/c 13",
+         "", "+c=13");
+}
+
+static void one_silent_watch_is_a_dead_connection(void **state) {
+    (void)state;
+    tell(SILENT_WATCH
+         "quiet 89999\nbookmark 11\nwait 90000\nfail timeout\n? watch rv=11\nopen\nquiet 89999\nmod default/a "
+         "12\nwait 90000\nfail timeout\n? watch rv=12",
+         "", "~a=5>12");
+}
+
+static void watches_that_were_never_accepted_do_not_count(void **state) {
+    (void)state;
+    tell("wait 90000\nfail timeout\n? watch rv=10\nwait 60000\nfail connect\nwait 1600\n? watch rv=10\nwait "
+         "60000\nfail 429\n"
+         "wait 3200\n? watch rv=10\nopen\nwait 60000\nfail cut\n? " CHECK,
+         "", "");
+}
+
+/* What closes idle connections after some seconds makes nobody ask again and again. */
+static void short_silences_are_none_until_they_come_to_the_idle_deadline(void **state) {
+    (void)state;
+    tell("wait 40000\nclose\n? watch rv=10\nopen\nwait 40000\nclose\n? watch rv=10\nopen\nwait 40000\nclose\n? " CHECK
+         "\npage 10 -\n? watch rv=10\nopen\nwait 40000\nclose\n? watch rv=10\nopen\nwait 40000\nclose\n? watch rv=10",
+         "", "");
+}
+
+static void what_is_over_is_no_word(void **state) {
+    (void)state;
+    tell("wait 90000\nfail timeout\n? watch rv=10\nopen\nmod default/a 5\nwait 90000\nfail timeout\n? " CHECK, "", "");
+    tell("wait 90000\nfail timeout\n? watch rv=10\nopen\nmod default/a 11\nwait 90000\nfail timeout\n? watch rv=11", "",
+         "~a=5>11");
+}
+
+static void a_check_that_is_refused_is_made_later(void **state) {
+    (void)state;
+    static const char *const causes[] = { "connect", "cut", "timeout", "429" };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        char script[TEXT];
+        snprintf(script, sizeof script,
+                 TWICE_SILENT "? " CHECK "\nfail %s\nquiet 799\nwait 801\n? " CHECK "\nfail toolarge\n? list limit=500",
+                 causes[i]);
+        tell(script, "", "");
+    }
+}
+
+static void a_check_that_fails_otherwise_is_followed_by_a_list(void **state) {
+    (void)state;
+    static const char *const causes[] = { "500", "403", "nomemory", "protocol" };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
+        char script[TEXT];
+        snprintf(script, sizeof script, TWICE_SILENT "? " CHECK "\nfail %s\nquiet 799\nwait 801\n? list rv=10",
+                 causes[i]);
+        tell(script, "", "");
+    }
+}
+
+static void a_bookmark_from_before_the_watch_lists_anew(void **state) {
+    (void)state;
+    tell("bookmark 9\n? cancel\nquiet 799", RESTORED, "");
+    tell("bookmark 9\n? cancel\nwait 1600\n? list limit=500\nitem default/b 6\npage 7 -\n? watch rv=7\nopen\nbookmark "
+         "7\n"
+         "add default/a 8",
+         "", "-a=5? +a=8");
+}
+
+static void a_bookmark_from_before_the_watch_makes_no_tight_loop(void **state) {
+    (void)state;
+    tell("bookmark 9\n? cancel\nwait 1600\n? list limit=500\npage 10 -\n? watch rv=10\nopen\nbookmark 9\n? "
+         "cancel\nquiet "
+         "1599\nwait 1601\n? list limit=500\npage 10 -\n? watch rv=10\nopen\nbookmark 9\n? cancel\nquiet 3199",
+         RESTORED, "-a=5? -b=6?");
+}
+
+static void bookmarks_between_the_beginning_and_the_last_event_are_nothing(void **state) {
+    (void)state;
+    tell("mod default/a 15\nbookmark 12\nbookmark 10\nbookmark opaque\n? -\nadd default/c 20", "", "~a=5>15 +c=20");
+}
+
+static void a_version_that_any_server_knows_is_not_checked(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, 0);
+    start_stage(&s);
+    play_each(&s, "page 0 -\nopen");
+    s.source.trace[0] = '\0';
+    for (unsigned times = 0; times < 5; times++) {
+        play_each(&s, "wait 90000\nfail timeout");
+        play_line(&s, "? watch rv=0");
+        play_each(&s, "open");
+    }
+    close_stage(&s);
+}
+
+static void an_audit_that_finds_a_difference_lists_instead_of_checking(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, 0);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    s.source.trace[0] = '\0';
+    play_line(&s, "wait 90000");
+    play_line(&s, "fail timeout");
+    play_line(&s, "? watch rv=10");
+    play_each(&s, "open\nwait 90000\nfail timeout");
+    play_line(&s, "? " CHECK);
+    ki_reflector_relist(&s.informer->reflector);
+    settle(&s);
+    play_line(&s, "? cancel; list limit=500");
+    close_stage(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_second_silent_watch_is_followed_by_a_check_and_too_large_by_a_list),
+        cmocka_unit_test(an_answer_from_an_older_state_is_too_large_too),
+        cmocka_unit_test(a_check_that_expired_lists_as_well),
+        cmocka_unit_test(a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_now_and_then),
+        cmocka_unit_test(one_silent_watch_is_a_dead_connection),
+        cmocka_unit_test(watches_that_were_never_accepted_do_not_count),
+        cmocka_unit_test(short_silences_are_none_until_they_come_to_the_idle_deadline),
+        cmocka_unit_test(what_is_over_is_no_word),
+        cmocka_unit_test(a_check_that_is_refused_is_made_later),
+        cmocka_unit_test(a_check_that_fails_otherwise_is_followed_by_a_list),
+        cmocka_unit_test(a_bookmark_from_before_the_watch_lists_anew),
+        cmocka_unit_test(a_bookmark_from_before_the_watch_makes_no_tight_loop),
+        cmocka_unit_test(bookmarks_between_the_beginning_and_the_last_event_are_nothing),
+        cmocka_unit_test(a_version_that_any_server_knows_is_not_checked),
+        cmocka_unit_test(an_audit_that_finds_a_difference_lists_instead_of_checking),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
