@@ -150,12 +150,24 @@ void sim_line_hear_word(sim_connection *connection) {
     connection->line->word_at = connection->world->now;
 }
 
+/* In its stream. It may be the last that was delivered, and what makes the client let go. */
+static bool has_told_an_error(const sim_connection *connection) {
+    static const char error[] = "{\"type\":\"ERROR\"";
+    const ki_buffer *out = &connection->out;
+    return connection->is_watch && connection->has_head && connection->status == 200 && connection->sent == out->size &&
+           out->size && memmem(out->data, out->size, error, sizeof error - 1);
+}
+
 /* A request is over: what is known of where the server is. */
 static void note_words(const sim_connection *connection) {
     sim_line *line = connection->line;
     int64_t silence = connection->world->now - line->word_at;
     bool has_answer = connection->has_head && connection->status == 200;
-    if (connection->is_watch && !connection->is_stream) {
+    if (has_told_an_error(connection)) {
+        line->wordless = 0;
+        line->word_at = connection->world->now;
+        line->is_doubtful = false;
+    } else if (connection->is_watch && !connection->is_stream) {
         line->wordless += has_answer && !connection->arrivals.words;
         line->is_doubtful = line->wordless >= 2 && silence > (IDLE_S + SLOW_S) * SIM_SECOND;
     } else if (has_answer && connection->arrivals.is_whole) { /* streams: when their initial events end */

@@ -101,7 +101,7 @@ typedef struct ki_reflector {
     bool holds_version;                              /* opened at "" or "0": until the first event that is not ADDED */
     bool is_said_to_watch;                           /* in the log, with no list and no failure since */
     bool has_reopened;                               /* at once, and it has not proved good since */
-    bool has_word;                                   /* an event or bookmark of its own has come: none that is over, or bad */
+    bool has_word;     /* an event or bookmark has come, and not one that is over or bad */
     unsigned wordless; /* watches in a row that were accepted and ended with none, since word_at */
     int64_t word_at;   /* of the last one, or of the last list or check */
     bool is_counted;   /* a watch whose end is not counted yet */

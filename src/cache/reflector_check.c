@@ -1,9 +1,9 @@
 /* reflector_check.c: does the server still know the version that is watched from? One that was restored from a backup does not: it accepts a
  * watch from there and is silent, until its own versions have come so far; what was deleted by the restore would stay in the copy.
  *
- * A server that is well says something within a minute, if only a bookmark. After two watches in a row that were accepted and ended without
- * a word, and not before the idle deadline has passed since the last one, a list of one object is asked for at that version. An answer means
- * that all is well (a server without bookmarks, where nothing happens); "too large" means a list of all. */
+ * A server that is well says something within a minute, if only a bookmark; one that is not may say that. After two watches in a row that were
+ * accepted and ended without a word, and not before the idle deadline has passed since the last one, a list of one object is asked for at
+ * that version. An answer means that all is well (a server without bookmarks, where nothing happens); "too large" means a list of all. */
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/mutant.h"

@@ -295,6 +295,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     }
     if (err)
         ki_reflector_report(reflector, err);
+    ki_reflector_count_wordless(reflector);
     if (lasted >= GOOD_WATCH)
         reflector->has_reopened = false;
     if (!reflector->has_reopened || KI_MUTANT(REOPEN_ALWAYS_AT_ONCE)) {
@@ -355,7 +356,8 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
         stream_ended(reflector, err, opened);
         return;
     }
-    ki_reflector_count_wordless(reflector);
+    if (in_stream)
+        ki_reflector_hear_word(reflector); /* it is not silent */
     if (!err || (opened && !in_stream && is_lost_connection(err)))
         watch_closed(reflector, err);
     else
