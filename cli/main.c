@@ -1,5 +1,6 @@
 /* main.c: the kinformer program: finds the command and hands over. */
 #include "flags.h"
+#include "output.h"
 
 #include <kinformer/version.h>
 
@@ -93,7 +94,7 @@ int main(int count, char **words) {
     }
     if (wants_help && count < 3) {
         print_help(stdout);
-        return EXIT_FINE;
+        return output_flush() ? EXIT_FINE : output_status();
     }
     if (wants_help)
         name = words[2];
@@ -102,13 +103,13 @@ int main(int count, char **words) {
         return say_unknown(name);
     if (wants_help) {
         flags_print_help(command, stdout);
-        return EXIT_FINE;
+        return output_flush() ? EXIT_FINE : output_status();
     }
     if (!flags_parse(command, count - 2, words + 2, &o))
         return EXIT_USAGE;
     if (o.help) {
         flags_print_help(command, stdout);
-        return EXIT_FINE;
+        return output_flush() ? EXIT_FINE : output_status();
     }
     return command->run(&o);
 }

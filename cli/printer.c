@@ -187,6 +187,7 @@ typedef struct cell {
     const printer *printer;
     FILE *out;
     size_t values;
+    bool has_failed; /* for lack of memory */
 } cell;
 
 static void print_go(const printer *p, FILE *out, yyjson_val *value, int depth) {
@@ -244,11 +245,12 @@ static bool print_value(const ki_value *value, void *user) {
         } else {
             doc = yyjson_read(value->text, value->text_size, 0);
         }
+        c->has_failed = !doc;
         print_go(c->printer, c->out, yyjson_doc_get_root(doc), 0);
         yyjson_doc_free(doc);
         yyjson_mut_doc_free(number);
     }
-    return true;
+    return !c->has_failed;
 }
 
 static ki_status add_row(printer *p, const char *json, size_t size, ki_error *err) {
@@ -266,7 +268,7 @@ static ki_status add_row(printer *p, const char *json, size_t size, ki_error *er
         ki_status status = ki_jsonpath_each(p->columns[i], json, size, print_value, &c, err);
         if (!c.values)
             fputs("<none>", c.out);
-        bool is_added = fclose(c.out) == 0 && !status && table_add(&p->table, text);
+        bool is_added = fclose(c.out) == 0 && !status && !c.has_failed && table_add(&p->table, text);
         free(text);
         if (!is_added)
             return status ? status : KI_ERR_NO_MEMORY;

@@ -151,15 +151,25 @@ static int write_bytes(void *user, unsigned char *bytes, size_t size) {
     return fwrite(bytes, 1, size, user) == size;
 }
 
+static ki_status tell(ki_status status, ki_error *err) {
+    if (err) {
+        err->code = status;
+        snprintf(err->message, sizeof err->message, "cannot write YAML: %s", ki_status_name(status));
+    }
+    return status;
+}
+
 ki_status yaml_write(FILE *out, const char *json, size_t size, const ki_jsonpath *number, ki_error *err) {
     writer w = { .number = number };
     yaml_event_t event;
-    yyjson_doc *doc = yyjson_read(json, size, 0);
+    yyjson_read_err why;
+    /* It is only read, whatever the parameter's type says. */
+    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, size, 0, NULL, &why);
     if (!doc)
-        return KI_ERR_PARSE;
+        return tell(why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? KI_ERR_NO_MEMORY : KI_ERR_PARSE, err);
     if (!yaml_emitter_initialize(&w.emitter)) {
         yyjson_doc_free(doc);
-        return KI_ERR_NO_MEMORY;
+        return tell(KI_ERR_NO_MEMORY, err);
     }
     yaml_emitter_set_output(&w.emitter, write_bytes, out);
     yaml_emitter_set_unicode(&w.emitter, 1);
@@ -175,9 +185,5 @@ ki_status yaml_write(FILE *out, const char *json, size_t size, const ki_jsonpath
     yyjson_doc_free(doc);
     if (w.status == KI_ERR_CLOSED) /* the stream remembers it, as with what is printed elsewhere */
         return KI_OK;
-    if (w.status && err) {
-        err->code = w.status;
-        snprintf(err->message, sizeof err->message, "cannot write YAML: %s", ki_status_name(w.status));
-    }
-    return w.status;
+    return w.status ? tell(w.status, err) : KI_OK;
 }

@@ -13,7 +13,7 @@ enum {
     KI_TOKEN_FILE_RETRY_S = 10,  /* where that failed, and the last good token goes on */
     KI_CERTIFICATE_LOOK_S = 60,  /* files of certificates and keys are looked at so often */
     KI_CERTIFICATE_RELOOK_S = 1, /* and after a failed handshake or a 401, but not more often than this */
-    KI_EXEC_RETRY_S = 2          /* what a plugin answered or failed with holds for so long: nobody runs it again and again */
+    KI_EXEC_RETRY_S = 2 /* what a plugin answered or failed with holds so long: nobody runs it again and again */
 };
 
 /* Shared by count. */

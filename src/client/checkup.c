@@ -133,7 +133,10 @@ static void check_tcp(ki_checkup_way *way, const ki_probe *probe) {
     ki_checkup_begin(way, KI_CHECK_TCP);
     way->check.took_us = probe->took_us[KI_PROBE_TCP];
     if (probe->failed == KI_PROBE_TCP) {
-        end_failed(way, probe, "check the address and the port, that the server is running, and what stands between");
+        bool is_ours = probe->error.category == KI_CATEGORY_FATAL;
+        end_failed(way, probe,
+                   is_ours ? "the fault is on this side: let this process open more descriptors (ulimit -n)"
+                           : "check the address and the port, that the server is running, and what stands between");
         return;
     }
     bool is_v6 = strchr(probe->address, ':') != NULL;

@@ -4,8 +4,10 @@
 #include "src/base/error.h"
 #include "src/transport/curl_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 enum {
@@ -84,6 +86,15 @@ static size_t drop(char *data, size_t size, size_t count, void *user) {
     return *taken <= ANSWER_READ_MAX ? size * count : 0;
 }
 
+/* What the system said where it gave none is kept: libcurl's result tells of a server that cannot be reached. */
+static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)purpose;
+    int *number = user;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    *number = fd < 0 ? errno : 0;
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 static int64_t time_of(CURL *easy, CURLINFO which) {
     curl_off_t us = 0;
     curl_easy_getinfo(easy, which, &us);
@@ -138,7 +149,7 @@ static void say_late(ki_probe *probe, const char *server, int64_t timeout_ms) {
 }
 
 static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_curl_identity *identity,
-                        int64_t timeout_ms, ki_probe *probe) {
+                        int64_t timeout_ms, int no_socket, ki_probe *probe) {
     long number = 0, version = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &number);
     probe->http_status = (int)number;
@@ -151,7 +162,9 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
     read_times(easy, probe);
     if (code == CURLE_WRITE_ERROR) /* by drop */
         code = CURLE_OK;
-    if (code)
+    if (code == CURLE_COULDNT_CONNECT && no_socket)
+        ki_curl_no_socket(no_socket, identity->server, &probe->error);
+    else if (code)
         ki_curl_error(easy, code, detail, identity->config, identity->proxy.size > 0, &probe->error);
     probe->failed = code ? first_failed(probe, code) : KI_PROBE_DONE;
     if (code == CURLE_OPERATION_TIMEDOUT)
@@ -176,6 +189,7 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
     ki_curl_identity identity;
     char detail[CURL_ERROR_SIZE] = "";
     size_t taken = 0;
+    int no_socket = 0;
     struct curl_slist *headers = NULL;
     const ki_request request = { .method = "GET", .target = "/version" };
     /* The certificates as they are; borrowed. */
@@ -194,12 +208,14 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
         status = ki_curl_present(easy, &identity, &set, &headers, err);
     if (!status &&
         (curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) || curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop) ||
-         curl_easy_setopt(easy, CURLOPT_WRITEDATA, &taken) || curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) ||
+         curl_easy_setopt(easy, CURLOPT_WRITEDATA, &taken) ||
+         curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) ||
+         curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &no_socket) || curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) ||
          curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)))
         status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks something", curl_version());
     if (!status) {
         CURLcode code = curl_easy_perform(easy);
-        read_result(easy, code, detail, &identity, timeout_ms, &probe);
+        read_result(easy, code, detail, &identity, timeout_ms, no_socket, &probe);
         if (probe.failed == KI_PROBE_TLS && !probe.chain)
             look_at_chain(easy, &probe);
         *ret_probe = probe;

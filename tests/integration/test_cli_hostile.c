@@ -101,11 +101,24 @@ static void members_with_one_name_are_compared_one_by_one(void **state) {
     raw_server_stop(&server);
 }
 
+static void a_full_disk_is_told_by_every_command(void **state) {
+    (void)state;
+    static const char *const words[] = { "--help", "help get", "get --help", "version", "completion bash" };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char line[512];
+        snprintf(line, sizeof line, "exec %s %s >/dev/full", KI_TEST_PROGRAM, words[i]);
+        command_start("/bin/sh", (const char *const[]){ "-c", line, NULL });
+        command_says("cannot write the output: No space left on device");
+        command_ends(1);
+    }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_name_that_yaml_takes_for_a_merge_is_quoted),
         TEST(a_change_among_very_many_members_is_found_at_once),
+        TEST(a_full_disk_is_told_by_every_command),
         TEST(members_with_one_name_are_compared_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,13 @@ static void serve_tls(const char *certificate, const char *key) {
         fail_msg("%s", ki_error_message(&err));
 }
 
+static void read_output(void) {
+    output[0] = '\0';
+    const char *line;
+    for (size_t size = 0; (line = ki_process_line(&program)); size = strlen(output))
+        snprintf(output + size, sizeof output - size, "%s\n", line);
+}
+
 /* The doctor with these words and the server's URL; gives its exit status, and what it printed in `output`. */
 static int ask(const char *words, const char *url) {
     static char text[1024];
@@ -62,10 +69,7 @@ static int ask(const char *words, const char *url) {
         argv[count++] = word;
     argv[count] = NULL;
     assert_true(ki_process_start(&program, argv, environment, true));
-    output[0] = '\0';
-    const char *line;
-    for (size_t size = 0; (line = ki_process_line(&program)); size = strlen(output))
-        snprintf(output + size, sizeof output - size, "%s\n", line);
+    read_output();
     return ki_process_wait(&program);
 }
 
@@ -269,6 +273,27 @@ static void who_connects_and_never_answers_is_told_so(void **state) {
     assert_int_equal(status, 3);
 }
 
+/* With one of these limits there is one for the loop, and none for a connection. */
+static void descriptors_that_run_out_are_not_the_servers_fault(void **state) {
+    (void)state;
+    const char *const environment[] = { "KUBECONFIG=/dev/null", "NO_COLOR=1", NULL };
+    bool is_told = false;
+    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 1));
+    for (int limit = 4; limit < 12; limit++) {
+        char line[512];
+        snprintf(line, sizeof line, "ulimit -n %d; exec %s doctor --server %s", limit, KI_TEST_PROGRAM,
+                 ki_testing_server_url(server));
+        const char *const argv[] = { "/bin/sh", "-c", line, NULL };
+        ki_process_free(&program);
+        assert_true(ki_process_start(&program, argv, environment, true));
+        read_output();
+        (void)ki_process_wait(&program);
+        assert_null(strstr(output, "check the address"));
+        is_told = is_told || (strstr(output, "Too many open files") && strstr(output, "(ulimit -n)"));
+    }
+    assert_true(is_told);
+}
+
 static void an_answer_without_end_is_an_answer(void **state) {
     (void)state;
     (void)ask_raw("--timeout 1s", &(raw_answer){ .text = "HTTP/1.1 200 OK\r\n\r\n", .end = RAW_ENDLESS });
@@ -346,6 +371,7 @@ int main(void) {
         cmocka_unit_test_teardown(what_does_not_speak_http_is_told, tear_down),
         cmocka_unit_test_teardown(a_login_page_is_not_taken_for_a_server_that_forbids, tear_down),
         cmocka_unit_test_teardown(who_connects_and_never_answers_is_told_so, tear_down),
+        cmocka_unit_test_teardown(descriptors_that_run_out_are_not_the_servers_fault, tear_down),
         cmocka_unit_test_teardown(an_answer_without_end_is_an_answer, tear_down),
         cmocka_unit_test_teardown(json_has_each_step_once_and_in_order, tear_down),
         cmocka_unit_test_teardown(memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding, tear_down),
