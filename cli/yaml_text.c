@@ -168,12 +168,12 @@ bool yaml_is_ambiguous(const char *text, size_t size) {
         return false;
     if (is_time(text) || is_base_60(text))
         return true;
-    char *plain = malloc(2 * size + 1 + ROOM_FOR_FLOAT);
-    if (!plain)
-        return true; /* quotes are never wrong */
-    bool is_number = drop_underscores(text, plain) &&
-                     ((*text != '.' && is_integer(plain)) || is_float(plain, plain + strlen(plain) + 1));
+    char *plain = malloc(size + 1), *json = malloc(size + ROOM_FOR_FLOAT);
+    bool is_number = !plain || !json; /* quotes are never wrong */
+    if (!is_number && drop_underscores(text, plain))
+        is_number = (*text != '.' && is_integer(plain)) || is_float(plain, json);
     free(plain);
+    free(json);
     return is_number;
 }
 

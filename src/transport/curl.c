@@ -36,6 +36,8 @@ enum {
 static void detach(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
     if (exchange->pool) {
+        if (exchange->opened && exchange->attempts == 0)
+            exchange->pool->wake = true; /* others may have waited for what its connection turns out to be */
         curl_multi_remove_handle(exchange->pool->multi, exchange->easy);
         exchange->pool->exchanges--;
     }
@@ -135,6 +137,8 @@ static void total_timer_fired(ki_timer *timer, void *user) {
 static void note_version(ki_exchange *exchange) {
     long version = 0;
     curl_easy_getinfo(exchange->easy, CURLINFO_HTTP_VERSION, &version);
+    if (version == CURL_HTTP_VERSION_1_1 && !exchange->pool->is_http1)
+        exchange->pool->is_http1 = exchange->pool->wake = true;
     if (version == CURL_HTTP_VERSION_2_0 && !exchange->pool->is_http2) {
         exchange->pool->is_http2 = true;
         ki_curl_silence_begin(exchange->pool);
@@ -169,6 +173,7 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     ki_exchange *exchange = user;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     exchange->no_socket = fd < 0 ? errno : 0;
+    exchange->opened = true;
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
@@ -178,6 +183,8 @@ static int before_request(void *user, char *there, char *here, int port_there, i
     (void)there, (void)here, (void)port_there;
     ki_exchange *exchange = user;
     exchange->local_port = port_here;
+    if (exchange->opened) /* its connection is made: what it is, others may have waited for */
+        exchange->pool->wake = true;
     if (exchange->attempts++ == 0 || exchange->is_safe)
         return CURL_PREREQFUNC_OK;
     ki_error_set(&exchange->own_failure, KI_ERR_CUT,
@@ -261,6 +268,8 @@ static void take_certificates(ki_curl_transport *transport) {
 
 static ki_status add_to_pool(ki_exchange *exchange, ki_curl_pool *pool, ki_error *err) {
     ki_curl_transport *transport = exchange->transport;
+    if (pool && pool->is_http1) /* a request at a time: there is nothing to wait for */
+        curl_easy_setopt(exchange->easy, CURLOPT_PIPEWAIT, 0L);
     if (!pool || curl_multi_add_handle(pool->multi, exchange->easy) != CURLM_OK)
         return ki_error_no_memory(err, "sending a request");
     if (pool->exchanges++ == 0)
@@ -349,6 +358,32 @@ static bool end_one_finished(ki_curl_pool *pool) {
     return false;
 }
 
+/* Where a connection is being made, other exchanges wait whether it will take them, too. libcurl 8 wakes them if it does; if not,
+ * they wait until something has ended, which a watch does not. Asked again they find that out by themselves. One of them ends where
+ * there is no memory for it; false: none did. */
+static bool wake_parked(ki_curl_pool *pool) {
+    ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
+    pool->wake = false;
+    if (!transport->identity.is_https) /* nobody waits */
+        return false;
+    for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
+        if (exchange->pool != pool || exchange->state != KI_EXCHANGE_ACTIVE || exchange->opened ||
+            exchange->attempts > 0)
+            continue;
+        curl_multi_remove_handle(pool->multi, exchange->easy);
+        if (pool->is_http1)
+            curl_easy_setopt(exchange->easy, CURLOPT_PIPEWAIT, 0L);
+        if (curl_multi_add_handle(pool->multi, exchange->easy) == CURLM_OK)
+            continue;
+        ki_error err = KI_ERROR_INIT;
+        ki_error_no_memory(&err, "sending a request");
+        pool->wake = true; /* for the others */
+        ki_curl_end(exchange, &err);
+        return true;
+    }
+    return false;
+}
+
 /* Does what could not be done from inside libcurl. Callbacks may change everything, so each step starts anew. */
 static void service(ki_curl_transport *transport) {
     for (;;) {
@@ -369,7 +404,7 @@ static void service(ki_curl_transport *transport) {
                 give_up(pool);
                 break;
             }
-            if (end_one_finished(pool))
+            if (end_one_finished(pool) || (pool->wake && wake_parked(pool)))
                 break;
         }
         if (!pool)

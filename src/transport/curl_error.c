@@ -146,6 +146,12 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
         return;
     }
     switch (code) {
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE: /* libcurl's own limits for a line, and for how many there are */
+        ki_error_set(err, KI_ERR_PROTOCOL, "%s sent %s", config->server.data,
+                     strstr(detail, "many") ? "too many headers" : "a header line that is too long");
+        break;
+#endif
     case CURLE_OUT_OF_MEMORY:
         if (is_in_head(easy))
             ki_error_set(err, KI_ERR_PROTOCOL, "%s sent a header line that is too long", server);

@@ -22,6 +22,9 @@ static void each_result_has_its_code_and_category(void **state) {
         ki_category category;
     } cases[] = {
         { CURLE_OUT_OF_MEMORY, "", KI_ERR_NO_MEMORY, KI_CATEGORY_FATAL },
+#if LIBCURL_VERSION_NUM >= 0x080600
+        { CURLE_TOO_LARGE, "Too many response headers, 5000 is max", KI_ERR_PROTOCOL, KI_CATEGORY_SERVER },
+#endif
         { CURLE_COULDNT_RESOLVE_HOST, "", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
         { CURLE_COULDNT_RESOLVE_PROXY, "", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
         { CURLE_COULDNT_CONNECT, "refused", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
