@@ -5,6 +5,7 @@
 #include "testing/body.h"
 #include "testing/conform.h"
 #include "testing/crd.h"
+#include "testing/defaults.h"
 #include "testing/json.h"
 #include "testing/status.h"
 #include "testing/validate.h"
@@ -14,7 +15,8 @@
 #include <stdio.h>
 
 enum {
-    NAME_SIZE = 256
+    NAME_SIZE = 256,
+    FILLED_MAX = 2 * KT_BODY_MAX /* bytes of an object with its defaults */
 };
 
 ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
@@ -52,50 +54,104 @@ static ki_status check_not_terminating(kt_call *call, ki_str name) {
                    (int)call->ns.size, call->ns.data);
 }
 
-/* The body over the resource's defaults, as a document of its own. */
-static ki_status with_defaults(kt_call *call, yyjson_val *root, ki_str name, yyjson_doc **ret_doc) {
-    const char *defaults = kt_write_defaults(call->resource);
-    bool is_namespace = strcmp(call->resource->kind, "Namespace") == 0;
-    if (!defaults) {
-        *ret_doc = NULL;
-        return KI_OK;
+static bool is_service(const kt_call *call) {
+    return !call->resource->group[0] && strcmp(call->resource->plural, "services") == 0;
+}
+
+/* A service keeps its address, and a new one gets one of 10.96.0.0/12 that no other has: each write has a revision of its own. */
+static bool give_address(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
+    static const char *const kept[] = { "clusterIP", "clusterIPs" };
+    yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
+    char text[16];
+    if (!yyjson_mut_is_obj(spec) || yyjson_mut_equals_str(yyjson_mut_obj_get(spec, "type"), "ExternalName") ||
+        yyjson_mut_get_len(yyjson_mut_obj_get(spec, "clusterIP")))
+        return true;
+    for (size_t i = 0; old_root && i < sizeof kept / sizeof kept[0]; i++) {
+        yyjson_val *old = yyjson_obj_get(yyjson_obj_get(old_root, "spec"), kept[i]);
+        if (old && !yyjson_mut_obj_put(spec, yyjson_mut_str(doc, kept[i]), yyjson_val_mut_copy(doc, old)))
+            return false;
     }
-    yyjson_alc alc = kt_json_alc(call->allocator);
+    if (yyjson_mut_get_len(yyjson_mut_obj_get(spec, "clusterIP")))
+        return true;
+    unsigned host = (unsigned)((kt_cluster_revision(call->cluster) + 1) & 0xfffff);
+    snprintf(text, sizeof text, "10.%u.%u.%u", 96 + (host >> 16), host >> 8 & 0xff, host & 0xff);
+    return yyjson_mut_obj_put(spec, yyjson_mut_str(doc, "clusterIP"), yyjson_mut_strcpy(doc, text));
+}
+
+static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str name) { /* its name is a label too */
+    yyjson_mut_val *meta = yyjson_mut_obj_get(root, "metadata");
+    yyjson_mut_val *labels = yyjson_mut_obj_get(meta, "labels");
+    if (!yyjson_mut_is_obj(labels)) {
+        labels = yyjson_mut_obj(doc);
+        if (!yyjson_mut_obj_put(meta, yyjson_mut_str(doc, "labels"), labels))
+            return false;
+    }
+    return yyjson_mut_obj_put(labels, yyjson_mut_str(doc, "kubernetes.io/metadata.name"),
+                              yyjson_mut_strncpy(doc, name.data, name.size));
+}
+
+/* The body with the defaults of its resource and its types, in `doc`. */
+static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, yyjson_mut_doc *doc,
+                      ki_buffer *out) {
+    const char *defaults = kt_defaults_of(call->resource);
     yyjson_doc *below = NULL;
-    ki_status status = kt_json_read(call->allocator, ki_str_of(defaults), &below, NULL);
-    yyjson_mut_doc *both = status ? NULL : yyjson_mut_doc_new(&alc);
-    yyjson_mut_val *merged = both ? yyjson_merge_patch(both, yyjson_doc_get_root(below), root) : NULL;
-    bool fine = merged != NULL;
-    if (fine && is_namespace) { /* its name is a label too */
-        yyjson_mut_val *meta = yyjson_mut_obj_get(merged, "metadata");
-        yyjson_mut_val *labels = yyjson_mut_obj_get(meta, "labels");
-        if (!yyjson_mut_is_obj(labels)) {
-            labels = yyjson_mut_obj(both);
-            fine = yyjson_mut_obj_put(meta, yyjson_mut_str(both, "labels"), labels);
-        }
-        fine = fine && yyjson_mut_obj_put(labels, yyjson_mut_str(both, "kubernetes.io/metadata.name"),
-                                          yyjson_mut_strncpy(both, name.data, name.size));
-    }
-    ki_buffer text;
-    ki_buffer_init(&text, call->allocator, 0);
-    status = fine ? kt_json_append_mut(&text, merged) : KI_ERR_NO_MEMORY;
+    ki_status status = defaults ? kt_json_read(call->allocator, ki_str_of(defaults), &below, NULL) : KI_OK;
+    yyjson_mut_val *merged = NULL;
     if (!status)
-        status = kt_json_read(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
-    ki_buffer_free(&text);
-    yyjson_mut_doc_free(both);
+        merged = below ? yyjson_merge_patch(doc, yyjson_doc_get_root(below), root) : yyjson_val_mut_copy(doc, root);
+    bool fine = merged != NULL;
+    if (fine && strcmp(call->resource->kind, "Namespace") == 0)
+        fine = label_namespace(doc, merged, name);
+    if (fine && is_service(call))
+        fine = give_address(call, doc, merged, old_root);
+    if (fine)
+        fine = !kt_defaults_fill(call->allocator, call->resource, doc, merged);
+    status = fine ? kt_json_append_mut(out, merged) : KI_ERR_NO_MEMORY;
     yyjson_doc_free(below);
-    return status == KI_ERR_PARSE ? KI_ERR_NO_MEMORY : status;
+    return status;
+}
+
+/* As a document of its own; NULL for custom resources. */
+static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name,
+                               yyjson_doc **ret_doc) {
+    kt_json_allowance allowed = { .allocator = call->allocator, .left = KT_DEFAULTS_MEMORY_MAX };
+    yyjson_alc alc = kt_json_limited_alc(&allowed); /* a list's elements may all get many */
+    ki_buffer text;
+    if (kt_custom_of(call->storage->info))
+        return KI_OK; /* its schema's were filled in already */
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
+    if (!doc)
+        return KI_ERR_NO_MEMORY;
+    ki_buffer_init(&text, call->allocator, 0);
+    ki_status status = fill(call, root, old_root, name, doc, &text);
+    if (allowed.exceeded || text.size > FILLED_MAX)
+        status = kt_fail_generic(call, 413);
+    else if (!status)
+        status = kt_json_read_trusted(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
+    ki_buffer_free(&text);
+    yyjson_mut_doc_free(doc);
+    return status;
+}
+
+/* What the status of a new object is. */
+static ki_status first_status(kt_call *call, yyjson_val *body, yyjson_doc **ret_doc) {
+    const char *defaults = kt_defaults_of(call->resource);
+    char pod[96];
+    if (strcmp(call->resource->plural, "pods") == 0 && !call->resource->group[0]) {
+        snprintf(pod, sizeof pod, "{\"status\":{\"phase\":\"Pending\",\"qosClass\":\"%s\"}}", kt_defaults_qos(body));
+        defaults = pod;
+    }
+    return kt_json_read(call->allocator, defaults ? ki_str_of(defaults) : KI_STR("{}"), ret_doc, NULL);
 }
 
 static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, ki_str name) {
     yyjson_doc *full = NULL, *given_status = NULL;
-    ki_status status = with_defaults(call, root, name, &full);
+    ki_status status = with_defaults(call, root, NULL, name, &full);
     if (status)
         return status;
     yyjson_val *body = full ? yyjson_doc_get_root(full) : root, *status_root = body;
     if (kt_write_has_status(call->storage->info)) { /* what a client says of status is not taken on create */
-        const char *defaults = kt_write_defaults(call->resource);
-        status = kt_json_read(call->allocator, defaults ? ki_str_of(defaults) : KI_STR("{}"), &given_status, NULL);
+        status = first_status(call, body, &given_status);
         status_root = yyjson_doc_get_root(given_status);
     }
     kt_object *obj = NULL;
@@ -230,7 +286,7 @@ ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old,
     yyjson_doc *prepared = NULL;
     ki_status status = custom                   ? prepare(call, custom, root, &prepared)
                        : call->subresource.size ? KI_OK
-                                                : with_defaults(call, root, call->name, &prepared);
+                                                : with_defaults(call, root, old_root, call->name, &prepared);
     if (!status)
         status = change_update(call, write, old, old_root, prepared ? yyjson_doc_get_root(prepared) : root);
     yyjson_doc_free(prepared);

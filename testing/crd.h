@@ -18,6 +18,7 @@ enum {
     KT_CRD_VERSIONS_MAX = 64,                 /* of one definition: each keeps a copy of it */
     KT_SCHEMA_STEPS_MAX = 50 * 1000 * 1000,   /* for one object; what would come after them is not looked at */
     KT_CUSTOM_MEMORY_MAX = 128 * 1024 * 1024, /* that an object may fill with its schema's defaults */
+    KT_CUSTOM_SIZE_MAX = 6 * 1024 * 1024,     /* bytes of such an object */
     KT_SCHEMA_DEPTH_MAX = 64,                 /* objects below this are not looked at */
     KT_SCHEMA_CAUSES_MAX = 100                /* told of one object */
 };
@@ -56,7 +57,7 @@ void kt_crd_validate(struct kt_causes *causes, const ki_allocator *allocator, yy
 ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms);
 
 /* An object of a custom resource without the fields that its schema does not know, and with the schema's defaults.
- * Ownership: the caller frees the document. Errors: KI_ERR_LIMIT where the defaults fill more than KT_CUSTOM_MEMORY_MAX. */
+ * Ownership: the caller frees the document. Errors: KI_ERR_LIMIT where the defaults fill more than KT_CUSTOM_MEMORY_MAX, or make more of it than KT_CUSTOM_SIZE_MAX. */
 ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
 /* What is wrong with it. */
 void kt_custom_validate(struct kt_causes *causes, const kt_custom *custom, yyjson_val *root);

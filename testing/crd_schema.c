@@ -121,11 +121,12 @@ ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_do
         custom->schema && !custom->preserves ? fit(&m, custom->schema, root, true, 0) : copy(&m, root);
     ki_buffer_init(&text, custom->allocator, 0);
     ki_status status = made && !m.failed ? kt_json_append_mut(&text, made) : KI_ERR_NO_MEMORY;
-    if (!status)
+    bool large = text.size > KT_CUSTOM_SIZE_MAX;
+    if (!status && !large)
         status = kt_json_read_trusted(custom->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
     ki_buffer_free(&text);
     yyjson_mut_doc_free(m.doc);
-    if (allowed.exceeded)
+    if (allowed.exceeded || large)
         return KI_ERR_LIMIT;
     return status ? KI_ERR_NO_MEMORY : KI_OK;
 }

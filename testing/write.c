@@ -33,42 +33,7 @@ static const struct {
     { "flowcontrol.apiserver.k8s.io", NULL },
     { "", "pods" },
     { "", "replicationcontrollers" },
-};
-
-static const struct {
-    const char *group;
-    const char *plural;
-    const char *json;
-} defaults[] = {
-    { "", "pods",
-      "{\"spec\":{\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
-      "\"serviceAccountName\":\"default\",\"serviceAccount\":\"default\",\"securityContext\":{},"
-      "\"schedulerName\":\"default-scheduler\",\"priority\":0,\"enableServiceLinks\":true,"
-      "\"preemptionPolicy\":\"PreemptLowerPriority\"},\"status\":{\"phase\":\"Pending\",\"qosClass\":\"BestEffort\"}"
-      "}" },
-    { "", "namespaces", "{\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}" },
-    { "", "services",
-      "{\"spec\":{\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"},\"status\":{\"loadBalancer\":{}}}" },
-    { "", "secrets", "{\"type\":\"Opaque\"}" },
-    { "apps", "deployments",
-      "{\"spec\":{\"replicas\":1,\"strategy\":{\"type\":\"RollingUpdate\"},\"revisionHistoryLimit\":10,"
-      "\"progressDeadlineSeconds\":600},\"status\":{}}" },
-    { "apps", "replicasets", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
-    { "apps", "statefulsets",
-      "{\"spec\":{\"replicas\":1,\"podManagementPolicy\":\"OrderedReady\",\"revisionHistoryLimit\":10,"
-      "\"updateStrategy\":"
-      "{\"type\":\"RollingUpdate\"},\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Retain\","
-      "\"whenScaled\":"
-      "\"Retain\"}},\"status\":{\"replicas\":0}}" },
-    { "apps", "daemonsets",
-      "{\"spec\":{\"revisionHistoryLimit\":10,\"updateStrategy\":{\"type\":\"RollingUpdate\"}},\"status\":"
-      "{\"currentNumberScheduled\":0,\"numberMisscheduled\":0,\"desiredNumberScheduled\":0,\"numberReady\":0}}" },
-    { "batch", "jobs",
-      "{\"spec\":{\"backoffLimit\":6,\"completionMode\":\"NonIndexed\",\"manualSelector\":false,\"parallelism\":1,"
-      "\"completions\":1,\"podReplacementPolicy\":\"TerminatingOrFailed\",\"suspend\":false},\"status\":{}}" },
-    { "batch", "cronjobs",
-      "{\"spec\":{\"concurrencyPolicy\":\"Allow\",\"failedJobsHistoryLimit\":1,\"successfulJobsHistoryLimit\":3,"
-      "\"suspend\":false},\"status\":{}}" },
+    { "scheduling.k8s.io", "priorityclasses" },
 };
 
 bool kt_write_has_generation(const ki_resource_info *info) {
@@ -89,14 +54,6 @@ bool kt_write_has_status(const ki_resource_info *info) {
             return true;
     }
     return false;
-}
-
-const char *kt_write_defaults(const ki_resource *resource) {
-    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++) {
-        if (strcmp(defaults[i].plural, resource->plural) == 0 && strcmp(defaults[i].group, resource->group) == 0)
-            return defaults[i].json;
-    }
-    return NULL;
 }
 
 void kt_write_generate_name(kt_cluster *cluster, ki_str prefix, char *ret_name, size_t size) {

@@ -36,8 +36,6 @@ enum {
 void kt_write_make_uid(kt_cluster *cluster, char ret_uid[KT_UID_SIZE]);
 /* Takes over what a client may set of metadata: generateName, labels, annotations, ownerReferences, finalizers. */
 void kt_write_meta_from(kt_meta *meta, yyjson_val *given);
-/* What the server fills in where a new object of this resource leaves it out, as a JSON object; NULL: nothing. */
-const char *kt_write_defaults(const ki_resource *resource);
 /* Does this resource count metadata.generation? Has it a status subresource? */
 bool kt_write_has_generation(const ki_resource_info *info);
 bool kt_write_has_status(const ki_resource_info *info);

@@ -16,6 +16,11 @@
 #define STRATEGIC "application/strategic-merge-patch+json"
 #define MERGE "application/merge-patch+json"
 
+/* What the server adds to a container. */
+#define FILLED \
+    "\"resources\":{},\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\""
+#define PULLED FILLED ",\"imagePullPolicy\":\"Always\""
+
 static rest_server server;
 
 static int start(void **state) {
@@ -105,8 +110,9 @@ static void a_list_element_goes_once_its_last_manager_leaves_it_out(void **state
     /* c is gone; d stays with what b applied; e and f in the order of the configuration. */
     assert_null(strstr(server.text.data, "\"name\":\"c\""));
     assert_null(strstr(server.text.data, "\"image\":\"j\""));
-    assert_true(rest_has(&server, "\"containers\":[{\"name\":\"d\",\"args\":[\"x\"]},{\"name\":\"e\",\"image\":\"k\"},{"
-                                  "\"name\":\"f\",\"image\":\"l\"}]"));
+    assert_true(rest_has(&server, "\"containers\":[{\"name\":\"d\"," PULLED
+                                  ",\"args\":[\"x\"]},{\"name\":\"e\",\"image\":\"k\"," PULLED
+                                  "},{\"name\":\"f\",\"image\":\"l\"," PULLED "}]"));
 }
 
 static void metadata_stays_when_the_last_applied_label_goes(void **state) {
@@ -134,7 +140,7 @@ static void ports_of_the_same_number_and_another_protocol_are_two(void **state) 
                            "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"s\"},\"spec\":{"
                            "\"ports\":[{\"port\":53,\"protocol\":\"UDP\",\"name\":\"u\"}]}}"),
                      200);
-    assert_true(rest_has(&server, "\"ports\":[{\"port\":53,\"protocol\":\"UDP\",\"name\":\"u\"}]"));
+    assert_true(rest_has(&server, "\"ports\":[{\"port\":53,\"protocol\":\"UDP\",\"name\":\"u\",\"targetPort\":53}]"));
 }
 
 static void what_is_no_object_of_its_type_is_refused(void **state) {

@@ -17,6 +17,11 @@
 #define JSON_PATCH "application/json-patch+json"
 #define APPLY "application/apply-patch+yaml"
 
+/* What the server adds to a container. */
+#define FILLED \
+    "\"resources\":{},\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\""
+#define PULLED FILLED ",\"imagePullPolicy\":\"Always\""
+
 static rest_server server;
 
 static int start(void **state) {
@@ -240,10 +245,11 @@ static void patches_of_each_kind_lead_where_they_say(void **state) {
         { DEPLOYMENTS "/d", STRATEGIC,
           "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"c\"},{\"name\":\"s\"}],"
           "\"containers\":[{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\"}]}}}}",
-          "\"containers\":[{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\"}]" },
+          "\"containers\":[{\"name\":\"c\",\"image\":\"i\"," PULLED "},{\"name\":\"s\",\"image\":\"k\"," PULLED
+          "},{\"name\":\"t\"," FILLED "}]" },
         { DEPLOYMENTS "/d", STRATEGIC,
           "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"$patch\":\"delete\"}]}}}}",
-          "\"containers\":[{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\"}]" },
+          "\"containers\":[{\"name\":\"s\",\"image\":\"k\"," PULLED "},{\"name\":\"t\"," FILLED "}]" },
         { DEPLOYMENTS "/d", STRATEGIC,
           "{\"spec\":{\"template\":{\"$patch\":\"replace\",\"metadata\":{\"labels\":{\"x\":\"1\"}}}}}",
           "\"template\":{\"metadata\":{\"labels\":{\"x\":\"1\"}}}" },
@@ -336,8 +342,9 @@ static void copies_of_copies_in_a_patch_are_refused(void **state) {
     char patch[8192] = "[";
     size_t size = 1;
     for (int i = 0; i < 60; i++)
-        size += (size_t)snprintf(patch + size, sizeof patch - size,
-                                 "%s{\"op\":\"copy\",\"from\":\"/metadata\",\"path\":\"/metadata/x\"}", i ? "," : "");
+        size +=
+            (size_t)snprintf(patch + size, sizeof patch - size,
+                             "%s{\"op\":\"copy\",\"from\":\"/metadata\",\"path\":\"/metadata/x%d\"}", i ? "," : "", i);
     patch[size++] = ']';
     patch[size] = '\0';
     assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/configmaps",

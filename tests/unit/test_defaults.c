@@ -1,0 +1,234 @@
+/* test_defaults.c: what the server fills in: what a real one answers for the same objects. */
+#include "tests/support/rest_server.h"
+
+#include "src/base/memory.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CORE "/api/v1/namespaces/default/"
+#define APPS "/apis/apps/v1/namespaces/default/"
+#define POD(spec) "{\"metadata\":{\"name\":\"x\"},\"spec\":{" spec "}}"
+#define CONTAINER(more) POD("\"containers\":[{\"name\":\"c\"," more "}]")
+#define TEMPLATE \
+    "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}" \
+    "]}}"
+
+static rest_server server;
+
+static int set_up(void **state) {
+    (void)state;
+    rest_server_start(&server, NULL);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    rest_server_stop(&server);
+    return 0;
+}
+
+static void objects_get_what_a_real_server_fills_in(void **state) {
+    (void)state;
+    static const struct {
+        const char *target, *body;
+        const char *parts[4];
+    } rows[] = {
+        { CORE "pods",
+          CONTAINER("\"image\":\"nginx\""),
+          { "\"imagePullPolicy\":\"Always\"", "\"terminationMessagePath\":\"/dev/termination-log\"", "\"resources\":{}",
+            "\"qosClass\":\"BestEffort\"" } },
+        { CORE "pods", CONTAINER("\"image\":\"nginx:1.2\""), { "\"imagePullPolicy\":\"IfNotPresent\"" } },
+        { CORE "pods", CONTAINER("\"image\":\"nginx:latest\""), { "\"imagePullPolicy\":\"Always\"" } },
+        { CORE "pods", CONTAINER("\"image\":\"reg:5000/nginx\""), { "\"imagePullPolicy\":\"Always\"" } },
+        { CORE "pods", CONTAINER("\"image\":\"nginx@sha256:00\""), { "\"imagePullPolicy\":\"IfNotPresent\"" } },
+        { CORE "pods",
+          CONTAINER("\"image\":\"nginx\",\"imagePullPolicy\":\"Never\""),
+          { "\"imagePullPolicy\":\"Never\"" } },
+        { CORE "pods",
+          CONTAINER("\"ports\":[{\"containerPort\":80},{\"containerPort\":53,\"protocol\":\"UDP\"}]"),
+          { "{\"containerPort\":80,\"protocol\":\"TCP\"},{\"containerPort\":53,\"protocol\":\"UDP\"}" } },
+        { CORE "pods",
+          CONTAINER("\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"readinessProbe\":{\"periodSeconds\":3,\"grpc\":{"
+                    "\"port\":1}}"),
+          { "\"httpGet\":{\"port\":80,\"path\":\"/\",\"scheme\":\"HTTP\"},\"timeoutSeconds\":1,\"periodSeconds\":10,"
+            "\"successThreshold\":1,\"failureThreshold\":3",
+            "\"grpc\":{\"port\":1,\"service\":\"\"}", "\"periodSeconds\":3" } },
+        { CORE "pods",
+          CONTAINER("\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"x\"}}}],\"lifecycle\":{"
+                    "\"preStop\":{\"httpGet\":{\"port\":1}}}"),
+          { "\"fieldRef\":{\"fieldPath\":\"x\",\"apiVersion\":\"v1\"}", "\"scheme\":\"HTTP\"" } },
+        { CORE "pods",
+          CONTAINER("\"resources\":{\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"),
+          { "\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}", "\"qosClass\":\"Guaranteed\"" } },
+        { CORE "pods",
+          CONTAINER("\"resources\":{\"limits\":{\"cpu\":\"1\"},\"requests\":{\"cpu\":\"500m\"}}"),
+          { "\"requests\":{\"cpu\":\"500m\"}", "\"qosClass\":\"Burstable\"" } },
+        { CORE "pods",
+          POD("\"volumes\":[{\"name\":\"a\"},{\"name\":\"b\",\"secret\":{\"secretName\":\"s\"}},{\"name\":\"c\","
+              "\"projected\":{\"sources\":[{\"serviceAccountToken\":{\"path\":\"t\"}}]}},{\"name\":\"d\",\"hostPath\":"
+              "{\"path\":\"/\"}}]"),
+          { "{\"name\":\"a\",\"emptyDir\":{}}", "\"secretName\":\"s\",\"defaultMode\":420",
+            "{\"path\":\"t\",\"expirationSeconds\":3600}", "{\"path\":\"/\",\"type\":\"\"}" } },
+        { APPS "deployments",
+          POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE),
+          { "\"rollingUpdate\":{\"maxUnavailable\":\"25%\",\"maxSurge\":\"25%\"}",
+            "\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\"",
+            "\"schedulerName\":\"default-scheduler\"", "\"imagePullPolicy\":\"Always\"" } },
+        { APPS "statefulsets",
+          POD("\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"v\"},\"spec\":{}}]," TEMPLATE),
+          { "\"rollingUpdate\":{\"partition\":0}", "\"kind\":\"PersistentVolumeClaim\"",
+            "\"volumeMode\":\"Filesystem\"" } },
+        { APPS "daemonsets", POD(TEMPLATE), { "\"rollingUpdate\":{\"maxUnavailable\":1,\"maxSurge\":0}" } },
+        { CORE "replicationcontrollers",
+          POD(TEMPLATE),
+          { "\"labels\":{\"a\":\"b\"}", "\"selector\":{\"a\":\"b\"}", "\"replicas\":1" } },
+        { "/apis/batch/v1/namespaces/default/cronjobs",
+          POD("\"schedule\":\"* * * * *\",\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":"
+              "\"Never\"}}}}"),
+          { "\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":30" } },
+        { CORE "services",
+          POD("\"ports\":[{\"port\":80},{\"port\":81,\"targetPort\":\"http\"}]"),
+          { "\"port\":80,\"protocol\":\"TCP\",\"targetPort\":80", "\"internalTrafficPolicy\":\"Cluster\"",
+            "\"clusterIP\":\"10.96.", "\"clusterIPs\":[\"10.96." } },
+        { CORE "services",
+          POD("\"clusterIP\":\"None\",\"ports\":[{\"port\":80}]"),
+          { "\"clusterIP\":\"None\"", "\"clusterIPs\":[\"None\"]" } },
+        { CORE "services",
+          POD("\"type\":\"LoadBalancer\",\"ports\":[{\"port\":80}]"),
+          { "\"allocateLoadBalancerNodePorts\":true", "\"externalTrafficPolicy\":\"Cluster\"" } },
+        { CORE "persistentvolumeclaims", POD(""), { "\"volumeMode\":\"Filesystem\"", "\"phase\":\"Pending\"" } },
+        { "/apis/storage.k8s.io/v1/storageclasses",
+          "{\"metadata\":{\"name\":\"x\"},\"provisioner\":\"p\"}",
+          { "\"reclaimPolicy\":\"Delete\"", "\"volumeBindingMode\":\"Immediate\"" } },
+        { "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+          POD("\"podSelector\":{},\"ingress\":[{\"ports\":[{\"port\":80}]}]"),
+          { "\"policyTypes\":[\"Ingress\"]", "\"port\":80,\"protocol\":\"TCP\"" } },
+        { "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+          POD("\"maxReplicas\":3,\"behavior\":{\"scaleDown\":{}}"),
+          { "\"minReplicas\":1", "\"averageUtilization\":80", "\"selectPolicy\":\"Max\"",
+            "{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15}" } },
+        { "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
+          "{\"metadata\":{\"name\":\"x\"},\"roleRef\":{\"kind\":\"Role\",\"name\":\"r\"},\"subjects\":[{\"kind\":"
+          "\"User\",\"name\":\"u\"},{\"kind\":\"ServiceAccount\",\"name\":\"s\"}]}",
+          { "{\"kind\":\"User\",\"name\":\"u\",\"apiGroup\":\"rbac.authorization.k8s.io\"}",
+            "{\"kind\":\"ServiceAccount\",\"name\":\"s\"}" } },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char one[256];
+        if (rest_post(&server, rows[i].target, rows[i].body) != 201)
+            fail_msg("%s: %s", rows[i].body, server.text.data);
+        for (size_t k = 0; k < 4 && rows[i].parts[k]; k++)
+            assert_true(rest_has(&server, rows[i].parts[k]));
+        snprintf(one, sizeof one, "%s/x", rows[i].target);
+        assert_int_equal(rest_send(&server, "DELETE", one, NULL, NULL), 200);
+    }
+}
+
+static void an_external_name_needs_no_address(void **state) {
+    (void)state;
+    assert_int_equal(rest_post(&server, CORE "services", POD("\"type\":\"ExternalName\",\"externalName\":\"x.y\"")),
+                     201);
+    assert_null(strstr(server.text.data, "clusterIP"));
+    assert_null(strstr(server.text.data, "internalTrafficPolicy"));
+}
+
+static void a_service_that_is_put_keeps_its_address(void **state) {
+    (void)state;
+    char address[64];
+    assert_int_equal(rest_post(&server, CORE "services", POD("\"ports\":[{\"port\":80}]")), 201);
+    const char *at = strstr(server.text.data, "\"clusterIP\":");
+    assert_non_null(at);
+    snprintf(address, sizeof address, "%.*s", (int)strcspn(at, ","), at);
+    assert_int_equal(rest_send(&server, "PUT", CORE "services/x", "application/json", POD("\"ports\":[{\"port\":81}]")),
+                     200);
+    assert_true(rest_has(&server, address));
+    assert_int_equal(rest_post(&server, CORE "services", "{\"metadata\":{\"name\":\"y\"},\"spec\":{}}"), 201);
+    assert_null(strstr(server.text.data, address));
+}
+
+static void what_was_filled_in_is_no_change_the_next_time(void **state) {
+    (void)state;
+    static const char body[] = POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE);
+    assert_int_equal(rest_post(&server, APPS "deployments", body), 201);
+    uint64_t revision = kt_cluster_revision(server.cluster);
+    assert_int_equal(rest_send(&server, "PUT", APPS "deployments/x", "application/json", body), 200);
+    assert_int_equal(kt_cluster_revision(server.cluster), revision);
+    static const char applied[] = "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"s\"},\"spec\":{"
+                                  "\"ports\":[{\"port\":80}]}}";
+    static const char target[] = CORE "services/s?fieldManager=a";
+    assert_int_equal(rest_send(&server, "PATCH", target, "application/apply-patch+yaml", applied), 201);
+    revision = kt_cluster_revision(server.cluster);
+    assert_int_equal(rest_send(&server, "PATCH", target, "application/apply-patch+yaml", applied), 200);
+    assert_int_equal(kt_cluster_revision(server.cluster), revision);
+}
+
+static void the_defaults_of_very_many_elements_are_refused_in_time(void **state) {
+    (void)state;
+    ki_buffer body;
+    ki_buffer_init(&body, &ki_allocator_default, 0);
+    ki_buffer_append_string(&body, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"containers\":[{}");
+    for (size_t i = 0; i < 200 * 1000; i++)
+        ki_buffer_append_string(&body, ",{}");
+    ki_buffer_append_string(&body, "]}}");
+    assert_int_equal(body.failed, KI_OK);
+    assert_int_equal(rest_post(&server, CORE "pods", body.data), 413);
+    ki_buffer_free(&body);
+}
+
+static void use(const ki_allocator *allocator) {
+    static const kt_cluster_options options = { .seed = 1 };
+    static const struct {
+        const char *target, *body;
+    } steps[] = {
+        { CORE "pods", CONTAINER("\"image\":\"i\",\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"resources\":{"
+                                 "\"limits\":{\"cpu\":\"1\"}}") },
+        { CORE "services", POD("\"ports\":[{\"port\":80}]") },
+        { APPS "deployments", POD(TEMPLATE) },
+    };
+    kt_cluster *cluster = NULL;
+    if (kt_cluster_new(allocator, &options, &cluster, NULL))
+        return;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        kt_response response;
+        const kt_request request = { .method = "POST",
+                                     .target = steps[i].target,
+                                     .content_type = "application/json",
+                                     .body = ki_str_of(steps[i].body) };
+        if (kt_rest_handle(cluster, &request, 0, &response) == KI_OK)
+            kt_response_free(&response);
+    }
+    kt_cluster_free(cluster);
+}
+
+static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        use(&memory.allocator);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+#define DEFAULTS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        DEFAULTS_TEST(objects_get_what_a_real_server_fills_in),
+        DEFAULTS_TEST(an_external_name_needs_no_address),
+        DEFAULTS_TEST(a_service_that_is_put_keeps_its_address),
+        DEFAULTS_TEST(what_was_filled_in_is_no_change_the_next_time),
+        DEFAULTS_TEST(the_defaults_of_very_many_elements_are_refused_in_time),
+        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
