@@ -73,7 +73,7 @@ static void every_template_prints_what_kubectl_prints(void **state) {
     }
     fclose(in);
     free(json);
-    assert_true(rows > 500);
+    assert_true(rows > 800);
     assert_int_equal(bad, 0);
 }
 
