@@ -181,6 +181,14 @@ static bool is_good(const ki_call *call) {
     return call->answer->http_status >= 200 && call->answer->http_status < 300;
 }
 
+/* A 409 without a reason, as of a proxy: of a POST it is that the object exists already; of any other method the usual conflict. */
+static void name_conflict(const ki_call *call, ki_error *err) {
+    if (err->http_status != 409 || err->reason[0] || strcmp(call->out.method, "POST") != 0)
+        return;
+    snprintf(err->reason, sizeof err->reason, "AlreadyExists");
+    err->category = KI_CATEGORY_REQUEST;
+}
+
 static void refused(ki_call *call) {
     ki_answer *answer = call->answer;
     ki_error err = KI_ERROR_INIT;
@@ -190,6 +198,7 @@ static void refused(ki_call *call) {
         retry_in(call, call->retry_after_ms))
         return;
     ki_status_to_error(call->allocator, answer->http_status, body, call->retry_after_ms, &err);
+    name_conflict(call, &err);
     if (ki_answer_make_refusal(answer, call->retry_after_ms))
         ki_error_no_memory(&err, "reading an answer");
     finish(call, &err);

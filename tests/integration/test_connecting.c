@@ -234,12 +234,25 @@ static void whom_to_act_as_is_said_with_every_request(void **state) {
     self.config->impersonate_groups.count = 2;
     put(&self.config->impersonate_groups.items[0], "one");
     put(&self.config->impersonate_groups.items[1], "two");
-    self.config->impersonate_extra.items = ki_alloc_zero(&ki_allocator_default, 2 * sizeof(ki_secret_pair));
-    self.config->impersonate_extra.count = 2;
-    put(&self.config->impersonate_extra.items[0].name, "example.com/a b%");
-    put(&self.config->impersonate_extra.items[0].value, "value");
-    put(&self.config->impersonate_extra.items[1].name, "\xc3\xa9");
-    put(&self.config->impersonate_extra.items[1].value, "");
+    static const struct {
+        const char *name, *value, *header;
+    } extra[] = {
+        { "example.com/a b%", "value", "Impersonate-Extra-example.com%2Fa%20b%25: value\n" },
+        { "\xc3\xa9", "", "Impersonate-Extra-%C3%A9: \n" },
+        { "first", "A", "Impersonate-Extra-first: A\n" },
+        { "first", "a", "Impersonate-Extra-first: a\n" },
+        { "almost%zzpercent%xx", "x", "Impersonate-Extra-almost%25zzpercent%25xx: x\n" },
+        { "a%20b/c%2fd", "x", "Impersonate-Extra-a%2520b%2Fc%252fd: x\n" },
+        { "abc123!#$+.-_*\\^`~|'", "x", "Impersonate-Extra-abc123!#$+.-_*%5C^`~|': x\n" },
+        { "@=:", "x", "Impersonate-Extra-%40%3D%3A: x\n" },
+    };
+    const size_t extra_count = sizeof extra / sizeof *extra;
+    self.config->impersonate_extra.items = ki_alloc_zero(&ki_allocator_default, extra_count * sizeof(ki_secret_pair));
+    self.config->impersonate_extra.count = extra_count;
+    for (size_t i = 0; i < extra_count; i++) {
+        put(&self.config->impersonate_extra.items[i].name, extra[i].name);
+        put(&self.config->impersonate_extra.items[i].value, extra[i].value);
+    }
     open_client(&self);
     outcome one;
     get(&self, &one);
@@ -249,8 +262,8 @@ static void whom_to_act_as_is_said_with_every_request(void **state) {
     must_say(&one, "Impersonate-Uid: u-1\n");
     must_say(&one, "Impersonate-Group: one\n");
     must_say(&one, "Impersonate-Group: two\n");
-    must_say(&one, "Impersonate-Extra-example.com%2Fa%20b%25: value\n");
-    must_say(&one, "Impersonate-Extra-%C3%A9: \n");
+    for (size_t i = 0; i < extra_count; i++)
+        must_say(&one, extra[i].header);
     close_client(&self);
     stop(&server);
 }
@@ -493,6 +506,29 @@ static void a_watch_does_not_go_on_with_old_certificates(void **state) {
     stop(&server);
 }
 
+static void a_request_that_hangs_does_not_hold_up_the_next_one(void **state) {
+    (void)state;
+    tls_server server = { .is_endless = true };
+    serve(&server);
+    client self;
+    begin(&self, "https", "127.0.0.1", server.port);
+    open_client(&self);
+    outcome hung, next;
+    send_request(&self, &hung, &(ki_request){ .method = "GET", .target = "/hang" });
+    while (hung.size == 0)
+        step(&self);
+    server.is_endless = false;
+    get(&self, &next);
+    assert_int_equal(next.status, 200);
+    get(&self, &next);
+    assert_int_equal(next.status, 200);
+    assert_int_equal(server.connections, 2);
+    assert_non_null(hung.exchange);
+    ki_transport_cancel(self.transport, hung.exchange);
+    close_client(&self);
+    stop(&server);
+}
+
 /* --- proxies ---------------------------------------------------------------------------------------------------------------- */
 
 static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
@@ -637,6 +673,7 @@ int main(void) {
         cmocka_unit_test(a_key_of_no_use_is_told_in_words_and_no_password_is_asked_for),
         cmocka_unit_test(a_new_authority_is_found_after_a_failed_handshake),
         cmocka_unit_test(a_watch_does_not_go_on_with_old_certificates),
+        cmocka_unit_test(a_request_that_hangs_does_not_hold_up_the_next_one),
         cmocka_unit_test(a_proxy_gets_its_own_credentials_and_not_the_servers),
         cmocka_unit_test(a_proxy_that_is_not_there_is_what_the_message_names),
         cmocka_unit_test(a_proxys_password_is_in_no_message),

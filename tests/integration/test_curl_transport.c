@@ -243,6 +243,36 @@ static void a_request_says_who_asks_for_what_and_no_more(void **state) {
     assert_non_null(strstr(server.last_request, "\r\nContent-Length: 7\r\n"));
 }
 
+static void a_path_of_the_servers_address_goes_before_every_target(void **state) {
+    (void)state;
+    static const struct {
+        const char *path, *target, *line;
+    } cases[] = {
+        { "", "/api/v1/pods?limit=1", "GET /api/v1/pods?limit=1 HTTP" },
+        { "/", "/api", "GET /api HTTP" },
+        { "/p1/p2", "/api/v1/pods?limit=1", "GET /p1/p2/api/v1/pods?limit=1 HTTP" },
+        { "/p1/p2/", "/f1/f2/f3", "GET /p1/p2/f1/f2/f3 HTTP" },
+        { "/p1", "/f1/f2/", "GET /p1/f1/f2/ HTTP" },
+        { "/p1", "/", "GET /p1/ HTTP" },
+    };
+    static const raw_answer answer = { OK_HEAD "Content-Length: 0\r\n\r\n", 0, RAW_KEEP };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        outcome one = { .status = 0 };
+        raw_server server;
+        client self;
+        char url[64];
+        raw_server_start(&server, &answer, 1);
+        snprintf(url, sizeof url, "http://127.0.0.1:%d%s", server.port, cases[i].path);
+        assert_int_equal(open_client(&self, &KI_CONFIG_OPTIONS(.server = url), NULL), KI_OK);
+        assert_int_equal(send_one(&self, &one, &(ki_request){ .method = "GET", .target = cases[i].target }), KI_OK);
+        run_until_ended(&self, &one);
+        close_client(&self);
+        raw_server_stop(&server);
+        if (strncmp(server.last_request, cases[i].line, strlen(cases[i].line)) != 0)
+            fail_msg("%s and %s: %.60s", cases[i].path, cases[i].target, server.last_request);
+    }
+}
+
 static void a_header_line_above_the_limit_is_the_servers_fault(void **state) {
     (void)state;
     enum {
@@ -743,6 +773,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_told_as_it_came),
         cmocka_unit_test(a_request_says_who_asks_for_what_and_no_more),
+        cmocka_unit_test(a_path_of_the_servers_address_goes_before_every_target),
         cmocka_unit_test(a_header_line_above_the_limit_is_the_servers_fault),
         cmocka_unit_test(headers_without_end_are_cut_off),
         cmocka_unit_test(retry_after_zero_is_at_once_and_nonsense_is_none),

@@ -1,5 +1,6 @@
 /* test_client.c: a client's requests as they are written, and how they end: good, refused, tried again, too late, cancelled. The server is in
  * the process and the clock moves by hand. */
+#include "src/auth/config.h"
 #include "src/client/client.h"
 #include "src/transport/memory.h"
 #include "tests/support/scarce_memory.h"
@@ -396,6 +397,9 @@ static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **stat
         { "a write that was cut", "POST", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
         { "a deletion that was cut", "DELETE", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
         { "no connection", "GET", { .status = 0, .ended = KI_ERR_CONNECT }, 1, 0 },
+        { "301 with", "GET", { .status = 301, .retry_after_ms = 0 }, 1, 0 },
+        { "200 with", "GET", { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_CUT }, 1, 0 },
+        { "no answer in time", "GET", { .status = 0, .ended = KI_ERR_TIMEOUT }, 1, 0 },
         { "a bad certificate", "GET", { .status = 0, .ended = KI_ERR_TLS }, 1, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -528,6 +532,26 @@ static void the_limit_holds_requests_back_and_refuses_what_would_be_too_late(voi
     close_fixture(&self);
 }
 
+static void the_limit_is_the_options_then_the_configurations_then_five_a_second(void **state) {
+    (void)state;
+    static const struct {
+        int options[2], config[2]; /* a second, burst; a negative burst: no configuration */
+        int want[2];
+    } cases[] = {
+        { { 0, 0 }, { 0, 0 }, { 5, 10 } },     { { 0, 0 }, { 10, 0 }, { 10, 10 } }, { { 0, 0 }, { -1, 0 }, { -1, 10 } },
+        { { 0, 0 }, { 11, 12 }, { 11, 12 } },  { { 7, 0 }, { 11, 12 }, { 7, 12 } }, { { 0, 3 }, { 11, 12 }, { 11, 3 } },
+        { { -1, 0 }, { 11, 12 }, { -1, 12 } }, { { 0, 0 }, { 0, -1 }, { -1, 10 } }, { { 7, 3 }, { 0, -1 }, { 7, 3 } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const ki_config config = { .requests_per_second = cases[i].config[0], .request_burst = cases[i].config[1] };
+        int per_second, burst;
+        ki_client_limit_of(cases[i].config[1] < 0 ? NULL : &config, cases[i].options[0], cases[i].options[1],
+                           &per_second, &burst);
+        assert_int_equal(per_second, cases[i].want[0]);
+        assert_int_equal(burst, cases[i].want[1]);
+    }
+}
+
 static void a_client_that_is_freed_ends_what_is_under_way(void **state) {
     (void)state;
     fixture self;
@@ -653,6 +677,7 @@ int main(void) {
         cmocka_unit_test(silence_ends_at_the_deadline),
         cmocka_unit_test(a_cancelled_request_ends_once_wherever_it_is),
         cmocka_unit_test(the_limit_holds_requests_back_and_refuses_what_would_be_too_late),
+        cmocka_unit_test(the_limit_is_the_options_then_the_configurations_then_five_a_second),
         cmocka_unit_test(a_client_that_is_freed_ends_what_is_under_way),
         cmocka_unit_test(a_stream_is_handed_on_as_it_comes_and_ends_when_told),
         cmocka_unit_test(waiting_for_an_answer_on_the_loop_would_deadlock),

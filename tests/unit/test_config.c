@@ -179,6 +179,8 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
         { "server: 'https://a'", "client-certificate: certs/cert.pem, client-key: certs/none", KI_ERR_CONFIG,
           "client-key: cannot open" },
         { "server: 'https://a'", "tokenFile: certs/empty", KI_ERR_CONFIG, "is empty" },
+        { "server: 'https://a', certificate-authority: certs/empty", "token: ''", KI_ERR_CONFIG,
+          "certs/empty holds no PEM" },
         { "server: 'https://a'", "token: \"a\\r\\nHost: evil\"", KI_ERR_CONFIG, "token: holds a line end" },
         { "server: 'https://a'", "token: \"a\\0b\"", KI_ERR_CONFIG, "zero byte" },
     };

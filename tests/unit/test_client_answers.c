@@ -1,0 +1,358 @@
+/* test_client_answers.c: a client's answers by HTTP status: good ones, refusals with a Status, with half of one and with none, and what of
+ * them a stream is told. The server is in the process and the clock moves by hand. */
+#include "src/client/client.h"
+#include "src/transport/memory.h"
+#include "tests/support/test_engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* One answer of the server. */
+typedef struct reply {
+    int status;             /* 0: none, the connection is cut */
+    int64_t retry_after_ms; /* -1: none */
+    const char *body;       /* NULL: empty */
+    ki_status ended;
+} reply;
+
+typedef struct fixture {
+    test_engine engine;
+    ki_transport *transport;
+    ki_client *client;
+    reply script[3]; /* by request; the last one again and again */
+    int script_size;
+    int requests;
+    /* how the call ended */
+    int ends;
+    ki_error err;
+    ki_answer *answer;
+    char streamed[256];
+} fixture;
+
+static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+    (void)request;
+    fixture *self = user;
+    const reply *what = &self->script[self->requests < self->script_size ? self->requests : self->script_size - 1];
+    self->requests++;
+    if (what->status) {
+        const ki_response_head head = { .status = what->status, .retry_after_ms = what->retry_after_ms };
+        if (!ki_memory_call_head(call, &head) ||
+            (what->body && what->body[0] && !ki_memory_call_data(call, what->body, strlen(what->body))))
+            return;
+    }
+    ki_error err = { .code = what->ended };
+    ki_memory_call_end(call, what->ended ? &err : NULL);
+}
+
+static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+    fixture *self = user;
+    self->ends++;
+    self->err = err ? *err : (ki_error)KI_ERROR_INIT;
+    ki_answer_unref(self->answer);
+    self->answer = ki_answer_ref(answer);
+}
+
+static bool on_chunk(const void *data, size_t size, void *user) {
+    fixture *self = user;
+    size_t used = strlen(self->streamed);
+    assert_true(used + size < sizeof self->streamed);
+    memcpy(self->streamed + used, data, size);
+    return true;
+}
+
+static void open_fixture(fixture *self) {
+    memset(self, 0, sizeof *self);
+    assert_true(test_engine_open(&self->engine, NULL, 1));
+    const ki_memory_server server = { serve, NULL, self };
+    assert_int_equal(ki_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
+    const ki_client_options options = KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport);
+    assert_int_equal(ki_client_new(NULL, &options, &self->client, NULL), KI_OK);
+}
+
+static void close_fixture(fixture *self) {
+    ki_client_free(self->client);
+    ki_answer_unref(self->answer);
+    ki_transport_free(self->transport);
+    test_engine_close(&self->engine);
+}
+
+static void ask(fixture *self, const ki_client_request *request) {
+    self->ends = self->requests = 0;
+    self->streamed[0] = '\0';
+    memset(self->streamed, 0, sizeof self->streamed);
+    assert_int_equal(ki_client_send(self->client, request, on_answer, self, NULL, NULL), KI_OK);
+    assert_true(test_engine_advance(&self->engine, 29000));
+    assert_int_equal(self->ends, 1);
+}
+
+static void ask_once(fixture *self, int status, const char *body, const ki_client_request *request) {
+    self->script[0] = (reply){ .status = status, .retry_after_ms = -1, .body = body };
+    self->script_size = 1;
+    ask(self, request);
+    assert_int_equal(self->requests, 1);
+}
+
+#define POD .resource = KI_PODS, .namespace_name = "ns", .name = "a"
+#define BODY .body = "{}", .body_size = 2
+
+/* --- statuses ------------------------------------------------------------------------------------------------------------------- */
+
+static void any_status_from_200_to_299_is_good_and_the_answer_tells_which(void **state) {
+    (void)state;
+    static const int good[] = { 200, 201, 202, 204, 299 };
+    fixture self;
+    open_fixture(&self);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        const char *body = good[i] == 204 ? NULL : "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}";
+        ask_once(&self, good[i], body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, POD, BODY));
+        assert_int_equal(self.err.code, KI_OK);
+        assert_int_equal(ki_answer_http_status(self.answer), good[i]);
+        assert_true(!ki_answer_object(self.answer) == !body);
+        assert_null(ki_answer_refusal(self.answer));
+    }
+    size_t size;
+    ask_once(&self, 200, "aaaaa", &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
+    assert_int_equal(self.err.code, KI_OK);
+    assert_string_equal(ki_answer_body(self.answer, &size), "aaaaa");
+    close_fixture(&self);
+}
+
+static void any_other_status_is_an_error_of_its_kind_whatever_its_body(void **state) {
+    (void)state;
+    static const struct {
+        int status;
+        bool (*is)(const ki_error *err); /* NULL: no name for it */
+    } cases[] = {
+        { 199, NULL },
+        { 300, NULL },
+        { 304, NULL },
+        { 400, ki_error_is_bad_request },
+        { 401, ki_error_is_unauthorized },
+        { 403, ki_error_is_forbidden },
+        { 404, ki_error_is_not_found },
+        { 405, ki_error_is_method_not_supported },
+        { 409, ki_error_is_conflict },
+        { 422, ki_error_is_invalid },
+        { 429, ki_error_is_too_many_requests },
+        { 500, ki_error_is_internal },
+        { 503, ki_error_is_service_unavailable },
+        { 600, NULL },
+    };
+    static const char *const bodies[] = { NULL,         "aaaaa", "{}",
+                                          "{\"kind\":", "[1]",   "{\"status\":\"Failure\",\"code\":418}" };
+    fixture self;
+    open_fixture(&self);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (size_t n = 0; n < sizeof bodies / sizeof *bodies; n++) {
+            ask_once(&self, cases[i].status, bodies[n], &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
+            assert_int_equal(self.err.code, KI_ERR_HTTP);
+            assert_int_equal(self.err.http_status, cases[i].status);
+            if (cases[i].is && !cases[i].is(&self.err))
+                fail_msg("%d with %s: %s", cases[i].status, bodies[n], self.err.message);
+            char start[64];
+            snprintf(start, sizeof start, "get pods ns/a: HTTP %d", cases[i].status);
+            if (strncmp(self.err.message, start, strlen(start)) != 0)
+                fail_msg("%d with %s: %s", cases[i].status, bodies[n], self.err.message);
+            assert_int_equal(ki_answer_refusal(self.answer)->http_status, cases[i].status);
+            size_t size;
+            assert_string_equal(ki_answer_body(self.answer, &size), bodies[n] ? bodies[n] : "");
+        }
+    }
+    close_fixture(&self);
+}
+
+static void a_status_of_the_body_does_not_change_that_of_http(void **state) {
+    (void)state;
+    static const char *const bodies[] = {
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":404}",
+        "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":404}",
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\",\"code\":404}",
+    };
+    fixture self;
+    open_fixture(&self);
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        ask_once(&self, 400, bodies[i], &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
+        assert_int_equal(self.err.code, KI_ERR_HTTP);
+        assert_int_equal(self.err.http_status, 400);
+        assert_true(ki_error_is_bad_request(&self.err));
+        assert_false(ki_error_is_not_found(&self.err));
+    }
+    close_fixture(&self);
+}
+
+static void a_conflict_without_a_reason_is_what_the_method_makes_of_it(void **state) {
+    (void)state;
+    const struct {
+        ki_client_request request;
+        const char *body;
+        bool exists;
+    } cases[] = {
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_PODS, .namespace_name = "ns", BODY), NULL, true },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_PODS, .namespace_name = "ns", BODY),
+          "a proxy's page", true },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_PODS, .namespace_name = "ns", BODY),
+          "{\"kind\":\"Status\",\"reason\":\"Conflict\",\"message\":\"m\"}", false },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, POD, BODY), NULL, false },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, POD, BODY),
+          "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"message\":\"m\"}", true },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, POD, BODY), NULL, false },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, POD), NULL, false },
+    };
+    fixture self;
+    open_fixture(&self);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ask_once(&self, 409, cases[i].body, &cases[i].request);
+        assert_int_equal(self.err.http_status, 409);
+        if (ki_error_is_already_exists(&self.err) != cases[i].exists ||
+            ki_error_is_conflict(&self.err) == cases[i].exists)
+            fail_msg("case %zu: %s (%s)", i, self.err.message, self.err.reason);
+        assert_int_equal(self.err.category, cases[i].exists ? KI_CATEGORY_REQUEST : KI_CATEGORY_RETRY);
+        assert_non_null(strstr(self.err.message, "pods"));
+    }
+    close_fixture(&self);
+}
+
+static void a_refusal_keeps_64_kib_of_its_body(void **state) {
+    (void)state;
+    const size_t limit = 64 * 1024;
+    fixture self;
+    open_fixture(&self);
+    char *body = malloc(limit + 100);
+    memset(body, 'a', limit + 99);
+    body[limit + 99] = '\0';
+    size_t size;
+    ask_once(&self, 400, body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
+    ki_answer_body(self.answer, &size);
+    assert_int_equal(size, limit);
+    body[limit - 1] = '\0';
+    ask_once(&self, 400, body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
+    assert_string_equal(ki_answer_body(self.answer, &size), body);
+    free(body);
+    close_fixture(&self);
+}
+
+/* --- what is never sent --------------------------------------------------------------------------------------------------------- */
+
+static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
+    (void)state;
+    static const char *const segments[] = { ".", "..", "test/segment", "test%2bsegment" };
+    fixture self;
+    open_fixture(&self);
+    for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) {
+        const char *bad = segments[i];
+        const ki_resource group = { bad, "v1", "foos", "Foo", true }, version = { "g", bad, "foos", "Foo", true };
+        const ki_resource plural = { "g", "v1", bad, "Foo", true };
+        const struct {
+            ki_client_request request;
+            const char *word;
+        } cases[] = {
+            { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = &group, .namespace_name = "n", .name = "a"),
+              "group" },
+            { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = &version, .namespace_name = "n", .name = "a"),
+              "version" },
+            { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = &plural, .namespace_name = "n", .name = "a"),
+              "plural" },
+            { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = bad, .name = "a"),
+              "namespace" },
+            { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = "n", .name = bad),
+              "name" },
+            { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD, .options = &KI_CALL_OPTIONS(.subresource = bad)),
+              "subresource" },
+        };
+        for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+            ki_error err = KI_ERROR_INIT;
+            assert_int_equal(ki_client_send(self.client, &cases[n].request, on_answer, &self, NULL, &err),
+                             KI_ERR_INVALID);
+            if (!strstr(err.message, cases[n].word) || !strstr(err.message, bad))
+                fail_msg("%s as the %s: %s", bad, cases[n].word, err.message);
+        }
+    }
+    assert_int_equal(self.requests, 0);
+    close_fixture(&self);
+}
+
+static void a_namespaced_object_without_its_namespace_is_not_asked_for(void **state) {
+    (void)state;
+    static const ki_client_verb verbs[] = { KI_CLIENT_GET, KI_CLIENT_CREATE, KI_CLIENT_UPDATE, KI_CLIENT_PATCH,
+                                            KI_CLIENT_DELETE };
+    fixture self;
+    open_fixture(&self);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        const char *name = verbs[i] == KI_CLIENT_CREATE ? NULL : "a";
+        ki_error err = KI_ERROR_INIT;
+        const ki_client_request without = KI_CLIENT_REQUEST(.verb = verbs[i], .resource = KI_PODS, .name = name,
+                                                            .namespace_name = i % 2 ? "" : NULL, BODY);
+        assert_int_equal(ki_client_send(self.client, &without, on_answer, &self, NULL, &err), KI_ERR_INVALID);
+        assert_non_null(strstr(err.message, "namespace is missing"));
+        ask_once(&self, 200, NULL,
+                 &KI_CLIENT_REQUEST(.verb = verbs[i], .resource = KI_PODS, .name = name, .namespace_name = "n", BODY));
+        ask_once(&self, 200, NULL, &KI_CLIENT_REQUEST(.verb = verbs[i], .resource = KI_NODES, .name = name, BODY));
+    }
+    close_fixture(&self);
+}
+
+/* --- streams -------------------------------------------------------------------------------------------------------------------- */
+
+static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
+    (void)state;
+    static const char choose[] = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+                                 "\"message\":\"a container name must be specified for pod x, choose one of: [a b]\","
+                                 "\"reason\":\"BadRequest\",\"code\":400}";
+    const struct {
+        reply script[3];
+        int requests;
+        const char *streamed;
+        const char *message; /* of the error; NULL: none */
+    } cases[] = {
+        { { { 200, -1, "one line\n", KI_OK } }, 1, "one line\n", NULL },
+        { { { 200, -1, NULL, KI_OK } }, 1, "", NULL },
+        { { { 200, -1, "one li", KI_ERR_CUT } }, 1, "one li", "get pods/log ns/a" },
+        { { { 400, -1, choose, KI_OK } },
+          1,
+          "",
+          "get pods/log ns/a: a container name must be specified for pod x, choose one of: [a b]" },
+        { { { 401, -1, "{\"kind\":\"Status\",\"reason\":\"Unauthorized\"}", KI_OK } },
+          1,
+          "",
+          "get pods/log ns/a: HTTP 401: Unauthorized" },
+        { { { 500, -1, NULL, KI_OK } }, 1, "", "get pods/log ns/a: HTTP 500" },
+        { { { 500, 0, "no", KI_OK }, { 429, 1000, "no", KI_OK }, { 200, -1, "yes", KI_OK } }, 3, "yes", NULL },
+        { { { 500, 0, "no", KI_OK }, { 500, -1, "no", KI_OK } }, 2, "", "get pods/log ns/a: HTTP 500: no" },
+        { { { 500, 0, "no", KI_OK }, { 0, -1, NULL, KI_ERR_CONNECT } }, 2, "", "get pods/log ns/a" },
+        { { { 500, 0, "no", KI_OK }, { 0, -1, NULL, KI_ERR_CUT }, { 200, -1, "yes", KI_OK } }, 3, "yes", NULL },
+    };
+    fixture self;
+    open_fixture(&self);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(self.script, cases[i].script, sizeof self.script);
+        self.script_size = 3;
+        ask(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD, .on_data = on_chunk,
+                                      .options = &KI_CALL_OPTIONS(.subresource = "log")));
+        assert_string_equal(self.streamed, cases[i].streamed);
+        assert_int_equal(self.requests, cases[i].requests);
+        assert_true(!self.err.code == !cases[i].message);
+        if (cases[i].message && !strstr(self.err.message, cases[i].message))
+            fail_msg("case %zu: %s", i, self.err.message);
+    }
+    close_fixture(&self);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_status_from_200_to_299_is_good_and_the_answer_tells_which),
+        cmocka_unit_test(any_other_status_is_an_error_of_its_kind_whatever_its_body),
+        cmocka_unit_test(a_status_of_the_body_does_not_change_that_of_http),
+        cmocka_unit_test(a_conflict_without_a_reason_is_what_the_method_makes_of_it),
+        cmocka_unit_test(a_refusal_keeps_64_kib_of_its_body),
+        cmocka_unit_test(no_segment_of_the_path_may_lead_elsewhere),
+        cmocka_unit_test(a_namespaced_object_without_its_namespace_is_not_asked_for),
+        cmocka_unit_test(a_stream_hands_on_what_is_good_and_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
