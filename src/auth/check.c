@@ -192,6 +192,11 @@ static ki_status check_pem(const ki_secret *pem, const ki_secret *file, const ch
 
 static ki_status check_pems(const ki_config *config, ki_error *err) {
     ki_status status = check_pem(&config->ca, &config->ca_file, "certificate-authority", err);
+    if (!status && ki_key_pair_is_key_alone((ki_str){ config->ca.data, config->ca.size }))
+        status = ki_error_set(err, KI_ERR_CONFIG,
+                              "certificate-authority: %s holds a private key and no certificate; name the authority's "
+                              "certificate",
+                              config->ca_file.data ? config->ca_file.data : "the data");
     if (!status)
         status = check_pem(&config->client_certificate, &config->client_certificate_file, "client-certificate", err);
     if (!status)

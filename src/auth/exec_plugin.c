@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "src/engine/subprocess.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,13 +41,16 @@ static ki_status tell(const ki_exec_plugin *plugin, ki_status status, const char
     const ki_exec_config *exec = &plugin->config->exec;
     if (status == KI_ERR_NO_MEMORY)
         return ki_error_no_memory(err, "running a credential plugin");
-    char hint[TOLD_ERRORS + 1] = "look at users.user.exec of the kubeconfig";
-    if (exec->install_hint.size) {
-        size_t size = exec->install_hint.size < TOLD_ERRORS ? exec->install_hint.size : TOLD_ERRORS;
-        memcpy(hint, exec->install_hint.data, size);
-        hint[size] = '\0';
-    }
-    ki_error_set(err, status, "exec plugin %.100s: %s; %s", exec->command.data, what, hint);
+    const ki_config *config = plugin->config;
+    char place[2 * TOLD_ERRORS] = "users.user.exec of the kubeconfig";
+    if (config->files.data && config->user.data)
+        snprintf(place, sizeof place, "users[%.60s].exec of kubeconfig %.*s", config->user.data, TOLD_ERRORS,
+                 config->files.data);
+    if (exec->install_hint.size)
+        ki_error_set(err, status, "exec plugin %.100s: %s; %.*s (%s)", exec->command.data, what, TOLD_ERRORS,
+                     exec->install_hint.data, place);
+    else
+        ki_error_set(err, status, "exec plugin %.100s: %s; look at %s", exec->command.data, what, place);
     if (err) {
         make_one_line(err->message);
         err->category = KI_CATEGORY_CREDENTIALS;

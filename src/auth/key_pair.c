@@ -197,13 +197,13 @@ static bool find_block(ki_str pem, bool want_key, ki_pem_block *ret_block) {
 
 ki_status ki_key_pair_look(const ki_allocator *allocator, ki_str certificate, ki_str key, ki_key_pair *ret_pair,
                            ki_error *err) {
-    ki_pem_block certificate_block, key_block, other;
+    ki_pem_block certificate_block, key_block;
     bool has_certificate = find_block(certificate, false, &certificate_block);
     bool has_key = find_block(key, true, &key_block);
     *ret_pair = KI_KEY_PAIR_UNKNOWN;
-    if (!has_certificate && find_block(certificate, true, &other))
+    if (ki_key_pair_is_key_alone(certificate))
         *ret_pair = KI_KEY_PAIR_NO_CERTIFICATE;
-    else if (!has_key && find_block(key, false, &other))
+    else if (!has_key && find_block(key, false, &key_block))
         *ret_pair = KI_KEY_PAIR_NO_KEY;
     if (!has_certificate || !has_key)
         return KI_OK;
@@ -218,6 +218,11 @@ ki_status ki_key_pair_look(const ki_allocator *allocator, ki_str certificate, ki
     ki_secret_clear(allocator, &one);
     ki_secret_clear(allocator, &two);
     return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "looking at a key") : KI_OK;
+}
+
+bool ki_key_pair_is_key_alone(ki_str pem) {
+    ki_pem_block block;
+    return find_block(pem, true, &block) && !find_block(pem, false, &block);
 }
 
 ki_status ki_key_pair_check(const ki_allocator *allocator, const ki_config *config, const ki_secret *certificate,

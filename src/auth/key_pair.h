@@ -18,6 +18,9 @@ typedef enum ki_key_pair {
 ki_status ki_key_pair_look(const ki_allocator *allocator, ki_str certificate, ki_str key, ki_key_pair *ret_pair,
                            ki_error *err);
 
+/* Has it a private key where certificates are wanted, and none of those? */
+bool ki_key_pair_is_key_alone(ki_str pem);
+
 /* As above for what the config's or the moment's pair is, in words: "client-key: FILE is not the key of …". KI_OK where it may fit.
  * Files that are not given are "the data". Errors: KI_ERR_CONFIG, KI_ERR_NO_MEMORY. */
 ki_status ki_key_pair_check(const ki_allocator *allocator, const ki_config *config, const ki_secret *certificate,

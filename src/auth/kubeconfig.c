@@ -148,11 +148,12 @@ static ki_status follow(const ki_kubeconfig *self, const chosen *of, const char 
     if (ret_entry->file || (!given && may_miss))
         return KI_OK;
     if (given)
-        return ki_error_set(err, KI_ERR_NOT_FOUND, "%s%s: there is no %s \"%s\" in it",
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "%s%s: there is no %s \"%s\" in it; name one that is there",
                             self->count ? "kubeconfig " : "no kubeconfig", self->count ? self->files[0].path : "",
                             member, given);
-    return ki_kubeconfig_bad(&of->context, of->context.map, member, err, "there is no %s \"%.*s\"", member,
-                             (int)name.size, name.data);
+    return ki_kubeconfig_bad(&of->context, of->context.map, member, err,
+                             "there is no %s \"%.*s\"; name one that is there, or add it", member, (int)name.size,
+                             name.data);
 }
 
 static ki_str current_context(const ki_kubeconfig *self) {

@@ -36,7 +36,8 @@ static ki_status read_command(ki_config *config, const ki_kubeconfig_entry *user
     if (status)
         return status;
     if (!command.data)
-        return ki_kubeconfig_bad(user, exec, "exec.command", err, "not given");
+        return ki_kubeconfig_bad(user, exec, "exec.command", err,
+                                 "not given; name the program that prints the credentials");
     if (!memchr(command.data, '/', command.size)) /* looked up in PATH */
         return ki_secret_set(&config->allocator, &config->exec.command, command, err);
     return ki_kubeconfig_path(&config->allocator, user, command, &config->exec.command, err);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -126,20 +127,34 @@ static ki_status too_large(const char *what, const char *path, ki_error *err) {
     return ki_error_set(err, KI_ERR_LIMIT, "%s: %s is larger than %zu bytes", what, path, KI_CONFIG_FILE_LIMIT);
 }
 
+/* "CAUSE; REMEDY", where a person can do something about it. */
+static void add_remedy(int number, ki_error *err) {
+    const char *remedy = number == ENOENT || number == ENOTDIR ? "name a file that is there"
+                         : number == EACCES                    ? "let this user read it"
+                                                               : NULL;
+    if (!err || !remedy)
+        return;
+    size_t used = strlen(err->message);
+    snprintf(err->message + used, sizeof err->message - used, "; %s", remedy);
+}
+
 /* A file, or a pipe as from a shell's <(command): `*ret_size` is how much there may be. */
 static ki_status open_file(const char *path, const char *what, int *ret_fd, size_t *ret_size, ki_error *err) {
     /* Opened without blocking: a pipe without a writer must not hang the program. It is read as any file then. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        ki_status status = errno == ENOENT || errno == ENOTDIR ? KI_ERR_NOT_FOUND : KI_ERR_CONFIG;
-        return ki_error_set_errno(err, status, errno, "%s: cannot open %s", what, path);
+        int number = errno;
+        ki_status status = number == ENOENT || number == ENOTDIR ? KI_ERR_NOT_FOUND : KI_ERR_CONFIG;
+        ki_error_set_errno(err, status, number, "%s: cannot open %s", what, path);
+        add_remedy(number, err);
+        return status;
     }
     struct stat info;
     ki_status status = KI_OK;
     if (fstat(fd, &info))
         status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "%s: cannot look at %s", what, path);
     else if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
-        status = ki_error_set(err, KI_ERR_CONFIG, "%s: %s is %s, not a file", what, path,
+        status = ki_error_set(err, KI_ERR_CONFIG, "%s: %s is %s, not a file; name the file itself", what, path,
                               S_ISDIR(info.st_mode) ? "a directory" : "a device or socket");
     else if (S_ISREG(info.st_mode) && (info.st_size < 0 || (uintmax_t)info.st_size > KI_CONFIG_FILE_LIMIT))
         status = too_large(what, path, err);

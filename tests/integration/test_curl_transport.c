@@ -660,8 +660,8 @@ static void a_servers_certificate_must_be_good(void **state) {
           KI_ERR_TLS, KI_CATEGORY_REQUEST, "is not accepted" },
         { TLS_FILE("expired.pem"), TLS_FILE("expired.key"), "127.0.0.1", TLS_FILE("ca.pem"), false, NULL, NULL,
           KI_ERR_TLS, KI_CATEGORY_SERVER, "expired" },
-        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("server.key"), false, NULL, NULL,
-          KI_ERR_TLS, KI_CATEGORY_REQUEST, "certificate-authority (" TLS_FILE("server.key") ") is not usable" },
+        { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("garbled.pem"), false, NULL, NULL,
+          KI_ERR_TLS, KI_CATEGORY_REQUEST, "certificate-authority (" TLS_FILE("garbled.pem") ") is not usable" },
         /* Only OpenSSL can tell that these do not fit: the key is without its public half. */
         { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("ca.pem"), false,
           TLS_FILE("server.pem"), TLS_FILE("client-private.key"), KI_ERR_TLS, KI_CATEGORY_CREDENTIALS,

@@ -129,7 +129,7 @@ func clusterKubeconfigs(data func(string) string) []kubeconfig {
 		one("CA file that is a directory", https+", certificate-authority: pki", ""),
 		one("CA file that is no PEM", https+", certificate-authority: garbage", ""),
 		one("CA file that is empty", https+", certificate-authority: empty", "").but(weRefuse, "the system's authorities are not what was asked for"),
-		one("CA file that is a key", https+", certificate-authority: pki/ca.key", "").but(clientGoRefuse, "kinformer finds out when it connects"),
+		one("CA file that is a key", https+", certificate-authority: pki/ca.key", ""),
 		one("CA data that is no PEM", https+", certificate-authority-data: Z2FyYmFnZQ==", ""),
 		one("CA data that is no base64", https+", certificate-authority-data: '***'", ""),
 		one("CA data that is cut", https+", certificate-authority-data: 'Q0EtREFUQQ='", ""),
