@@ -180,8 +180,11 @@ static bool take_category(session *s, target *t) {
 static int resolve(session *s, target *t) {
     const ki_discovered *found = ki_resource_map_find(s->map, t->word);
     if (found && !can_be_watched(found)) {
-        say(s->command, "%s cannot be listed and watched", found->resource.plural);
-        return EXIT_USAGE;
+        say(s->command,
+            "%s cannot be listed and watched: the server has not both for them; kubectl api-resources -o wide "
+            "shows what it has",
+            found->resource.plural);
+        return EXIT_FAILED;
     }
     if (found && is_there(s, t, &found->resource)) {
         remove_target(s, t);

@@ -42,6 +42,21 @@ bool session_has_synced(const session *s) {
 
 /* ---- resources ---- */
 
+/* `kinformer get` is content with a list. */
+static bool is_of_use(const session *s, const ki_resource *resource) {
+    return ki_resource_has_verb(resource, "list") && (s->is_once || ki_resource_has_verb(resource, "watch"));
+}
+
+static int say_unlistable(const session *s, const ki_resource *resource) {
+    if (ki_resource_has_verb(resource, "list"))
+        say(s->command, "%s cannot be watched; kinformer get %s lists them", resource->plural, resource->plural);
+    else
+        say(s->command,
+            "%s cannot be listed: the server answers them and keeps none; kubectl create -f FILE -o yaml asks one",
+            resource->plural);
+    return EXIT_FAILED;
+}
+
 static int set_resource(session *s, const char *name) {
     const ki_resource *known = ki_resource_find(name);
     if (s->target_count == TARGETS_MAX) {
@@ -50,6 +65,8 @@ static int set_resource(session *s, const char *name) {
     }
     target *t = &s->targets[s->target_count];
     *t = (target){ .session = s };
+    if (known && !is_of_use(s, known))
+        return say_unlistable(s, known);
     if (known) {
         for (size_t i = 0; i < s->target_count; i++) { /* "pods,po" is one */
             if (!s->targets[i].word && s->targets[i].resource.plural == known->plural &&

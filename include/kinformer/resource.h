@@ -31,6 +31,11 @@ KI_API const ki_resource *ki_resource_at(unsigned index);
  * Ownership: static. Threads: any. */
 KI_API const char *ki_resource_nearest(const char *name);
 
+/* Has the resource this verb of the API ("list", "watch", "get", "create", "update", "patch", "delete", "deletecollection")? False only
+ * where it is a built-in that has not: of tokenreviews, say, a server keeps none, so that there is nothing to list. An informer needs list and
+ * watch. Threads: any. */
+KI_API bool ki_resource_has_verb(const ki_resource *resource, const char *verb);
+
 /* Every resource that a Kubernetes 1.36 API server has by default; no round trip is needed for them. Two have one plural: events of the core group,
  * which most programs mean, and those of events.k8s.io; and autoscaling/v2, which most mean, beside v1. */
 KI_API extern const ki_resource ki_resource_bindings;

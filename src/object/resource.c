@@ -46,6 +46,17 @@ const ki_resource *ki_resource_at(unsigned index) {
     return info ? info->resource : NULL;
 }
 
+bool ki_resource_has_verb(const ki_resource *resource, const char *verb) {
+    const ki_resource_info *info = ki_resource_info_find(resource->group, resource->version, resource->plural);
+    if (!info)
+        return true;
+    for (unsigned i = 0; i < KI_VERB_COUNT; i++) {
+        if (strcmp(ki_verb_name(i), verb) == 0)
+            return info->verbs & 1U << i;
+    }
+    return false;
+}
+
 const char *ki_resource_nearest(const char *name) {
     ki_nearest nearest;
     if (!name || !ki_nearest_begin(&nearest, name))

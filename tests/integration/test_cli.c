@@ -131,6 +131,25 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
     }
 }
 
+/* Without a server to ask: at once, not after a time of trying. */
+static void what_cannot_be_listed_is_said_at_once(void **state) {
+    (void)state;
+    static const struct {
+        const char *words, *says;
+    } rows[] = {
+        { "get tokenreviews --server http://127.0.0.1:1", "tokenreviews cannot be listed: the server answers them" },
+        { "watch SelfSubjectAccessReview --server http://127.0.0.1:1", "selfsubjectaccessreviews cannot be listed" },
+        { "get pods,bindings --server http://127.0.0.1:1", "bindings cannot be listed" },
+        { "watch componentstatuses --server http://127.0.0.1:1",
+          "componentstatuses cannot be watched; kinformer get componentstatuses lists them" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run(rows[i].words);
+        assert_says(rows[i].says);
+        assert_ends(1);
+    }
+}
+
 static void every_command_has_help_with_an_example(void **state) {
     (void)state;
     static const char *const commands[] = { "watch", "get", "doctor", "serve", "demo", "version" };
@@ -562,6 +581,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_is_wrong_with_the_command_line_is_said),
+        TEST(what_cannot_be_listed_is_said_at_once),
         TEST(every_command_has_help_with_an_example),
         TEST(a_replay_of_the_json_lines_is_the_servers_list),
         TEST(several_resources_sync_each_once_with_their_counts),

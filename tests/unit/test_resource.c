@@ -88,6 +88,19 @@ static void a_misspelt_word_finds_its_neighbour(void **state) {
     }
 }
 
+static void a_built_in_that_cannot_be_listed_or_watched_is_known(void **state) {
+    (void)state;
+    static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
+    assert_true(ki_resource_has_verb(KI_PODS, "list"));
+    assert_true(ki_resource_has_verb(KI_PODS, "watch"));
+    assert_false(ki_resource_has_verb(KI_PODS, "dance"));
+    assert_false(ki_resource_has_verb(KI_TOKENREVIEWS, "list"));
+    assert_true(ki_resource_has_verb(KI_TOKENREVIEWS, "create"));
+    assert_true(ki_resource_has_verb(KI_COMPONENTSTATUSES, "list"));
+    assert_false(ki_resource_has_verb(KI_COMPONENTSTATUSES, "watch"));
+    assert_true(ki_resource_has_verb(&foos, "list")); /* nothing is known of it */
+}
+
 static void the_table_is_consistent(void **state) {
     (void)state;
     unsigned count = 0;
@@ -117,6 +130,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_finds_its_resource),
         cmocka_unit_test(a_misspelt_word_finds_its_neighbour),
+        cmocka_unit_test(a_built_in_that_cannot_be_listed_or_watched_is_known),
         cmocka_unit_test(the_table_is_consistent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
