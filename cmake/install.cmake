@@ -24,6 +24,15 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/kinformerConfigVersion.cm
 install(FILES ${PROJECT_BINARY_DIR}/kinformerConfig.cmake ${PROJECT_BINARY_DIR}/kinformerConfigVersion.cmake
     DESTINATION ${package_dir})
 
+# For who links libkinformer.a: the libraries by name, not their .pc files. Those would have pkg-config --static name all that libcurl.a needs,
+# of which a system has neither archives (Kerberos) nor development packages; and those of the headers would be asked for by who links
+# the shared library.
+foreach(kind ki kt)
+    set(libraries_of_others ${${kind}_deps_LDFLAGS})
+    list(FILTER libraries_of_others EXCLUDE REGEX "^-L/usr/lib") # found without being told
+    string(REPLACE ";" " " ${kind}_libraries_text "${libraries_of_others}")
+endforeach()
+
 # The .pc files find their prefix from where they lie: an installation can be moved.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
     OUTPUT_VARIABLE includedir_from_pc)

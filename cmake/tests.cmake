@@ -54,5 +54,16 @@ foreach(source ${programs})
     ki_test_target(${program})
 endforeach()
 
+# What is installed, as others link it.
+if(TARGET example-watch-pods)
+    separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
+    if(KI_SANITIZE)
+        list(APPEND flags -fsanitize=${KI_SANITIZE})
+    endif()
+    add_test(NAME integration/installed COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/installed.sh ${CMAKE_COMMAND}
+        ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${flags})
+    set_tests_properties(integration/installed PROPERTIES LABELS integration TIMEOUT 600)
+endif()
+
 add_test(NAME parity COMMAND ${PROJECT_SOURCE_DIR}/tests/check_parity.sh)
 set_tests_properties(parity PROPERTIES LABELS unit TIMEOUT 120)
