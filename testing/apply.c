@@ -5,28 +5,37 @@
 #include "testing/managed_fields.h"
 #include "testing/status.h"
 
+static ki_status fail_misfit(kt_call *call, const kt_misfit *misfit) {
+    ki_buffer version;
+    if (misfit->is_missing) { /* a list's key is a field that has to be there */
+        kt_causes causes;
+        kt_causes_init(&causes, call->allocator);
+        kt_causes_add(&causes, KT_CAUSE_REQUIRED, misfit->field.data, (ki_str){ NULL, 0 }, "");
+        return kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
+    }
+    ki_buffer_init(&version, call->allocator, 0);
+    ki_status status = kt_append_api_version(&version, call->resource);
+    if (!status)
+        status = kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
+                         (int)call->ns.size, call->ns.size ? call->ns.data : "", (int)call->name.size, call->name.data,
+                         version.data, call->resource->kind, misfit->why.data);
+    ki_buffer_free(&version);
+    return status;
+}
+
 ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     kt_arena arena;
-    ki_buffer why;
+    kt_misfit misfit;
     kt_spot spot = kt_managed_fields_spot(write);
     kt_arena_init(&arena, call->allocator);
-    ki_buffer_init(&why, call->allocator, 0);
+    kt_misfit_init(&misfit, call->allocator);
     ki_status status = KI_OK;
-    bool fits = kt_typed_check(&arena, &spot, write->applied, &why);
-    if (arena.failed || why.failed) {
+    bool fits = kt_typed_check(&arena, &spot, write->applied, &misfit);
+    if (arena.failed || misfit.why.failed || misfit.field.failed)
         status = KI_ERR_NO_MEMORY;
-    } else if (!fits) {
-        ki_buffer version;
-        ki_buffer_init(&version, call->allocator, 0);
-        if (!kt_append_api_version(&version, call->resource))
-            status = kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
-                             (int)call->ns.size, call->ns.size ? call->ns.data : "", (int)call->name.size,
-                             call->name.data, version.data, call->resource->kind, why.data);
-        else
-            status = KI_ERR_NO_MEMORY;
-        ki_buffer_free(&version);
-    }
-    ki_buffer_free(&why);
+    else if (!fits)
+        status = fail_misfit(call, &misfit);
+    kt_misfit_free(&misfit);
     kt_arena_free(&arena);
     return status;
 }

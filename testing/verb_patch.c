@@ -129,6 +129,17 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
     return kt_apply_check(call, write);
 }
 
+static ki_status create_applied(kt_call *call, const kt_write *write, yyjson_val *patch) {
+    yyjson_doc *doc = NULL; /* its own: `patch` is what the manager's fields are taken from */
+    ki_status status = kt_json_read(call->allocator, call->request->body, &doc, NULL);
+    if (!status)
+        status = kt_conform(call, KT_ORIGIN_APPLY, patch, &doc);
+    if (!status)
+        status = kt_change_create(call, write, yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    return status;
+}
+
 ki_status kt_verb_patch(kt_call *call) {
     kt_write write;
     patch_kind kind = PATCH_JSON;
@@ -145,7 +156,7 @@ ki_status kt_verb_patch(kt_call *call) {
     kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name);
     if (!status && !old)
         status = kind == PATCH_APPLY && !call->subresource.size
-                     ? kt_change_create(call, &write, yyjson_doc_get_root(patch))
+                     ? create_applied(call, &write, yyjson_doc_get_root(patch))
                      : kt_fail_not_found(call, call->resource, call->name);
     if (!status && old)
         status = kt_json_read(call->allocator, old->json, &old_doc, NULL);

@@ -293,38 +293,127 @@ yyjson_mut_val *kt_typed_remove(kt_arena *arena, yyjson_mut_doc *doc, const kt_s
 
 /* ---- does it fit? ---- */
 
-static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, ki_buffer *out) {
-    kt_index index;
-    index_of(arena, spot, how, val, &index);
-    if (index.has_nameless) {
-        ki_buffer_printf(out, ": element %d: associative list with keys has an element that omits key field", 0);
-        ki_str rest = ki_str_of(keys_of(spot)), first = ki_str_split(rest, ',', &rest);
-        ki_buffer_append_string(out, " \"");
-        ki_buffer_append_view(out, first);
-        ki_buffer_append_string(out, "\" (and doesn't have default value)");
-        return false;
+void kt_misfit_init(kt_misfit *misfit, const ki_allocator *allocator) {
+    ki_buffer_init(&misfit->why, allocator, 0);
+    ki_buffer_init(&misfit->field, allocator, 0);
+    misfit->is_missing = false;
+}
+
+void kt_misfit_free(kt_misfit *misfit) {
+    ki_buffer_free(&misfit->why);
+    ki_buffer_free(&misfit->field);
+}
+
+static bool wrong(kt_misfit *out, const char *what) {
+    ki_buffer_append_string(&out->why, what);
+    return false;
+}
+
+/* An element as it is called: k:{"name":"a"} is [name="a"], v:"x" is [="x"]. */
+static void append_element(ki_buffer *out, ki_str name) {
+    bool in_key = false, in_text = false, is_keyed = name.size > 1 && name.data[0] == 'k';
+    size_t end = name.size - (is_keyed ? 1 : 0);
+    ki_buffer_append_string(out, is_keyed ? "[" : "[=");
+    for (size_t i = is_keyed ? 3 : 2; i < end; i++) {
+        char c = name.data[i];
+        bool after_key = is_keyed && !in_text && c == ':';
+        if (is_keyed && !in_text && c == '"' && (i == 3 || name.data[i - 1] == ',')) {
+            in_key = true;
+        } else if (in_key && c == '"') {
+            in_key = false;
+        } else {
+            ki_buffer_append_char(out, after_key ? '=' : c);
+            if (!in_key && c == '\\' && i + 1 < end)
+                ki_buffer_append_char(out, name.data[++i]);
+            else if (!in_key && c == '"')
+                in_text = !in_text;
+        }
     }
-    for (size_t i = 0; i < index.count && !arena->failed; i++) {
-        const kt_entry *one = &index.entries[i];
-        bool known = true;
-        size_t start = out->size;
-        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, &known) : kt_spot_element(spot);
-        if (how == WALK_MEMBERS) {
-            ki_buffer_append_char(out, '.');
-            ki_buffer_append_view(out, one->name);
+    ki_buffer_append_char(out, ']');
+}
+
+static bool refuse_nameless(const char *keys, yyjson_val *list, kt_misfit *out) {
+    size_t index, count;
+    yyjson_val *element;
+    out->is_missing = true;
+    yyjson_arr_foreach(list, index, count, element) {
+        ki_str rest = ki_str_of(keys);
+        while (rest.size) {
+            ki_str key = ki_str_split(rest, ',', &rest);
+            yyjson_val *val = yyjson_obj_getn(element, key.data, key.size);
+            if ((val && !yyjson_is_null(val)) || ki_str_equals(key, "protocol"))
+                continue;
+            ki_buffer_printf(&out->field, "[%zu].%.*s", index, (int)key.size, key.data);
+            return wrong(out, ": an element omits a key field");
         }
-        if (!known) {
-            ki_buffer_append_string(out, ": field not declared in schema");
-            return false;
-        }
-        if (!kt_typed_check(arena, &inner, one->val, out))
-            return false;
-        out->size = start;
+    }
+    return wrong(out, ": an element omits a key field");
+}
+
+static bool refuse_duplicates(const kt_index *index, kt_misfit *out) {
+    for (size_t i = 1; i < index->count; i++) {
+        if (!ki_str_equal(index->sorted[i - 1]->name, index->sorted[i]->name))
+            continue;
+        wrong(out, ": duplicate entries for key ");
+        append_element(&out->why, index->sorted[i]->name);
+        return false;
     }
     return true;
 }
 
-bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, ki_buffer *out) {
+/* A scalar of another kind. */
+static bool check_scalar(kt_value_kind kind, yyjson_val *val, kt_misfit *out) {
+    const char *wanted = NULL;
+    if (yyjson_is_null(val) || yyjson_is_ctn(val))
+        return true;
+    if (kind == KT_VALUE_STRING || kind == KT_VALUE_BYTES || kind == KT_VALUE_TIME || kind == KT_VALUE_MICRO_TIME)
+        wanted = yyjson_is_str(val) ? NULL : "string";
+    else if (kind == KT_VALUE_BOOL)
+        wanted = yyjson_is_bool(val) ? NULL : "boolean";
+    else if (kind == KT_VALUE_INT32 || kind == KT_VALUE_INT64 || kind == KT_VALUE_DOUBLE)
+        wanted = yyjson_is_num(val) ? NULL : "numeric (int or float)";
+    if (!wanted)
+        return true;
+    ki_buffer_printf(&out->why, ": expected %s, got &value.valueUnstructured{Value:", wanted);
+    kt_json_append(&out->why, val);
+    return wrong(out, "}");
+}
+
+static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, kt_misfit *out) {
+    kt_index index;
+    index_of(arena, spot, how, val, &index);
+    if (how == WALK_ELEMENTS && index.has_nameless)
+        return refuse_nameless(keys_of(spot), val, out);
+    if (how == WALK_ELEMENTS && index.has_duplicates)
+        return refuse_duplicates(&index, out);
+    for (size_t i = 0; i < index.count && !arena->failed; i++) {
+        const kt_entry *one = &index.entries[i];
+        bool known = true;
+        size_t start = out->why.size, field_start = out->field.size;
+        kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, &known) : kt_spot_element(spot);
+        const kt_field *field = inner.field ? inner.field : spot->field;
+        if (how == WALK_MEMBERS) {
+            ki_buffer_append_char(&out->why, '.');
+            ki_buffer_append_view(&out->why, one->name);
+            ki_buffer_append_string(&out->field, field_start ? "." : "");
+            ki_buffer_append_view(&out->field, one->name);
+        } else {
+            append_element(&out->why, one->name);
+            ki_buffer_printf(&out->field, "[%zu]", i);
+        }
+        if (!known)
+            return wrong(out, ": field not declared in schema");
+        if (field && inner.layout == KT_LAYOUT_SCALAR && !check_scalar((kt_value_kind)field->kind, one->val, out))
+            return false;
+        if (!kt_typed_check(arena, &inner, one->val, out))
+            return false;
+        out->why.size = start;
+        out->field.size = field_start;
+    }
+    return true;
+}
+
+bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_misfit *out) {
     walk how = walk_of(spot, val);
     if (yyjson_is_null(val))
         return true;
@@ -333,20 +422,18 @@ bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, ki_bu
     case KT_LAYOUT_KEYED:
         if (yyjson_is_arr(val))
             break;
-        ki_buffer_printf(out, ": expected list, got %s", yyjson_is_obj(val) ? "map" : "scalar");
-        return false;
+        return wrong(out, yyjson_is_obj(val) ? ": expected list, got map" : ": expected list, got scalar");
     case KT_LAYOUT_STRUCT:
     case KT_LAYOUT_MAP:
         if (yyjson_is_obj(val))
             break;
-        ki_buffer_append_string(out, ": expected map, got ");
-        kt_json_append(out, val);
+        wrong(out, ": expected map, got ");
+        kt_json_append(&out->why, val);
         return false;
     case KT_LAYOUT_SCALAR:
         if (!yyjson_is_ctn(val))
             break;
-        ki_buffer_append_string(out, yyjson_is_obj(val) ? ": expected scalar, got map" : ": expected scalar, got list");
-        return false;
+        return wrong(out, yyjson_is_obj(val) ? ": expected scalar, got map" : ": expected scalar, got list");
     case KT_LAYOUT_ATOMIC:
     case KT_LAYOUT_ANY:
         break;

@@ -22,7 +22,16 @@ yyjson_mut_val *kt_typed_merge(kt_arena *arena, yyjson_mut_doc *doc, const kt_sp
 /* `val` without the members of `set`; NULL where nothing is left of it. */
 yyjson_mut_val *kt_typed_remove(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *val,
                                 const kt_set *set);
-/* Does `val` fit its schema? False: `out` says at which path and why, in the server's words. */
-bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, ki_buffer *out);
+/* How a value does not fit. */
+typedef struct kt_misfit {
+    ki_buffer why;   /* .spec.replicas: expected …, in the server's words */
+    ki_buffer field; /* spec.ports[0].port */
+    bool is_missing; /* a list's element is without its key, which is `field` */
+} kt_misfit;
+
+void kt_misfit_init(kt_misfit *misfit, const ki_allocator *allocator);
+void kt_misfit_free(kt_misfit *misfit);
+/* Does `val` fit its schema? */
+bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_misfit *out);
 
 #endif

@@ -154,9 +154,25 @@ static void what_is_no_object_of_its_type_is_refused(void **state) {
         { DEPLOYMENT, DEPLOYMENT_HEAD "\"nonsense\":1}}", 500,
           "failed to create typed patch object (default/d; apps/v1, Kind=Deployment): .spec.nonsense: field not "
           "declared in schema" },
-        { DEPLOYMENT, DEPLOYMENT_HEAD CONTAINERS("{\"image\":\"i\"}") "}}", 500,
-          ".spec.template.spec.containers: element 0: associative list with keys has an element that omits key field "
-          "\\\"name\\\"" },
+        { DEPLOYMENT, DEPLOYMENT_HEAD CONTAINERS("{\"image\":\"i\"}") "}}", 422,
+          "\"reason\":\"FieldValueRequired\",\"message\":\"Required "
+          "value\",\"field\":\"spec.template.spec.containers[0].name\"" },
+        { DEPLOYMENT,
+          DEPLOYMENT_HEAD CONTAINERS("{\"name\":\"a\"},{\"name\":\"b\",\"ports\":[{\"containerPort\":1},{}]}") "}}",
+          422, "\"field\":\"spec.template.spec.containers[1].ports[1].containerPort\"" },
+        { DEPLOYMENT, DEPLOYMENT_HEAD CONTAINERS("{\"name\":\"a\"},{\"name\":\"a\"}") "}}", 500,
+          ".spec.template.spec.containers: duplicate entries for key [name=\\\"a\\\"]" },
+        { DEPLOYMENT,
+          DEPLOYMENT_HEAD CONTAINERS("{\"name\":\"a\",\"ports\":[{\"containerPort\":1},{\"containerPort\":1}]}") "}}",
+          500, ".containers[name=\\\"a\\\"].ports: duplicate entries for key [containerPort=1,protocol=\\\"TCP\\\"]" },
+        { DEPLOYMENT, DEPLOYMENT_HEAD "\"replicas\":\"2\"}}", 500, ".spec.replicas: expected numeric" },
+        { DEPLOYMENT, DEPLOYMENT_HEAD "\"paused\":1}}", 500, ".spec.paused: expected boolean" },
+        { MAP, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":1}}", 500,
+          ".data.a: expected string, got &value.valueUnstructured{Value:1}" },
+        { MAP,
+          "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\",\"finalizers\":[\"a/b\",\"a/"
+          "b\"]}}",
+          500, ".metadata.finalizers: duplicate entries for key [=\\\"a/b\\\"]" },
         { DEPLOYMENT, DEPLOYMENT_HEAD "\"template\":[]}}", 500, ".spec.template: expected map, got" },
         { DEPLOYMENT, DEPLOYMENT_HEAD "\"replicas\":{}}}", 500, ".spec.replicas: expected scalar, got map" },
         { MAP, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m\",\"managedFields\":[{}]}}",
