@@ -93,6 +93,7 @@ typedef struct options {
     option_list faults;
     bool with_faults;
     bool rbac;
+    bool until_eof;
     int64_t compact_after;
     int64_t seconds;
 

@@ -6,9 +6,12 @@
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum {
@@ -97,14 +100,43 @@ static int check(const options *o) {
             "not https");
         return EXIT_USAGE;
     }
+    if (o->until_eof && o->load && strcmp(o->load, "-") == 0) {
+        say("serve", "--until-eof waits for the end of standard input, and --load - reads it to its end: take a file");
+        return EXIT_USAGE;
+    }
     return EXIT_FINE;
+}
+
+/* A signal, or with `until_eof` the end of standard input: what comes there is read and left. */
+static void wait_for_end(const sigset_t *ends, bool until_eof) {
+    int signal_number;
+    if (!until_eof) {
+        sigwait(ends, &signal_number);
+        return;
+    }
+    struct pollfd waits[] = { { .fd = signalfd(-1, ends, SFD_CLOEXEC), .events = POLLIN },
+                              { .fd = STDIN_FILENO, .events = POLLIN } };
+    char rest[4096];
+    ssize_t got = waits[0].fd < 0 ? 0 : 1;
+    while (got > 0) {
+        if (poll(waits, 2, -1) < 0) {
+            got = errno == EINTR;
+        } else if (waits[0].revents) {
+            got = 0;
+        } else if (waits[1].revents) {
+            got = read(STDIN_FILENO, rest, sizeof rest);
+            if (got < 0 && (errno == EINTR || errno == EAGAIN))
+                got = 1;
+        }
+    }
+    if (waits[0].fd >= 0)
+        close(waits[0].fd);
 }
 
 static int run(const options *o) {
     ki_testing_server *server = NULL;
     ki_error err = KI_ERROR_INIT;
     sigset_t ends;
-    int signal_number;
 
     if (check(o) != EXIT_FINE)
         return EXIT_USAGE;
@@ -137,7 +169,7 @@ static int run(const options *o) {
         if (!output_flush())
             status = output_status();
         if (status == EXIT_FINE)
-            sigwait(&ends, &signal_number);
+            wait_for_end(&ends, o->until_eof);
         sigprocmask(SIG_UNBLOCK, &ends, NULL);
         alarm(END_WITHIN_S);
     }
@@ -162,6 +194,7 @@ static const flag flags[] = {
     FLAG("token", 0, FLAG_LIST, tokens, "SPEC", "let in token=SECRET,user=NAME[,groups=A+B]; repeatable"),
     FLAG("allow", 0, FLAG_LIST, rules, "SPEC", "allow user=NAME,verb=get+list,resource=pods,…; repeatable"),
     FLAG("rbac", 0, FLAG_BOOL, rbac, NULL, "roles and their bindings decide who may do what"),
+    FLAG("until-eof", 0, FLAG_BOOL, until_eof, NULL, "end when standard input ends: with whoever started it"),
     FLAG("fault", 0, FLAG_LIST, faults, "SPEC", "do this wrong: status,code=503,verb=list,count=2; repeatable"),
     FLAGS_END
 };
@@ -171,17 +204,20 @@ const cli_command command_serve = {
     .name = "serve",
     .usage = "[flags]",
     .purpose = "serve the Kubernetes API from memory, for tests of any client",
-    .text = "  kinformer serve --pods 2000 --churn 500\n"
-            "  kinformer serve --listen 127.0.0.1:8080 --load objects.yaml --write-kubeconfig ./kubeconfig\n"
-            "  kinformer serve --tls --rbac --token token=secret,user=jane --write-kubeconfig ./kubeconfig\n"
-            "  kinformer serve --pods 100 --churn 10 --fault cut,bytes=5000,verb=watch,every=2\n"
-            "\n"
-            "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM. Everything is in memory.\n"
-            "With --tls, --rbac or --token clients have to say who they are: the kubeconfig has all they need (with "
-            "--tls:\n"
-            "clients send no credentials without). Who is let in may do what an --allow or, with --rbac, a role says;\n"
-            "everything where there is neither. DELETE, GET and POST /_faults change faults while it runs.\n"
-            "kubectl --server URL, kinformer watch --server URL and every other client work with it.\n",
+    .text =
+        "  kinformer serve --pods 2000 --churn 500\n"
+        "  kinformer serve --listen 127.0.0.1:8080 --load objects.yaml --write-kubeconfig ./kubeconfig\n"
+        "  kinformer serve --tls --rbac --token token=secret,user=jane --write-kubeconfig ./kubeconfig\n"
+        "  kinformer serve --pods 100 --churn 10 --fault cut,bytes=5000,verb=watch,every=2\n"
+        "\n"
+        "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM; with --until-eof also when its standard "
+        "input\n"
+        "does, as that of a test that was killed. Everything is in memory.\n"
+        "With --tls, --rbac or --token clients have to say who they are: the kubeconfig has all they need (with "
+        "--tls:\n"
+        "clients send no credentials without). Who is let in may do what an --allow or, with --rbac, a role says;\n"
+        "everything where there is neither. DELETE, GET and POST /_faults change faults while it runs.\n"
+        "kubectl --server URL, kinformer watch --server URL and every other client work with it.\n",
     .flags = tables,
     .run = run,
 };

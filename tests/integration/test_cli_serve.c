@@ -72,6 +72,22 @@ static void serve_ends_while_it_waits_for_the_objects_it_is_filled_with(void **s
     assert_true(status == 0 || status == 128 + SIGTERM);
 }
 
+static void serve_until_eof_ends_with_its_standard_input(void **state) {
+    (void)state;
+    static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--until-eof", NULL };
+    for (int i = 0; i < 2; i++) {
+        assert_true(ki_process_start(&process, argv, NULL, false));
+        assert_non_null(ki_process_expect(&process, "serving "));
+        assert_true(write(process.in, "ignored\n", 8) == 8);
+        if (i)
+            ki_process_signal(&process, SIGTERM); /* which ends it as ever */
+        else
+            ki_process_close_in(&process);
+        assert_int_equal(ki_process_wait(&process), 0);
+        tear_down(NULL);
+    }
+}
+
 static void serve_refuses_tokens_rules_and_faults_that_are_none(void **state) {
     (void)state;
     static const struct {
@@ -104,6 +120,12 @@ static void expect_refusal(const char *const *argv, const char *words, int statu
         fail_msg("%s", line);
     assert_int_equal(ki_process_wait(&process), status);
     tear_down(NULL);
+}
+
+static void serve_does_not_both_load_standard_input_and_wait_for_its_end(void **state) {
+    (void)state;
+    static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--until-eof", "--load", "-", NULL };
+    expect_refusal(argv, "--until-eof", 2);
 }
 
 static void serve_writes_no_kubeconfig_that_lets_nobody_in(void **state) {
@@ -184,6 +206,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(serve_ends_again_and_again_under_load_with_clients_that_do_not_read, tear_down),
         cmocka_unit_test_teardown(serve_ends_while_it_waits_for_the_objects_it_is_filled_with, tear_down),
+        cmocka_unit_test_teardown(serve_until_eof_ends_with_its_standard_input, tear_down),
+        cmocka_unit_test_teardown(serve_does_not_both_load_standard_input_and_wait_for_its_end, tear_down),
         cmocka_unit_test_teardown(serve_refuses_tokens_rules_and_faults_that_are_none, tear_down),
         cmocka_unit_test_teardown(serve_writes_no_kubeconfig_that_lets_nobody_in, tear_down),
         cmocka_unit_test_teardown(serve_loads_custom_resources_after_their_definition, tear_down),
