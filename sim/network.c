@@ -150,12 +150,12 @@ void sim_line_hear_word(sim_connection *connection) {
     connection->line->word_at = connection->world->now;
 }
 
-/* In its stream. It may be the last that was delivered, and what makes the client let go. */
+/* In its stream. It may be the last that was delivered, but for its line break, and what makes the client let go. */
 static bool has_told_an_error(const sim_connection *connection) {
     static const char error[] = "{\"type\":\"ERROR\"";
     const ki_buffer *out = &connection->out;
-    return connection->is_watch && connection->has_head && connection->status == 200 && connection->sent == out->size &&
-           out->size && memmem(out->data, out->size, error, sizeof error - 1);
+    return connection->is_watch && connection->has_head && connection->status == 200 && out->size > 0 &&
+           out->size - connection->sent <= 1 && memmem(out->data, out->size, error, sizeof error - 1);
 }
 
 /* A request is over: what is known of where the server is. */
