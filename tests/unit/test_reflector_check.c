@@ -139,6 +139,22 @@ static void a_check_that_fails_otherwise_is_followed_by_a_list(void **state) {
     }
 }
 
+static void a_check_that_cannot_be_made_is_followed_by_a_list(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, 0);
+    start_stage(&s);
+    play_each(&s, LISTED "\nwait 90000\nfail timeout\nopen\nwait 90000");
+    s.source.trace[0] = '\0';
+    s.source.refuse = KI_ERR_NO_MEMORY;
+    play_line(&s, "fail timeout");
+    play_line(&s, "? " CHECK);
+    play_line(&s, "quiet 799");
+    play_line(&s, "wait 801");
+    play_line(&s, "? list rv=10");
+    close_stage(&s);
+}
+
 static void a_bookmark_from_before_the_watch_lists_anew(void **state) {
     (void)state;
     tell("bookmark 9\n? cancel\nquiet 799", RESTORED, "");
@@ -206,6 +222,7 @@ int main(void) {
         cmocka_unit_test(what_is_over_is_no_word),
         cmocka_unit_test(a_check_that_is_refused_is_made_later),
         cmocka_unit_test(a_check_that_fails_otherwise_is_followed_by_a_list),
+        cmocka_unit_test(a_check_that_cannot_be_made_is_followed_by_a_list),
         cmocka_unit_test(a_bookmark_from_before_the_watch_lists_anew),
         cmocka_unit_test(a_bookmark_from_before_the_watch_makes_no_tight_loop),
         cmocka_unit_test(bookmarks_between_the_beginning_and_the_last_event_are_nothing),
