@@ -108,13 +108,19 @@ static void handshake_error(const char *detail, const ki_config *config, ki_erro
     }
 }
 
+/* Has any byte of an answer come? */
+static bool has_begun(CURL *easy) {
+    curl_off_t began_us = 0;
+    curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &began_us);
+    return began_us > 0;
+}
+
 /* Has an answer begun whose head is not whole? libcurl has no other result for a header line above its limit (CURL_MAX_HTTP_HEADER) than
  * that of memory that was refused, which is far less likely there. */
 static bool is_in_head(CURL *easy) {
-    curl_off_t began_us = 0, body = 0;
-    curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &began_us);
+    curl_off_t body = 0;
     curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &body);
-    return began_us > 0 && body == 0;
+    return has_begun(easy) && body == 0;
 }
 
 /* Our own certificate or key, which libcurl could not take. What does not fit is mostly found before (auth/key_pair.h). */
@@ -218,6 +224,12 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
     case CURLE_BAD_CONTENT_ENCODING:
         ki_error_set(err, KI_ERR_PROTOCOL, "%s does not speak HTTP: %s", server, detail);
         break;
+    case CURLE_BAD_FUNCTION_ARGUMENT: /* what it says of a header line, or a trailer, that has no name */
+        if (has_begun(easy)) {
+            ki_error_set(err, KI_ERR_PROTOCOL, "%s does not speak HTTP: a header line that is none", server);
+            break;
+        }
+        /* fall through */
     default:
         ki_error_set(err, KI_ERR_SYSTEM, "request to %s failed: %s", server, detail);
         err->category = KI_CATEGORY_RETRY; /* unknown: nothing says that it is for good */
