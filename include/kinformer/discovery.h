@@ -20,6 +20,8 @@ enum {
     KI_DISCOVERY_REFRESH_MS = 10 * 1000,    /* an unknown word makes it ask again, but not more often than this */
     KI_DISCOVERY_GROUP_VERSIONS_MAX = 2000, /* of one server */
     KI_DISCOVERY_RESOURCES_MAX = 50000,     /* of one server */
+    KI_DISCOVERY_BYTES_MAX = 64 << 20,      /* of all documents of one server together */
+    KI_DISCOVERY_GROUP_BYTES_MAX = 4 << 20, /* of the document of one group and version, where they come one by one */
     KI_DISCOVERY_NAME_MAX = 253, /* bytes of a group, plural, kind, short name, …; longer ones are left out */
     KI_DISCOVERY_WORDS_MAX = 64  /* short names, categories, verbs and subresources of one resource, each */
 };

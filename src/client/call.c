@@ -36,7 +36,8 @@ struct ki_call {
     bool (*on_data)(const void *data, size_t size, void *user);
     void *user;
     ki_throttle *throttle; /* NULL: no limit */
-    int64_t deadline;      /* INT64_MAX: none */
+    size_t answer_max;
+    int64_t deadline; /* INT64_MAX: none */
     /* loop only */
     ki_task start, cancel;
     ki_timer deadline_timer, retry_timer;
@@ -208,8 +209,8 @@ static ki_status on_item(ki_str text, void *user) {
     ki_call *call = user;
     ki_object *obj = NULL;
     ki_answer *answer = call->answer;
-    if (text.size > call->client->answer_max - answer->item_bytes)
-        return ki_error_set(&call->failure, KI_ERR_LIMIT, "the list has more than %zu bytes", call->client->answer_max);
+    if (text.size > call->answer_max - answer->item_bytes)
+        return ki_error_set(&call->failure, KI_ERR_LIMIT, "the list has more than %zu bytes", call->answer_max);
     ki_status status =
         ki_object_from_json(answer->format, text, call->out.api_version, call->out.kind, &obj, &call->failure);
     if (status == KI_ERR_PARSE)
@@ -243,7 +244,7 @@ static void on_head(const ki_response_head *head, void *user) {
         return;
     const ki_list_sink sink = { on_item, on_bad_item, call };
     ki_error err = KI_ERROR_INIT;
-    if (ki_list_decoder_new(call->allocator, call->client->answer_max, &sink, &call->list, &err)) {
+    if (ki_list_decoder_new(call->allocator, call->answer_max, &sink, &call->list, &err)) {
         ref(call);
         finish(call, &err);
         unref(call);
@@ -264,7 +265,7 @@ static void body_data(ki_call *call, const char *data, size_t size) {
     if (!status)
         return;
     if (status == KI_ERR_LIMIT)
-        ki_error_set(&err, KI_ERR_LIMIT, "the answer has more than %zu bytes", call->client->answer_max);
+        ki_error_set(&err, KI_ERR_LIMIT, "the answer has more than %zu bytes", call->answer_max);
     else
         ki_error_no_memory(&err, "reading an answer");
     finish(call, &err);
@@ -337,7 +338,7 @@ static void transmit(void *user) {
     ref(call);
     call->retry_after_ms = -1;
     call->failure = (ki_error)KI_ERROR_INIT;
-    call->answer = ki_answer_new(client->format, client->answer_max);
+    call->answer = ki_answer_new(client->format, call->answer_max);
     if (!call->answer) {
         ki_error_no_memory(&err, "sending a request");
         finish(call, &err);
@@ -446,8 +447,8 @@ static ki_status post(ki_client *client, ki_call *call, ki_error *err) {
     return status;
 }
 
-ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool unlimited, ki_answer_function on_answer,
-                        void *user, ki_call **ret_call, ki_error *err) {
+ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool unlimited, size_t answer_max,
+                        ki_answer_function on_answer, void *user, ki_call **ret_call, ki_error *err) {
     ki_client_request request;
     ki_call_options options;
     ki_status status = take_request(given, &request, &options, err);
@@ -457,6 +458,7 @@ ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool 
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->throttle = unlimited ? NULL : client->throttle;
+    call->answer_max = answer_max && answer_max < client->answer_max ? answer_max : client->answer_max;
     status = ki_outgoing_make(client->allocator, &request, &options, &call->out, err);
     if (status) {
         ki_free(client->allocator, call);
@@ -479,5 +481,5 @@ ki_status ki_client_send(ki_client *client, const ki_client_request *request, ki
                          ki_call **ret_call, ki_error *err) {
     if (!client || !request || !on_answer)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_send: the client, the request or the callback is missing");
-    return ki_call_start(client, request, false, on_answer, user, ret_call, err);
+    return ki_call_start(client, request, false, 0, on_answer, user, ret_call, err);
 }

@@ -268,7 +268,7 @@ ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_a
     ki_refcount_init(&waiting->refs);
     ki_refcount_inc(&waiting->refs); /* the callback's */
     ki_call *call = NULL;
-    ki_status status = ki_call_start(client, request, false, on_answer, waiting, &call, err);
+    ki_status status = ki_call_start(client, request, false, 0, on_answer, waiting, &call, err);
     if (status)
         drop(waiting);
     else

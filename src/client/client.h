@@ -46,9 +46,10 @@ void ki_client_limit_of(const ki_config *config, int per_second, int burst, int 
 /* Ends every call with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 
-/* ki_client_send; `unlimited`: without a place in the client's limit, for requests that belong together by the dozen. */
-ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool unlimited, ki_answer_function on_answer,
-                        void *user, ki_call **ret_call, ki_error *err);
+/* ki_client_send; `unlimited`: without a place in the client's limit, for requests that belong together by the dozen. `answer_max`: bytes of
+ * the answer, where that is less than the client's; 0: no less. */
+ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool unlimited, size_t answer_max,
+                        ki_answer_function on_answer, void *user, ki_call **ret_call, ki_error *err);
 /* Loop only: ends it now with KI_ERR_CANCELLED. */
 void ki_call_end_cancelled(ki_call *call);
 

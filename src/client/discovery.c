@@ -61,7 +61,8 @@ struct fetch {
     ki_answer *answers[ROOTS];
     ki_error err; /* of a root */
     ki_group_versions versions;
-    part *parts; /* by the number of their version */
+    part *parts;  /* by the number of their version */
+    size_t bytes; /* of all answers that are kept */
     size_t next;
     size_t pending; /* requests under way */
 };
@@ -161,7 +162,12 @@ static ki_status build(fetch *self, ki_resource_map *map, ki_error *err) {
 static void conclude(fetch *self) {
     ki_error err = KI_ERROR_INIT;
     ki_resource_map *map = ki_resource_map_new(self->allocator, self->discovery->seed);
-    ki_status status = map ? build(self, map, &err) : ki_error_no_memory(&err, "reading discovery");
+    ki_status status = map ? KI_OK : ki_error_no_memory(&err, "reading discovery");
+    if (!status && self->bytes > KI_DISCOVERY_BYTES_MAX)
+        status = ki_error_set(&err, KI_ERR_LIMIT, "discovery: the server's documents have more than %d bytes",
+                              KI_DISCOVERY_BYTES_MAX);
+    if (!status)
+        status = build(self, map, &err);
     if (status) {
         ki_resource_map_unref(map);
         map = NULL;
@@ -173,11 +179,17 @@ static void conclude(fetch *self) {
 
 static void ask_more(fetch *self);
 
+/* What is over the limit is counted, and not kept. */
+static ki_answer *keep(fetch *self, const ki_answer *answer) {
+    self->bytes += body_of(answer).size;
+    return self->bytes > KI_DISCOVERY_BYTES_MAX ? NULL : ki_answer_ref(answer);
+}
+
 static void on_part(const ki_answer *answer, const ki_error *err, void *user) {
     part *at = user;
     fetch *self = at->owner;
     if (!err)
-        at->answer = ki_answer_ref(answer);
+        at->answer = keep(self, answer);
     self->pending--;
     if (self->discovery)
         ask_more(self);
@@ -185,12 +197,12 @@ static void on_part(const ki_answer *answer, const ki_error *err, void *user) {
         free_fetch(self);
 }
 
-static ki_status ask(fetch *self, const char *path, const char *accept, ki_answer_function on_answer, void *user,
-                     ki_error *err) {
+static ki_status ask(fetch *self, const char *path, const char *accept, size_t answer_max, ki_answer_function on_answer,
+                     void *user, ki_error *err) {
     const ki_call_options options = KI_CALL_OPTIONS(.timeout_ms = self->discovery->timeout_ms);
     const ki_client_request request =
         KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = path, .accept = accept, .options = &options);
-    ki_status status = ki_call_start(self->discovery->client, &request, true, on_answer, user, NULL, err);
+    ki_status status = ki_call_start(self->discovery->client, &request, true, answer_max, on_answer, user, NULL, err);
     if (!status)
         self->pending++;
     return status;
@@ -198,13 +210,13 @@ static ki_status ask(fetch *self, const char *path, const char *accept, ki_answe
 
 /* One that cannot be sent counts as one that did not answer. */
 static void ask_more(fetch *self) {
-    while (self->next < self->versions.count && self->pending < AT_ONCE) {
+    while (self->next < self->versions.count && self->pending < AT_ONCE && self->bytes <= KI_DISCOVERY_BYTES_MAX) {
         size_t at = self->next++;
         const ki_group_version *version = &self->versions.items[at];
         char path[PATH_MAX_SIZE];
         snprintf(path, sizeof path, "%s%s/%s", is_core(version) ? "/api" : "/apis/", version->group, version->version);
         self->parts[at].owner = self;
-        (void)ask(self, path, NULL, on_part, &self->parts[at], NULL);
+        (void)ask(self, path, NULL, KI_DISCOVERY_GROUP_BYTES_MAX, on_part, &self->parts[at], NULL);
     }
     if (self->pending == 0)
         conclude(self);
@@ -238,7 +250,7 @@ static void roots_done(fetch *self) {
 
 static void root_ended(fetch *self, int root, const ki_answer *answer, const ki_error *err) {
     if (!err)
-        self->answers[root] = ki_answer_ref(answer);
+        self->answers[root] = keep(self, answer);
     else if (!ki_error_is_not_found(err) && !ki_error_is_forbidden(err))
         self->err = *err; /* one that is not there, or not for us, leaves the other */
     self->pending--;
@@ -276,7 +288,7 @@ static void begin_fetch(ki_task *task, void *user) {
     self->err = err;
     discovery->fetch = self;
     for (int i = 0; i < ROOTS; i++) {
-        if (ask(self, roots[i], accept_aggregated, on_root[i], self, &err))
+        if (ask(self, roots[i], accept_aggregated, KI_DISCOVERY_BYTES_MAX / ROOTS, on_root[i], self, &err))
             self->err = err;
     }
     if (self->pending == 0)

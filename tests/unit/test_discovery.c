@@ -519,6 +519,68 @@ static void too_many_resources_or_versions_are_an_error(void **state) {
     }
 }
 
+/* A document with blanks up to this size. */
+static char *padded(const char *json, size_t size) {
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    memset(text, ' ', size);
+    text[size] = '\0';
+    memcpy(text, json, strlen(json));
+    return text;
+}
+
+static void a_root_that_is_too_long_is_an_error(void **state) {
+    (void)state;
+    fixture self;
+    char *text = padded(AGGREGATED(CORE), KI_DISCOVERY_BYTES_MAX / 2 + 1);
+    const page pages[] = { { "/api", 0, AGGREGATED(CORE), false },
+                           { "/apis", 0, text, false },
+                           { NULL, 0, NULL, false } };
+    open_pages(&self, pages);
+    ask(&self);
+    assert_int_equal(self.err.code, KI_ERR_LIMIT);
+    text[KI_DISCOVERY_BYTES_MAX / 2] = '\0';
+    ask(&self);
+    assert_int_equal(self.err.code, KI_OK);
+    close_fixture(&self);
+    free(text);
+}
+
+/* Each within its limit, and together too much for memory. */
+static void groups_that_are_too_long_spoil_themselves_and_together_all(void **state) {
+    (void)state;
+    enum {
+        FITTING = KI_DISCOVERY_BYTES_MAX / KI_DISCOVERY_GROUP_BYTES_MAX - 1,
+        GROUPS = FITTING + 4
+    };
+    static char groups[GROUPS * 64 + 64], paths[GROUPS][32];
+    char *text = padded("{\"kind\":\"APIResourceList\",\"resources\":[]}", KI_DISCOVERY_GROUP_BYTES_MAX + 1);
+    char *fitting = padded("{\"kind\":\"APIResourceList\",\"resources\":[]}", KI_DISCOVERY_GROUP_BYTES_MAX);
+    page pages[GROUPS + 2] = { { "/apis", 0, groups, false } };
+    size_t size = (size_t)snprintf(groups, sizeof groups, "{\"kind\":\"APIGroupList\",\"groups\":[");
+    for (size_t i = 0; i < GROUPS; i++) {
+        size += (size_t)snprintf(groups + size, sizeof groups - size,
+                                 "%s{\"name\":\"g%zu\",\"versions\":[{\"version\":\"v1\"}]}", i ? "," : "", i);
+        snprintf(paths[i], sizeof paths[i], "/apis/g%zu/v1", i);
+        pages[i + 1] = (page){ paths[i], 0, i < FITTING ? fitting : text, false };
+    }
+    snprintf(groups + size, sizeof groups - size, "]}");
+    fixture self;
+    open_pages(&self, pages);
+    ask(&self);
+    assert_int_equal(self.err.code, KI_OK);
+    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "g15/v1");
+    assert_non_null(ki_resource_map_broken_at(self.map, GROUPS - FITTING - 1));
+    assert_null(ki_resource_map_broken_at(self.map, GROUPS - FITTING));
+    for (size_t i = FITTING; i < GROUPS; i++)
+        pages[i + 1].body = fitting;
+    ask(&self);
+    assert_int_equal(self.err.code, KI_ERR_LIMIT);
+    close_fixture(&self);
+    free(text);
+    free(fitting);
+}
+
 static void whatever_allocation_fails_an_asking_ends_and_nothing_leaks(void **state) {
     (void)state;
     for (int form = 0; form < 2; form++) {
@@ -558,6 +620,8 @@ int main(void) {
         cmocka_unit_test(senseless_documents_are_left_out_or_refused),
         cmocka_unit_test(every_prefix_of_a_document_is_refused),
         cmocka_unit_test(too_many_resources_or_versions_are_an_error),
+        cmocka_unit_test(a_root_that_is_too_long_is_an_error),
+        cmocka_unit_test(groups_that_are_too_long_spoil_themselves_and_together_all),
         cmocka_unit_test(whatever_allocation_fails_an_asking_ends_and_nothing_leaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
