@@ -37,6 +37,7 @@ func allCases() []testCase {
 	cases = append(cases, kubeconfigCases...)
 	cases = append(cases, credentialCases...)
 	cases = append(cases, connectionCases...)
+	cases = append(cases, goAwayCases...)
 	cases = append(cases, doctorCases...)
 	cases = append(cases, clientCases...)
 	cases = append(cases, churnCases...)

@@ -1,0 +1,187 @@
+// Connections that a server lets go of: it takes no more streams on them (GOAWAY), or fewer than kinformer would like to have.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+var goAwayCases = []testCase{
+	{name: "goaway", kinformerOnly: true, run: goAway},
+	{name: "few-streams", kinformerOnly: true, run: fewStreams},
+}
+
+// touch makes an object of each watched resource and waits until all are told. A watch that has told nothing and lasted for less than a
+// second is resumed by a list, which is not what these cases are about.
+func (w *watcher) touch(ctx context.Context, k kubectl, name string) error {
+	if err := k.runAll(ctx, "run "+name+" -n e2e --image=example.com/x:1",
+		"create deployment "+name+" -n e2e --image=example.com/x:1", "create namespace e2e-"+name); err != nil {
+		return err
+	}
+	err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", name}, identity{"Deployment", "e2e", name},
+		identity{"Namespace", "", "e2e-" + name})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// goAway lets go of kinformer's connection again and again, each time another way.
+func goAway(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	if err := k.runAll(ctx, "create namespace e2e"); err != nil {
+		return err
+	}
+	f, err := h.openFront(s, 0)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	connection, err := s.throughFront(f)
+	if err != nil {
+		return err
+	}
+	w, err := h.watch("kinformer", append([]string{watchedResources, "-A"}, connection...)...)
+	if err != nil {
+		return err
+	}
+	if err := w.awaitSynced(ctx, "pods", "deployments", "namespaces"); err != nil {
+		return err
+	}
+	if err := w.touch(ctx, k, "before"); err != nil {
+		return err
+	}
+	_, mark, err := s.requests(0)
+	if err != nil {
+		return err
+	}
+	// What the old connection has is ended, or cut; or from now on each answer lets go of its connection.
+	steps := []struct {
+		name string
+		over func(*turn)
+	}{
+		{"ended", (*turn).end},
+		{"cut", (*turn).cut},
+		{"announced", func(t *turn) { f.announce(true); t.end() }},
+		{"again", func(t *turn) { f.announce(false); t.cut() }},
+	}
+	for _, step := range steps {
+		_, before := f.connections()
+		old := f.goAway()
+		// The watches that the old connection has go on.
+		if err := w.touch(ctx, k, "while-"+step.name); err != nil {
+			return err
+		}
+		step.over(old)
+		if err := k.runAll(ctx, "label pod before -n e2e --overwrite stage="+step.name); err != nil {
+			return err
+		}
+		if err := w.touch(ctx, k, "after-"+step.name); err != nil {
+			return err
+		}
+		open, after := f.connections()
+		fmt.Printf("# %s: %d connections more, %d open\n", step.name, after-before, open)
+		if after == before {
+			return fmt.Errorf("%s: no new connection", step.name)
+		}
+	}
+	if err := awaitCondition(ctx, "the old connections to be closed", func() bool {
+		open, _ := f.connections()
+		return open <= 1
+	}); err != nil {
+		return err
+	}
+	list, err := k.list(ctx, watchedResources)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for resource := range kindOf {
+		errs = append(errs, noList(s, mark, resource))
+	}
+	return errors.Join(append(errs, f.onlyHTTP2(), w.check(), compareObjects("after all", w.snapshot(), list), w.process.stop())...)
+}
+
+// Streams that a connection may have, and informers that want one each.
+const allowedStreams = 8
+
+var manyBuiltIn = []string{"pods", "deployments.apps", "namespaces", "nodes", "configmaps", "secrets", "services", "serviceaccounts",
+	"endpoints", "events", "limitranges", "persistentvolumeclaims", "persistentvolumes", "podtemplates", "replicationcontrollers",
+	"resourcequotas", "daemonsets.apps", "replicasets.apps", "statefulsets.apps", "controllerrevisions.apps", "jobs.batch",
+	"cronjobs.batch", "ingresses.networking.k8s.io", "networkpolicies.networking.k8s.io", "roles.rbac.authorization.k8s.io"}
+
+// fewStreams is a server that allows fewer streams on a connection than there are watches.
+func fewStreams(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	f, err := h.openFront(s, allowedStreams)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	connection, err := s.throughFront(f)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	synced, told := map[string]bool{}, map[string]int{}
+	p, err := h.start("kinformer", func(text []byte) {
+		var line watchLine
+		if decode(text, &line) != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if line.Type == "SYNCED" {
+			synced[line.Resource] = true
+		} else if line.Type == addedChange && !line.Initial && field(line.Object, "metadata", "name") == "the-one" {
+			told[field(line.Object, "kind")]++
+		}
+	}, append([]string{h.kinformer, "watch", strings.Join(manyBuiltIn, ","), "-A", "-o", "json"}, connection...)...)
+	if err != nil {
+		return err
+	}
+	await := func(what string, reached func() bool) error {
+		err := awaitCondition(ctx, what, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return reached() || !p.running()
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && !reached() {
+			err = fmt.Errorf("kinformer has ended: %v", p.err)
+		}
+		if err != nil {
+			open, accepted := f.connections()
+			err = fmt.Errorf("%w: %d of %d synced, %v told, %d connections, %d open", err, len(synced), len(manyBuiltIn), told,
+				accepted, open)
+		}
+		return err
+	}
+	if err := await("all to be synced", func() bool { return len(synced) == len(manyBuiltIn) }); err != nil {
+		return err
+	}
+	// All of them watch: one of the first, one of the last.
+	if err := k.runAll(ctx, "run the-one -n default --image=example.com/x:1",
+		"create role the-one -n default --verb=get --resource=pods"); err != nil {
+		return err
+	}
+	if err := await("both changes", func() bool { return told["Pod"] == 1 && told["Role"] == 1 }); err != nil {
+		return err
+	}
+	if open, accepted := f.connections(); open > (len(manyBuiltIn)+allowedStreams-1)/allowedStreams {
+		return fmt.Errorf("%d connections are open for %d watches, %d on each; there were %d", open, len(manyBuiltIn), allowedStreams, accepted)
+	}
+	return errors.Join(f.onlyHTTP2(), p.stop())
+}

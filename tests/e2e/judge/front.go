@@ -1,0 +1,237 @@
+// An HTTP/2 server before a kube-apiserver, which does what a load balancer or an API server that is about to stop does: it takes no more
+// streams on a connection (GOAWAY), and ends or cuts those that it has.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+)
+
+type front struct {
+	address string
+
+	server   *server
+	to       *http.Transport
+	tls      *tls.Config
+	streams  int // of one connection at most; 0: as many as Go allows
+	listener net.Listener
+
+	mu        sync.Mutex
+	turn      *turn             // takes new connections
+	open      map[net.Conn]bool // the clients' connections
+	accepted  int
+	saysClose bool // each answer has its connection take no more streams, as kube-apiserver's --goaway-chance does
+	protocols map[string]int
+}
+
+// turn is a server of the front's: it serves until another one takes its place.
+type turn struct {
+	front   *front
+	server  *http.Server
+	waiting chan net.Conn
+	closed  chan struct{} // takes no more connections
+	ended   chan struct{} // its answers end where they are
+	once    sync.Once
+}
+
+// openFront leads to the server, and ends with close.
+func (h *harness) openFront(s *server, streams int) (*front, error) {
+	certificate, err := tls.LoadX509KeyPair(s.file("server.crt"), s.file("server.key"))
+	if err != nil {
+		return nil, err
+	}
+	authority, err := os.ReadFile(s.file("ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(authority) {
+		return nil, errors.New("ca.crt is no PEM")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	f := &front{address: listener.Addr().String(), server: s, streams: streams, listener: listener,
+		to:   &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true},
+		tls:  &tls.Config{Certificates: []tls.Certificate{certificate}},
+		open: map[net.Conn]bool{}, protocols: map[string]int{}}
+	f.turn = f.newTurn()
+	go f.accept()
+	return f, nil
+}
+
+func (f *front) accept() {
+	for {
+		client, err := f.listener.Accept()
+		if err != nil {
+			return
+		}
+		f.mu.Lock()
+		now := f.turn
+		f.accepted++
+		f.mu.Unlock()
+		select {
+		case now.waiting <- client:
+		case <-now.closed:
+			_ = client.Close()
+		}
+	}
+}
+
+func (f *front) newTurn() *turn {
+	t := &turn{front: f, waiting: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan struct{})}
+	t.server = &http.Server{Handler: t, TLSConfig: f.tls.Clone(), ConnState: f.note,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: f.streams}}
+	go func() { _ = t.server.ServeTLS(t, "", "") }()
+	return t
+}
+
+func (t *turn) Accept() (net.Conn, error) {
+	select {
+	case client := <-t.waiting:
+		return client, nil
+	case <-t.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (t *turn) Addr() net.Addr { return t.front.listener.Addr() }
+
+func (t *turn) Close() error {
+	t.once.Do(func() { close(t.closed) })
+	return nil
+}
+
+func (f *front) note(client net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		f.open[client] = true
+	case http.StateClosed, http.StateHijacked:
+		delete(f.open, client)
+	}
+}
+
+// ServeHTTP passes an answer on as it comes, and ends it in order where the turn is told to.
+func (t *turn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f := t.front
+	f.mu.Lock()
+	f.protocols[r.Proto]++
+	saysClose := f.saysClose
+	f.mu.Unlock()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	request := r.Clone(ctx)
+	request.RequestURI, request.URL.Scheme, request.URL.Host = "", "https", f.server.address()
+	answer, err := f.to.RoundTrip(request)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer answer.Body.Close()
+	go func() {
+		select {
+		case <-t.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for name, values := range answer.Header {
+		if name != "Connection" {
+			w.Header()[name] = values
+		}
+	}
+	if saysClose {
+		w.Header().Set("Connection", "close")
+	}
+	w.WriteHeader(answer.StatusCode)
+	flusher := w.(http.Flusher)
+	flusher.Flush()
+	block := make([]byte, 32<<10)
+	for {
+		n, err := answer.Body.Read(block)
+		if n > 0 {
+			if _, err := w.Write(block[:n]); err != nil {
+				return
+			}
+			flusher.Flush()
+		}
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			select {
+			case <-t.ended:
+				return
+			default:
+				panic(http.ErrAbortHandler) // the client is to know that it was cut
+			}
+		}
+	}
+}
+
+// goAway has all connections take no more streams; what they have goes on. It gives the turn that is over.
+func (f *front) goAway() *turn {
+	next := f.newTurn()
+	f.mu.Lock()
+	old := f.turn
+	f.turn = next
+	f.mu.Unlock()
+	_ = old.Close()
+	go func() { _ = old.server.Shutdown(context.Background()) }()
+	return old
+}
+
+// end ends a turn's answers as if they were whole; Go closes the connections then.
+func (t *turn) end() { close(t.ended) }
+
+// cut closes its connections.
+func (t *turn) cut() { _ = t.server.Close() }
+
+func (f *front) announce(saysClose bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saysClose = saysClose
+}
+
+// connections are those that are open, and all that there were.
+func (f *front) connections() (open, accepted int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.open), f.accepted
+}
+
+// onlyHTTP2 is an error where a request came by another protocol.
+func (f *front) onlyHTTP2() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.protocols) != 1 || f.protocols["HTTP/2.0"] == 0 {
+		return fmt.Errorf("not all requests came over HTTP/2: %v", f.protocols)
+	}
+	return nil
+}
+
+func (f *front) close() {
+	_ = f.listener.Close()
+	f.mu.Lock()
+	now := f.turn
+	f.mu.Unlock()
+	_ = now.Close()
+	now.cut()
+	f.to.CloseIdleConnections()
+}
+
+// throughFront are kinformer's flags to reach the server through a front.
+func (s *server) throughFront(f *front) ([]string, error) {
+	return s.through(&gate{address: f.address})
+}
