@@ -180,8 +180,11 @@ func fewStreams(ctx context.Context, h *harness) error {
 	if err := await("both changes", func() bool { return told["Pod"] == 1 && told["Role"] == 1 }); err != nil {
 		return err
 	}
-	if open, accepted := f.connections(); open > (len(manyBuiltIn)+allowedStreams-1)/allowedStreams {
-		return fmt.Errorf("%d connections are open for %d watches, %d on each; there were %d", open, len(manyBuiltIn), allowedStreams, accepted)
+	// libcurl has one connection filled, and for each request that finds it full another one of its own.
+	open, accepted := f.connections()
+	fmt.Printf("# %d watches on %d connections of %d streams\n", len(manyBuiltIn), open, allowedStreams)
+	if open <= len(manyBuiltIn)/allowedStreams || accepted > len(manyBuiltIn)-allowedStreams+1 {
+		return fmt.Errorf("%d connections are open for %d watches, %d on each at most; there were %d", open, len(manyBuiltIn), allowedStreams, accepted)
 	}
 	return errors.Join(f.onlyHTTP2(), p.stop())
 }
