@@ -97,14 +97,26 @@ static void copy_cut(char *to, size_t size, ki_str from) {
     to[used] = '\0';
 }
 
+/* A token that cannot be read must not look like the end of the list, nor a version like another one. */
+static ki_status read_string(yyjson_val *metadata, const char *name, ki_str *ret_string, ki_error *err) {
+    yyjson_val *value = yyjson_obj_get(metadata, name);
+    *ret_string = ki_json_string(metadata, name);
+    if (value && !yyjson_is_null(value) && !yyjson_is_str(value))
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s is no string", name);
+    if (ret_string->size && memchr(ret_string->data, '\0', ret_string->size))
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s has a zero byte", name);
+    return KI_OK;
+}
+
 static ki_status read_metadata(ki_list_decoder *decoder, yyjson_val *metadata, ki_error *err) {
     ki_list_meta *meta = &decoder->meta;
-    ki_str version = ki_json_string(metadata, "resourceVersion");
+    ki_str version, token;
+    if (read_string(metadata, "resourceVersion", &version, err) || read_string(metadata, "continue", &token, err))
+        return KI_ERR_PROTOCOL;
     if (version.size >= sizeof meta->resource_version)
         return ki_error_set(err, KI_ERR_PROTOCOL, "the list's resourceVersion is longer than %zu bytes",
                             sizeof meta->resource_version - 1);
     copy_cut(meta->resource_version, sizeof meta->resource_version, version);
-    ki_str token = ki_json_string(metadata, "continue");
     if (token.size) {
         char *copy = ki_strndup(decoder->allocator, token.data, token.size);
         if (!copy)

@@ -1,13 +1,25 @@
-/* watch_decoder.c: frames events, and finds type and object in each by a shallow scan; who takes the object parses it. */
+/* watch_decoder.c: frames events, and finds type and object in each by a shallow scan; who takes the object parses it.
+ *
+ * Servers send each event on a line of its own. So an event that lacks its end does not swallow those after it: where a line within it begins
+ * as an event does, it is given up. */
 #include "src/wire/watch_decoder.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
 
+enum {
+    HEAD_MAX = 40,     /* bytes of an event up to its object's first */
+    HEAD_TYPE_MAX = 16 /* of those its type */
+};
+
 struct ki_watch_decoder {
     const ki_allocator *allocator;
     ki_framer framer;
+    bool
+        on_new_line; /* within an event: `head` has what has come of the line, and may yet turn out to be an event's beginning */
+    char head[HEAD_MAX];
+    size_t head_size;
     ki_watch_sink sink;
     ki_status failed; /* nothing is read any more */
 };
@@ -178,12 +190,82 @@ static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_
     return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object"); /* not after a '{' */
 }
 
+/* All of what is in the framer's hands up to the end of a line. */
+static ki_status take_line(ki_watch_decoder *decoder, ki_str line, ki_error *err) {
+    for (bool more = true; more;) {
+        ki_status status = next_event(decoder, &line, &more, err);
+        if (status)
+            return status;
+    }
+    return KI_OK;
+}
+
+static ki_status take_bytes(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
+    const char *newline = memchr(chunk->data, '\n', chunk->size);
+    ki_status status =
+        take_line(decoder, take(chunk, newline ? (size_t)(newline - chunk->data) + 1 : chunk->size), err);
+    decoder->on_new_line = newline && ki_framer_is_partial(&decoder->framer);
+    decoder->head_size = 0;
+    return status;
+}
+
+typedef enum likeness {
+    IS_NO_HEAD,
+    MAY_BE_HEAD,
+    IS_HEAD
+} likeness;
+
+/* Is it {"type":"ADDED","object":{ or the beginning of that? Of any type, in capital letters. */
+static likeness compare_head(const char *text, size_t size) {
+    static const char before[] = "{\"type\":\"", after[] = "\",\"object\":{";
+    size_t at = 0, type = 0, rest = 0;
+    while (at < size && at < sizeof before - 1 && text[at] == before[at])
+        at++;
+    if (at < sizeof before - 1)
+        return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
+    while (at < size && text[at] >= 'A' && text[at] <= 'Z' && type < HEAD_TYPE_MAX) {
+        at++;
+        type++;
+    }
+    while (type > 0 && at < size && rest < sizeof after - 1 && text[at] == after[rest]) {
+        at++;
+        rest++;
+    }
+    if (rest == sizeof after - 1)
+        return IS_HEAD;
+    return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
+}
+
+/* The next byte of a line that begins within an event. */
+static ki_status take_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
+    decoder->head[decoder->head_size++] = *take(chunk, 1).data;
+    likeness found = compare_head(decoder->head, decoder->head_size);
+    if (found == MAY_BE_HEAD)
+        return KI_OK;
+    char head[HEAD_MAX];
+    ki_str text = { head, decoder->head_size };
+    memcpy(head, decoder->head, decoder->head_size);
+    if (found == IS_HEAD) {
+        char shown[KI_WIRE_SHOW_MAX];
+        ki_error why = KI_ERROR_INIT;
+        ki_str partial = { decoder->framer.partial.data, decoder->framer.partial.size };
+        ki_error_set(&why, KI_ERR_PARSE, "a watch event does not end before the next one begins: \"%s\"",
+                     ki_wire_show(partial, shown));
+        ki_status status = report_bad(decoder, &why, partial);
+        ki_framer_reset(&decoder->framer);
+        if (status)
+            return status;
+    }
+    return take_bytes(decoder, &text, err);
+}
+
 ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, const char *data, size_t size, ki_error *err) {
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the watch could not be read any further");
     ki_str chunk = { data, size };
-    for (bool more = true; more;) {
-        ki_status status = next_event(decoder, &chunk, &more, err);
+    while (chunk.size) {
+        ki_status status =
+            decoder->on_new_line ? take_head_byte(decoder, &chunk, err) : take_bytes(decoder, &chunk, err);
         if (status) {
             decoder->failed = status;
             return status;
@@ -194,6 +276,11 @@ ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, const char *data, siz
 
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder) {
     return !decoder->failed && !ki_framer_is_partial(&decoder->framer);
+}
+
+static bool is_no_string(yyjson_val *object, const char *name) {
+    yyjson_val *value = yyjson_obj_get(object, name);
+    return value && !yyjson_is_null(value) && !yyjson_is_str(value);
 }
 
 ki_status ki_watch_meta_parse(const ki_allocator *allocator, ki_str object, ki_watch_meta *ret_meta, ki_error *err) {
@@ -207,6 +294,8 @@ ki_status ki_watch_meta_parse(const ki_allocator *allocator, ki_str object, ki_w
     ki_str version = ki_json_string(metadata, "resourceVersion");
     if (version.size >= sizeof meta.resource_version || (version.size && memchr(version.data, '\0', version.size))) {
         status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is no resource version");
+    } else if (is_no_string(root, "kind")) {
+        status = ki_error_set(err, KI_ERR_PARSE, "kind is no string");
     } else {
         if (version.size)
             memcpy(meta.resource_version, version.data, version.size);

@@ -1,5 +1,5 @@
-/* watch_decoder.h: a watch's body, a sequence of {"type":…,"object":…}, as events, as the bytes arrive.
- * One thread. */
+/* watch_decoder.h: a watch's body, a sequence of {"type":…,"object":…}, as events, as the bytes arrive. One that does not end
+ * before the next one begins on a line of its own is bad, and takes no other along. One thread. */
 #ifndef KI_WIRE_WATCH_DECODER_H
 #define KI_WIRE_WATCH_DECODER_H
 

@@ -181,6 +181,11 @@ static void what_ends_a_watch_is_reported_and_recovered_from(void **state) {
     static const char *const rows[] = {
         "<html>no</html>\n",
         "\x00\x01\x02\n",
+        "}\n",
+        ",\n",
+        "]" AFTER,
+        "7\n" AFTER,
+        "\"text\"\n",
         "{\"type\":\"ERROR\",\"object\":{}}\n",
         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":\"many\",\"message\":7,\"details\":\"x\"}}\n",
         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":-99999999999999999999999}}\n",
