@@ -185,6 +185,9 @@ static void on_failure(ki_informer *informer, const ki_error *cause, const char 
         return;
     if (*key)
         say(t->session->command, "%s: %s was left out: %s", t->resource.plural, key, ki_error_message(cause));
+    else if (cause->code == KI_ERR_PARSE) /* what is shown has less than there is */
+        say(t->session->command, "%s: an object without a name was left out: %s", t->resource.plural,
+            ki_error_message(cause));
     else if (t->session->options->verbose)
         say(t->session->command, "%s: %s", t->resource.plural, ki_error_message(cause));
 }

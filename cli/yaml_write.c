@@ -84,8 +84,14 @@ static void write_value(writer *w, yyjson_val *value, int depth);
 static int by_name(const void *a, const void *b) {
     const member *left = a;
     const member *right = b;
-    return yaml_compare_names(yyjson_get_str(left->name), yyjson_get_len(left->name), yyjson_get_str(right->name),
-                              yyjson_get_len(right->name));
+    int order = yaml_compare_names(yyjson_get_str(left->name), yyjson_get_len(left->name), yyjson_get_str(right->name),
+                                   yyjson_get_len(right->name));
+    return order ? order : (left->name > right->name) - (left->name < right->name);
+}
+
+/* Of two members with one name the later one counts, as for kubectl; YAML may not have both. */
+static bool is_last_of_name(const member *members, size_t count, size_t index) {
+    return index + 1 == count || !yyjson_equals(members[index].name, members[index + 1].name);
 }
 
 static void write_object(writer *w, yyjson_val *object, int depth) {
@@ -105,6 +111,8 @@ static void write_object(writer *w, yyjson_val *object, int depth) {
     qsort(members, used, sizeof *members, by_name);
     emit(w, yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE), &event);
     for (size_t i = 0; i < used && !w->status; i++) {
+        if (!is_last_of_name(members, used, i))
+            continue;
         write_name(w, members[i].name);
         write_value(w, members[i].value, depth + 1);
     }

@@ -101,6 +101,55 @@ static void members_with_one_name_are_compared_one_by_one(void **state) {
     raw_server_stop(&server);
 }
 
+#define LIST_HEAD \
+    WATCH_HEAD "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"2\"},\"items\":["
+
+/* The first request is for a streaming list, which is refused; what is asked for then is a list. */
+static const raw_answer refusal = { "HTTP/1.1 422 No\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+                                    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"code\":422,"
+                                    "\"message\":\"sendInitialEvents is forbidden\"}",
+                                    0, RAW_CLOSE };
+
+static void the_last_of_two_members_with_one_name_is_shown(void **state) {
+    (void)state;
+    const raw_answer answers[] = {
+        refusal,
+        { LIST_HEAD "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
+                    "\"spec\":{\"b\":{\"x\":1},\"a\":3,\"b\":{\"z\":2},\"b\":4}}]}",
+          0, RAW_CLOSE }
+    };
+    raw_server server;
+    char url[64];
+    raw_server_start(&server, answers, 2);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("get", "pods", "-o", "yaml", "--server", url);
+    const char *printed = command_output();
+    if (!strstr(printed, "\n  spec:\n    a: 3\n    b: 4\nkind: List\n"))
+        fail_msg("%s", printed);
+    command_ends(0);
+    raw_server_stop(&server);
+}
+
+static void objects_that_cannot_be_read_are_said_to_be_left_out(void **state) {
+    (void)state;
+    const raw_answer answers[] = { refusal,
+                                   { LIST_HEAD "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"n\":1e400},"
+                                               "{\"metadata\":{\"name\":\"\"}},null]}",
+                                     0, RAW_CLOSE } };
+    static const char *const said[] = { "pods: default/a was left out: ",
+                                        "pods: an object without a name was left out: ", "an item is no JSON object" };
+    raw_server server;
+    char url[64];
+    raw_server_start(&server, answers, 2);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+    COMMAND_RUN("get", "pods", "-o", "name", "--server", url);
+    assert_string_equal(command_output(), "");
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        command_says(said[i]);
+    command_ends(0);
+    raw_server_stop(&server);
+}
+
 static void a_full_disk_is_told_by_every_command(void **state) {
     (void)state;
     static const char *const words[] = { "--help", "help get", "get --help", "version", "completion bash" };
@@ -116,10 +165,9 @@ static void a_full_disk_is_told_by_every_command(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_name_that_yaml_takes_for_a_merge_is_quoted),
-        TEST(a_change_among_very_many_members_is_found_at_once),
-        TEST(a_full_disk_is_told_by_every_command),
-        TEST(members_with_one_name_are_compared_one_by_one),
+        TEST(a_name_that_yaml_takes_for_a_merge_is_quoted),   TEST(a_change_among_very_many_members_is_found_at_once),
+        TEST(the_last_of_two_members_with_one_name_is_shown), TEST(objects_that_cannot_be_read_are_said_to_be_left_out),
+        TEST(a_full_disk_is_told_by_every_command),           TEST(members_with_one_name_are_compared_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
