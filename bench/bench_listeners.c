@@ -1,14 +1,10 @@
 /* bench_listeners.c: what handlers cost the loop: bytes for each change that waits for one, and how long the loop is held up, at most at
  * a time, by a handler that comes when 100,000 objects are there. */
+#include "bench/counting.h"
+#include "bench/small_objects.h"
 #include "src/base/memory.h"
 #include "src/cache/pending.h"
 #include "src/cache/shared_informer.h"
-#include "src/object/format.h"
-
-#include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 enum {
     OBJECTS = 100000,
@@ -16,60 +12,11 @@ enum {
     GOAL_NS = 1000000 /* that the loop is held up at a time */
 };
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void need(bool ok, const char *what) {
-    if (ok)
-        return;
-    fprintf(stderr, "bench_listeners: %s\n", what);
-    exit(1);
-}
-
-static ki_object *make(ki_object_format *format, unsigned number, unsigned version) {
-    char json[256];
-    ki_object *obj = NULL;
-    snprintf(json, sizeof json,
-             "{\"metadata\":{\"name\":\"pod-%08x-%05u\",\"namespace\":\"namespace-%u\",\"resourceVersion\":\"%u\"}}",
-             number * 2654435761u, number, number % 100, version);
-    need(!ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL), "object");
-    return obj;
-}
-
 /* --- what waits --------------------------------------------------------------------------------------------------------------------- */
-
-static size_t bytes_held;
-
-static void *count_alloc(size_t size, void *user) {
-    (void)user;
-    void *memory = malloc(size);
-    bytes_held += memory ? malloc_usable_size(memory) : 0;
-    return memory;
-}
-
-static void count_free(void *memory, void *user) {
-    (void)user;
-    bytes_held -= memory ? malloc_usable_size(memory) : 0;
-    free(memory);
-}
-
-static void *count_realloc(void *memory, size_t size, void *user) {
-    (void)user;
-    size_t before = memory ? malloc_usable_size(memory) : 0;
-    void *moved = realloc(memory, size);
-    if (moved)
-        bytes_held += malloc_usable_size(moved) - before;
-    return moved;
-}
-
-static const ki_allocator counting = { count_alloc, count_realloc, count_free, NULL };
 
 static void measure_pending(ki_object **old, ki_object **new, ki_delivery delivery, const char *what) {
     ki_pending pending;
-    bytes_held = 0;
+    counted.bytes_held = 0;
     ki_pending_init(&pending, &counting, delivery, 42);
     int64_t from = now_ns();
     for (unsigned i = 0; i < OBJECTS; i++) {
@@ -78,7 +25,7 @@ static void measure_pending(ki_object **old, ki_object **new, ki_delivery delive
         ki_pending_push(&pending, &notification);
     }
     int64_t pushed = now_ns();
-    double bytes = (double)bytes_held / OBJECTS;
+    double bytes = (double)counted.bytes_held / OBJECTS;
     printf("  %-44s %8.1f bytes %8.0f ns   goal: %d bytes: %s\n", what, bytes, (double)(pushed - from) / OBJECTS,
            GOAL_BYTES, bytes <= GOAL_BYTES ? "met" : "MISSED");
     ki_pending_clear(&pending);

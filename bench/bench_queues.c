@@ -1,14 +1,11 @@
 /* bench_queues.c: what the two queues cost for each event, CPU time and allocations, with 100,000 keys: one event at a time, in bursts, and
  * with all of them queued at once. Goals: 1 us an event, and in the steady state no allocation. */
+#include "bench/counting.h"
+#include "bench/small_objects.h"
 #include "src/base/memory.h"
 #include "src/cache/delta_fifo.h"
 #include "src/cache/in_order_fifo.h"
 #include "src/cache/store.h"
-#include "src/object/format.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 enum {
     KEYS = 100000,
@@ -17,56 +14,10 @@ enum {
     ROUNDS = 3
 };
 
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void need(bool ok, const char *what) {
-    if (ok)
-        return;
-    fprintf(stderr, "bench_queues: %s\n", what);
-    exit(1);
-}
-
-static ki_object *make(ki_object_format *format, unsigned number, unsigned version) {
-    char json[256];
-    ki_object *obj = NULL;
-    snprintf(json, sizeof json,
-             "{\"metadata\":{\"name\":\"pod-%08x-%05u\",\"namespace\":\"namespace-%u\",\"resourceVersion\":\"%u\"}}",
-             number * 2654435761u, number, number % 100, version);
-    need(!ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL), "object");
-    return obj;
-}
-
 /* The order that events come in is not that of the keys. */
 static unsigned shuffled(unsigned i) {
     return (unsigned)((uint64_t)i * 7919 % KEYS);
 }
-
-/* --- allocations -------------------------------------------------------------------------------------------------------------------- */
-
-static size_t allocations;
-
-static void *count_alloc(size_t size, void *user) {
-    (void)user;
-    allocations++;
-    return malloc(size);
-}
-
-static void *count_realloc(void *memory, size_t size, void *user) {
-    (void)user;
-    allocations++;
-    return realloc(memory, size);
-}
-
-static void count_free(void *memory, void *user) {
-    (void)user;
-    free(memory);
-}
-
-static const ki_allocator counting = { count_alloc, count_realloc, count_free, NULL };
 
 /* --- a queue ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -94,12 +45,12 @@ static void measure(ki_queue *queue, ki_object **objects, unsigned burst, bool h
     size_t allocated = 0;
     pass(queue, objects, burst);
     for (int round = 0; round < ROUNDS; round++) {
-        size_t before = allocations;
+        size_t before = counted.allocations;
         int64_t from = now_ns();
         pass(queue, objects, burst);
         int64_t took = now_ns() - from;
         best = took < best ? took : best;
-        allocated = allocations - before;
+        allocated = counted.allocations - before;
     }
     double ns = (double)best / KEYS, each = (double)allocated / KEYS;
     printf("  %-34s %8.0f ns %8.3f allocations", what, ns, each);

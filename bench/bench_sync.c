@@ -1,8 +1,9 @@
 /* bench_sync.c: what it costs the client to sync with 20,000 pods of about 8.5 KB, over loopback HTTP from the embedded server. */
+#include "bench/counting.h"
+
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
-#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,46 +26,15 @@ static double seconds_of(clockid_t clock) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* What the client's allocator has given out and not got back. One thread. */
-static size_t bytes_held, bytes_peak;
-
-static void *count_alloc(size_t size, void *user) {
-    (void)user;
-    void *memory = malloc(size);
-    bytes_held += memory ? malloc_usable_size(memory) : 0;
-    if (bytes_held > bytes_peak)
-        bytes_peak = bytes_held;
-    return memory;
-}
-
-static void count_free(void *memory, void *user) {
-    (void)user;
-    bytes_held -= memory ? malloc_usable_size(memory) : 0;
-    free(memory);
-}
-
-static void *count_realloc(void *memory, size_t size, void *user) {
-    (void)user;
-    size_t before = memory ? malloc_usable_size(memory) : 0;
-    void *moved = realloc(memory, size);
-    if (!moved)
-        return NULL;
-    bytes_held += malloc_usable_size(moved) - before;
-    if (bytes_held > bytes_peak)
-        bytes_peak = bytes_held;
-    return moved;
-}
-
 static void measure(const char *url, const char *what, bool streaming, size_t expected) {
     ki_error err = KI_ERROR_INIT;
     ki_engine *engine = NULL;
     ki_config *config = NULL;
     ki_factory *factory = NULL;
     ki_informer *pods = NULL;
-    const ki_allocator allocator = { count_alloc, count_realloc, count_free, NULL };
-    bytes_held = bytes_peak = 0;
+    counted.bytes_held = counted.bytes_peak = 0;
     double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID), wall = seconds_of(CLOCK_MONOTONIC);
-    if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = &allocator), &engine, &err) ||
+    if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = &counting), &engine, &err) ||
         ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &config, &err) ||
         ki_factory_new(config, &KI_FACTORY_OPTIONS(.engine = engine), &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.no_streaming_list = !streaming), &pods, &err) ||
@@ -87,7 +57,8 @@ static void measure(const char *url, const char *what, bool streaming, size_t ex
         exit(1);
     }
     printf("%-18s %7.3f s CPU %7.3f s wall %7.1f us/pod %7.0f B/pod held %7.0f B/pod at the peak\n", what, cpu, wall,
-           cpu / (double)count * 1e6, (double)bytes_held / (double)count, (double)bytes_peak / (double)count);
+           cpu / (double)count * 1e6, (double)counted.bytes_held / (double)count,
+           (double)counted.bytes_peak / (double)count);
     ki_factory_free(factory);
     ki_config_free(config);
     ki_engine_free(engine);
