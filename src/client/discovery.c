@@ -59,7 +59,8 @@ struct fetch {
     ki_discovery *discovery; /* NULL: freed meanwhile */
     const ki_allocator *allocator;
     ki_answer *answers[ROOTS];
-    ki_error err; /* of a root */
+    ki_error err;     /* of a root */
+    ki_error refusal; /* of a root that is not for us; code 0: none */
     ki_group_versions versions;
     part *parts;  /* by the number of their version */
     size_t bytes; /* of all answers that are kept */
@@ -233,6 +234,10 @@ static void roots_done(fetch *self) {
         if (answer && !ki_discovery_is_aggregated(self->allocator, body_of(answer)))
             status = ki_group_versions_add(self->allocator, &self->versions, body_of(answer), &err);
     }
+    if (!status && !self->answers[0] && !self->answers[1] && self->refusal.code) {
+        err = self->refusal;
+        status = err.code;
+    }
     if (!status && !self->answers[0] && !self->answers[1])
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "neither /api nor /apis is there: is it a Kubernetes API server?");
     if (!status && self->versions.count) {
@@ -251,7 +256,9 @@ static void roots_done(fetch *self) {
 static void root_ended(fetch *self, int root, const ki_answer *answer, const ki_error *err) {
     if (!err)
         self->answers[root] = keep(self, answer);
-    else if (!ki_error_is_not_found(err) && !ki_error_is_forbidden(err))
+    else if (ki_error_is_forbidden(err))
+        self->refusal = *err;
+    else if (!ki_error_is_not_found(err))
         self->err = *err; /* one that is not there, or not for us, leaves the other */
     self->pending--;
     if (self->pending > 0)

@@ -71,6 +71,11 @@ static ki_status add_aggregated_resource(ki_resource_map *map, yyjson_val *resou
     return ki_resource_map_add(map, found, err);
 }
 
+/* What serves it did not answer the server itself: its resources are those of before, or none. */
+static bool is_stale(yyjson_val *version) {
+    return ki_str_equals(ki_json_string(version, "freshness"), "Stale");
+}
+
 static ki_status add_aggregated_version(ki_resource_map *map, ki_str group, yyjson_val *version, bool preferred,
                                         ki_found *found, ki_error *err) {
     size_t index, count;
@@ -78,9 +83,8 @@ static ki_status add_aggregated_version(ki_resource_map *map, ki_str group, yyjs
     found->group = group;
     found->version = ki_json_string(version, "version");
     found->preferred = preferred;
-    if (ki_str_equals(ki_json_string(version, "freshness"), "Stale") && ki_discovery_is_name(found->version) &&
-        (!group.size || ki_discovery_is_name(group))) {
-        /* What serves it did not answer the server itself. The JSON's strings end with a zero. */
+    if (is_stale(version) && ki_discovery_is_name(found->version) && (!group.size || ki_discovery_is_name(group))) {
+        /* The JSON's strings end with a zero. */
         return ki_resource_map_add_broken(map, group.data ? group.data : "", found->version.data)
                    ? ki_error_no_memory(err, "reading discovery")
                    : KI_OK;
@@ -98,13 +102,15 @@ static ki_status add_groups(ki_resource_map *map, yyjson_val *root, ki_found *fo
     yyjson_val *group, *version;
     yyjson_arr_foreach(yyjson_obj_get(root, "items"), group_index, group_count, group) {
         ki_str name = ki_json_string(yyjson_obj_get(group, "metadata"), "name");
+        bool preferred = true; /* the first version that is there */
         yyjson_arr_foreach(yyjson_obj_get(group, "versions"), index, count, version) {
             if (++versions > KI_DISCOVERY_GROUP_VERSIONS_MAX)
                 return ki_error_set(err, KI_ERR_LIMIT, "the server has more than %d groups and versions",
                                     KI_DISCOVERY_GROUP_VERSIONS_MAX);
-            ki_status status = add_aggregated_version(map, name, version, index == 0, found, err);
+            ki_status status = add_aggregated_version(map, name, version, preferred, found, err);
             if (status)
                 return status;
+            preferred = preferred && is_stale(version);
         }
     }
     return KI_OK;

@@ -272,6 +272,21 @@ static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
             if (!strstr(err.message, cases[n].word) || !strstr(err.message, bad))
                 fail_msg("%s as the %s: %s", bad, cases[n].word, err.message);
         }
+        static const ki_client_verb verbs[] = {
+            KI_CLIENT_GET,  KI_CLIENT_UPDATE,           KI_CLIENT_PATCH, KI_CLIENT_DELETE, KI_CLIENT_CREATE,
+            KI_CLIENT_LIST, KI_CLIENT_DELETE_COLLECTION
+        };
+        for (size_t n = 0; n < sizeof verbs / sizeof *verbs; n++) {
+            bool has_name = n < 4;
+            const ki_client_request within =
+                KI_CLIENT_REQUEST(.verb = verbs[n], .resource = KI_PODS, .namespace_name = bad,
+                                  .name = has_name ? "a" : NULL, BODY);
+            const ki_client_request called =
+                KI_CLIENT_REQUEST(.verb = verbs[n], .resource = KI_NODES, .name = bad, BODY);
+            assert_int_equal(ki_client_send(self.client, &within, on_answer, &self, NULL, NULL), KI_ERR_INVALID);
+            if (has_name)
+                assert_int_equal(ki_client_send(self.client, &called, on_answer, &self, NULL, NULL), KI_ERR_INVALID);
+        }
     }
     assert_int_equal(self.requests, 0);
     close_fixture(&self);

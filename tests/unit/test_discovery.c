@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -113,67 +114,35 @@ static void ask(fixture *self) {
     "{\"resource\":\"" plural "\",\"singularResource\":\"" singular "\",\"responseKind\":{\"kind\":\"" kind \
     "\"},\"scope\":\"" scope "\",\"verbs\":[\"get\",\"list\"]" more "}"
 
+/* clang-format off */
 #define CORE \
-    GROUP( \
-        "", \
-        VERSION( \
-            "v1", \
-            RESOURCE( \
-                "pods", "pod", "Pod", "Namespaced", \
-                ",\"shortNames\":[\"po\"],\"categories\":[\"all\"],\"subresources\":[{\"subresource\":" \
-                "\"status\"},{\"subresource\":\"log\"}]") "," RESOURCE("events", "event", "Event", "Namespaced", \
-                                                                       ",\"shortNames\":[\"ev\"]") "," RESOURCE("node" \
-                                                                                                                "s", \
-                                                                                                                "nod" \
-                                                                                                                "e", \
-                                                                                                                "Nod" \
-                                                                                                                "e", \
-                                                                                                                "Clus" \
-                                                                                                                "ter", \
-                                                                                                                ",\"s" \
-                                                                                                                "hort" \
-                                                                                                                "Name" \
-                                                                                                                "s\":" \
-                                                                                                                "[\"n" \
-                                                                                                                "o\"" \
-                                                                                                                "]")))
+    GROUP("", VERSION("v1", \
+        RESOURCE("pods", "pod", "Pod", "Namespaced", \
+                 ",\"shortNames\":[\"po\"],\"categories\":[\"all\"],\"subresources\":[{\"subresource\":" \
+                 "\"status\"},{\"subresource\":\"log\"}]") "," \
+        RESOURCE("events", "event", "Event", "Namespaced", ",\"shortNames\":[\"ev\"]") "," \
+        RESOURCE("nodes", "node", "Node", "Cluster", ",\"shortNames\":[\"no\"]")))
+
+#define SCALER \
+    RESOURCE("horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", "Namespaced", \
+             ",\"shortNames\":[\"hpa\"],\"categories\":[\"all\"]")
 
 static const page whole[] = {
     { "/api", 0, AGGREGATED(CORE), false },
-    { "/apis", 0,
-      AGGREGATED(GROUP("apps", VERSION("v1", RESOURCE("deployments", "deployment", "Deployment", "Namespaced", ",\"shortNames\":[\"deploy\"],\"categories\":[\"all\"]"))) "," GROUP(
-          "events.k8s.io",
-          VERSION(
-              "v1",
-              RESOURCE(
-                  "events",
-                  "event",
-                  "Event",
-                  "Namespaced",
-                  ""))) "," GROUP("autoscaling",
-                                  VERSION("v2", RESOURCE("horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", "Namespaced", ",\"shortNames\":[\"hpa\"],\"categories\":[\"all\"]")) "," VERSION(
-                                      "v1",
-                                      RESOURCE("horizontalpodautoscalers", "horizontalpodautoscaler", "HorizontalPodAutoscaler", "Namespaced", ",\"shortNames\":[\"hpa\"],\"categories\":[\"all\"]") "," RESOURCE(
-                                          "olds", "old", "Old", "Cluster",
-                                          ",\"categories\":[\"all\"]"))) "," GROUP("example.com",
-                                                                                   VERSION(
-                                                                                       "v1alpha1",
-                                                                                       RESOURCE("foos", "foo", "Foo", "Namespaced", ",\"shortNames\":[\"po\",\"f\"]") "," RESOURCE(
-                                                                                           "pod", "", "Strange",
-                                                                                           "Namespaced",
-                                                                                           ""))) "," GROUP("metrics."
-                                                                                                           "k8s.io",
-                                                                                                           "{\"version"
-                                                                                                           "\":"
-                                                                                                           "\"v1beta1\""
-                                                                                                           ",\"freshnes"
-                                                                                                           "s\":"
-                                                                                                           "\"Stale\","
-                                                                                                           "\"resources"
-                                                                                                           "\":[]}")),
-      false },
+    { "/apis", 0, AGGREGATED(
+        GROUP("apps", VERSION("v1", RESOURCE("deployments", "deployment", "Deployment", "Namespaced",
+                                             ",\"shortNames\":[\"deploy\"],\"categories\":[\"all\"]"))) ","
+        GROUP("events.k8s.io", VERSION("v1", RESOURCE("events", "event", "Event", "Namespaced", ""))) ","
+        GROUP("autoscaling", VERSION("v2", SCALER) ","
+                             VERSION("v1", SCALER "," RESOURCE("olds", "old", "Old", "Cluster",
+                                                               ",\"categories\":[\"all\"]"))) ","
+        GROUP("example.com", VERSION("v1alpha1", RESOURCE("foos", "foo", "Foo", "Namespaced",
+                                                          ",\"shortNames\":[\"po\",\"f\"]") ","
+                                                 RESOURCE("pod", "", "Strange", "Namespaced", ""))) ","
+        GROUP("metrics.k8s.io", "{\"version\":\"v1beta1\",\"freshness\":\"Stale\",\"resources\":[]}")), false },
     { NULL, 0, NULL, false },
 };
+/* clang-format on */
 
 typedef struct meaning {
     const char *word, *wanted; /* "plural.version.group"; NULL: nothing */
@@ -269,6 +238,102 @@ static void an_entry_has_all_that_the_server_tells(void **state) {
     close_fixture(&self);
 }
 
+#define SIMPLE(plural, singular, short_names) \
+    "{\"resource\":\"" plural "\",\"singularResource\":\"" singular "\",\"responseKind\":{\"kind\":\"K" plural \
+    "\"},\"scope\":\"Namespaced\",\"shortNames\":[" short_names "]}"
+
+/* clang-format off */
+static const page crowded[] = {
+    { "/api", 0, AGGREGATED(GROUP("", VERSION("v1", SIMPLE("pods", "pod", "\"po\"")) ","
+                                      VERSION("v2", SIMPLE("pods", "pod", "\"po\"")))), false },
+    { "/apis", 0, AGGREGATED(
+        GROUP("early.io", VERSION("v1", SIMPLE("earlies", "early", "\"jobs\",\"broccoli\""))) ","
+        GROUP("extensions", VERSION("v1beta", SIMPLE("jobs", "", "") "," SIMPLE("pods", "", ""))) ","
+        GROUP("unpreferred", VERSION("v1", SIMPLE("broccoli", "", "")) ","
+                             VERSION("v2beta1", SIMPLE("broccoli", "", "") "," SIMPLE("peas", "", "")) ","
+                             VERSION("v2alpha1", SIMPLE("broccoli", "", "") "," SIMPLE("peas", "", ""))) ","
+        GROUP("autoscaling", VERSION("v1", SIMPLE("superhorizontalpodautoscalers", "", "\"hpa\"") ","
+                                           SIMPLE("horizontalpodautoscalers", "", "\"hpa\""))) ","
+        GROUP("foo", VERSION("v1", SIMPLE("deployments", "", "\"dpl\""))) ","
+        GROUP("extension", VERSION("v1beta1", SIMPLE("deployments", "", "\"deploy\""))) ","
+        GROUP("acme.com", VERSION("v1", SIMPLE("poddlers", "", "\"pods\",\"pod\",\"po\"")) ","
+                          VERSION("v1beta1", SIMPLE("poddlers", "", "\"pods\",\"pod\",\"po\""))) ","
+        GROUP("storage.k8s.io", VERSION("v1", SIMPLE("storageclasses", "", "\"sc\"")))), false },
+    { NULL, 0, NULL, false },
+};
+/* clang-format on */
+
+static void of_several_the_first_is_meant_and_names_go_before_short_names(void **state) {
+    (void)state;
+    static const meaning cases[] = {
+        { "pods", "pods.v1." },
+        { "pod", "pods.v1." },
+        { "po", "pods.v1." },
+        { "pods.v2.", "pods.v2." },
+        { "pods.extensions", "pods.v1beta.extensions" },
+        { "po.acme.com", "poddlers.v1.acme.com" },
+        { "pods.acme.com", "poddlers.v1.acme.com" },
+        { "jobs", "jobs.v1beta.extensions" },
+        { "broccoli", "broccoli.v1.unpreferred" },
+        { "broccoli.v2beta1.unpreferred", "broccoli.v2beta1.unpreferred" },
+        { "peas", "peas.v2beta1.unpreferred" },
+        { "peas.v2alpha1.unpreferred", "peas.v2alpha1.unpreferred" },
+        { "peas.v1.unpreferred", NULL },
+        { "hpa", "superhorizontalpodautoscalers.v1.autoscaling" },
+        { "dpl", "deployments.v1.foo" },
+        { "deploy", "deployments.v1beta1.extension" },
+        { "deployments", "deployments.v1.foo" },
+        { "storageclasses", "storageclasses.v1.storage.k8s.io" },
+        { "sc", "storageclasses.v1.storage.k8s.io" },
+        { "sc.storage.k8s.io", "storageclasses.v1.storage.k8s.io" },
+    };
+    fixture self;
+    open_pages(&self, crowded);
+    ask(&self);
+    check_meanings(self.map, cases, sizeof cases / sizeof *cases);
+    close_fixture(&self);
+}
+
+static void of_a_group_whose_first_version_is_down_the_next_is_preferred(void **state) {
+    (void)state;
+    static const page pages[] = {
+        { "/api", 0,
+          AGGREGATED(
+              GROUP("", "{\"version\":\"v1\",\"freshness\":\"Stale\",\"resources\":[" SIMPLE("pods", "pod", "") "]}")),
+          false },
+        { "/apis", 0,
+          AGGREGATED(GROUP(
+              "apps",
+              "{\"version\":\"v2\",\"freshness\":\"Stale\",\"resources\":[" SIMPLE("deployments", "", "") "]}," VERSION(
+                  "v1", SIMPLE("deployments", "",
+                               "")) "," VERSION("v1beta1",
+                                                SIMPLE("deployments", "",
+                                                       ""))) "," GROUP("other.io",
+                                                                       VERSION("v3", SIMPLE("deployments", "", "")))),
+          false },
+        { NULL, 0, NULL, false },
+    };
+    static const meaning cases[] = {
+        { "deployments", "deployments.v1.apps" },
+        { "deployments.apps", "deployments.v1.apps" },
+        { "deployments.v2.apps", NULL },
+        { "deployments.v1beta1.apps", "deployments.v1beta1.apps" },
+        { "pods", NULL },
+    };
+    fixture self;
+    open_pages(&self, pages);
+    ask(&self);
+    check_meanings(self.map, cases, sizeof cases / sizeof *cases);
+    static const bool preferred[] = { true, false, true };
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(ki_resource_map_at(self.map, i)->preferred, preferred[i]);
+    assert_null(ki_resource_map_at(self.map, 3));
+    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "v1");
+    assert_string_equal(ki_resource_map_broken_at(self.map, 1), "apps/v2");
+    assert_null(ki_resource_map_broken_at(self.map, 2));
+    close_fixture(&self);
+}
+
 /* --- the old form ---------------------------------------------------------------------------------------------------------------- */
 
 #define LIST(resources) "{\"kind\":\"APIResourceList\",\"groupVersion\":\"x\",\"resources\":[" resources "]}"
@@ -335,6 +400,12 @@ static void a_server_that_has_only_one_root_is_enough_and_none_is_not(void **sta
     static const page core_only[] = { { "/api", 0, AGGREGATED(CORE), false },
                                       { "/apis", 403, "{}", false },
                                       { NULL, 0, NULL, false } };
+    static const page groups_only[] = {
+        { "/apis", 0, AGGREGATED(GROUP("g", VERSION("v1", SIMPLE("as", "", "")))), false }, { NULL, 0, NULL, false }
+    };
+    static const page forbidden[] = { { "/api", 403, "{}", false },
+                                      { "/apis", 403, "{}", false },
+                                      { NULL, 0, NULL, false } };
     static const page nothing[] = { { NULL, 0, NULL, false } };
     static const page broken[] = { { "/api", 0, AGGREGATED(CORE), false },
                                    { "/apis", 500, "{}", false },
@@ -343,6 +414,14 @@ static void a_server_that_has_only_one_root_is_enough_and_none_is_not(void **sta
     open_pages(&self, core_only);
     ask(&self);
     assert_non_null(ki_resource_map_find(self.map, "pods"));
+    close_fixture(&self);
+    open_pages(&self, groups_only);
+    ask(&self);
+    assert_non_null(ki_resource_map_find(self.map, "as"));
+    close_fixture(&self);
+    open_pages(&self, forbidden);
+    ask(&self);
+    assert_true(ki_error_is_forbidden(&self.err));
     close_fixture(&self);
     open_pages(&self, nothing);
     ask(&self);
@@ -411,6 +490,73 @@ static void freed_in_the_middle_it_tells_whoever_waits(void **state) {
     close_fixture(&self);
 }
 
+static void what_is_not_known_is_asked_for_again_but_not_at_once(void **state) {
+    (void)state;
+    for (int often = 0; often < 2; often++) {
+        fixture self = { .pages = whole };
+        ki_engine *engine = NULL;
+        ki_resource_map *map = NULL;
+        const ki_discovered *found = NULL;
+        const ki_memory_server server = { serve, NULL, &self };
+        assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
+        assert_int_equal(ki_memory_transport_new(engine, &server, &self.transport, NULL), KI_OK);
+        assert_int_equal(
+            ki_client_new(NULL, &KI_CLIENT_OPTIONS(.engine = engine, .transport = self.transport), &self.client, NULL),
+            KI_OK);
+        assert_int_equal(ki_discovery_new(self.client, &KI_DISCOVERY_OPTIONS(.refresh_ms = often ? 1 : 3600000),
+                                          &self.discovery, NULL),
+                         KI_OK);
+        assert_int_equal(self.requests, 0); /* nothing before it is needed */
+        assert_int_equal(ki_engine_start(engine, NULL), KI_OK);
+        assert_int_equal(ki_discovery_find(self.discovery, "peas", &map, &found, NULL), KI_ERR_NOT_FOUND);
+        assert_int_equal(self.requests, 2); /* it was asked just now */
+        assert_int_equal(ki_discovery_find(self.discovery, "pods", &map, &found, NULL), KI_OK);
+        ki_resource_map_unref(map);
+        assert_int_equal(self.requests, 2);
+        self.pages = crowded; /* what is new comes with another asking */
+        nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+        if (often) {
+            assert_int_equal(ki_discovery_find(self.discovery, "peas", &map, &found, NULL), KI_OK);
+            assert_string_equal(found->resource.kind, "Kpeas");
+            ki_resource_map_unref(map);
+            nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+            assert_int_equal(ki_discovery_find(self.discovery, "peas", &map, &found, NULL), KI_OK);
+            ki_resource_map_unref(map);
+            assert_int_equal(self.requests, 4); /* what is known is not asked for, however old */
+            assert_int_equal(ki_discovery_find(self.discovery, "beans", &map, &found, NULL), KI_ERR_NOT_FOUND);
+            assert_int_equal(self.requests, 6);
+        } else {
+            assert_int_equal(ki_discovery_find(self.discovery, "peas", &map, &found, NULL), KI_ERR_NOT_FOUND);
+            assert_int_equal(self.requests, 2);
+        }
+        ki_engine_stop(engine);
+        ki_discovery_free(self.discovery);
+        ki_client_free(self.client);
+        ki_transport_free(self.transport);
+        ki_engine_free(engine);
+    }
+}
+
+static void a_failed_asking_is_not_kept(void **state) {
+    (void)state;
+    static const page broken[] = { { "/api", 500, "{}", false },
+                                   { "/apis", 500, "{}", false },
+                                   { NULL, 0, NULL, false } };
+    fixture self;
+    open_pages(&self, broken);
+    ask(&self);
+    assert_int_equal(self.err.http_status, 500);
+    assert_null(self.map);
+    self.pages = whole;
+    ask(&self);
+    assert_int_equal(self.err.code, KI_OK);
+    assert_non_null(ki_resource_map_find(self.map, "pods"));
+    self.pages = broken;
+    ask(&self);
+    assert_int_equal(self.err.http_status, 500);
+    close_fixture(&self);
+}
+
 /* --- hostile documents ------------------------------------------------------------------------------------------------------------ */
 
 static ki_status read_both(const char *text, size_t size, size_t *ret_count) {
@@ -447,6 +593,10 @@ static void senseless_documents_are_left_out_or_refused(void **state) {
         { AGGREGATED(GROUP("../g", VERSION("v1", RESOURCE("as", "", "A", "Cluster", "")))), 0 },
         { AGGREGATED(GROUP("g", VERSION("v 1", RESOURCE("as", "", "A", "Cluster", "")))), 0 },
         { AGGREGATED(GROUP("g", VERSION("v1", RESOURCE("as", "", "", "Cluster", "")))), 0 },
+        { AGGREGATED(GROUP(
+              "g", VERSION("v1", "{\"resource\":\"*\",\"scope\":\"Namespaced\",\"subresources\":[{"
+                                 "\"subresource\":\"x\",\"responseKind\":{\"kind\":\"L\"}}]}," SIMPLE("as", "", "")))),
+          1 }, /* a subresource alone, as of external metrics */
         { AGGREGATED(GROUP("g", VERSION("v1", RESOURCE("as\\u0000", "", "A", "Cluster", "")))), 0 },
         { AGGREGATED(GROUP(
               "g", VERSION("v1", RESOURCE("as", "", "A", "Cluster", "") "," RESOURCE("as", "", "B", "Cluster", "")))),
@@ -610,6 +760,8 @@ static void whatever_allocation_fails_an_asking_ends_and_nothing_leaks(void **st
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_means_what_kubectl_takes_it_for),
+        cmocka_unit_test(of_several_the_first_is_meant_and_names_go_before_short_names),
+        cmocka_unit_test(of_a_group_whose_first_version_is_down_the_next_is_preferred),
         cmocka_unit_test(an_entry_has_all_that_the_server_tells),
         cmocka_unit_test(the_old_form_is_read_where_the_server_has_no_other),
         cmocka_unit_test(a_group_that_is_down_spoils_only_itself),
@@ -617,6 +769,8 @@ int main(void) {
         cmocka_unit_test(the_embedded_servers_resources_are_the_built_in_ones),
         cmocka_unit_test(those_who_ask_at_once_share_one_asking),
         cmocka_unit_test(freed_in_the_middle_it_tells_whoever_waits),
+        cmocka_unit_test(what_is_not_known_is_asked_for_again_but_not_at_once),
+        cmocka_unit_test(a_failed_asking_is_not_kept),
         cmocka_unit_test(senseless_documents_are_left_out_or_refused),
         cmocka_unit_test(every_prefix_of_a_document_is_refused),
         cmocka_unit_test(too_many_resources_or_versions_are_an_error),
