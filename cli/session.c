@@ -42,14 +42,14 @@ bool session_has_synced(const session *s) {
 
 /* ---- resources ---- */
 
-/* `kinformer get` is content with a list. */
-static bool is_of_use(const session *s, const ki_resource *resource) {
-    return ki_resource_has_verb(resource, "list") && (s->is_once || ki_resource_has_verb(resource, "watch"));
+static bool can_be_watched(const ki_resource *resource) {
+    return ki_resource_has_verb(resource, "list") && ki_resource_has_verb(resource, "watch");
 }
 
 static int say_unlistable(const session *s, const ki_resource *resource) {
     if (ki_resource_has_verb(resource, "list"))
-        say(s->command, "%s cannot be watched; kinformer get %s lists them", resource->plural, resource->plural);
+        say(s->command, "%s cannot be watched, so that there is no informer of them; kubectl get %s lists them",
+            resource->plural, resource->plural);
     else
         say(s->command,
             "%s cannot be listed: the server answers them and keeps none; kubectl create -f FILE -o yaml asks one",
@@ -65,7 +65,7 @@ static int set_resource(session *s, const char *name) {
     }
     target *t = &s->targets[s->target_count];
     *t = (target){ .session = s };
-    if (known && !is_of_use(s, known))
+    if (known && !can_be_watched(known))
         return say_unlistable(s, known);
     if (known) {
         for (size_t i = 0; i < s->target_count; i++) { /* "pods,po" is one */

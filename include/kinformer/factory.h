@@ -41,7 +41,8 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
  * caller's other options win. A view is shared, too: who asks again names the same one (the same paths, members and struct size, in the
  * same order) or none; with another it is KI_ERR_EXISTS, also where the first had none. `options` may be NULL.
  * Ownership: borrowed from the factory. `resource` is copied, its strings too. Threads: any. Blocks: no.
- * Errors: KI_ERR_EXISTS, KI_ERR_STATE after stop, also the engine's, KI_ERR_PARSE (a view's path), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+ * Errors: KI_ERR_EXISTS, KI_ERR_STATE after stop, also the engine's, KI_ERR_PARSE (a view's path), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
+ * KI_ERR_UNSUPPORTED (a built-in that cannot be listed and watched: KI_TOKENREVIEWS). */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,
                                                    ki_error *err);

@@ -344,6 +344,11 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
         !resource->plural[0] || !resource->kind[0])
         return ki_error_set(err, KI_ERR_INVALID,
                             "a resource needs group (\"\" for the core), version, plural and kind");
+    if (!ki_resource_has_verb(resource, "list") || !ki_resource_has_verb(resource, "watch"))
+        return ki_error_set(err, KI_ERR_UNSUPPORTED,
+                            "%s cannot be listed and watched by any server: no informer of them; ki_client sends what "
+                            "requests there are",
+                            resource->plural);
     return KI_OK;
 }
 

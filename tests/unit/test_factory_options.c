@@ -14,6 +14,7 @@
 #include "tests/support/test_engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DETECTOR "KUBE_CACHE_MUTATION_DETECTOR"
 
@@ -94,6 +95,19 @@ static void an_informer_has_the_queue_that_it_was_asked_for(void **state) {
     queue->ops->free(queue);
 }
 
+static void of_what_no_server_lists_and_watches_there_is_no_informer(void **state) {
+    (void)state;
+    host h;
+    ki_informer *informer = NULL;
+    ki_error err = KI_ERROR_INIT;
+    open_host(&h, false);
+    assert_int_equal(ki_factory_informer(h.factory, KI_TOKENREVIEWS, NULL, &informer, &err), KI_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "tokenreviews cannot be listed and watched"));
+    assert_int_equal(ki_factory_informer(h.factory, KI_COMPONENTSTATUSES, NULL, &informer, NULL), KI_ERR_UNSUPPORTED);
+    assert_null(informer);
+    close_host(&h);
+}
+
 /* Where maps are walked their order follows from the seed: a simulation repeats itself. */
 static void the_order_of_things_follows_from_the_engine_s_seed_alone(void **state) {
     (void)state;
@@ -112,6 +126,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mutations_are_detected_where_option_or_environment_asks_for_it),
         cmocka_unit_test(an_informer_has_the_queue_that_it_was_asked_for),
+        cmocka_unit_test(of_what_no_server_lists_and_watches_there_is_no_informer),
         cmocka_unit_test(the_order_of_things_follows_from_the_engine_s_seed_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

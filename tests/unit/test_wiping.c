@@ -116,6 +116,9 @@ static void no_memory_is_given_back_with_a_secret_in_it(void **state) {
         /* a block of PEM whose body has it, as data */
         "client-certificate-data: LS0tLS1CRUdJTiBBLS0tLS0KQUFBQQotLS0tLUVORCBBLS0tLS0K, client-key-data: "
         "LS0tLS1CRUdJTiBBLS0tLS0K" SECRET64 "Ci0tLS0tRU5EIEEtLS0tLQo=",
+        /* a key that has it in its DER, which is looked into */
+        "client-certificate-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBQUEKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=, "
+        "client-key-data: LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS0tLS0tCmN6Tmpjak4wCi0tLS0tRU5EIEVDIFBSSVZBVEUgS0VZLS0tLS0K",
         "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, provideClusterInfo: true, "
         "command: "
         "printenv, args: [ANSWER], env: [{name: FIRST, value: " SECRET
