@@ -273,6 +273,56 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
+/* --- damage ---------------------------------------------------------------------------------------------------------- */
+
+static unsigned below(uint64_t *state, unsigned bound) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*state >> 33) % bound;
+}
+
+/* Some events, in lines or not, of which bytes are missing or are others. */
+static void make_damaged(uint64_t *state, ki_buffer *out) {
+    static const char others[] = "\"{}\n\\,[]";
+    ki_buffer_reset(out, SIZE_MAX);
+    for (unsigned i = 0, count = 1 + below(state, 5); i < count; i++)
+        ki_buffer_printf(out, "{\"type\":\"%s\",\"object\":{\"metadata\":{\"name\":\"x%u\"},\"s\":\"%s\"%s}}%s",
+                         below(state, 2) ? "ADDED" : "MODIFIED", i, below(state, 3) ? "a" : "\\\"{",
+                         below(state, 4) ? "" : ",\n\"l\":[\n{\"type\":\"Ready\"}]", below(state, 8) ? "\n" : "");
+    for (unsigned damages = below(state, 4); damages > 0; damages--) {
+        size_t at = below(state, (unsigned)out->size), missing = below(state, 20);
+        if (below(state, 2)) {
+            out->data[at] = others[below(state, sizeof others - 1)];
+        } else if (at + missing < out->size) {
+            memmove(out->data + at, out->data + at + missing, out->size - at - missing);
+            out->size -= missing;
+        }
+    }
+}
+
+static void damaged_streams_are_read_alike_in_pieces_and_as_a_whole(void **state) {
+    (void)state;
+    uint64_t random = 1;
+    ki_buffer text;
+    ki_buffer_init(&text, &ki_allocator_default, 0);
+    for (int i = 0; i < 3000; i++) {
+        make_damaged(&random, &text);
+        ki_str bytes = { text.data, text.size };
+        size_t limit = below(&random, 5) ? 100000 : 100;
+        outcome whole = decode(&ki_allocator_default, bytes, limit, bytes.size, 0);
+        for (int j = 0; j < 3; j++) {
+            size_t split = j ? below(&random, (unsigned)bytes.size) : SIZE_MAX;
+            outcome parts = decode(&ki_allocator_default, bytes, limit, split, 0);
+            if (strcmp(whole.seen.text.data, parts.seen.text.data) != 0 || whole.status != parts.status ||
+                whole.clean != parts.clean)
+                fail_msg("%.*s\n  split at %zu\n%s  not\n%s", (int)bytes.size, bytes.data, split, parts.seen.text.data,
+                         whole.seen.text.data);
+            ki_buffer_free(&parts.seen.text);
+        }
+        ki_buffer_free(&whole.seen.text);
+    }
+    ki_buffer_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_handed_over_at_every_split),
@@ -283,6 +333,7 @@ int main(void) {
         cmocka_unit_test(what_the_sink_returns_ends_the_reading_at_once),
         cmocka_unit_test(a_real_pod_comes_through_in_chunks_of_any_size),
         cmocka_unit_test(metadata_that_matters_is_read_without_an_object),
+        cmocka_unit_test(damaged_streams_are_read_alike_in_pieces_and_as_a_whole),
         cmocka_unit_test(each_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
