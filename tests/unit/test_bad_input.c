@@ -68,7 +68,7 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
     snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
 }
 
-static void open_stage(stage *s, const char *list) {
+static void open_stage_as(stage *s, const char *list, bool in_order) {
     memset(s, 0, sizeof *s);
     s->list = list;
     assert_true(test_engine_open(&s->engine, NULL, 1));
@@ -78,12 +78,17 @@ static void open_stage(stage *s, const char *list) {
                                     &s->factory, NULL),
                      KI_OK);
     assert_int_equal(ki_factory_informer(s->factory, KI_CONFIGMAPS,
-                                         &KI_INFORMER_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT),
+                                         &KI_INFORMER_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT,
+                                                              .in_order = in_order),
                                          &s->informer, NULL),
                      KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
     assert_int_equal(ki_factory_start(s->factory, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));
+}
+
+static void open_stage(stage *s, const char *list) {
+    open_stage_as(s, list, false);
 }
 
 static void close_stage(stage *s) {
@@ -257,6 +262,62 @@ static void what_is_no_list_is_reported_and_asked_for_again(void **state) {
     }
 }
 
+/* A server whose pages overlap, say. The last one counts, as the latest that the server said. */
+static void an_object_that_a_list_has_twice_is_one(void **state) {
+    static const struct {
+        const char *list, *version;
+    } rows[] = {
+        { LIST_OF("10", OBJECT("a", "5") "," OBJECT("a", "6")), "6" },
+        { LIST_OF("10", OBJECT("a", "6") "," OBJECT("a", "5")), "5" },
+        { LIST_OF("10", OBJECT("a", "6") "," OBJECT("a", "6")), "6" },
+    };
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        stage s;
+        open_stage_as(&s, rows[i / 2].list, i % 2);
+        assert_string_equal(s.errors, "");
+        assert_true(ki_informer_has_synced(s.informer));
+        expect_version(&s, "ns/a", rows[i / 2].version);
+        ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
+        assert_int_equal(ki_snapshot_count(snapshot), 1);
+        ki_snapshot_free(snapshot);
+        send(&s, AFTER, sizeof AFTER - 1);
+        expect_version(&s, "ns/after", "30");
+        close_stage(&s);
+    }
+}
+
+/* Changes of what is not there, and additions of what is. */
+static void events_that_do_not_fit_what_is_there_end_with_the_servers_state(void **state) {
+    static const char events[] = "{\"type\":\"MODIFIED\",\"object\":" OBJECT(
+        "new", "21") "}\n"
+                     "{\"type\":\"DELETED\",\"object\":" OBJECT(
+                         "unknown",
+                         "22") "}\n"
+                               "{\"type\":\"ADDED\",\"object\":" OBJECT(
+                                   "a", "23") "}\n"
+                                              "{\"type\":\"DELETED\",\"object\":" OBJECT(
+                                                  "new", "24") "}\n"
+                                                               "{\"type\":\"DELETED\",\"object\":" OBJECT(
+                                                                   "new",
+                                                                   "25") "}\n"
+                                                                         "{\"type\":\"MODIFIED\",\"object\":" OBJECT(
+                                                                             "again", "26") "}\n";
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        stage s;
+        open_stage_as(&s, good_list, i);
+        send(&s, events, sizeof events - 1);
+        assert_string_equal(s.errors, "");
+        expect_version(&s, "ns/a", "23");
+        expect_version(&s, "ns/again", "26");
+        assert_null(ki_informer_get(s.informer, "ns/new"));
+        assert_null(ki_informer_get(s.informer, "ns/unknown"));
+        assert_int_equal(s.watches, 1);
+        close_stage(&s);
+    }
+}
+
 /* --- misuse -------------------------------------------------------------------------------------------------------------------------- */
 
 static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
@@ -321,6 +382,8 @@ int main(void) {
         cmocka_unit_test(what_ends_a_watch_is_reported_and_recovered_from),
         cmocka_unit_test(a_bad_item_of_a_list_is_counted_and_the_others_arrive),
         cmocka_unit_test(what_is_no_list_is_reported_and_asked_for_again),
+        cmocka_unit_test(an_object_that_a_list_has_twice_is_one),
+        cmocka_unit_test(events_that_do_not_fit_what_is_there_end_with_the_servers_state),
         cmocka_unit_test(misuse_is_an_error_value),
         cmocka_unit_test(times_without_measure_are_bounded),
     };
