@@ -116,7 +116,8 @@ static ki_status come(kt_cluster *cluster, const char *path, kt_custom *custom) 
     return status;
 }
 
-static ki_status sync_version(kt_cluster *cluster, kt_object *crd, size_t index) {
+/* `*ret_refused` where there is no room for it. */
+static ki_status sync_version(kt_cluster *cluster, kt_object *crd, size_t index, bool *ret_refused) {
     char path[PATH_SIZE];
     kt_custom *custom = NULL;
     ki_status status = kt_custom_new(&cluster->allocator, crd->json, index, &custom);
@@ -139,6 +140,8 @@ static ki_status sync_version(kt_cluster *cluster, kt_object *crd, size_t index)
     }
     if (storage)
         storage->sync_round = cluster->crd_round;
+    else
+        *ret_refused = true;
     return status;
 }
 
@@ -221,9 +224,10 @@ static ki_status sync_one(kt_storage *crds, kt_object *crd, int64_t now_ms) {
         return status;
     yyjson_val *root = yyjson_doc_get_root(doc);
     size_t count = yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(root, "spec"), "versions"));
+    bool refused = false;
     for (size_t i = 0; i < count && !status; i++)
-        status = sync_version(cluster, crd, i);
-    if (!status && !is_established(root) && cluster->custom_count < KT_CRD_MAX)
+        status = sync_version(cluster, crd, i, &refused);
+    if (!status && !refused && !is_established(root))
         status = establish(crds, crd, root, now_ms);
     yyjson_doc_free(doc);
     return status;

@@ -229,6 +229,45 @@ static void a_large_default_of_many_elements_is_refused_in_time(void **state) {
     assert_int_equal(rest_get(&server, FOOS "/many"), 404);
 }
 
+/* A definition with so many versions; the answer's status. */
+static int define_many(int number, int versions) {
+    static char crd[16 * 1024];
+    int size =
+        snprintf(crd, sizeof crd,
+                 "{\"metadata\":{\"name\":\"r%d.x.io\"},\"spec\":{\"group\":\"x.io\",\"scope\":\"Cluster\",\"names\":{"
+                 "\"plural\":\"r%d\",\"kind\":\"R%d\"},\"versions\":[",
+                 number, number, number);
+    for (int i = 0; i < versions; i++)
+        size += snprintf(crd + size, sizeof crd - (size_t)size,
+                         "%s{\"name\":\"v%d\",\"served\":true,\"storage\":%s,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+                         "\"object\"}}}",
+                         i ? "," : "", i + 1, i ? "false" : "true");
+    snprintf(crd + size, sizeof crd - (size_t)size, "]}}");
+    return rest_post(&server, CRDS, crd);
+}
+
+static void as_many_as_there_is_room_for_are_served_and_come_again(void **state) {
+    (void)state;
+    const int full = KT_CRD_MAX / KT_CRD_VERSIONS_MAX, rest = KT_CRD_MAX % KT_CRD_VERSIONS_MAX;
+    for (int i = 0; i < full; i++)
+        assert_int_equal(define_many(i, KT_CRD_VERSIONS_MAX), 201);
+    assert_int_equal(define_many(full, rest), 201);
+    assert_int_equal(rest_get(&server, CRDS "/r31.x.io"), 200);
+    assert_true(
+        rest_has(&server, "\"type\":\"Established\",\"status\":\"True\"")); /* the last one for which there is room */
+    assert_int_equal(rest_get(&server, "/apis/x.io/v1/r31"), 200);
+    assert_int_equal(define_many(full + 1, 1), 201);
+    assert_int_equal(rest_get(&server, CRDS "/r32.x.io"), 200);
+    assert_null(strstr(server.text.data, "Established"));
+    assert_int_equal(rest_get(&server, "/apis/x.io/v1/r32"), 404);
+    assert_int_equal(rest_send(&server, "DELETE", CRDS "/r31.x.io", NULL, NULL), 200);
+    assert_int_equal(rest_get(&server, "/apis/x.io/v1/r31"), 404);
+    assert_int_equal(define_many(full, rest), 201);
+    assert_int_equal(rest_get(&server, "/apis/x.io/v1/r31"), 200);
+    assert_int_equal(rest_get(&server, CRDS "/r31.x.io"), 200);
+    assert_true(rest_has(&server, "\"type\":\"Established\",\"status\":\"True\""));
+}
+
 static void a_namespace_takes_its_custom_objects_along(void **state) {
     (void)state;
     define();
@@ -341,6 +380,7 @@ int main(void) {
         CRD_TEST(a_version_is_there_once_and_there_are_not_too_many),
         CRD_TEST(a_wide_object_with_a_wide_schema_does_not_stop_the_server),
         CRD_TEST(a_large_default_of_many_elements_is_refused_in_time),
+        CRD_TEST(as_many_as_there_is_room_for_are_served_and_come_again),
         CRD_TEST(a_namespace_takes_its_custom_objects_along),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
