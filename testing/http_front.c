@@ -18,7 +18,8 @@
 
 enum {
     CONNECTION_LIMIT = 65536,
-    WARNINGS_MAX_SIZE = 4096, /* of all Warning headers of an answer, as in the real server */
+    BODY_READ_MAX = 64 * 1024 * 1024, /* of a body that is too large; whoever sends more is cut off */
+    WARNINGS_MAX_SIZE = 4096,         /* of all Warning headers of an answer, as in the real server */
     IDLE_TIMEOUT_S =
         30 /* the daemon overlooks clients that close in the middle of a request; suspended watches do not count as idle */
 };
@@ -42,6 +43,7 @@ typedef struct exchange {
     const ki_allocator *allocator;
     char *target;
     ki_buffer body;
+    size_t left_out; /* bytes of a body that is too large */
     bool begun;
     bool too_large;
 } exchange;
@@ -294,6 +296,10 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
                 return MHD_NO;
             ki_buffer_reset(&x->body, 0);
         }
+        if (x->too_large)
+            x->left_out += *upload_size;
+        if (x->left_out > BODY_READ_MAX)
+            return MHD_NO;
         *upload_size = 0;
         return MHD_YES;
     }

@@ -181,6 +181,23 @@ static void a_body_of_more_than_3_mib_is_413_with_a_status(void **state) {
     close(fd);
 }
 
+static void a_body_without_end_is_cut_off(void **state) {
+    (void)state;
+    static char chunk[64 * 1024 + 16];
+    start(NULL);
+    int fd = connect_to_server();
+    size_t size = (size_t)snprintf(chunk, sizeof chunk, "10000\r\n");
+    memset(chunk + size, 'x', 64 * 1024);
+    memcpy(chunk + size + 64 * 1024, "\r\n", 2);
+    size += 64 * 1024 + 2;
+    ask(fd, "POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    ssize_t sent = 1;
+    for (int i = 0; i < 16 * 1024 && sent > 0; i++) /* 1 GiB */
+        sent = send(fd, chunk, size, MSG_NOSIGNAL);
+    assert_true(sent < 0);
+    close(fd);
+}
+
 static void a_large_answer_is_packed_only_where_that_is_asked_for(void **state) {
     (void)state;
     static const struct {
@@ -538,6 +555,7 @@ int main(void) {
         TEST(head_is_get_without_the_body),
         TEST(a_wrong_method_is_told_which_ones_are_right),
         TEST(a_body_of_more_than_3_mib_is_413_with_a_status),
+        TEST(a_body_without_end_is_cut_off),
         TEST(a_large_answer_is_packed_only_where_that_is_asked_for),
         TEST(any_number_of_parameters_and_headers_gets_an_answer),
         TEST(a_watch_gets_each_change),
