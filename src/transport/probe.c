@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     ANSWER_READ_MAX = 64 * 1024
@@ -86,13 +87,25 @@ static size_t drop(char *data, size_t size, size_t count, void *user) {
     return *taken <= ANSWER_READ_MAX ? size * count : 0;
 }
 
-/* What the system said where it gave none is kept: libcurl's result tells of a server that cannot be reached. */
+typedef struct sockets {
+    int failure; /* errno, where the system gave none: libcurl's result tells of a server that cannot be reached */
+    bool is_connected; /* one that is closed was: libcurl notes the time of that only when TLS is through */
+} sockets;
+
 static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
     (void)purpose;
-    int *number = user;
+    sockets *all = user;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-    *number = fd < 0 ? errno : 0;
+    all->failure = fd < 0 ? errno : 0;
     return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int close_socket(void *user, curl_socket_t fd) {
+    sockets *all = user;
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    all->is_connected = all->is_connected || getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
+    return close(fd);
 }
 
 static int64_t time_of(CURL *easy, CURLINFO which) {
@@ -149,7 +162,7 @@ static void say_late(ki_probe *probe, const char *server, int64_t timeout_ms) {
 }
 
 static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_curl_identity *identity,
-                        int64_t timeout_ms, int no_socket, ki_probe *probe) {
+                        int64_t timeout_ms, const sockets *all, ki_probe *probe) {
     long number = 0, version = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &number);
     probe->http_status = (int)number;
@@ -162,11 +175,13 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
     read_times(easy, probe);
     if (code == CURLE_WRITE_ERROR) /* by drop */
         code = CURLE_OK;
-    if (code == CURLE_COULDNT_CONNECT && no_socket)
-        ki_curl_no_socket(no_socket, identity->server, &probe->error);
+    if (code == CURLE_COULDNT_CONNECT && all->failure)
+        ki_curl_no_socket(all->failure, identity->server, &probe->error);
     else if (code)
         ki_curl_error(easy, code, detail, identity->config, identity->proxy.size > 0, &probe->error);
     probe->failed = code ? first_failed(probe, code) : KI_PROBE_DONE;
+    if (code == CURLE_OPERATION_TIMEDOUT && probe->failed == KI_PROBE_TCP && all->is_connected && probe->is_https)
+        probe->failed = KI_PROBE_TLS;
     if (code == CURLE_OPERATION_TIMEDOUT)
         say_late(probe, identity->server, timeout_ms);
     read_chain(easy, probe);
@@ -189,7 +204,7 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
     ki_curl_identity identity;
     char detail[CURL_ERROR_SIZE] = "";
     size_t taken = 0;
-    int no_socket = 0;
+    sockets all = { 0, false };
     struct curl_slist *headers = NULL;
     const ki_request request = { .method = "GET", .target = "/version" };
     /* The certificates as they are; borrowed. */
@@ -210,12 +225,14 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
         (curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) || curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop) ||
          curl_easy_setopt(easy, CURLOPT_WRITEDATA, &taken) ||
          curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) ||
-         curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &no_socket) || curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) ||
+         curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &all) ||
+         curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket) ||
+         curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &all) || curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) ||
          curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)))
         status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks something", curl_version());
     if (!status) {
         CURLcode code = curl_easy_perform(easy);
-        read_result(easy, code, detail, &identity, timeout_ms, no_socket, &probe);
+        read_result(easy, code, detail, &identity, timeout_ms, &all, &probe);
         if (probe.failed == KI_PROBE_TLS && !probe.chain)
             look_at_chain(easy, &probe);
         *ret_probe = probe;

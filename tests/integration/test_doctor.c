@@ -234,14 +234,18 @@ static void what_does_not_speak_http_is_told(void **state) {
     assert_int_equal(status, 3);
 }
 
-static int ask_raw(const char *words, const raw_answer *answer) {
+static int ask_raw_at(const char *scheme, const char *words, const raw_answer *answer) {
     raw_server raw;
     char url[64];
     raw_server_start(&raw, answer, 1);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", raw.port);
+    snprintf(url, sizeof url, "%s://127.0.0.1:%d", scheme, raw.port);
     int status = ask(words, url);
     raw_server_stop(&raw);
     return status;
+}
+
+static int ask_raw(const char *words, const raw_answer *answer) {
+    return ask_raw_at("http", words, answer);
 }
 
 /* One that answers everything with 200 and a page. */
@@ -270,6 +274,12 @@ static void who_connects_and_never_answers_is_told_so(void **state) {
     assert_step(WELL, "TCP connection");
     assert_step(FAILED, "HTTP");
     assert_prints(": no answer within 1000 ms");
+    assert_int_equal(status, 3);
+    /* it waits for the end of a head that a handshake does not have */
+    status = ask_raw_at("https", "--timeout 1s", &(raw_answer){ .text = "", .end = RAW_SILENT });
+    assert_step(WELL, "TCP connection");
+    assert_step(FAILED, "TLS");
+    assert_prints(": no TLS handshake within 1000 ms");
     assert_int_equal(status, 3);
 }
 
