@@ -201,6 +201,18 @@ void ki_cell_join(ki_buffer *out, yyjson_val *root, const char *path, int64_t no
     }
 }
 
+void ki_cell_list(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    yyjson_val *list = ki_cell_at(root, path), *element;
+    size_t index, count;
+    (void)now_ms;
+    if (!yyjson_arr_size(list))
+        ki_buffer_append_string(out, other_of(path));
+    yyjson_arr_foreach(list, index, count, element) {
+        ki_buffer_append_string(out, index ? "," : "");
+        ki_buffer_append_view(out, ki_cell_str(element));
+    }
+}
+
 /* ---- labels and selectors ---- */
 
 static int by_name(const void *a, const void *b) {

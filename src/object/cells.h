@@ -25,6 +25,7 @@ void ki_cell_count(ki_buffer *out, yyjson_val *root, const char *path, int64_t n
 void ki_cell_bool(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);    /* true or false */
 void ki_cell_bool_text(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* True, False or <unset> */
 void ki_cell_age(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_list(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* of texts, with commas */
 void ki_cell_join(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* LIST:member */
 void ki_cell_labels(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_selector(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
@@ -68,6 +69,14 @@ void ki_cell_claim_modes(ki_buffer *out, yyjson_val *root, const char *path, int
 void ki_cell_storage_class(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_default_name(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* `path`: annotations */
 void ki_cell_quota(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* "limits", or the others */
+
+void ki_cell_signing_state(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_requested_duration(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_health(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_dangling(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_parent(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_claim_state(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
+void ki_cell_param_kind(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 
 void ki_cell_event_seen(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* "first" or "last" */
 void ki_cell_event_object(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);

@@ -183,3 +183,86 @@ void ki_cell_subjects(ki_buffer *out, yyjson_val *root, const char *path, int64_
         ki_buffer_append_view(out, ki_cell_str_at(subject, "name"));
     }
 }
+
+/* ---- certificates, claims and references ---- */
+
+void ki_cell_signing_state(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    bool is_issued = ki_cell_str_at(root, "status.certificate").size > 0;
+    (void)path, (void)now_ms;
+    ki_buffer_append_string(out, ki_cell_condition(root, "Denied")     ? "Denied"
+                                 : ki_cell_condition(root, "Approved") ? "Approved"
+                                                                       : "Pending");
+    ki_buffer_append_string(out, ki_cell_condition(root, "Failed") ? ",Failed" : "");
+    ki_buffer_append_string(out, is_issued ? ",Issued" : "");
+}
+
+void ki_cell_requested_duration(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    (void)now_ms;
+    if (ki_cell_at(root, path))
+        ki_cell_append_duration(out, ki_cell_int_at(root, path) * 1000);
+    else
+        ki_buffer_append_string(out, "<none>");
+}
+
+void ki_cell_claim_state(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    bool goes = ki_cell_at(root, "metadata.deletionTimestamp") != NULL;
+    (void)path, (void)now_ms;
+    ki_buffer_append_string(out, goes ? "deleted" : "");
+    if (!ki_cell_at(root, "status.allocation")) {
+        ki_buffer_append_string(out, goes ? "" : "pending");
+        return;
+    }
+    ki_buffer_append_string(out, goes ? ",allocated" : "allocated");
+    ki_buffer_append_string(out, yyjson_arr_size(ki_cell_at(root, "status.reservedFor")) ? ",reserved" : "");
+}
+
+/* Of a component's condition, `path`: "status", "message" or "error". */
+void ki_cell_health(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    yyjson_val *one;
+    size_t index, count;
+    bool wants_status = strcmp(path, "status") == 0;
+    (void)now_ms;
+    yyjson_arr_foreach(ki_cell_at(root, "conditions"), index, count, one) {
+        if (!ki_str_equals(ki_cell_str_at(one, "type"), "Healthy"))
+            continue;
+        if (wants_status)
+            ki_buffer_append_string(out, ki_cell_is_true(one) ? "Healthy" : "Unhealthy");
+        else
+            ki_buffer_append_view(out, ki_cell_str_at(one, path));
+        return;
+    }
+    ki_buffer_append_string(out, wants_status ? "Unknown" : "");
+}
+
+void ki_cell_dangling(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    yyjson_val *condition = ki_cell_condition(root, "Dangling");
+    (void)path, (void)now_ms;
+    ki_buffer_append_view(out, condition ? ki_cell_str_at(condition, "status") : KI_STR("?"));
+}
+
+/* RESOURCE.GROUP/NAMESPACE/NAME */
+void ki_cell_parent(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    static const char *const parts[] = { "group", "namespace", "name" };
+    yyjson_val *parent = ki_cell_at(root, "spec.parentRef");
+    (void)path, (void)now_ms;
+    ki_cell_append_or(out, ki_cell_str_at(parent, "resource"), parent ? "" : "<none>");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && parent; i++) {
+        ki_str part = ki_cell_str_at(parent, parts[i]);
+        if (part.size || i == 2)
+            ki_buffer_append_char(out, i ? '/' : '.');
+        ki_buffer_append_view(out, part);
+    }
+}
+
+/* apps/v1/Deployment */
+void ki_cell_param_kind(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    yyjson_val *kind = ki_cell_at(root, path);
+    (void)now_ms;
+    if (!kind) {
+        ki_buffer_append_string(out, "<unset>");
+        return;
+    }
+    ki_buffer_append_view(out, ki_cell_str_at(kind, "apiVersion"));
+    ki_buffer_append_char(out, '/');
+    ki_buffer_append_view(out, ki_cell_str_at(kind, "kind"));
+}

@@ -235,6 +235,48 @@ static const ki_cell priority_classes[] = { NAME,
                                             END };
 static const ki_cell runtime_classes[] = { NAME, FIELD("Handler", "handler"), AGE, END };
 
+static const ki_cell flow_schemas[] = { NAME,
+                                        FIELD("PriorityLevel", "spec.priorityLevelConfiguration.name"),
+                                        NUMBER_TEXT("MatchingPrecedence", ki_cell_integer, "spec.matchingPrecedence"),
+                                        FIELD("DistinguisherMethod", "spec.distinguisherMethod.type?<none>"),
+                                        AGE,
+                                        TEXT("MissingPL", ki_cell_dangling, ""),
+                                        END };
+static const ki_cell priority_levels[] = {
+    NAME,
+    FIELD("Type", "spec.type"),
+    FIELD("NominalConcurrencyShares", "spec.limited.nominalConcurrencyShares?<none>"),
+    FIELD("Queues", "spec.limited.limitResponse.queuing.queues?<none>"),
+    FIELD("HandSize", "spec.limited.limitResponse.queuing.handSize?<none>"),
+    FIELD("QueueLengthLimit", "spec.limited.limitResponse.queuing.queueLengthLimit?<none>"),
+    AGE,
+    END
+};
+static const ki_cell signing_requests[] = { NAME,
+                                            AGE,
+                                            FIELD("SignerName", "spec.signerName?<none>"),
+                                            FIELD("Requestor", "spec.username"),
+                                            TEXT("RequestedDuration", ki_cell_requested_duration,
+                                                 "spec.expirationSeconds"),
+                                            TEXT("Condition", ki_cell_signing_state, ""),
+                                            END };
+static const ki_cell capacities[] = { NAME, FIELD("StorageClassName", "storageClassName"),
+                                      FIELD("Capacity", "capacity?<unset>"), END };
+static const ki_cell attributes_classes[] = { NAME, FIELD("DriverName", "driverName"), AGE, END };
+static const ki_cell service_ranges[] = { NAME, TEXT("CIDRs", ki_cell_list, "spec.cidrs"), AGE, END };
+static const ki_cell addresses[] = { NAME, TEXT("ParentRef", ki_cell_parent, ""), END };
+static const ki_cell validating_policies[] = { NAME, NUMBER("Validations", ki_cell_count, "spec.validations"),
+                                               TEXT("ParamKind", ki_cell_param_kind, "spec.paramKind"), AGE, END };
+static const ki_cell mutating_policies[] = { NAME, NUMBER("Mutations", ki_cell_count, "spec.mutations"),
+                                             TEXT("ParamKind", ki_cell_param_kind, "spec.paramKind"), AGE, END };
+static const ki_cell resource_claims[] = { NAME, TEXT("State", ki_cell_claim_state, ""), AGE, END };
+static const ki_cell resource_slices[] = {
+    NAME, FIELD("Node", "spec.nodeName"), FIELD("Driver", "spec.driver"), FIELD("Pool", "spec.pool.name"), AGE, END
+};
+static const ki_cell components[] = { NAME, TEXT("Status", ki_cell_health, "status"),
+                                      TEXT("Message", ki_cell_health, "message"),
+                                      TEXT("Error", ki_cell_health, "error"), END };
+
 static const struct {
     const char *group;
     const char *plural;
@@ -279,6 +321,18 @@ static const struct {
     { "admissionregistration.k8s.io", "validatingwebhookconfigurations", webhooks },
     { "scheduling.k8s.io", "priorityclasses", priority_classes },
     { "node.k8s.io", "runtimeclasses", runtime_classes },
+    { "", "componentstatuses", components },
+    { "flowcontrol.apiserver.k8s.io", "flowschemas", flow_schemas },
+    { "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", priority_levels },
+    { "certificates.k8s.io", "certificatesigningrequests", signing_requests },
+    { "storage.k8s.io", "csistoragecapacities", capacities },
+    { "storage.k8s.io", "volumeattributesclasses", attributes_classes },
+    { "networking.k8s.io", "servicecidrs", service_ranges },
+    { "networking.k8s.io", "ipaddresses", addresses },
+    { "admissionregistration.k8s.io", "validatingadmissionpolicies", validating_policies },
+    { "admissionregistration.k8s.io", "mutatingadmissionpolicies", mutating_policies },
+    { "resource.k8s.io", "resourceclaims", resource_claims },
+    { "resource.k8s.io", "resourceslices", resource_slices },
     { "resource.k8s.io", "deviceclasses", aged },
     { "resource.k8s.io", "resourceclaimtemplates", aged },
 };

@@ -306,6 +306,39 @@ static const row_case others[] = {
       "a|Role/r|20s|u, v|g|n/s" },
     { KI_ROLES, OBJECT(""), "a|2023-11-14T22:13:00Z" },
     { KI_LEASES, OBJECT(",'spec':{'holderIdentity':'me'}"), "a|me|20s" },
+    { KI_FLOWSCHEMAS,
+      OBJECT(",'spec':{'priorityLevelConfiguration':{'name':'p'},'matchingPrecedence':7,'distinguisherMethod':{'type':'"
+             "ByUser'}},"
+             "'status':{'conditions':[{'type':'Dangling','status':'False'}]}"),
+      "a|p|7|ByUser|20s|False" },
+    { KI_FLOWSCHEMAS, OBJECT(""), "a||0|<none>|20s|?" },
+    { KI_PRIORITYLEVELCONFIGURATIONS,
+      OBJECT(
+          ",'spec':{'type':'Limited','limited':{'nominalConcurrencyShares':5,'limitResponse':{'queuing':{'queues':64,"
+          "'handSize':6,'queueLengthLimit':50}}}}"),
+      "a|Limited|5|64|6|50|20s" },
+    { KI_PRIORITYLEVELCONFIGURATIONS, OBJECT(",'spec':{'type':'Exempt'}"), "a|Exempt|<none>|<none>|<none>|<none>|20s" },
+    { KI_CERTIFICATESIGNINGREQUESTS,
+      OBJECT(",'spec':{'signerName':'s','username':'u','expirationSeconds':3600},'status':{'certificate':'AA==','"
+             "conditions':[{"
+             "'type':'Approved'}]}"),
+      "a|20s|s|u|60m|Approved,Issued" },
+    { KI_CERTIFICATESIGNINGREQUESTS, OBJECT(",'status':{'conditions':[{'type':'Denied'},{'type':'Failed'}]}"),
+      "a|20s|<none>||<none>|Denied,Failed" },
+    { KI_CSISTORAGECAPACITIES, OBJECT(",'storageClassName':'s'"), "a|s|<unset>" },
+    { KI_SERVICECIDRS, OBJECT(",'spec':{'cidrs':['10.0.0.0/8','fd00::/64']}"), "a|10.0.0.0/8,fd00::/64|20s" },
+    { KI_IPADDRESSES, OBJECT(",'spec':{'parentRef':{'resource':'services','namespace':'n','name':'s'}}"),
+      "a|services/n/s" },
+    { KI_IPADDRESSES, OBJECT(",'spec':{'parentRef':{'group':'g','resource':'r','name':'s'}}"), "a|r.g/s" },
+    { KI_VALIDATINGADMISSIONPOLICIES,
+      OBJECT(",'spec':{'validations':[{}],'paramKind':{'apiVersion':'v1','kind':'ConfigMap'}}"),
+      "a|1|v1/ConfigMap|20s" },
+    { KI_MUTATINGADMISSIONPOLICIES, OBJECT(",'spec':{'mutations':[{},{}]}"), "a|2|<unset>|20s" },
+    { KI_RESOURCECLAIMS, OBJECT(",'status':{'allocation':{},'reservedFor':[{}]}"), "a|allocated,reserved|20s" },
+    { KI_RESOURCECLAIMS, OBJECT(""), "a|pending|20s" },
+    { KI_RESOURCESLICES, OBJECT(",'spec':{'nodeName':'n','driver':'d','pool':{'name':'p'}}"), "a|n|d|p|20s" },
+    { KI_COMPONENTSTATUSES, OBJECT(",'conditions':[{'type':'Healthy','status':'True','message':'ok'}]"),
+      "a|Healthy|ok|" },
     { KI_PRIORITYCLASSES, OBJECT(",'value':1000,'globalDefault':true,'preemptionPolicy':'Never'"),
       "a|1000|true|20s|Never" },
 };

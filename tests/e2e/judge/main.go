@@ -34,6 +34,7 @@ func allCases() []testCase {
 	cases = append(cases, watchCases...)
 	cases = append(cases, getCases...)
 	cases = append(cases, formatCases...)
+	cases = append(cases, tableCases...)
 	cases = append(cases, kubeconfigCases...)
 	cases = append(cases, credentialCases...)
 	cases = append(cases, connectionCases...)

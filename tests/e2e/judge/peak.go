@@ -1,4 +1,4 @@
-// The most memory that a program had at once, as the kernel tells it when the program ends.
+// The memory that a program had, as the kernel tells it when the program ends.
 package main
 
 import (
@@ -11,50 +11,67 @@ import (
 	"syscall"
 )
 
-var peakLine = regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
+// memory is in KiB: the most that was resident at once; and at the end what was its own, and that with its share of what several programs map.
+type memory struct{ peak, share, private int64 }
 
-// peakMemory runs a command and gives its peak in KiB. What wait4 tells would not do: it counts the judge's own memory, from before the exec.
-func peakMemory(command *exec.Cmd) (int64, error) {
+var (
+	peakLine    = regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
+	shareLine   = regexp.MustCompile(`(?m)^Pss:\s*(\d+) kB`)
+	privateLine = regexp.MustCompile(`(?m)^Private_(?:Clean|Dirty):\s*(\d+) kB`)
+)
+
+func sumOf(text []byte, line *regexp.Regexp) (sum int64) {
+	for _, found := range line.FindAllSubmatch(text, -1) {
+		kib, _ := strconv.ParseInt(string(found[1]), 10, 64)
+		sum += kib
+	}
+	return sum
+}
+
+// peakMemory runs a command and gives its memory. What wait4 tells would not do: it counts the judge's own memory, from before the exec.
+func peakMemory(command *exec.Cmd) (memory, error) {
 	const traceExit, exitEvent = 0x40, 6 // PTRACE_O_TRACEEXIT, PTRACE_EVENT_EXIT
 	runtime.LockOSThread()               // a tracer is a thread
 	defer runtime.UnlockOSThread()
 	command.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := command.Start(); err != nil {
-		return 0, err
+		return memory{}, err
 	}
-	pid, peak, isFirst := command.Process.Pid, int64(0), true
+	pid, found, isFirst := command.Process.Pid, memory{}, true
 	for {
 		var status syscall.WaitStatus
 		if _, err := syscall.Wait4(pid, &status, 0, nil); err != nil {
-			return 0, err
+			return memory{}, err
 		}
 		if status.Exited() || status.Signaled() {
 			_ = command.Process.Release()
 			if !status.Exited() || status.ExitStatus() != 0 {
-				return 0, fmt.Errorf("%s ended with %v", command.Path, status)
+				return memory{}, fmt.Errorf("%s ended with %v", command.Path, status)
 			}
-			return peak, nil
+			return found, nil
 		}
 		pass := 0 // the signal that it was stopped by
 		switch {
 		case isFirst: // the exec
 			isFirst = false
 			if err := syscall.PtraceSetOptions(pid, traceExit); err != nil {
-				return 0, err
+				return memory{}, err
 			}
 		case status.StopSignal() == syscall.SIGTRAP && status.TrapCause() == exitEvent:
-			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 			if err != nil {
-				return 0, err
+				return memory{}, err
 			}
-			if found := peakLine.FindSubmatch(text); found != nil {
-				peak, _ = strconv.ParseInt(string(found[1]), 10, 64)
+			maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+			if err != nil {
+				return memory{}, err
 			}
+			found = memory{sumOf(status, peakLine), sumOf(maps, shareLine), sumOf(maps, privateLine)}
 		case status.StopSignal() != syscall.SIGTRAP:
 			pass = int(status.StopSignal())
 		}
 		if err := syscall.PtraceCont(pid, pass); err != nil {
-			return 0, err
+			return memory{}, err
 		}
 	}
 }

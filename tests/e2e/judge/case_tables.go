@@ -1,0 +1,162 @@
+// The tables of `kinformer get`, made of its cache, beside those that the server makes and kubectl prints: byte for byte.
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+var tableCases = []testCase{
+	{name: "serve-get-tables", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
+		s, err := h.serve(ctx)
+		if err != nil {
+			return err
+		}
+		return getTables(ctx, s.kubectl, "--server", s.url)
+	}},
+}
+
+const tableDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"tables.furniture.example.com"},"spec":{
+"group":"furniture.example.com","scope":"Namespaced","names":{"plural":"tables","singular":"table","kind":"Table","listKind":"TableList"},"versions":[{"name":"v1",
+"served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}},"additionalPrinterColumns":[
+{"name":"Legs","type":"integer","jsonPath":".spec.legs"},{"name":"Height","type":"number","jsonPath":".spec.height"},{"name":"Oak","type":"boolean","jsonPath":".spec.oak"},
+{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"},{"name":"Drawers","type":"string","jsonPath":".spec.drawers"},
+{"name":"Made","type":"date","jsonPath":".spec.made"},{"name":"Maker","type":"string","priority":1,"jsonPath":".spec.maker"},
+{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}]}]}}`
+
+const tableObjects = `{"apiVersion":"v1","kind":"List","items":[
+{"apiVersion":"v1","kind":"Node","metadata":{"name":"t1","labels":{"node-role.kubernetes.io/worker":"","node-role.kubernetes.io/control-plane":"","kubernetes.io/role":"master"}},"spec":{"unschedulable":true}},
+{"apiVersion":"v1","kind":"Node","metadata":{"name":"t2"}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"runs","labels":{"app":"web","tier":"a"}},"spec":{"nodeName":"t1","readinessGates":[{"conditionType":"x/y"}],"containers":[{"name":"c","image":"i:1"},{"name":"d","image":"i:2"}]}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"waits"},"spec":{"containers":[{"name":"c","image":"i:1"}]}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"starts"},"spec":{"initContainers":[{"name":"i","image":"i:1"},{"name":"j","image":"i:1"}],"containers":[{"name":"c","image":"i:1"}]}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"ended"},"spec":{"containers":[{"name":"c","image":"i:1"}]}},
+{"apiVersion":"v1","kind":"Pod","metadata":{"name":"sidecar"},"spec":{"initContainers":[{"name":"i","image":"i:1","restartPolicy":"Always"}],"containers":[{"name":"c","image":"i:1"}]}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m"},"data":{"a":"1","b":"2"},"binaryData":{"c":"AA=="}},
+{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"a":"1"}},
+{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"sa"}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"plain"},"spec":{"ports":[{"name":"http","port":80},{"name":"dns","port":53,"protocol":"UDP"}],"selector":{"b":"2","a":"1"}}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"headless"},"spec":{"clusterIP":"None","externalIPs":["192.0.2.7"]}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"elsewhere"},"spec":{"type":"ExternalName","externalName":"example.com"}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"balanced"},"spec":{"type":"LoadBalancer","ports":[{"port":80,"nodePort":30080}]}},
+{"apiVersion":"v1","kind":"Service","metadata":{"name":"pending"},"spec":{"type":"LoadBalancer","ports":[{"port":80,"nodePort":30081}]}},
+{"apiVersion":"v1","kind":"ReplicationController","metadata":{"name":"rc"},"spec":{"replicas":0,"selector":{"a":"b"},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}},
+{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"claim"},"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"fast","resources":{"requests":{"storage":"1Gi"}}}},
+{"apiVersion":"v1","kind":"PersistentVolumeClaim","metadata":{"name":"bound"},"spec":{"accessModes":["ReadWriteMany"],"storageClassName":"fast","volumeName":"v","resources":{"requests":{"storage":"1Gi"}}}},
+{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"v"},"spec":{"capacity":{"storage":"2Gi"},"accessModes":["ReadWriteMany","ReadOnlyMany"],"storageClassName":"fast","persistentVolumeReclaimPolicy":"Retain","claimRef":{"namespace":"tables","name":"bound"},"hostPath":{"path":"/x"}}},
+{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"q"},"spec":{"hard":{"cpu":"2","limits.cpu":"4","pods":"9"}}},
+{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"l"},"spec":{"limits":[{"type":"Pod","max":{"cpu":"2"}}]}},
+{"apiVersion":"v1","kind":"Event","metadata":{"name":"e"},"involvedObject":{"kind":"Pod","namespace":"tables","name":"runs","fieldPath":"spec"},"type":"Normal","reason":"Started","message":"one\ntwo","source":{"component":"x","host":"n"},"firstTimestamp":"2024-01-01T00:00:00Z","lastTimestamp":"2024-03-01T00:00:00Z","count":4},
+{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"name":"f"},"regarding":{"kind":"Pod","namespace":"tables","name":"runs"},"eventTime":"2024-01-01T00:00:00.000000Z","action":"a","type":"Warning","reason":"Failed","note":"text","reportingController":"example.com/c","reportingInstance":"i"},
+{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3,"selector":{"matchLabels":{"b":"2","a":"1"},"matchExpressions":[{"key":"a","operator":"In","values":["1","2"]},{"key":"z","operator":"DoesNotExist"}]},"template":{"metadata":{"labels":{"a":"1","b":"2"}},"spec":{"containers":[{"name":"c","image":"i:1"},{"name":"d","image":"i:2"}]}}}},
+{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{"replicas":0,"selector":{"matchLabels":{"a":"1"}},"template":{"metadata":{"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}},
+{"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db"},"spec":{"replicas":0,"serviceName":"x","selector":{"matchLabels":{"a":"1"}},"template":{"metadata":{"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}},
+{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"ds"},"spec":{"selector":{"matchLabels":{"a":"1"}},"template":{"metadata":{"labels":{"a":"1"}},"spec":{"nodeSelector":{"y":"1","x":"2"},"containers":[{"name":"c","image":"i:1"}]}}}},
+{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"cr"},"revision":3},
+{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"runs"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i:1"}]}}}},
+{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"done"},"spec":{"completions":2,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i:1"}]}}}},
+{"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"cj"},"spec":{"schedule":"@daily","timeZone":"Etc/UTC","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i:1"}]}}}}}},
+{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"hpa"},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"},"minReplicas":2,"maxReplicas":9,"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":80}}},{"type":"Pods","pods":{"metric":{"name":"m"},"target":{"type":"AverageValue","averageValue":"5"}}},{"type":"Object","object":{"metric":{"name":"m"},"describedObject":{"kind":"Service","name":"s"},"target":{"type":"Value","value":"5"}}}]}},
+{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"pdb"},"spec":{"minAvailable":"50%","selector":{"matchLabels":{"a":"1"}}}},
+{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"i"},"spec":{"ingressClassName":"c","tls":[{"hosts":["a"]}],"rules":[{"host":"a.example.com"},{"host":"b.example.com"},{"host":"c.example.com"},{"host":"d.example.com"}]}},
+{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"j"},"spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}},
+{"apiVersion":"networking.k8s.io/v1","kind":"IngressClass","metadata":{"name":"c","annotations":{"ingressclass.kubernetes.io/is-default-class":"true"}},"spec":{"controller":"example.com/c"}},
+{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"np"},"spec":{"podSelector":{"matchLabels":{"a":"1"}}}},
+{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"es"},"addressType":"IPv4","ports":[{"name":"x","port":80},{"name":"y"}],"endpoints":[{"addresses":["192.0.2.1"]},{"addresses":["192.0.2.2"]},{"addresses":["192.0.2.3"]},{"addresses":["192.0.2.4"]}]},
+{"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"fast","annotations":{"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":"example.com/p","reclaimPolicy":"Delete","volumeBindingMode":"Immediate"},
+{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"r"}},
+{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"rb"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"u","apiGroup":"rbac.authorization.k8s.io"},{"kind":"ServiceAccount","namespace":"tables","name":"sa"}]},
+{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"le"},"spec":{"holderIdentity":"me"}},
+{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"pc"},"value":7,"globalDefault":false,"preemptionPolicy":"Never","description":"d"},
+{"apiVersion":"furniture.example.com/v1","kind":"Table","metadata":{"name":"big"},"spec":{"legs":4,"height":0.75,"oak":true,"drawers":{"b":[1,"x"],"a":{}},"made":"2024-01-01T00:00:00Z","maker":"me"},"status":{"conditions":[{"type":"Old","status":"False"},{"type":"Ready","status":"True"}]}},
+{"apiVersion":"furniture.example.com/v1","kind":"Table","metadata":{"name":"odd"},"spec":{"legs":"four","height":2,"drawers":3,"made":"then"}}
+]}`
+
+// What no controller writes here.
+var tableStatuses = []struct{ object, status string }{
+	{"node/t1", `{"conditions":[{"type":"Ready","status":"True"}],"addresses":[{"type":"InternalIP","address":"192.0.2.1"}],"nodeInfo":{"kubeletVersion":"v1.36.3","osImage":"an OS","kernelVersion":"6.1","architecture":"amd64","containerRuntimeVersion":"cri://1","bootID":"","kubeProxyVersion":"","machineID":"","operatingSystem":"linux","systemUUID":""}}`},
+	{"pod/runs", `{"phase":"Running","podIP":"192.0.2.9","podIPs":[{"ip":"192.0.2.9"}],"conditions":[{"type":"x/y","status":"True"}],"containerStatuses":[{"name":"c","ready":true,"restartCount":3,"image":"","imageID":"","state":{"running":{}},"lastState":{"terminated":{"exitCode":1,"finishedAt":"2024-01-01T00:00:00Z"}}},{"name":"d","ready":false,"restartCount":0,"image":"","imageID":"","state":{"running":{}}}]}`},
+	{"pod/waits", `{"phase":"Pending","containerStatuses":[{"name":"c","ready":false,"restartCount":7,"image":"","imageID":"","state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}`},
+	{"pod/starts", `{"phase":"Pending","initContainerStatuses":[{"name":"i","ready":true,"restartCount":1,"image":"","imageID":"","state":{"terminated":{"exitCode":0}}},{"name":"j","ready":false,"restartCount":0,"image":"","imageID":"","state":{"running":{}}}]}`},
+	{"pod/ended", `{"phase":"Failed","containerStatuses":[{"name":"c","ready":false,"restartCount":0,"image":"","imageID":"","state":{"terminated":{"exitCode":0,"signal":9}}}]}`},
+	{"pod/sidecar", `{"phase":"Running","initContainerStatuses":[{"name":"i","ready":true,"started":true,"restartCount":2,"image":"","imageID":"","state":{"running":{}}}],"containerStatuses":[{"name":"c","ready":true,"restartCount":1,"image":"","imageID":"","state":{"running":{}}}]}`},
+	{"service/balanced", `{"loadBalancer":{"ingress":[{"ip":"192.0.2.9"},{"hostname":"a.very.long.name.example.com"},{"ip":"192.0.2.3"}]}}`},
+	{"persistentvolumeclaim/bound", `{"phase":"Bound","accessModes":["ReadWriteMany"],"capacity":{"storage":"2Gi"}}`},
+	{"resourcequota/q", `{"hard":{"cpu":"2","limits.cpu":"4","pods":"9"},"used":{"cpu":"500m","limits.cpu":"1","pods":"1"}}`},
+	{"deployment/web", `{"replicas":3,"readyReplicas":2,"updatedReplicas":1,"availableReplicas":2}`},
+	{"daemonset/ds", `{"desiredNumberScheduled":5,"currentNumberScheduled":4,"numberReady":3,"numberMisscheduled":0,"updatedNumberScheduled":2,"numberAvailable":1}`},
+	{"job/runs", `{"active":1,"startTime":"2024-01-01T00:00:00Z"}`},
+	{"horizontalpodautoscaler/hpa", `{"currentReplicas":3,"desiredReplicas":3,"conditions":[],"currentMetrics":[{"type":"Resource","resource":{"name":"cpu","current":{"averageUtilization":50,"averageValue":"1"}}}]}`},
+	{"ingress/i", `{"loadBalancer":{"ingress":[{"ip":"192.0.2.9"},{"ip":"192.0.2.10"}]}}`},
+}
+
+var tablesOf = []string{"nodes", "namespaces", "pods", "configmaps", "secrets", "serviceaccounts", "services", "replicationcontrollers", "persistentvolumeclaims",
+	"persistentvolumes", "resourcequotas", "limitranges", "events", "events.events.k8s.io", "deployments", "replicasets", "statefulsets", "daemonsets",
+	"controllerrevisions", "jobs", "cronjobs", "horizontalpodautoscalers", "poddisruptionbudgets", "ingresses", "ingressclasses", "networkpolicies",
+	"endpointslices", "storageclasses", "roles", "rolebindings", "leases", "priorityclasses", "flowschemas", "prioritylevelconfigurations", "servicecidrs", "ipaddresses",
+	"apiservices", "clusterroles", "clusterrolebindings", "customresourcedefinitions", "tables"}
+
+func getTables(ctx context.Context, k kubectl, connection ...string) error {
+	if err := k.runAll(ctx, "create namespace tables"); err != nil {
+		return err
+	}
+	if _, err := k.runInput(ctx, tableDefinition, "create", "-f", "-"); err != nil {
+		return err
+	}
+	if err := k.runAll(ctx, "wait --for=condition=Established crd/tables.furniture.example.com"); err != nil {
+		return err
+	}
+	if _, err := k.runInput(ctx, tableObjects, "create", "--validate=false", "-n", "tables", "-f", "-"); err != nil {
+		return err
+	}
+	for _, s := range tableStatuses {
+		if _, err := k.run(ctx, "patch", "-n", "tables", s.object, "--subresource=status", "--type=merge", "-p", `{"status":`+s.status+`}`); err != nil {
+			return err
+		}
+	}
+	var commands [][]string
+	for _, resource := range tablesOf {
+		commands = append(commands, []string{resource}, []string{resource, "-o", "wide"})
+	}
+	commands = append(commands, []string{"pods", "-A", "-o", "wide"}, []string{"pods", "--show-labels", "-L", "app,none"}, []string{"pod", "runs", "--no-headers"},
+		[]string{"deployments,services,configmaps,events"}, []string{"pods", "--sort-by", ".metadata.name"}, []string{"services", "-A", "--no-headers", "-o", "wide"})
+	var differences []string
+	for _, words := range commands {
+		difference, err := compareTable(ctx, k, words, connection)
+		if err != nil {
+			return err
+		}
+		if difference != "" {
+			differences = append(differences, difference)
+		}
+	}
+	return report("tables, beside kubectl's", differences)
+}
+
+// compareTable asks kubectl before and after: only where both say the same no age has changed in between.
+func compareTable(ctx context.Context, k kubectl, words, connection []string) (string, error) {
+	words = append([]string{"get", "-n", "tables"}, words...)
+	argv := append(append([]string{k.h.kinformer}, words...), connection...)
+	for {
+		before, err := k.run(ctx, words...)
+		if err != nil {
+			return "", err
+		}
+		got, err := k.h.run(ctx, "", argv...)
+		if err != nil {
+			return "", err
+		}
+		after, err := k.run(ctx, words...)
+		if err != nil {
+			return "", err
+		}
+		if before != after {
+			continue
+		}
+		if got != before {
+			return fmt.Sprintf("%s: %s", strings.Join(words, " "), firstDifference(got, before)), nil
+		}
+		return "", nil
+	}
+}
