@@ -509,10 +509,11 @@ static void what_is_not_known_is_asked_for_again_but_not_at_once(void **state) {
         assert_int_equal(self.requests, 0); /* nothing before it is needed */
         assert_int_equal(ki_engine_start(engine, NULL), KI_OK);
         assert_int_equal(ki_discovery_find(self.discovery, "peas", &map, &found, NULL), KI_ERR_NOT_FOUND);
-        assert_int_equal(self.requests, 2); /* it was asked just now */
+        int asked = self.requests; /* it was asked just now, for which a millisecond may be too long ago */
+        assert_true(asked == 2 || (often && asked == 4));
         assert_int_equal(ki_discovery_find(self.discovery, "pods", &map, &found, NULL), KI_OK);
         ki_resource_map_unref(map);
-        assert_int_equal(self.requests, 2);
+        assert_int_equal(self.requests, asked);
         self.pages = crowded; /* what is new comes with another asking */
         nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
         if (often) {
@@ -522,12 +523,12 @@ static void what_is_not_known_is_asked_for_again_but_not_at_once(void **state) {
             nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
             assert_int_equal(ki_discovery_find(self.discovery, "peas", &map, &found, NULL), KI_OK);
             ki_resource_map_unref(map);
-            assert_int_equal(self.requests, 4); /* what is known is not asked for, however old */
+            assert_int_equal(self.requests, asked + 2); /* what is known is not asked for, however old */
             assert_int_equal(ki_discovery_find(self.discovery, "beans", &map, &found, NULL), KI_ERR_NOT_FOUND);
-            assert_int_equal(self.requests, 6);
+            assert_int_equal(self.requests, asked + 4);
         } else {
             assert_int_equal(ki_discovery_find(self.discovery, "peas", &map, &found, NULL), KI_ERR_NOT_FOUND);
-            assert_int_equal(self.requests, 2);
+            assert_int_equal(self.requests, asked);
         }
         ki_engine_stop(engine);
         ki_discovery_free(self.discovery);
