@@ -348,7 +348,8 @@ static void hint_at_plugin(const session *s, const ki_health *health, char *text
     ki_config_description about = { .size = sizeof about };
     text[0] = '\0';
     ki_config_describe(s->config, &about);
-    if (health->state == KI_STATE_CONNECTING && !health->cause.code && (about.credentials & KI_CREDENTIAL_EXEC))
+    bool is_before = health->state == KI_STATE_CONNECTING || health->state == KI_STATE_NOT_STARTED;
+    if (is_before && !health->cause.code && (about.credentials & KI_CREDENTIAL_EXEC))
         snprintf(text, size, "; look at the exec plugin %.100s: no request goes out before it has ended",
                  about.exec_command);
 }

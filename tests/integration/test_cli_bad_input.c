@@ -143,9 +143,9 @@ static void a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig
         assert_int_equal(ki_process_wait(&program), 0);
         ki_process_free(&program);
     }
-    start_and_read(write_kubeconfig("", PLUGIN "command: sleep, args: ['1000']}"), "300ms",
-                   (const char *const[]){
-                       "(connecting); look at the exec plugin sleep: no request goes out before it has ended", NULL });
+    start_and_read(
+        write_kubeconfig("", PLUGIN "command: sleep, args: ['1000']}"), "300ms",
+        (const char *const[]){ "); look at the exec plugin sleep: no request goes out before it has ended", NULL });
     assert_int_equal(ki_process_wait(&program), 3);
     ki_process_free(&program);
 }
