@@ -98,6 +98,8 @@ void ki_cell_append_or(ki_buffer *out, ki_str text, const char *other);
 /* The status of a condition; NULL where it has none of this type. */
 yyjson_val *ki_cell_condition(yyjson_val *root, const char *type);
 bool ki_cell_is_true(yyjson_val *condition);
+/* As strcmp. */
+int ki_cell_compare(ki_str a, ki_str b);
 /* Milliseconds since 1970 of an RFC 3339 time. */
 bool ki_cell_time(ki_str text, int64_t *ret_ms);
 /* 45s, 3m20s, 170m, 5h2m, 30h, 3d4h, 200d, 2y3d. */

@@ -80,22 +80,26 @@ void ki_cell_default_name(ki_buffer *out, yyjson_val *root, const char *path, in
 
 /* cpu: 1/2, memory: 0/1Gi */
 void ki_cell_quota(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
-    yyjson_val *used = ki_cell_at(root, "status.used");
     bool wants_limits = strcmp(path, "limits") == 0;
-    size_t count, shown = 0;
+    size_t count, used_count, shown = 0;
     ki_cell_member *hard = ki_cell_sorted(out, ki_cell_at(root, "status.hard"), &count);
+    ki_cell_member *used = ki_cell_sorted(out, ki_cell_at(root, "status.used"), &used_count);
     (void)now_ms;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0, at = 0; i < count; i++) {
+        while (at < used_count && ki_cell_compare(used[at].name, hard[i].name) < 0)
+            at++;
+        bool is_used = at < used_count && ki_str_equal(used[at].name, hard[i].name);
         if (ki_str_starts_with(hard[i].name, KI_STR("limits.")) != wants_limits)
             continue;
         ki_buffer_append_string(out, shown++ ? ", " : "");
         ki_buffer_append_view(out, hard[i].name);
         ki_buffer_append_string(out, ": ");
-        ki_cell_append_or(out, ki_cell_str(yyjson_obj_getn(used, hard[i].name.data, hard[i].name.size)), "0");
+        ki_cell_append_or(out, ki_cell_str(is_used ? used[at].value : NULL), "0");
         ki_buffer_append_char(out, '/');
         ki_buffer_append_view(out, ki_cell_str(hard[i].value));
     }
     ki_free(out->allocator, hard);
+    ki_free(out->allocator, used);
 }
 
 /* ---- events, of the core group and of events.k8s.io ---- */

@@ -18,9 +18,7 @@ void ki_cell_cluster_ip(ki_buffer *out, yyjson_val *root, const char *path, int6
 
 static int by_text(const void *a, const void *b) {
     const ki_str *left = a, *right = b;
-    size_t size = left->size < right->size ? left->size : right->size;
-    int order = size ? memcmp(left->data, right->data, size) : 0;
-    return order ? order : (left->size > right->size) - (left->size < right->size);
+    return ki_cell_compare(*left, *right);
 }
 
 /* Of a load balancer: each address or name once, in order. */

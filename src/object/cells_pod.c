@@ -3,6 +3,11 @@
 
 #include <inttypes.h>
 
+enum {
+    LOOKED_AT_MAX =
+        512 /* statuses, init containers and gates: for each all others are looked through, which is a square */
+};
+
 typedef struct pod_summary {
     int64_t ready, containers, restarts;
     int64_t restarted_ms; /* 0: never, or nobody knows when */
@@ -40,6 +45,8 @@ static bool is_sidecar(yyjson_val *root, ki_str name) {
     yyjson_val *container;
     size_t index, count;
     yyjson_arr_foreach(ki_cell_at(root, "spec.initContainers"), index, count, container) {
+        if (index == LOOKED_AT_MAX)
+            break;
         if (ki_str_equal(ki_cell_str_at(container, "name"), name))
             return ki_str_equals(ki_cell_str_at(container, "restartPolicy"), "Always");
     }
@@ -76,6 +83,8 @@ static void forget_init_restarts(pod_summary *p, yyjson_val *root) {
     p->restarts = 0;
     p->restarted_ms = 0;
     yyjson_arr_foreach(ki_cell_at(root, "status.initContainerStatuses"), index, count, status) {
+        if (index == LOOKED_AT_MAX)
+            break;
         if (is_sidecar(root, ki_cell_str_at(status, "name")))
             take_restarts(p, status);
     }
@@ -83,8 +92,9 @@ static void forget_init_restarts(pod_summary *p, yyjson_val *root) {
 
 static void take_containers(pod_summary *p, yyjson_val *root) {
     yyjson_val *statuses = ki_cell_at(root, "status.containerStatuses"), *failed = NULL;
+    size_t count = yyjson_arr_size(statuses);
     bool is_running = false;
-    for (size_t i = yyjson_arr_size(statuses); i-- > 0;) { /* so that the first has the last word */
+    for (size_t i = count < LOOKED_AT_MAX ? count : LOOKED_AT_MAX; i-- > 0;) { /* so that the first has the last word */
         yyjson_val *status = yyjson_arr_get(statuses, i), *terminated = ki_cell_at(status, "state.terminated");
         ki_str waits = ki_cell_str_at(status, "state.waiting.reason");
         take_restarts(p, status);
@@ -123,7 +133,7 @@ static void summarize(pod_summary *p, yyjson_val *root) {
         p->reason = KI_STR("SchedulingGated");
     yyjson_arr_foreach(ki_cell_at(root, "status.initContainerStatuses"), index, count, one) {
         is_initialized = take_init(p, root, one, index);
-        if (!is_initialized)
+        if (!is_initialized || index == LOOKED_AT_MAX)
             break;
     }
     if (is_initialized || ki_cell_is_true(ki_cell_condition(root, "Initialized"))) {
@@ -177,6 +187,8 @@ void ki_cell_readiness_gates(ki_buffer *out, yyjson_val *root, const char *path,
     (void)path, (void)now_ms;
     yyjson_arr_foreach(gates, index, count, gate) {
         const char *type = yyjson_get_str(yyjson_obj_get(gate, "conditionType"));
+        if (index == LOOKED_AT_MAX)
+            break;
         open += type && ki_cell_is_true(ki_cell_condition(root, type));
     }
     if (yyjson_arr_size(gates))

@@ -187,12 +187,6 @@ static bool is_role(ki_str label, ki_str *ret_role) {
     return ret_role->size > 0;
 }
 
-static bool is_before(ki_str a, ki_str b) {
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order < 0 || (order == 0 && a.size < b.size);
-}
-
 /* Each once, in order: the labels' names are in order, and the role that is a label's value goes between them. */
 void ki_cell_node_roles(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *object = ki_cell_at(root, "metadata.labels");
@@ -204,7 +198,7 @@ void ki_cell_node_roles(ki_buffer *out, yyjson_val *root, const char *path, int6
         bool is_last = i == count;
         if (!is_last && !is_role(labels[i].name, &role))
             continue;
-        if (named.size && (is_last || !is_before(role, named))) {
+        if (named.size && (is_last || ki_cell_compare(role, named) >= 0)) {
             ki_buffer_append_string(out, shown++ ? "," : "");
             ki_buffer_append_view(out, named);
             is_last = is_last || ki_str_equal(role, named);

@@ -374,6 +374,44 @@ static void the_rows_of_other_kinds_are_kubectls(void **state) {
     check_rows(others, sizeof others / sizeof others[0]);
 }
 
+/* With more containers, statuses, conditions and gates than are looked through for one another, each of them. */
+static void a_pod_of_any_size_makes_a_row(void **state) {
+    (void)state;
+    enum {
+        MANY = 30000
+    };
+    static const char *const lists[][3] = {
+        { "{'metadata':{'name':'a'},'spec':{'containers':[],'initContainers':", "{'name':'i%d'}", "" },
+        { ",'readinessGates':", "{'conditionType':'c%d'}", "},'status':{'phase':'Running'" },
+        { ",'conditions':", "{'type':'d%d','status':'True'}", "" },
+        { ",'initContainerStatuses':", "{'name':'i%d','state':{'terminated':{'exitCode':0}}}", "" },
+        { ",'containerStatuses':", "{'name':'k%d','state':{'terminated':{'exitCode':0}}}", "}}" }
+    };
+    static row_text row;
+    char *json = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&json, &size);
+    assert_non_null(out);
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        for (int j = 0; j < MANY; j++) {
+            fputs(j ? "," : lists[i][0], out);
+            if (j == 0)
+                fputc('[', out);
+            char item[128];
+            const char *at = strstr(lists[i][1], "%d");
+            snprintf(item, sizeof item, "%.*s%d%s", (int)(at - lists[i][1]), lists[i][1], j, at + 2);
+            fputs(item, out);
+        }
+        fprintf(out, "]%s", lists[i][2]);
+    }
+    fclose(out);
+    ki_columns *columns = columns_of(KI_PODS, NULL);
+    print_row(columns, json, &row);
+    assert_string_equal(row.text, "a|0/0|ExitCode:0|0|<unknown>|<none>|<none>|<none>|0/30000");
+    ki_columns_free(columns);
+    free(json);
+}
+
 static void ages_are_written_as_kubectl_writes_them(void **state) {
     (void)state;
     static const struct {
@@ -571,6 +609,7 @@ int main(void) {
         cmocka_unit_test(a_pods_row_says_what_its_containers_say),
         cmocka_unit_test(workloads_rows_are_kubectls),
         cmocka_unit_test(the_rows_of_other_kinds_are_kubectls),
+        cmocka_unit_test(a_pod_of_any_size_makes_a_row),
         cmocka_unit_test(ages_are_written_as_kubectl_writes_them),
         cmocka_unit_test(a_custom_resources_columns_are_those_of_its_definition),
         cmocka_unit_test(a_custom_cell_shows_what_is_of_its_type),
