@@ -130,6 +130,7 @@ static void a_server_that_does_wrong_leaves_no_difference(void **state) {
         { "cut,bytes=900,verb=list,count=2", true },
         { "status,code=429,retry-after=1,verb=list+watch,count=1", false },
         { "empty-page,verb=list,count=1", true },
+        { "restart,down=1s", false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ki_testing_text told = KI_TESTING_TEXT_INIT;

@@ -502,6 +502,14 @@ void world_wait_for_error_code(world *self, ki_status code) {
     assert_in_range(errors, 1, 3); /* no tight loop */
 }
 
+static bool is_out_of_reach(const world *self) {
+    return self->last_error.code == KI_ERR_CONNECT;
+}
+
+void world_wait_out_of_reach(world *self) {
+    world_wait_until(self, is_out_of_reach);
+}
+
 void world_put_out_of_reach(world *self, proxy_strike how) {
     proxy_refuse(self->proxy, true);
     proxy_cut_all(self->proxy, how);

@@ -124,7 +124,10 @@ size_t world_expected(told *ret_objects);
 void world_wait_until(world *self, bool (*holds)(const world *self));
 void world_wait_for_replay(world *self);
 void world_wait_for_errors(world *self, size_t least);
+/* After one to three errors. */
 void world_wait_for_error_code(world *self, ki_status code);
+/* Nobody answers it any more, and it has noticed. */
+void world_wait_out_of_reach(world *self);
 void world_wait_for_words(world *self, const char *words);
 size_t world_errors(world *self);
 told_changes world_changes(world *self);
