@@ -173,8 +173,13 @@ func laggingCache(ctx context.Context, h *harness) error {
 
 // awaitRequest waits until the audit log has such a request of kinformer.
 func (s *server) awaitRequest(ctx context.Context, what string, is func(request) bool) error {
+	return s.awaitRequestAfter(ctx, 0, what, is)
+}
+
+// awaitRequestAfter is the same from a mark in the log on.
+func (s *server) awaitRequestAfter(ctx context.Context, mark int64, what string, is func(request) bool) error {
 	for {
-		requests, _, err := s.requests(0)
+		requests, _, err := s.requests(mark)
 		if err != nil {
 			return err
 		}

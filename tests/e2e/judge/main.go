@@ -44,6 +44,7 @@ func allCases() []testCase {
 	cases = append(cases, churnCases...)
 	cases = append(cases, restartCases...)
 	cases = append(cases, compactionCases...)
+	cases = append(cases, restoredCases...)
 	cases = append(cases, bigListCases...)
 	cases = append(cases, lagCases...)
 	cases = append(cases, comeAndGoCases...)

@@ -33,6 +33,7 @@ type record struct {
 	newest     string                // the highest version of any change
 	violations []string
 	mayRepeat  bool
+	mayGoBack  bool
 	news       chan struct{} // closed and made anew at each change
 }
 
@@ -52,6 +53,13 @@ func (r *record) allowRepeats() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mayRepeat = true
+}
+
+// allowGoingBack: the server was restored from a backup; its versions are lower from now on.
+func (r *record) allowGoingBack() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mayGoBack = true
 }
 
 func (r *record) announce() {
@@ -84,7 +92,7 @@ func (r *record) note(kind string, old, obj object) {
 		r.violation("%s %s: its old object is not the last one: %s", kind, id, difference("", old, before))
 	}
 	// A deletion found by a new list carries the last known version.
-	if present && !(kind == deletedChange && versionOf(obj) == versionOf(before)) && !newer(versionOf(obj), versionOf(before)) {
+	if present && !r.mayGoBack && !(kind == deletedChange && versionOf(obj) == versionOf(before)) && !newer(versionOf(obj), versionOf(before)) {
 		r.violation("%s %s from version %s to %s", kind, id, versionOf(before), versionOf(obj))
 	}
 	if kind == deletedChange {

@@ -1,0 +1,189 @@
+// etcd is put back to an older copy of its data under a watching kinformer, as from a backup: the server's versions go back, a watch from
+// where kinformer is has nothing to tell, and kinformer finds out all the same, with no audit: what the restore undid is undone in its copy.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// client-go watches on, and never finds out.
+var restoredCases = []testCase{{name: "restored", kinformerOnly: true, run: restored}}
+
+const (
+	// More than what a server writes by itself until kinformer has noticed: it must not catch up before.
+	writesAfterBackup  = 600
+	silentWatchSeconds = 3 // a watch that ends within a second means something else
+)
+
+func restored(ctx context.Context, h *harness) error {
+	s, err := h.ownServer(ctx)
+	if err != nil {
+		return err
+	}
+	if err := h.kubectl(s).runAll(ctx,
+		"create namespace e2e",
+		"create configmap counter -n e2e",
+		"run kept -n e2e --image=example.com/kept:1",
+		"run changed -n e2e --image=example.com/changed:1",
+		"run deleted -n e2e --image=example.com/deleted:1",
+	); err != nil {
+		return err
+	}
+	if err := s.process.stop(); err != nil {
+		return err
+	}
+	if err := os.CopyFS(s.file("backup"), os.DirFS(s.file("etcd"))); err != nil {
+		return err
+	}
+	if s, err = h.ownServer(ctx); err != nil {
+		return err
+	}
+	g, err := h.openGate("tcp", s.address())
+	if err != nil {
+		return err
+	}
+	connection, err := s.through(g)
+	if err != nil {
+		return err
+	}
+	w, err := h.watch("kinformer", append([]string{"pods", "-A"}, connection...)...)
+	if err != nil {
+		return err
+	}
+	if err := w.awaitSynced(ctx, "pods"); err != nil {
+		return errors.Join(err, w.check())
+	}
+	if err := restoreBehindItsBack(ctx, h, s, w, g); err != nil {
+		return errors.Join(err, w.check())
+	}
+	return w.process.stop()
+}
+
+func restoreBehindItsBack(ctx context.Context, h *harness, s *server, w *watcher, g *gate) error {
+	if err := writeAfterBackup(ctx, s); err != nil {
+		return err
+	}
+	if err := h.kubectl(s).runAll(ctx,
+		"label pod changed -n e2e step=one",
+		"delete pod deleted -n e2e",
+		"run ghost -n e2e --image=example.com/ghost:1",
+	); err != nil {
+		return err
+	}
+	ghost := identity{"Pod", "e2e", "ghost"}
+	if err := w.awaitAll(ctx, addedChange, ghost); err != nil {
+		return err
+	}
+	_, mark, err := s.requests(0)
+	if err != nil {
+		return err
+	}
+	g.shut() // a server that starts refuses who comes too early, and kinformer would list for that
+	if err := s.process.stop(); err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(s.file("etcd")), os.Rename(s.file("backup"), s.file("etcd"))); err != nil {
+		return err
+	}
+	w.allowGoingBack()
+	if s, err = h.ownServer(ctx); err != nil {
+		return err
+	}
+	if err := g.lead("tcp", s.address()); err != nil {
+		return err
+	}
+	if err := s.awaitRequestAfter(ctx, mark, "watch by kinformer", isPlainWatch); err != nil {
+		return err
+	}
+	// What kinformer's watch gets now. It has lasted for as long when it is cut; the next one is left to its silence.
+	if err := checkSilence(ctx, s, versionOf(w.snapshot()[ghost])); err != nil {
+		return err
+	}
+	g.cut()
+	if err := w.awaitAll(ctx, deletedChange, ghost); err != nil {
+		return err
+	}
+	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "deleted"}); err != nil {
+		return err
+	}
+	k := h.kubectl(s)
+	if err := k.runAll(ctx, "run last -n e2e --image=example.com/last:1"); err != nil {
+		return err
+	}
+	if err := w.awaitAll(ctx, addedChange, identity{"Pod", "e2e", "last"}); err != nil {
+		return err
+	}
+	list, err := k.list(ctx, "pods")
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.check(), compareObjects("after the restore", w.snapshot(), list), checkGhost(w, ghost),
+		checkNoticed(s, mark))
+}
+
+// writeAfterBackup takes the server's version far beyond the backup's.
+func writeAfterBackup(ctx context.Context, s *server) error {
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	counters := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace("e2e")
+	for n := range writesAfterBackup {
+		patch := fmt.Sprintf(`{"data":{"n":"%d"}}`, n)
+		if _, err := counters.Patch(ctx, "counter", types.MergePatchType, []byte(patch), v1.PatchOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSilence: a watch from a version that is still to come is accepted, and says nothing.
+func checkSilence(ctx context.Context, s *server, version string) error {
+	client, err := s.client()
+	if err != nil {
+		return err
+	}
+	seconds := int64(silentWatchSeconds)
+	stream, err := client.Resource(pods).Watch(ctx, v1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds,
+		AllowWatchBookmarks: true})
+	if err != nil {
+		return fmt.Errorf("a watch from version %s, which is still to come: %w", version, err)
+	}
+	defer stream.Stop()
+	for event := range stream.ResultChan() {
+		return fmt.Errorf("a watch from version %s, which is still to come, tells: %v", version, event)
+	}
+	return nil
+}
+
+func checkGhost(w *watcher, ghost identity) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.finalStateUnknown[ghost] {
+		return fmt.Errorf("%s was found gone, but is not told with finalStateUnknown: %v", ghost, w.history[ghost])
+	}
+	return nil
+}
+
+// checkNoticed: one object was asked for at the version that the server does not know, and then there was one list.
+func checkNoticed(s *server, mark int64) error {
+	requests, _, err := s.requests(mark)
+	if err != nil {
+		return err
+	}
+	isCheck := func(r request) bool { return isPlainList(r) && r.query.Get("resourceVersionMatch") == "NotOlderThan" }
+	checks := count(requests, "pods", func(r request) bool { return isCheck(r) && r.code == 504 && r.query.Get("limit") == "1" })
+	lists := count(requests, "pods", func(r request) bool { return !isCheck(r) && !isPlainWatch(r) && r.code == 200 })
+	all := count(requests, "pods", func(request) bool { return true })
+	if checks != 1 || lists != 1 || all > maxRequestsPerRestart {
+		return fmt.Errorf("%d checks, %d lists, %d requests for pods: %v", checks, lists, all, requests)
+	}
+	return nil
+}
