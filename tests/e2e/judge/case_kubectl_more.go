@@ -118,6 +118,13 @@ var compareCases = []testCase{
 		{command: "describe role r"},
 		{command: "describe namespace NS"},
 		{command: "describe configmap nothing"},
+		{command: "create -f -", input: webText},
+		{command: "describe deployment web"},
+		{command: "get deployment web -o jsonpath={.spec}"},
+		{command: "run p --image=example.com/p:1 --port=80"},
+		{command: "get pod p -o jsonpath={.spec.containers}{.status.qosClass}"},
+		{command: "create service clusterip svc --tcp=80:8080"},
+		{command: "get service svc -o jsonpath={.spec.ports}{.spec.type}{.spec.internalTrafficPolicy}{.spec.ipFamilies}{.spec.ipFamilyPolicy}"},
 	}),
 	compareCase("serve-kubectl-wait", []step{
 		{command: "create -f -", input: webText},
