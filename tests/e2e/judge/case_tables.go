@@ -8,6 +8,13 @@ import (
 )
 
 var tableCases = []testCase{
+	{name: "get-tables", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
+		s, err := h.realServer(ctx)
+		if err != nil {
+			return err
+		}
+		return getTables(ctx, h.kubectl(s), "--kubeconfig", s.file("kubeconfig-kinformer"))
+	}},
 	{name: "serve-get-tables", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
 		s, err := h.serve(ctx)
 		if err != nil {
@@ -53,7 +60,7 @@ const tableObjects = `{"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"rs"},"spec":{"replicas":0,"selector":{"matchLabels":{"a":"1"}},"template":{"metadata":{"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}},
 {"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db"},"spec":{"replicas":0,"serviceName":"x","selector":{"matchLabels":{"a":"1"}},"template":{"metadata":{"labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"ds"},"spec":{"selector":{"matchLabels":{"a":"1"}},"template":{"metadata":{"labels":{"a":"1"}},"spec":{"nodeSelector":{"y":"1","x":"2"},"containers":[{"name":"c","image":"i:1"}]}}}},
-{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"cr"},"revision":3},
+{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"cr"},"data":{"a":1},"revision":3},
 {"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"runs"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i:1"}]}}}},
 {"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"done"},"spec":{"completions":2,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i:1"}]}}}},
 {"apiVersion":"batch/v1","kind":"CronJob","metadata":{"name":"cj"},"spec":{"schedule":"@daily","timeZone":"Etc/UTC","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i:1"}]}}}}}},
@@ -94,7 +101,7 @@ var tableStatuses = []struct{ object, status string }{
 var tablesOf = []string{"nodes", "namespaces", "pods", "configmaps", "secrets", "serviceaccounts", "services", "replicationcontrollers", "persistentvolumeclaims",
 	"persistentvolumes", "resourcequotas", "limitranges", "events", "events.events.k8s.io", "deployments", "replicasets", "statefulsets", "daemonsets",
 	"controllerrevisions", "jobs", "cronjobs", "horizontalpodautoscalers", "poddisruptionbudgets", "ingresses", "ingressclasses", "networkpolicies",
-	"endpointslices", "storageclasses", "roles", "rolebindings", "leases", "priorityclasses", "flowschemas", "prioritylevelconfigurations", "servicecidrs", "ipaddresses",
+	"endpointslices", "storageclasses", "roles", "rolebindings", "leases", "priorityclasses", "prioritylevelconfigurations", "servicecidrs", "ipaddresses",
 	"apiservices", "clusterroles", "clusterrolebindings", "customresourcedefinitions", "tables"}
 
 func getTables(ctx context.Context, k kubectl, connection ...string) error {
@@ -120,6 +127,7 @@ func getTables(ctx context.Context, k kubectl, connection ...string) error {
 		commands = append(commands, []string{resource}, []string{resource, "-o", "wide"})
 	}
 	commands = append(commands, []string{"pods", "-A", "-o", "wide"}, []string{"pods", "--show-labels", "-L", "app,none"}, []string{"pod", "runs", "--no-headers"},
+		[]string{"flowschemas", "--sort-by", ".metadata.name"}, // else the server's order, which is that of their precedence
 		[]string{"deployments,services,configmaps,events"}, []string{"pods", "--sort-by", ".metadata.name"}, []string{"services", "-A", "--no-headers", "-o", "wide"})
 	var differences []string
 	for _, words := range commands {
