@@ -201,9 +201,12 @@ void ki_cell_signing_state(ki_buffer *out, yyjson_val *root, const char *path, i
 }
 
 void ki_cell_requested_duration(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
+    int64_t seconds = ki_cell_int_at(root, path);
     (void)now_ms;
-    if (ki_cell_at(root, path))
-        ki_cell_append_duration(out, ki_cell_int_at(root, path) * 1000);
+    if (ki_cell_at(root, path) && (seconds > INT64_MAX / 1000 || seconds < INT64_MIN / 1000))
+        ki_cell_append_duration(out, seconds < 0 ? INT64_MIN : INT64_MAX);
+    else if (ki_cell_at(root, path))
+        ki_cell_append_duration(out, seconds * 1000);
     else
         ki_buffer_append_string(out, "<none>");
 }

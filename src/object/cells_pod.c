@@ -17,8 +17,9 @@ typedef struct pod_summary {
 } pod_summary;
 
 static void take_restarts(pod_summary *p, yyjson_val *status) {
-    int64_t ended;
-    p->restarts += ki_cell_int_at(status, "restartCount");
+    int64_t ended, more = ki_cell_int_at(status, "restartCount");
+    if (more > 0)
+        p->restarts = more > INT64_MAX - p->restarts ? INT64_MAX : p->restarts + more;
     if (ki_cell_time(ki_cell_str_at(status, "lastState.terminated.finishedAt"), &ended) && ended > p->restarted_ms)
         p->restarted_ms = ended;
 }

@@ -412,6 +412,24 @@ static void a_pod_of_any_size_makes_a_row(void **state) {
     free(json);
 }
 
+static void numbers_that_no_server_would_send_do_not_overflow(void **state) {
+    (void)state;
+    static const row_case cases[] = {
+        { KI_PODS,
+          POD("", ",'containerStatuses':[{'restartCount':9223372036854775807},{'restartCount':9223372036854775807}]"),
+          POD_ROW("0/2", "Running", "9223372036854775807") },
+        { KI_PODS,
+          POD("",
+              ",'containerStatuses':[{'restartCount':-9223372036854775808},{'restartCount':-2},{'restartCount':1}]"),
+          POD_ROW("0/2", "Running", "1") },
+        { KI_CERTIFICATESIGNINGREQUESTS, OBJECT(",'spec':{'expirationSeconds':9223372036854775807}"),
+          "a|20s|<none>||292471208y|Pending" },
+        { KI_CERTIFICATESIGNINGREQUESTS, OBJECT(",'spec':{'expirationSeconds':-9223372036854775808}"),
+          "a|20s|<none>||<invalid>|Pending" },
+    };
+    check_rows(cases, sizeof cases / sizeof cases[0]);
+}
+
 static void ages_are_written_as_kubectl_writes_them(void **state) {
     (void)state;
     static const struct {
@@ -610,6 +628,7 @@ int main(void) {
         cmocka_unit_test(workloads_rows_are_kubectls),
         cmocka_unit_test(the_rows_of_other_kinds_are_kubectls),
         cmocka_unit_test(a_pod_of_any_size_makes_a_row),
+        cmocka_unit_test(numbers_that_no_server_would_send_do_not_overflow),
         cmocka_unit_test(ages_are_written_as_kubectl_writes_them),
         cmocka_unit_test(a_custom_resources_columns_are_those_of_its_definition),
         cmocka_unit_test(a_custom_cell_shows_what_is_of_its_type),
