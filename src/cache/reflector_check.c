@@ -89,6 +89,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
         on_failure(reflector, err);
         return;
     }
+    ki_metrics_failed(reflector->options.metrics, false);
     ki_reflector_hear_word(reflector);
     ki_reflector_go(reflector, KI_REFLECT_WATCH);
 }

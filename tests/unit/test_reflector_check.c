@@ -192,6 +192,23 @@ static void a_version_that_any_server_knows_is_not_checked(void **state) {
     close_stage(&s);
 }
 
+/* Something came of it, though the watch that follows may be as silent as those before. */
+static void an_answer_to_a_check_ends_the_failures(void **state) {
+    (void)state;
+    stage s;
+    ki_health health;
+    open_stage(&s, 0);
+    start_stage(&s);
+    play_each(&s, LISTED "\nwait 90000\nfail timeout\nopen\nwait 90000\nfail timeout\nfail 429");
+    ki_informer_health(s.informer, &health);
+    assert_int_equal(health.failures, 1);
+    play_each(&s, "wait 1600\npage 10 -\nopen");
+    ki_informer_health(s.informer, &health);
+    assert_int_equal(health.state, KI_STATE_WATCHING);
+    assert_int_equal(health.failures, 0);
+    close_stage(&s);
+}
+
 static void an_audit_that_finds_a_difference_lists_instead_of_checking(void **state) {
     (void)state;
     stage s;
@@ -227,6 +244,7 @@ int main(void) {
         cmocka_unit_test(a_bookmark_from_before_the_watch_makes_no_tight_loop),
         cmocka_unit_test(bookmarks_between_the_beginning_and_the_last_event_are_nothing),
         cmocka_unit_test(a_version_that_any_server_knows_is_not_checked),
+        cmocka_unit_test(an_answer_to_a_check_ends_the_failures),
         cmocka_unit_test(an_audit_that_finds_a_difference_lists_instead_of_checking),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
