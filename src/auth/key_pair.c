@@ -187,9 +187,15 @@ static bool is_private(ki_str type) {
     return type.size >= size && memcmp(type.data + type.size - size, end, size) == 0;
 }
 
+/* By any of the names that OpenSSL, too, reads as one; what may follow it in the last is nothing to us. */
+static bool is_certificate(ki_str type) {
+    return ki_str_equals(type, "CERTIFICATE") || ki_str_equals(type, "X509 CERTIFICATE") ||
+           ki_str_equals(type, "TRUSTED CERTIFICATE");
+}
+
 static bool find_block(ki_str pem, bool want_key, ki_pem_block *ret_block) {
     while (ki_pem_next(&pem, ret_block)) {
-        if (want_key ? is_private(ret_block->type) : ki_str_equals(ret_block->type, "CERTIFICATE"))
+        if (want_key ? is_private(ret_block->type) : is_certificate(ret_block->type))
             return true;
     }
     return false;

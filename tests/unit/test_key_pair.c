@@ -91,6 +91,42 @@ static void the_first_of_each_counts(void **state) {
     free(wrong);
 }
 
+/* -----BEGIN TYPE----- … */
+static char *with_type(const char *name, const char *type) {
+    static const char begin[] = "-----BEGIN CERTIFICATE-----", end[] = "-----END CERTIFICATE-----";
+    char *text = read_file(name), *renamed = NULL;
+    char *body = strstr(text, begin);
+    assert_non_null(body);
+    char *after = strstr(body, end);
+    assert_non_null(after);
+    *after = '\0';
+    assert_true(asprintf(&renamed, "-----BEGIN %s-----%s-----END %s-----\n", type, body + sizeof begin - 1, type) >= 0);
+    free(text);
+    return renamed;
+}
+
+/* As OpenSSL does, which reads them for libcurl. */
+static void a_certificate_has_any_of_its_three_names(void **state) {
+    (void)state;
+    static const char *const types[] = { "X509 CERTIFICATE", "TRUSTED CERTIFICATE" };
+    char *key = read_file("client.key"), *other = read_file("server.key"), *ca = read_file("ca.pem");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char *certificate = with_type("client.pem", types[i]), *chain = NULL, *one_file = NULL;
+        assert_true(asprintf(&chain, "%s%s", certificate, ca) >= 0);
+        assert_true(asprintf(&one_file, "%s%s", key, certificate) >= 0);
+        assert_int_equal(look(chain, key), KI_KEY_PAIR_FITS);
+        assert_int_equal(look(chain, other), KI_KEY_PAIR_DIFFERS);
+        assert_int_equal(look(one_file, one_file), KI_KEY_PAIR_FITS);
+        assert_false(ki_key_pair_is_key_alone(ki_str_of(one_file)));
+        free(certificate);
+        free(chain);
+        free(one_file);
+    }
+    free(key);
+    free(other);
+    free(ca);
+}
+
 static void what_is_neither_is_left_to_the_connection(void **state) {
     (void)state;
     static const char block[] = "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END CERTIFICATE-----\n";
@@ -150,6 +186,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_each_kind_and_form_are_told_from_others),
         cmocka_unit_test(the_first_of_each_counts),
+        cmocka_unit_test(a_certificate_has_any_of_its_three_names),
         cmocka_unit_test(what_is_neither_is_left_to_the_connection),
         cmocka_unit_test(any_cut_or_changed_byte_is_survived),
         cmocka_unit_test(every_lack_of_memory_is_told),
