@@ -260,6 +260,12 @@ static void tame(ki_buffer *text) {
     ki_buffer_append_string(text, "...");
 }
 
+/* So far from any time that can be written that the way there is a number, too. */
+static int64_t within_reach(int64_t now_ms) {
+    const int64_t far = INT64_MAX / 2 + 1;
+    return now_ms > far ? far : now_ms < -far ? -far : now_ms;
+}
+
 ki_status ki_columns_each(const ki_columns *columns, const ki_object *obj, int64_t now_ms,
                           bool (*visit)(size_t index, const char *text, void *user), void *user, ki_error *err) {
     const ki_str body = { (const char *)obj + obj->body_at, obj->body_size };
@@ -267,6 +273,7 @@ ki_status ki_columns_each(const ki_columns *columns, const ki_object *obj, int64
     ki_buffer text;
     ki_status status = ki_json_parse(&columns->allocator, body, &doc, err);
     bool wants_more = true;
+    now_ms = within_reach(now_ms);
     ki_buffer_init(&text, &columns->allocator, 0);
     for (size_t i = 0; i < columns->count && !status && wants_more; i++) {
         custom_cell c = { .now_ms = now_ms, .out = &text };

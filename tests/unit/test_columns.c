@@ -430,6 +430,27 @@ static void numbers_that_no_server_would_send_do_not_overflow(void **state) {
     check_rows(cases, sizeof cases / sizeof cases[0]);
 }
 
+static void any_time_may_be_now(void **state) {
+    (void)state;
+    static const struct {
+        int64_t now_ms;
+        const char *cells;
+    } cases[] = { { INT64_MIN, "a|<invalid>" }, { INT64_MAX, "a|146237575y" } };
+    static row_text row;
+    ki_columns *columns = columns_of(KI_SERVICEACCOUNTS, NULL);
+    ki_object *past = object_of("{'metadata':{'name':'a','creationTimestamp':'0000-01-01T00:00:00Z'}}");
+    ki_object *future = object_of("{'metadata':{'name':'a','creationTimestamp':'9999-01-01T00:00:00Z'}}");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        row.text[0] = '\0';
+        assert_int_equal(
+            ki_columns_each(columns, cases[i].now_ms < 0 ? future : past, cases[i].now_ms, on_cell, &row, NULL), KI_OK);
+        assert_string_equal(row.text, cases[i].cells);
+    }
+    ki_object_unref(past);
+    ki_object_unref(future);
+    ki_columns_free(columns);
+}
+
 static void ages_are_written_as_kubectl_writes_them(void **state) {
     (void)state;
     static const struct {
@@ -629,6 +650,7 @@ int main(void) {
         cmocka_unit_test(the_rows_of_other_kinds_are_kubectls),
         cmocka_unit_test(a_pod_of_any_size_makes_a_row),
         cmocka_unit_test(numbers_that_no_server_would_send_do_not_overflow),
+        cmocka_unit_test(any_time_may_be_now),
         cmocka_unit_test(ages_are_written_as_kubectl_writes_them),
         cmocka_unit_test(a_custom_resources_columns_are_those_of_its_definition),
         cmocka_unit_test(a_custom_cell_shows_what_is_of_its_type),
