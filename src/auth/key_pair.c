@@ -162,12 +162,18 @@ static bool read_key(ki_str type, ki_str der, public_key *ret_key) {
     return ki_str_equals(type, "PRIVATE KEY") && read_wrapped(der, ret_key);
 }
 
+/* Uncompressed, or in the hybrid form (X9.62): the first byte tells. */
+static bool has_both_coordinates(ki_str point) {
+    return point.data[0] == 4 || point.data[0] == 6 || point.data[0] == 7;
+}
+
 /* A point may be written with one coordinate or with two: then the first one has to do, which but for the sign is the whole of it. */
 static bool is_same_point(ki_str a, ki_str b) {
-    size_t x = a.data[0] == 4 ? (a.size - 1) / 2 : a.size - 1;
+    bool both_of_a = has_both_coordinates(a), both_of_b = has_both_coordinates(b);
+    size_t of_a = both_of_a ? (a.size - 1) / 2 : a.size - 1, of_b = both_of_b ? (b.size - 1) / 2 : b.size - 1;
     if (a.data[0] == b.data[0])
         return ki_str_equal(a, b);
-    return x == (b.data[0] == 4 ? (b.size - 1) / 2 : b.size - 1) && memcmp(a.data + 1, b.data + 1, x) == 0;
+    return of_a == of_b && memcmp(a.data + 1, b.data + 1, both_of_a && both_of_b ? 2 * of_a : of_a) == 0;
 }
 
 static ki_key_pair compare(const public_key *a, const public_key *b) {

@@ -26,7 +26,7 @@ typedef struct ki_curl_pool {
     ki_curl_socket *sockets;
     size_t exchanges; /* pings too */
     bool retired;
-    bool is_http1;    /* with TLS, so that it might have been HTTP/2: each exchange needs a connection */
+    bool is_http1;    /* the server, or what is before it, answers so: each exchange needs a connection */
     bool wake;        /* a connection was made, or not: those that wait for it are to be asked again */
     ki_status failed; /* a socket could not be watched: its exchanges would hang */
     struct ki_curl_pool *next;

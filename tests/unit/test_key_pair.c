@@ -53,6 +53,8 @@ static void keys_of_each_kind_and_form_are_told_from_others(void **state) {
         { "rsa.pem", "ed25519.key", KI_KEY_PAIR_DIFFERS },
         { "p384.pem", "p384.key", KI_KEY_PAIR_FITS },
         { "p384.pem", "p384-short.key", KI_KEY_PAIR_FITS },
+        { "p384.pem", "p384-hybrid.key", KI_KEY_PAIR_FITS },
+        { "client.pem", "p384-hybrid.key", KI_KEY_PAIR_DIFFERS },
         { "p384.pem", "client.key", KI_KEY_PAIR_DIFFERS },
         { "client.pem", "p384-short.key", KI_KEY_PAIR_DIFFERS },
         { "ed25519.pem", "ed25519.key", KI_KEY_PAIR_UNKNOWN },

@@ -53,5 +53,6 @@ openssl req -x509 -newkey ed25519 -nodes -subj /CN=ed25519 -days 36500 -keyout e
 openssl ecparam -name secp384r1 -genkey -out p384.key # with its parameters before it
 openssl req -x509 -key p384.key -subj /CN=p384 -days 36500 -out p384.pem 2>/dev/null
 openssl ec -in p384.key -conv_form compressed -out p384-short.key 2>/dev/null
+openssl ec -in p384.key -conv_form hybrid -out p384-hybrid.key 2>/dev/null
 sed '2s/^..../AAAA/' ca.pem >garbled.pem
 rm -f ca.key other-ca.key # nothing more is to be signed with them
