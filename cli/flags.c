@@ -261,8 +261,8 @@ bool flags_parse(const cli_command *command, int count, char **words, options *r
         } else if (arguments < command->max_arguments && arguments < MAX_ARGUMENTS) {
             o.arguments[arguments++] = words[i++];
         } else {
-            fprintf(stderr, "kinformer %s: '%s' is too much; usage: kinformer %s %s\n", command->name, words[i],
-                    command->name, command->usage);
+            fprintf(stderr, "kinformer %s: '%s' is too much; usage: kinformer %s%s%s\n", command->name, words[i],
+                    command->name, command->usage[0] ? " " : "", command->usage);
             return false;
         }
     }
@@ -289,8 +289,8 @@ void flags_print_help(const cli_command *command, FILE *out) {
     char left[128];
 
     collect(command, &list);
-    fprintf(out, "%s\n\nusage: kinformer %s %s\n\n%s\n", command->purpose, command->name, command->usage,
-            command->text);
+    fprintf(out, "%s\n\nusage: kinformer %s%s%s\n\n%s\n", command->purpose, command->name, command->usage[0] ? " " : "",
+            command->usage, command->text);
     if (list.count > 1)
         fprintf(out, "flags:\n");
     for (size_t i = 0; list.count > 1 && i < list.count; i++) {

@@ -197,7 +197,9 @@ static void check_http(ki_checkup_way *way, const ki_probe *probe) {
     ki_checkup_begin(way, KI_CHECK_HTTP);
     way->check.took_us = probe->took_us[KI_PROBE_HTTP];
     if (probe->failed == KI_PROBE_HTTP) {
-        end_failed(way, probe, "is it a Kubernetes API server, or a proxy in front of one?");
+        end_failed(way, probe,
+                   probe->is_https ? "is it a Kubernetes API server, or a proxy in front of one?"
+                                   : "is it a Kubernetes API server, and does it speak https? Most do: https://...");
         return;
     }
     int version = probe->http_version;
@@ -208,6 +210,8 @@ static void check_http(ki_checkup_way *way, const ki_probe *probe) {
                     probe->http_status);
     if (probe->http_status >= 500)
         ki_checkup_remedy(way, "the server, or a proxy before it, is not well: look at its log");
+    else if (probe->http_status == 400 && !probe->is_https)
+        ki_checkup_remedy(way, "does it speak https? Most API servers do: https://...");
     else if (version < 20 && probe->is_https)
         ki_checkup_remedy(way,
                           "each watch takes a connection of its own; is there a proxy that does not speak HTTP/2?");

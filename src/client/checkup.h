@@ -25,6 +25,7 @@ typedef struct ki_checkup_way {
     ki_client *client;
     ki_resource_map *map; /* that `resource` is from; NULL: it is the caller's, or a built-in one */
     char place[300];      /* "pods in all namespaces" */
+    char user_name[200];  /* who we are to the server; "" until it has said so */
     bool is_lost;         /* a step failed that all later ones need */
     bool may_list;        /* as far as is known */
     bool may_watch;

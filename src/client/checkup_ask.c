@@ -88,7 +88,7 @@ static void check_credentials(ki_checkup_way *way) {
     ki_buffer body = { .data = (char *)(uintptr_t)review, .size = sizeof review - 1 };
     ki_answer *answer = NULL;
     ki_error why = KI_ERROR_INIT;
-    char name[200], groups[200];
+    char groups[200], *name = way->user_name;
 
     ki_checkup_begin(way, KI_CHECK_CREDENTIALS);
     ki_status status = post(way, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &answer, &why);
@@ -105,7 +105,7 @@ static void check_credentials(ki_checkup_way *way) {
         ki_checkup_end(way, KI_CHECK_FAILED);
         way->is_lost = true;
     } else {
-        take_text(answer, "status.userInfo.username", name, sizeof name);
+        take_text(answer, "status.userInfo.username", name, sizeof way->user_name);
         take_text(answer, "status.userInfo.groups", groups, sizeof groups);
         bool is_anonymous = strcmp(name, "system:anonymous") == 0;
         ki_checkup_find(way, "%s%s%s", name[0] ? name : "a user without a name", groups[0] ? ", groups " : "", groups);
@@ -160,12 +160,28 @@ static ki_status make_access_review(const ki_checkup_way *way, const char *verb,
     return body->failed ? ki_error_no_memory(err, "asking for permissions") : KI_OK;
 }
 
+/* A person pastes it into a shell: what a server calls something is given only where it is nothing but a name there. */
+static const char *for_shell(const char *name, const char *otherwise) {
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:@._-";
+    return name[0] && !name[strspn(name, safe)] ? name : otherwise;
+}
+
+/* A role of its own, as no role that every cluster has allows everything: `view` has no secrets, nodes or custom resources. */
 static void say_not_allowed(ki_checkup_way *way, const char *verb, const char *reason) {
     bool in_namespace = way->resource->namespaced && way->namespace_name[0];
+    const char *role = in_namespace ? "role" : "clusterrole";
+    const char *dash_n = in_namespace ? " -n " : "";
+    const char *namespace_name = in_namespace ? way->namespace_name : "";
+    bool is_cut = strlen(way->user_name) == sizeof way->user_name - 1;
+    char resource[300];
+    snprintf(resource, sizeof resource, "%s%s%s", way->resource->plural, way->resource->group[0] ? "." : "",
+             way->resource->group);
     ki_checkup_find(way, "not allowed: %s %s%s%s", verb, way->place, reason[0] ? ": " : "", reason);
-    ki_checkup_remedy(way, "an administrator may grant it: kubectl create %s NAME --clusterrole=view --user=USER%s%s",
-                      in_namespace ? "rolebinding" : "clusterrolebinding", in_namespace ? " -n " : "",
-                      in_namespace ? way->namespace_name : "");
+    ki_checkup_remedy(way,
+                      "an administrator may grant it: kubectl create %s NAME --verb=get,list,watch --resource=%s%s%s; "
+                      "kubectl create %sbinding NAME --%s=NAME --user=%s%s%s",
+                      role, for_shell(resource, "RESOURCE"), dash_n, namespace_name, role, role,
+                      is_cut ? "USER" : for_shell(way->user_name, "USER"), dash_n, namespace_name);
 }
 
 static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const char *verb, bool *ret_may,

@@ -162,6 +162,9 @@ static void every_command_has_help_with_an_example(void **state) {
         assert_non_null(ki_process_expect(&program, example));
         assert_ends(0);
     }
+    run("version --help");
+    assert_string_equal(ki_process_expect(&program, "usage: kinformer version"), "usage: kinformer version");
+    assert_ends(0);
     run("version");
     assert_non_null(ki_process_expect(&program, "kinformer 0."));
     assert_ends(0);

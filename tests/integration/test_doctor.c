@@ -142,9 +142,32 @@ static void a_missing_permission_is_told_with_who_may_grant_it(void **state) {
     assert_step(FAILED, "may list");
     assert_step(FAILED, "may watch");
     assert_prints("not allowed: list pods in namespace shop");
-    assert_prints("kubectl create rolebinding");
+    assert_prints("kubectl create role NAME --verb=get,list,watch --resource=pods -n shop; "
+                  "kubectl create rolebinding NAME --role=NAME --user=joe -n shop\n");
     assert_step("-", "list");
     assert_int_equal(status, 1);
+}
+
+/* The role `view` has neither secrets nor nodes nor custom resources. */
+static void the_role_to_be_granted_names_the_resource_with_its_group(void **state) {
+    (void)state;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    const char *url = ki_testing_server_url(server);
+    assert_int_equal(ask("nodes --token joes --certificate-authority " TLS "ca.pem", url), 1);
+    assert_prints("kubectl create clusterrole NAME --verb=get,list,watch --resource=nodes; "
+                  "kubectl create clusterrolebinding NAME --clusterrole=NAME --user=joe\n");
+    assert_int_equal(ask("deployments -A --token joes --certificate-authority " TLS "ca.pem", url), 1);
+    assert_prints(" --resource=deployments.apps; ");
+}
+
+/* It is for a shell: what somebody is called must not be able to do more than to be a name there. */
+static void a_user_whose_name_says_something_to_a_shell_is_not_part_of_the_remedy(void **state) {
+    (void)state;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    assert_int_equal(ki_testing_server_add_token(server, "token=odds,user=$(odd)", NULL), KI_OK);
+    assert_int_equal(ask("--token odds --certificate-authority " TLS "ca.pem", ki_testing_server_url(server)), 1);
+    assert_prints("$(odd), groups [");
+    assert_prints(" --user=USER ");
 }
 
 static void certificates_that_are_not_accepted_are_told_with_the_cause(void **state) {
@@ -311,6 +334,26 @@ static void an_answer_without_end_is_an_answer(void **state) {
     assert_step(FAILED, "credentials");
 }
 
+static void an_http_address_of_an_https_server_is_told_at_http(void **state) {
+    (void)state;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    char url[64];
+    snprintf(url, sizeof url, "http%s", ki_testing_server_url(server) + strlen("https"));
+    assert_int_equal(ask("", url), 3);
+    assert_step(FAILED, "HTTP");
+    assert_prints("does it speak https?");
+}
+
+/* As Go's servers say it. */
+static void an_https_server_that_answers_in_http_is_told_at_http(void **state) {
+    (void)state;
+    (void)ask_raw("--timeout 1s", &(raw_answer){ .text = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request "
+                                                         "to an HTTPS server.\n",
+                                                 .end = RAW_CLOSE });
+    assert_step("!", "HTTP");
+    assert_prints("does it speak https?");
+}
+
 static void json_has_each_step_once_and_in_order(void **state) {
     (void)state;
     serve_tls(TLS "server.pem", TLS "server.key");
@@ -373,6 +416,10 @@ int main(void) {
         cmocka_unit_test_teardown(a_name_that_does_not_exist_is_told_at_name_resolution, tear_down),
         cmocka_unit_test_teardown(a_wrong_token_is_told_at_credentials_and_never_printed, tear_down),
         cmocka_unit_test_teardown(a_missing_permission_is_told_with_who_may_grant_it, tear_down),
+        cmocka_unit_test_teardown(the_role_to_be_granted_names_the_resource_with_its_group, tear_down),
+        cmocka_unit_test_teardown(a_user_whose_name_says_something_to_a_shell_is_not_part_of_the_remedy, tear_down),
+        cmocka_unit_test_teardown(an_http_address_of_an_https_server_is_told_at_http, tear_down),
+        cmocka_unit_test_teardown(an_https_server_that_answers_in_http_is_told_at_http, tear_down),
         cmocka_unit_test_teardown(certificates_that_are_not_accepted_are_told_with_the_cause, tear_down),
         cmocka_unit_test_teardown(a_resource_that_is_not_there_is_told_at_the_list, tear_down),
         cmocka_unit_test_teardown(a_custom_resource_is_found_by_any_of_its_names, tear_down),
