@@ -151,6 +151,10 @@ static void say_health(target *t, const ki_health *health) {
         if (s->options->verbose && health->retry_in_ms >= 0) {
             say(s->command, "%s: trying again in %.1f s", resource, (double)health->retry_in_ms / 1000);
         }
+        if (s->is_once && !session_allowed_ms(s) && !t->session->has_hinted) {
+            t->session->has_hinted = true; /* who waits for a list that does not come wonders whether it ever ends */
+            say(s->command, "trying again until it is there; --timeout gives up, kinformer doctor looks for the cause");
+        }
         break;
     default:
         if (s->options->verbose)

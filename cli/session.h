@@ -64,6 +64,7 @@ struct session {
     const ki_allocator *allocator; /* NULL: malloc */
     int signals;                   /* a descriptor */
     int64_t started_ms;
+    bool has_hinted;     /* it was said that it is tried again */
     bool is_interrupted; /* a signal ended it */
     bool done;           /* ends session_run */
     int status;          /* the exit status then */

@@ -215,7 +215,8 @@ KI_API KI_MUST_CHECK ki_status ki_client_patch(ki_client *client, const ki_resou
                                                const char *namespace_name, const char *name, ki_patch_type type,
                                                const char *patch, const ki_call_options *options, ki_object **ret_obj,
                                                ki_error *err);
-/* Server-side apply; options->field_manager says in whose name. */
+/* Server-side apply; options->field_manager says in whose name. Unlike the others', `json` must have apiVersion and kind. Where another manager
+ * has set a field (ki_error_is_conflict; the refusal's causes name both), options->force takes it over. */
 KI_API KI_MUST_CHECK ki_status ki_client_apply(ki_client *client, const ki_resource *resource,
                                                const char *namespace_name, const char *name, const char *json,
                                                const ki_call_options *options, ki_object **ret_obj, ki_error *err);

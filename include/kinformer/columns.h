@@ -3,6 +3,9 @@
  *     NAME    READY   STATUS    RESTARTS   AGE
  *     web-1   1/1     Running   0          3m20s
  *
+ *     ki_columns_new(KI_PODS, NULL, 0, NULL, &columns, &err)       then ki_columns_at(columns, i)->name for the first line, and for each object
+ *     ki_columns_each(columns, pod, (int64_t)time(NULL) * 1000, print_cell, me, &err)
+ *
  * Of built-in kinds the columns are those of a Kubernetes 1.36 API server; of custom resources what their definition says
  * (additionalPrinterColumns), else name and age. */
 #ifndef KINFORMER_COLUMNS_H
@@ -33,8 +36,8 @@ typedef struct ki_column {
     int priority;            /* 0: shown always; more: with -o wide */
 } ki_column;
 
-/* The columns of a resource. `definition` is the JSON of the CustomResourceDefinition of a custom one, `size` bytes, or NULL; the columns
- * are those of the resource's version. As on a server, a column whose path cannot be read ends them.
+/* The columns of a resource. `definition` is the JSON of the CustomResourceDefinition of a custom one, `size` bytes, or NULL: the object
+ * of KI_CUSTOMRESOURCEDEFINITIONS named "foos.example.com" (ki_client_get), by ki_object_json. The columns are those of the resource's version. As on a server, a column whose path cannot be read ends them.
  * Ownership: the caller's, freed with ki_columns_free; `resource` and `definition` are not kept; `allocator` is copied, NULL: malloc.
  * Threads: any. Blocks: no. Errors: KI_ERR_PARSE (`definition` is no JSON), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_columns_new(const ki_resource *resource, const char *definition, size_t size,

@@ -1,7 +1,8 @@
 /* error.h: what went wrong, as values.
  *
  * Every function that can fail returns a ki_status, 0 (KI_OK) for success, and takes an optional `ki_error *err` last, which
- * it fills on failure and leaves untouched on success. The library never prints and never aborts on input or lack of memory. */
+ * it fills on failure and leaves untouched on success: a program that goes on after a failure and looks at err.code later empties
+ * it, err = (ki_error)KI_ERROR_INIT. The library never prints and never aborts on input or lack of memory. */
 #ifndef KINFORMER_ERROR_H
 #define KINFORMER_ERROR_H
 

@@ -165,6 +165,8 @@ static ki_status check_arguments(const kt_fault *fault, ki_error *err) {
     }
     if (!status && fault->kind == KT_FAULT_STATUS && !kt_spec_get(spec, "code").size)
         status = ki_error_set(err, KI_ERR_INVALID, "a status needs its code: status,code=503");
+    if (!status && fault->kind == KT_FAULT_DELAY && !kt_spec_get(spec, "time").size)
+        status = ki_error_set(err, KI_ERR_INVALID, "a delay needs its time: delay,time=500ms");
     return status ? status : check_verbs(kt_spec_get(spec, "verb"), err);
 }
 

@@ -352,6 +352,18 @@ static void a_cluster_that_is_not_there_is_status_3(void **state) {
     }
 }
 
+static void who_waits_for_a_list_is_told_once_that_it_is_tried_again(void **state) {
+    (void)state;
+    const char *line;
+    run("get pods --server http://127.0.0.1:1");
+    assert_says("trying again until it is there; --timeout gives up");
+    assert_says("backing off"); /* the second time */
+    ki_process_signal(&program, SIGINT);
+    while ((line = ki_process_err_line(&program)))
+        assert_null(strstr(line, "--timeout"));
+    (void)ki_process_wait(&program);
+}
+
 /* ---- lines ---- */
 
 static void what_the_server_cannot_read_ends_it(void **state) {
@@ -591,6 +603,7 @@ int main(void) {
         TEST(signals_and_a_closed_stdout_end_it_quietly),
         TEST(count_ends_it_after_so_many_changes),
         TEST(a_cluster_that_is_not_there_is_status_3),
+        TEST(who_waits_for_a_list_is_told_once_that_it_is_tried_again),
         TEST(what_the_server_cannot_read_ends_it),
         TEST(a_line_says_what_changed),
         TEST(get_shows_what_is_there_in_order),

@@ -350,6 +350,7 @@ static void wrong_lines_and_too_many_are_refused(void **state) {
                                          "status",
                                          "status,code=200",
                                          "status,code=x",
+                                         "delay",
                                          "delay,time=x",
                                          "delay,time=25h",
                                          "cut,bytes=-1",
