@@ -21,10 +21,14 @@ static ki_status load_file(ki_kubeconfig *self, ki_kubeconfig_file *file, ki_err
     if (status)
         return status;
     status = ki_yaml_load(self->allocator, (ki_str){ text.data, text.size }, &file->document, err);
-    if (status)
+    if (status == KI_ERR_PARSE) {
+        const ki_error why = *err;
+        ki_error_set(err, status, "kubeconfig %s: %s; mend the YAML there", file->path, why.message);
+    } else if (status) {
         ki_error_prefix(err, "kubeconfig %s", file->path);
-    else
+    } else {
         status = ki_kubeconfig_check_file(self->allocator, file, err);
+    }
     ki_secret_clear(self->allocator, &text);
     return status;
 }

@@ -63,9 +63,10 @@ static void a_file_that_is_no_kubeconfig_is_named(void **state) {
     fails_with(folder_path(),
                (const char *const[]){ folder_path(), "is a directory, not a file; name the file itself", NULL });
     folder_write("config", "clusters: [{name: c}\nusers: []\n");
-    fails_with(
-        folder_file("config"),
-        (const char *const[]){ folder_file("config"), "line 2, column 1: did not find expected ',' or ']'", NULL });
+    fails_with(folder_file("config"),
+               (const char *const[]){ folder_file("config"),
+                                      "line 2, column 1: did not find expected ',' or ']'; mend the YAML there",
+                                      NULL });
     folder_write("config", "current-context: x\ncontexts:\n- {name: x, context: {cluster: gone}}\n");
     fails_with(folder_file("config"),
                (const char *const[]){ folder_file("config"),
