@@ -139,6 +139,11 @@ static void check_tcp(ki_checkup_way *way, const ki_probe *probe) {
                            : "check the address and the port, that the server is running, and what stands between");
         return;
     }
+    if (!probe->address[0]) { /* libcurl 8 has looked at what TLS needs before */
+        ki_checkup_find(way, "not tried");
+        ki_checkup_end(way, KI_CHECK_SKIPPED);
+        return;
+    }
     bool is_v6 = strchr(probe->address, ':') != NULL;
     ki_checkup_find(way, "connected to %s%s%s:%d", is_v6 ? "[" : "", probe->address, is_v6 ? "]" : "", probe->port);
     ki_checkup_end(way, KI_CHECK_WELL);

@@ -139,6 +139,9 @@ func getTables(ctx context.Context, k kubectl, connection ...string) error {
 			differences = append(differences, difference)
 		}
 	}
+	if err := k.runAll(ctx, "delete crd tables.furniture.example.com"); err != nil { // other cases compare which resources there are
+		return err
+	}
 	return report("tables, beside kubectl's", differences)
 }
 
