@@ -4,7 +4,9 @@
 #include "src/base/error.h"
 #include "src/transport/curl_internal.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -89,7 +91,8 @@ static size_t drop(char *data, size_t size, size_t count, void *user) {
 
 typedef struct sockets {
     int failure; /* errno, where the system gave none: libcurl's result tells of a server that cannot be reached */
-    bool is_connected; /* one that is closed was: libcurl notes the time of that only when TLS is through */
+    bool is_connected;            /* one that is closed was: libcurl notes the time of that only when TLS is through */
+    struct sockaddr_storage peer; /* of that one: libcurl 8 tells its address only then, too */
 } sockets;
 
 static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
@@ -104,7 +107,10 @@ static int close_socket(void *user, curl_socket_t fd) {
     sockets *all = user;
     struct sockaddr_storage peer;
     socklen_t size = sizeof peer;
-    all->is_connected = all->is_connected || getpeername(fd, (struct sockaddr *)&peer, &size) == 0;
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0) {
+        all->is_connected = true;
+        all->peer = peer;
+    }
     return close(fd);
 }
 
@@ -143,13 +149,24 @@ static ki_probe_step first_failed(const ki_probe *probe, CURLcode code) {
     return KI_PROBE_HTTP; /* an answer began, and did not end */
 }
 
-static void read_peer(CURL *easy, ki_probe *probe) {
+static void read_closed_peer(const sockets *all, ki_probe *probe) {
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&all->peer;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&all->peer;
+    if (all->peer.ss_family == AF_INET && inet_ntop(AF_INET, &v4->sin_addr, probe->address, sizeof probe->address))
+        probe->port = ntohs(v4->sin_port);
+    if (all->peer.ss_family == AF_INET6 && inet_ntop(AF_INET6, &v6->sin6_addr, probe->address, sizeof probe->address))
+        probe->port = ntohs(v6->sin6_port);
+}
+
+static void read_peer(CURL *easy, const sockets *all, ki_probe *probe) {
     long port = 0;
     char *address = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIMARY_IP, &address);
     copy_text(probe->address, sizeof probe->address, address ? address : "");
     curl_easy_getinfo(easy, CURLINFO_PRIMARY_PORT, &port);
     probe->port = (int)port;
+    if (!probe->address[0] && all->is_connected)
+        read_closed_peer(all, probe);
 }
 
 /* libcurl says which step took too long only by the times that it noted. */
@@ -166,7 +183,7 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
     long number = 0, version = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &number);
     probe->http_status = (int)number;
-    read_peer(easy, probe);
+    read_peer(easy, all, probe);
     curl_easy_getinfo(easy, CURLINFO_HTTP_VERSION, &version);
     probe->http_version = version == CURL_HTTP_VERSION_1_0   ? 10
                           : version == CURL_HTTP_VERSION_1_1 ? 11
@@ -188,13 +205,13 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
 }
 
 /* The chain of a server that is not believed: a handshake without conditions, and nothing is sent over it. */
-static void look_at_chain(CURL *easy, ki_probe *probe) {
+static void look_at_chain(CURL *easy, const sockets *all, ki_probe *probe) {
     if (curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) || curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L) ||
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L) || curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L))
         return;
     if (curl_easy_perform(easy))
         return;
-    read_peer(easy, probe);
+    read_peer(easy, all, probe);
     read_times(easy, probe);
     read_chain(easy, probe);
 }
@@ -204,7 +221,7 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
     ki_curl_identity identity;
     char detail[CURL_ERROR_SIZE] = "";
     size_t taken = 0;
-    sockets all = { 0, false };
+    sockets all = { .failure = 0 };
     struct curl_slist *headers = NULL;
     const ki_request request = { .method = "GET", .target = "/version" };
     /* The certificates as they are; borrowed. */
@@ -234,7 +251,7 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
         CURLcode code = curl_easy_perform(easy);
         read_result(easy, code, detail, &identity, timeout_ms, &all, &probe);
         if (probe.failed == KI_PROBE_TLS && !probe.chain)
-            look_at_chain(easy, &probe);
+            look_at_chain(easy, &all, &probe);
         *ret_probe = probe;
     }
     if (easy)
