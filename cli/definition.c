@@ -60,6 +60,8 @@ static ki_status ask(session *s, asked *a, size_t index, ki_error *err) {
 }
 
 ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_error *err) {
+    if (s->done) /* by a signal: perhaps before the words were looked up */
+        return KI_OK;
     asked *a = calloc(1, sizeof *a);
     ki_status status = a ? KI_OK : KI_ERR_NO_MEMORY;
     for (size_t i = 0; i < s->target_count && !status; i++) {
