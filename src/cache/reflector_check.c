@@ -34,10 +34,6 @@ bool ki_reflector_is_in_doubt(const ki_reflector *reflector) {
     return reflector->wordless >= (KI_MUTANT(CHECK_AFTER_ONE) ? 1 : WORDLESS) && silence >= KI_REFLECTOR_IDLE;
 }
 
-static bool is_older(const char *version, const char *than) {
-    return ki_resource_version_compare(version, than) == KI_ORDER_OLDER;
-}
-
 static void set_behind(ki_error *err, const char *version, const char *than) {
     ki_error_set(err, KI_ERR_TOO_LARGE_RV,
                  "the server is at resource version %s, and this copy is at %s: it was restored from a backup, or lags",
@@ -79,7 +75,7 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
 static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
     ki_reflector *reflector = user;
     ki_error behind = KI_ERROR_INIT;
-    if (!err && is_older(result->resource_version, reflector->resource_version)) {
+    if (!err && ki_reflector_is_older(result->resource_version, reflector->resource_version)) {
         set_behind(&behind, result->resource_version, reflector->resource_version);
         err = &behind;
     }

@@ -27,6 +27,11 @@ void ki_reflector_found(ki_reflector *reflector);                       /* the s
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj); /* to `objects`; takes a reference */
 void ki_reflector_drop_objects(ki_reflector *reflector);                /* of the list or stream under way */
 
+/* False where it cannot be known. */
+static inline bool ki_reflector_is_older(const char *version, const char *than) {
+    return ki_resource_version_compare(version, than) == KI_ORDER_OLDER;
+}
+
 /* reflector_list.c */
 void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
 /* Lists otherwise at once, unless the server has asked for patience. */

@@ -75,15 +75,11 @@ static void on_open(void *user) {
     ki_reflector_set_state(reflector, lists ? KI_STATE_LISTING : KI_STATE_WATCHING);
 }
 
-static bool is_older(const char *version, const char *than) {
-    return ki_resource_version_compare(version, than) == KI_ORDER_OLDER;
-}
-
 /* The initial events may come in any order, and changes among them. */
 static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj) {
     ki_str key = ki_str_of(ki_object_key(obj));
     const ki_object *known = ki_map_get(&reflector->staged, key);
-    if (known && is_older(ki_object_resource_version(obj), ki_object_resource_version(known)))
+    if (known && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(known)))
         return KI_OK;
     if (KI_MUTANT(STREAM_IGNORES_DELETES) && kind == KI_EVENT_DELETED)
         return KI_OK;
@@ -124,13 +120,13 @@ static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object 
 static bool is_over(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
     if (KI_MUTANT(REPEATED_BRING_BACK))
         return false;
-    return kind != KI_EVENT_DELETED && is_older(ki_object_resource_version(obj), reflector->watch_version);
+    return kind != KI_EVENT_DELETED && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch_version);
 }
 
 /* Never backwards within a watch: one from there would bring back what has been deleted since. */
 static bool go_on_from(ki_reflector *reflector, const char *version) {
     reflector->holds_version = false;
-    return !is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
+    return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
 }
 
 static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
@@ -191,7 +187,7 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
 
 static void on_bookmark(const char *version, bool initial_events_end, void *user) {
     ki_reflector *reflector = user;
-    if (reflector->phase == KI_REFLECTOR_WATCHES && is_older(version, reflector->watch_version) &&
+    if (reflector->phase == KI_REFLECTOR_WATCHES && ki_reflector_is_older(version, reflector->watch_version) &&
         !KI_MUTANT(LOW_BOOKMARK_IS_FINE)) {
         ki_reflector_find_behind(reflector, version);
         return;
