@@ -60,3 +60,8 @@ ki_str ki_json_string(yyjson_val *object, const char *name) {
         return (ki_str){ NULL, 0 };
     return (ki_str){ yyjson_get_str(value), yyjson_get_len(value) };
 }
+
+bool ki_json_is_string_or_none(yyjson_val *object, const char *name) {
+    yyjson_val *value = yyjson_obj_get(object, name);
+    return !value || yyjson_is_null(value) || yyjson_is_str(value);
+}

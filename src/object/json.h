@@ -21,5 +21,7 @@ ki_status ki_json_parse_in_place(const ki_allocator *allocator, char *text, size
 /* The string member `name` of `object`, or an empty view with data NULL where there is none or it is no
  * string. */
 ki_str ki_json_string(yyjson_val *object, const char *name);
+/* False where there is such a member, and it is neither a string nor null. */
+bool ki_json_is_string_or_none(yyjson_val *object, const char *name);
 
 #endif

@@ -99,9 +99,8 @@ static void copy_cut(char *to, size_t size, ki_str from) {
 
 /* A token that cannot be read must not look like the end of the list, nor a version like another one. */
 static ki_status read_string(yyjson_val *metadata, const char *name, ki_str *ret_string, ki_error *err) {
-    yyjson_val *value = yyjson_obj_get(metadata, name);
     *ret_string = ki_json_string(metadata, name);
-    if (value && !yyjson_is_null(value) && !yyjson_is_str(value))
+    if (!ki_json_is_string_or_none(metadata, name))
         return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s is no string", name);
     if (ret_string->size && memchr(ret_string->data, '\0', ret_string->size))
         return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s has a zero byte", name);

@@ -16,8 +16,8 @@ enum {
 struct ki_watch_decoder {
     const ki_allocator *allocator;
     ki_framer framer;
-    bool
-        on_new_line; /* within an event: `head` has what has come of the line, and may yet turn out to be an event's beginning */
+    /* Within an event, at a line's beginning: `head` has what has come of the line, which may yet turn out to be an event's. */
+    bool on_new_line;
     char head[HEAD_MAX];
     size_t head_size;
     ki_watch_sink sink;
@@ -278,11 +278,6 @@ bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder) {
     return !decoder->failed && !ki_framer_is_partial(&decoder->framer);
 }
 
-static bool is_no_string(yyjson_val *object, const char *name) {
-    yyjson_val *value = yyjson_obj_get(object, name);
-    return value && !yyjson_is_null(value) && !yyjson_is_str(value);
-}
-
 ki_status ki_watch_meta_parse(const ki_allocator *allocator, ki_str object, ki_watch_meta *ret_meta, ki_error *err) {
     yyjson_doc *doc;
     ki_status status = ki_json_parse(allocator, object, &doc, err);
@@ -294,7 +289,7 @@ ki_status ki_watch_meta_parse(const ki_allocator *allocator, ki_str object, ki_w
     ki_str version = ki_json_string(metadata, "resourceVersion");
     if (version.size >= sizeof meta.resource_version || (version.size && memchr(version.data, '\0', version.size))) {
         status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is no resource version");
-    } else if (is_no_string(root, "kind")) {
+    } else if (!ki_json_is_string_or_none(root, "kind")) {
         status = ki_error_set(err, KI_ERR_PARSE, "kind is no string");
     } else {
         if (version.size)
