@@ -266,11 +266,15 @@ static void take_certificates(ki_curl_transport *transport) {
     }
 }
 
+static bool add_handle(const ki_curl_pool *pool, CURL *easy) {
+    if (pool->is_http1) /* a request at a time: there is nothing to wait for */
+        curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 0L);
+    return curl_multi_add_handle(pool->multi, easy) == CURLM_OK;
+}
+
 static ki_status add_to_pool(ki_exchange *exchange, ki_curl_pool *pool, ki_error *err) {
     ki_curl_transport *transport = exchange->transport;
-    if (pool && pool->is_http1) /* a request at a time: there is nothing to wait for */
-        curl_easy_setopt(exchange->easy, CURLOPT_PIPEWAIT, 0L);
-    if (!pool || curl_multi_add_handle(pool->multi, exchange->easy) != CURLM_OK)
+    if (!pool || !add_handle(pool, exchange->easy))
         return ki_error_no_memory(err, "sending a request");
     if (pool->exchanges++ == 0)
         pool->last_byte = ki_engine_now(transport->engine);
@@ -371,9 +375,7 @@ static bool wake_parked(ki_curl_pool *pool) {
             exchange->attempts > 0)
             continue;
         curl_multi_remove_handle(pool->multi, exchange->easy);
-        if (pool->is_http1)
-            curl_easy_setopt(exchange->easy, CURLOPT_PIPEWAIT, 0L);
-        if (curl_multi_add_handle(pool->multi, exchange->easy) == CURLM_OK)
+        if (add_handle(pool, exchange->easy))
             continue;
         ki_error err = KI_ERROR_INIT;
         ki_error_no_memory(&err, "sending a request");
