@@ -8,8 +8,7 @@
 
 #include <kinformer/kinformer.h>
 
-#include "src/transport/memory.h"
-#include "tests/support/test_engine.h"
+#include "tests/support/byte_stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,90 +19,22 @@ enum {
     OBJECT_LIMIT = 2000
 };
 
-typedef struct stage {
-    test_engine engine;
-    ki_transport *transport;
-    ki_factory *factory;
-    ki_informer *informer;
-    ki_memory_call *watch;
-    const char *list;
-    int lists, watches;
-    char errors[TEXT];
-} stage;
-
-static const ki_response_head ok = { 200, -1, "application/json" };
-
-#define OBJECT(name, version) \
-    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
-    "\",\"namespace\":\"ns\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" version "\"}}"
+#define OBJECT(name, version) BYTE_OBJECT(name, version)
 #define LIST_OF(version, items) \
     "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"" version \
     "\"},\"items\":[" items "]}"
 static const char good_list[] = LIST_OF("10", OBJECT("a", "5"));
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
-    stage *s = user;
-    bool watches = strstr(request->target, "watch=true") != NULL;
-    s->watches += watches;
-    s->lists += !watches;
-    if (watches)
-        s->watch = call;
-    if (!ki_memory_call_head(call, &ok) || watches)
-        return;
-    if (ki_memory_call_data(call, s->list, strlen(s->list)))
-        ki_memory_call_end(call, NULL);
+static void open_stage_as(byte_stage *s, const char *list, bool in_order) {
+    byte_stage_open(
+        s, list, &KI_INFORMER_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT, .in_order = in_order));
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
-    stage *s = user;
-    if (s->watch == call)
-        s->watch = NULL;
-}
-
-static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
-    stage *s = user;
-    (void)informer;
-    size_t used = strlen(s->errors);
-    assert_true(cause->message[0] != '\0');
-    snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
-}
-
-static void open_stage_as(stage *s, const char *list, bool in_order) {
-    memset(s, 0, sizeof *s);
-    s->list = list;
-    assert_true(test_engine_open(&s->engine, NULL, 1));
-    const ki_memory_server server = { serve, abandoned, s };
-    assert_int_equal(ki_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
-    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = s->engine.engine, .transport = s->transport),
-                                    &s->factory, NULL),
-                     KI_OK);
-    assert_int_equal(ki_factory_informer(s->factory, KI_CONFIGMAPS,
-                                         &KI_INFORMER_OPTIONS(.no_streaming_list = true, .object_limit = OBJECT_LIMIT,
-                                                              .in_order = in_order),
-                                         &s->informer, NULL),
-                     KI_OK);
-    assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
-    assert_int_equal(ki_factory_start(s->factory, NULL), KI_OK);
-    assert_true(test_engine_settle(&s->engine));
-}
-
-static void open_stage(stage *s, const char *list) {
+static void open_stage(byte_stage *s, const char *list) {
     open_stage_as(s, list, false);
 }
 
-static void close_stage(stage *s) {
-    ki_factory_free(s->factory);
-    ki_transport_free(s->transport);
-    test_engine_close(&s->engine);
-}
-
-static void send(stage *s, const char *bytes, size_t size) {
-    assert_non_null(s->watch);
-    (void)ki_memory_call_data(s->watch, bytes, size);
-    assert_true(test_engine_settle(&s->engine));
-}
-
-static void expect_version(const stage *s, const char *key, const char *version) {
+static void expect_version(const byte_stage *s, const char *key, const char *version) {
     ki_object *obj = ki_informer_get(s->informer, key);
     if (!obj)
         fail_msg("there is no %s", key);
@@ -111,7 +42,7 @@ static void expect_version(const stage *s, const char *key, const char *version)
     ki_object_unref(obj);
 }
 
-static uint64_t set_aside(const stage *s) {
+static uint64_t set_aside(const byte_stage *s) {
     ki_health health;
     ki_informer_health(s->informer, &health);
     return health.set_aside;
@@ -149,36 +80,36 @@ static void a_bad_event_is_counted_and_the_others_arrive(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        stage s;
+        byte_stage s;
         open_stage(&s, good_list);
-        send(&s, BEFORE, sizeof BEFORE - 1);
-        send(&s, rows[i].bytes, strlen(rows[i].bytes));
+        byte_stage_send(&s, BEFORE, sizeof BEFORE - 1);
+        byte_stage_send(&s, rows[i].bytes, strlen(rows[i].bytes));
         if (strcmp(s.errors, rows[i].errors) != 0)
             fail_msg("%s gives \"%s\", not \"%s\"", rows[i].bytes, s.errors, rows[i].errors);
         assert_int_equal(set_aside(&s), 1);
-        send(&s, AFTER, sizeof AFTER - 1);
+        byte_stage_send(&s, AFTER, sizeof AFTER - 1);
         expect_version(&s, "ns/before", "20");
         expect_version(&s, "ns/after", "30");
         assert_int_equal(s.watches, 1);
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
 static void an_event_over_the_limit_is_counted_with_its_key(void **state) {
     (void)state;
-    stage s;
+    byte_stage s;
     char bytes[3 * OBJECT_LIMIT];
     open_stage(&s, good_list);
     int size = snprintf(bytes, sizeof bytes,
                         "{\"type\":\"ADDED\",\"object\":{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"b\","
                         "\"namespace\":\"ns\",\"resourceVersion\":\"21\"},\"data\":\"%0*d\"}}\n",
                         2 * OBJECT_LIMIT, 0);
-    send(&s, bytes, (size_t)size);
+    byte_stage_send(&s, bytes, (size_t)size);
     assert_string_equal(s.errors, "limit reached:ns/b");
     assert_int_equal(set_aside(&s), 1);
-    send(&s, AFTER, sizeof AFTER - 1);
+    byte_stage_send(&s, AFTER, sizeof AFTER - 1);
     expect_version(&s, "ns/after", "30");
-    close_stage(&s);
+    byte_stage_close(&s);
 }
 
 /* No stream of events any more, or the server says so: what came before holds, and it is watched or listed again. */
@@ -198,10 +129,10 @@ static void what_ends_a_watch_is_reported_and_recovered_from(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        stage s;
+        byte_stage s;
         open_stage(&s, good_list);
-        send(&s, BEFORE, sizeof BEFORE - 1);
-        send(&s, rows[i], strlen(rows[i]) ? strlen(rows[i]) : 4);
+        byte_stage_send(&s, BEFORE, sizeof BEFORE - 1);
+        byte_stage_send(&s, rows[i], strlen(rows[i]) ? strlen(rows[i]) : 4);
         if (s.errors[0] == '\0')
             fail_msg("nobody is told of %s", rows[i]);
         expect_version(&s, "ns/before", "20");
@@ -210,7 +141,7 @@ static void what_ends_a_watch_is_reported_and_recovered_from(void **state) {
         assert_int_equal(s.lists, 2);
         expect_version(&s, "ns/c", "35");
         assert_null(ki_informer_get(s.informer, "ns/before"));
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -227,13 +158,13 @@ static void a_bad_item_of_a_list_is_counted_and_the_others_arrive(void **state) 
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        stage s;
+        byte_stage s;
         open_stage(&s, rows[i].list);
         assert_string_equal(s.errors, rows[i].errors);
         assert_int_equal(set_aside(&s), rows[i].aside);
         expect_version(&s, "ns/a", "5");
         assert_true(ki_informer_has_synced(s.informer));
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -250,7 +181,7 @@ static void what_is_no_list_is_reported_and_asked_for_again(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        stage s;
+        byte_stage s;
         open_stage(&s, lists[i]);
         if (s.errors[0] == '\0')
             fail_msg("nobody is told of %s", lists[i]);
@@ -258,7 +189,7 @@ static void what_is_no_list_is_reported_and_asked_for_again(void **state) {
         s.list = good_list;
         assert_true(test_engine_advance(&s.engine, 1600));
         expect_version(&s, "ns/a", "5");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -273,7 +204,7 @@ static void an_object_that_a_list_has_twice_is_one(void **state) {
     };
     (void)state;
     for (int i = 0; i < 6; i++) {
-        stage s;
+        byte_stage s;
         open_stage_as(&s, rows[i / 2].list, i % 2);
         assert_string_equal(s.errors, "");
         assert_true(ki_informer_has_synced(s.informer));
@@ -281,9 +212,9 @@ static void an_object_that_a_list_has_twice_is_one(void **state) {
         ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
         assert_int_equal(ki_snapshot_count(snapshot), 1);
         ki_snapshot_free(snapshot);
-        send(&s, AFTER, sizeof AFTER - 1);
+        byte_stage_send(&s, AFTER, sizeof AFTER - 1);
         expect_version(&s, "ns/after", "30");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -305,16 +236,16 @@ static void events_that_do_not_fit_what_is_there_end_with_the_servers_state(void
                                                                              "again", "26") "}\n";
     (void)state;
     for (int i = 0; i < 2; i++) {
-        stage s;
+        byte_stage s;
         open_stage_as(&s, good_list, i);
-        send(&s, events, sizeof events - 1);
+        byte_stage_send(&s, events, sizeof events - 1);
         assert_string_equal(s.errors, "");
         expect_version(&s, "ns/a", "23");
         expect_version(&s, "ns/again", "26");
         assert_null(ki_informer_get(s.informer, "ns/new"));
         assert_null(ki_informer_get(s.informer, "ns/unknown"));
         assert_int_equal(s.watches, 1);
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -327,7 +258,7 @@ static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
 }
 
 static void stop_and_wait(const ki_event *event, void *user) {
-    stage *s = user;
+    byte_stage *s = user;
     (void)event;
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(ki_factory_shutdown(s->factory, &err), KI_ERR_DEADLOCK);
@@ -336,7 +267,7 @@ static void stop_and_wait(const ki_event *event, void *user) {
 
 static void misuse_is_an_error_value(void **state) {
     (void)state;
-    stage s;
+    byte_stage s;
     const ki_handler handler = { .on_add = stop_and_wait };
     const ki_registration_options no_size = { .size = 0 };
     open_stage(&s, good_list);
@@ -351,12 +282,12 @@ static void misuse_is_an_error_value(void **state) {
     assert_true(test_engine_settle(&s.engine));
     assert_int_equal(ki_informer_add_handler(s.informer, &handler, &s, NULL), KI_ERR_STATE);
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_ERR_STATE);
-    close_stage(&s);
+    byte_stage_close(&s);
 }
 
 static void times_without_measure_are_bounded(void **state) {
     (void)state;
-    stage s;
+    byte_stage s;
     ki_informer *informer = NULL;
     static const int64_t times[] = { INT64_MAX, INT64_MIN, -1, 1 };
     open_stage(&s, good_list);
@@ -372,7 +303,7 @@ static void times_without_measure_are_bounded(void **state) {
     }
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
     assert_true(test_engine_advance(&s.engine, 3000));
-    close_stage(&s);
+    byte_stage_close(&s);
 }
 
 int main(void) {

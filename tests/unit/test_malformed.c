@@ -10,8 +10,7 @@
 
 #include <kinformer/kinformer.h>
 
-#include "src/transport/memory.h"
-#include "tests/support/test_engine.h"
+#include "tests/support/byte_stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,24 +25,7 @@ enum {
     NO_END_MS = 31000
 };
 
-typedef struct stage {
-    test_engine engine;
-    ki_transport *transport;
-    ki_factory *factory;
-    ki_informer *informer;
-    ki_memory_call *watch; /* under way, or NULL */
-    const char *list;      /* what a list gets */
-    int lists, watches;
-    char target[TEXT]; /* of the last request */
-    char errors[TEXT];
-    size_t adds, deletes;
-} stage;
-
-static const ki_response_head ok = { 200, -1, "application/json" };
-
-#define OBJECT(name, version) \
-    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
-    "\",\"namespace\":\"ns\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" version "\"}}"
+#define OBJECT(name, version) BYTE_OBJECT(name, version)
 #define LIST_HEAD(metadata) "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{" metadata "},\"items\":["
 #define LIST_TAIL "]}"
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
@@ -54,92 +36,21 @@ static const ki_response_head ok = { 200, -1, "application/json" };
 
 static const char good_list[] = LIST_HEAD("\"resourceVersion\":\"10\"") OBJECT("first", "5") LIST_TAIL;
 
-/* ---- the server and the informer ---- */
-
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
-    stage *s = user;
-    bool watches = strstr(request->target, "watch=true") != NULL;
-    snprintf(s->target, sizeof s->target, "%s", request->target);
-    s->watches += watches;
-    s->lists += !watches;
-    if (watches)
-        s->watch = call;
-    if (!ki_memory_call_head(call, &ok) || watches)
-        return;
-    if (ki_memory_call_data(call, s->list, strlen(s->list)))
-        ki_memory_call_end(call, NULL);
+static void open_stage(byte_stage *s, const char *list, bool streams) {
+    byte_stage_open(s, list, &KI_INFORMER_OPTIONS(.no_streaming_list = !streams, .object_limit = OBJECT_LIMIT));
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
-    stage *s = user;
-    if (s->watch == call)
-        s->watch = NULL;
+static void send_text(byte_stage *s, const char *text) {
+    byte_stage_send(s, text, strlen(text));
 }
 
-static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
-    stage *s = user;
-    (void)informer;
-    size_t used = strlen(s->errors);
-    assert_true(cause->message[0] != '\0');
-    snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
-}
-
-static void on_add(const ki_event *event, void *user) {
-    stage *s = user;
-    (void)event;
-    s->adds++;
-}
-
-static void on_delete(const ki_event *event, void *user) {
-    stage *s = user;
-    (void)event;
-    s->deletes++;
-}
-
-static void open_stage(stage *s, const char *list, bool streams) {
-    const ki_handler handler = { .on_add = on_add, .on_delete = on_delete };
-    memset(s, 0, sizeof *s);
-    s->list = list;
-    assert_true(test_engine_open(&s->engine, NULL, 1));
-    const ki_memory_server server = { serve, abandoned, s };
-    assert_int_equal(ki_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
-    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = s->engine.engine, .transport = s->transport),
-                                    &s->factory, NULL),
-                     KI_OK);
-    assert_int_equal(
-        ki_factory_informer(s->factory, KI_CONFIGMAPS,
-                            &KI_INFORMER_OPTIONS(.no_streaming_list = !streams, .object_limit = OBJECT_LIMIT),
-                            &s->informer, NULL),
-        KI_OK);
-    assert_int_equal(ki_informer_add_handler(s->informer, &handler, s, NULL), KI_OK);
-    assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
-    assert_int_equal(ki_factory_start(s->factory, NULL), KI_OK);
-    assert_true(test_engine_settle(&s->engine));
-}
-
-static void close_stage(stage *s) {
-    ki_factory_free(s->factory);
-    ki_transport_free(s->transport);
-    test_engine_close(&s->engine);
-}
-
-static void send(stage *s, const char *bytes, size_t size) {
-    assert_non_null(s->watch);
-    (void)ki_memory_call_data(s->watch, bytes, size);
-    assert_true(test_engine_settle(&s->engine));
-}
-
-static void send_text(stage *s, const char *text) {
-    send(s, text, strlen(text));
-}
-
-static bool has(const stage *s, const char *key) {
+static bool has(const byte_stage *s, const char *key) {
     ki_object *obj = ki_informer_get(s->informer, key);
     ki_object_unref(obj);
     return obj != NULL;
 }
 
-static uint64_t counter(const stage *s, const char *name) {
+static uint64_t counter(const byte_stage *s, const char *name) {
     char *text;
     char wanted[64];
     assert_int_equal(ki_factory_metrics_text(s->factory, &text, NULL), KI_OK);
@@ -153,7 +64,7 @@ static uint64_t counter(const stage *s, const char *name) {
     return value;
 }
 
-static uint64_t set_aside(const stage *s) {
+static uint64_t set_aside(const byte_stage *s) {
     ki_health health;
     ki_informer_health(s->informer, &health);
     assert_int_equal(health.set_aside, counter(s, "informer_set_aside"));
@@ -161,7 +72,7 @@ static uint64_t set_aside(const stage *s) {
 }
 
 /* The server ends the watch in good order; the informer goes on from here. */
-static void expect_to_go_on_from(stage *s, const char *version) {
+static void expect_to_go_on_from(byte_stage *s, const char *version) {
     char wanted[64];
     assert_non_null(s->watch);
     ki_memory_call_end(s->watch, NULL);
@@ -171,7 +82,7 @@ static void expect_to_go_on_from(stage *s, const char *version) {
         fail_msg("it goes on with %s, not from %s", s->target, version);
 }
 
-static void expect_errors(const stage *s, const char *what, const char *errors) {
+static void expect_errors(const byte_stage *s, const char *what, const char *errors) {
     if (strcmp(s->errors, errors) != 0)
         fail_msg("%.200s gives \"%s\", not \"%s\"", what, s->errors, errors);
 }
@@ -275,7 +186,7 @@ static void a_bad_item_of_a_list(void **state) {
     char *list = malloc(ANSWER);
     assert_non_null(list);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
-        stage s;
+        byte_stage s;
         snprintf(list, ANSWER, "%s%s,%s,%s%s", LIST_HEAD("\"resourceVersion\":\"10\""), OBJECT("before", "5"),
                  bad_objects[i].text, OBJECT("after", "6"), LIST_TAIL);
         open_stage(&s, list, false);
@@ -286,7 +197,7 @@ static void a_bad_item_of_a_list(void **state) {
         assert_int_equal(s.adds, 2);
         assert_int_equal(s.lists, 1);
         assert_non_null(strstr(s.target, "watch=true&resourceVersion=10&"));
-        close_stage(&s);
+        byte_stage_close(&s);
     }
     free(list);
 }
@@ -297,7 +208,7 @@ static void a_bad_event_of_a_watch(void **state) {
     char *event = malloc(ANSWER);
     assert_non_null(event);
     for (size_t i = 0; i < 3 * BAD_OBJECTS; i++) {
-        stage s;
+        byte_stage s;
         const bad_object *bad = &bad_objects[i / 3];
         open_stage(&s, good_list, false);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
@@ -311,7 +222,7 @@ static void a_bad_event_of_a_watch(void **state) {
         assert_int_equal(s.adds, 3);
         assert_int_equal(s.deletes, 0);
         assert_int_equal(s.lists, 1);
-        close_stage(&s);
+        byte_stage_close(&s);
     }
     free(event);
 }
@@ -321,7 +232,7 @@ static void a_bad_event_of_a_streaming_list(void **state) {
     char *event = malloc(ANSWER);
     assert_non_null(event);
     for (size_t i = 0; i < BAD_OBJECTS; i++) {
-        stage s;
+        byte_stage s;
         open_stage(&s, good_list, true);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
         snprintf(event, ANSWER, "{\"type\":\"ADDED\",\"object\":%s}\n", bad_objects[i].text);
@@ -336,7 +247,7 @@ static void a_bad_event_of_a_streaming_list(void **state) {
         assert_int_equal(s.adds, 2);
         assert_int_equal(s.lists, 0);
         expect_to_go_on_from(&s, "40");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
     free(event);
 }
@@ -365,7 +276,7 @@ static void an_odd_object_is_taken_as_it_is(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        stage s;
+        byte_stage s;
         char event[TEXT];
         open_stage(&s, good_list, false);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
@@ -375,7 +286,7 @@ static void an_odd_object_is_taken_as_it_is(void **state) {
         assert_int_equal(set_aside(&s), 0);
         assert_true(has(&s, "ns/before") && has(&s, rows[i].key));
         expect_to_go_on_from(&s, rows[i].version);
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -401,7 +312,7 @@ static void a_bad_event_around_a_good_object(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
-        stage s;
+        byte_stage s;
         bool streams = i % 2;
         open_stage(&s, good_list, streams);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
@@ -414,7 +325,7 @@ static void a_bad_event_around_a_good_object(void **state) {
         send_text(&s, EVENT("ADDED", OBJECT("after", "30")));
         assert_true(has(&s, "ns/before") && has(&s, "ns/after"));
         assert_false(has(&s, "ns/b"));
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -423,9 +334,9 @@ static void a_bad_event_around_a_good_object(void **state) {
 #define CUT_B "{\"type\":\"ADDED\",\"object\":{\"kind\":\"ConfigMap\",\"metadata\":{" NAMED ",\"uid\":\"u\""
 
 /* Bytes of the same stream: all at once, or in pieces of each size. */
-static void send_in_pieces(stage *s, const char *text, size_t piece) {
+static void send_in_pieces(byte_stage *s, const char *text, size_t piece) {
     for (size_t at = 0, size = strlen(text); at < size; at += piece)
-        send(s, text + at, size - at < piece ? size - at : piece);
+        byte_stage_send(s, text + at, size - at < piece ? size - at : piece);
 }
 
 /* The next event begins on a line of its own, and is found. */
@@ -446,7 +357,7 @@ static void an_event_that_does_not_end_takes_no_other_along(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t j = 0; j < sizeof pieces / sizeof *pieces; j++) {
-            stage s;
+            byte_stage s;
             char text[TEXT];
             snprintf(text, sizeof text, "%s%s%s%s", EVENT("ADDED", OBJECT("before", "20")), rows[i].text,
                      EVENT("ADDED", OBJECT("after", "30")), EVENT("DELETED", OBJECT("first", "31")));
@@ -458,7 +369,7 @@ static void an_event_that_does_not_end_takes_no_other_along(void **state) {
             assert_false(has(&s, "ns/b") || has(&s, "ns/first"));
             assert_int_equal(s.watches, 1);
             expect_to_go_on_from(&s, "31");
-            close_stage(&s);
+            byte_stage_close(&s);
         }
     }
 }
@@ -471,13 +382,13 @@ static void an_event_may_come_in_lines(void **state) {
         "{\"type\":\"READY\",\"object\":7},\n{\n}\n]\n}\n}\n" EVENT("ADDED", OBJECT("after", "30"));
     (void)state;
     for (size_t piece = 1; piece < sizeof text; piece++) {
-        stage s;
+        byte_stage s;
         open_stage(&s, good_list, false);
         send_in_pieces(&s, text, piece);
         expect_errors(&s, text, "");
         assert_true(has(&s, "ns/b") && has(&s, "ns/after"));
         expect_to_go_on_from(&s, "30");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -505,7 +416,7 @@ static const bad_object bad_bookmarks[] = {
 static void a_bad_bookmark(void **state) {
     (void)state;
     for (size_t i = 0; i < 2 * sizeof bad_bookmarks / sizeof *bad_bookmarks; i++) {
-        stage s;
+        byte_stage s;
         const bad_object *bad = &bad_bookmarks[i / 2];
         bool streams = i % 2;
         open_stage(&s, good_list, streams);
@@ -520,7 +431,7 @@ static void a_bad_bookmark(void **state) {
         expect_to_go_on_from(&s, "20");
         send_text(&s, EVENT("ADDED", OBJECT("after", "30")));
         assert_true(has(&s, "ns/before") && has(&s, "ns/after"));
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -539,7 +450,7 @@ static void an_end_that_is_none(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
-        stage s;
+        byte_stage s;
         char bookmark[TEXT];
         open_stage(&s, good_list, true);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
@@ -556,19 +467,19 @@ static void an_end_that_is_none(void **state) {
         assert_true(has(&s, "ns/first"));
         assert_false(has(&s, "ns/before"));
         expect_to_go_on_from(&s, "10");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
 static void a_bookmark_from_before_takes_nothing_back(void **state) {
     (void)state;
-    stage s;
+    byte_stage s;
     open_stage(&s, good_list, false);
     send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
     send_text(&s, BOOKMARK("\"resourceVersion\":\"15\""));
     assert_string_equal(s.errors, "");
     expect_to_go_on_from(&s, "20");
-    close_stage(&s);
+    byte_stage_close(&s);
 }
 
 /* ---- error events ---- */
@@ -596,7 +507,7 @@ static const bad_object bad_statuses[] = {
 static void a_bad_error_event_ends_the_watch_and_is_listed_after(void **state) {
     (void)state;
     for (size_t i = 0; i < 2 * sizeof bad_statuses / sizeof *bad_statuses; i++) {
-        stage s;
+        byte_stage s;
         char event[TEXT];
         const bad_object *row = &bad_statuses[i / 2];
         bool streams = i % 2;
@@ -619,7 +530,7 @@ static void a_bad_error_event_ends_the_watch_and_is_listed_after(void **state) {
         assert_true(has(&s, "ns/before") && has(&s, "ns/new"));
         assert_false(has(&s, "ns/first"));
         expect_to_go_on_from(&s, "40");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -627,7 +538,7 @@ static void a_bad_error_event_ends_the_watch_and_is_listed_after(void **state) {
 static void a_bad_error_event_ends_a_streaming_list_too(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad_statuses / sizeof *bad_statuses; i++) {
-        stage s;
+        byte_stage s;
         char event[TEXT];
         bool is_expired = strcmp(bad_statuses[i].error, "expired:") == 0;
         open_stage(&s, good_list, true);
@@ -646,7 +557,7 @@ static void a_bad_error_event_ends_a_streaming_list_too(void **state) {
         assert_false(has(&s, "ns/before"));
         assert_int_equal(set_aside(&s), 0);
         expect_to_go_on_from(&s, "10");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -657,7 +568,7 @@ static void bytes_that_are_no_events_end_the_stream(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < 2 * sizeof texts / sizeof *texts; i++) {
-        stage s;
+        byte_stage s;
         bool streams = i % 2;
         open_stage(&s, good_list, streams);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
@@ -671,7 +582,7 @@ static void bytes_that_are_no_events_end_the_stream(void **state) {
         assert_true(has(&s, "ns/first"));
         assert_false(has(&s, "ns/before"));
         expect_to_go_on_from(&s, "10");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -680,7 +591,7 @@ static void an_error_event_without_an_object_is_an_event_that_is_set_aside(void 
                                           "{\"type\":\"ERROR\"}\n" };
     (void)state;
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-        stage s;
+        byte_stage s;
         open_stage(&s, good_list, false);
         send_text(&s, EVENT("ADDED", OBJECT("before", "20")));
         send_text(&s, events[i]);
@@ -689,7 +600,7 @@ static void an_error_event_without_an_object_is_an_event_that_is_set_aside(void 
         send_text(&s, EVENT("ADDED", OBJECT("after", "30")));
         assert_true(has(&s, "ns/after"));
         expect_to_go_on_from(&s, "30");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -737,7 +648,7 @@ static void a_list_that_is_none_is_reported_and_listed_again(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        stage s;
+        byte_stage s;
         open_stage(&s, rows[i].text, false);
         expect_errors(&s, rows[i].text, rows[i].error);
         assert_int_equal(counter(&s, "informer_failures"), 1);
@@ -749,7 +660,7 @@ static void a_list_that_is_none_is_reported_and_listed_again(void **state) {
         assert_int_equal(s.adds, 1);
         assert_int_equal(s.lists, 2);
         expect_to_go_on_from(&s, "10");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 
@@ -760,7 +671,7 @@ static void a_remaining_count_that_is_none_is_no_harm(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        stage s;
+        byte_stage s;
         char list[TEXT];
         snprintf(list, sizeof list,
                  "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"10\",\"remainingItemCount\":%s},"
@@ -770,7 +681,7 @@ static void a_remaining_count_that_is_none_is_no_harm(void **state) {
         expect_errors(&s, counts[i], "");
         assert_true(has(&s, "ns/first"));
         expect_to_go_on_from(&s, "10");
-        close_stage(&s);
+        byte_stage_close(&s);
     }
 }
 

@@ -1,0 +1,82 @@
+/* byte_stage.c: see byte_stage.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/support/byte_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const ki_response_head ok = { 200, -1, "application/json" };
+
+static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+    byte_stage *s = user;
+    bool watches = strstr(request->target, "watch=true") != NULL;
+    snprintf(s->target, sizeof s->target, "%s", request->target);
+    s->watches += watches;
+    s->lists += !watches;
+    if (watches)
+        s->watch = call;
+    if (!ki_memory_call_head(call, &ok) || watches)
+        return;
+    if (ki_memory_call_data(call, s->list, strlen(s->list)))
+        ki_memory_call_end(call, NULL);
+}
+
+static void abandoned(ki_memory_call *call, void *user) {
+    byte_stage *s = user;
+    if (s->watch == call)
+        s->watch = NULL;
+}
+
+static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
+    byte_stage *s = user;
+    (void)informer;
+    size_t used = strlen(s->errors);
+    assert_true(cause->message[0] != '\0');
+    snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
+}
+
+static void on_add(const ki_event *event, void *user) {
+    byte_stage *s = user;
+    (void)event;
+    s->adds++;
+}
+
+static void on_delete(const ki_event *event, void *user) {
+    byte_stage *s = user;
+    (void)event;
+    s->deletes++;
+}
+
+void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options *options) {
+    const ki_handler handler = { .on_add = on_add, .on_delete = on_delete };
+    memset(s, 0, sizeof *s);
+    s->list = list;
+    assert_true(test_engine_open(&s->engine, NULL, 1));
+    const ki_memory_server server = { serve, abandoned, s };
+    assert_int_equal(ki_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
+    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = s->engine.engine, .transport = s->transport),
+                                    &s->factory, NULL),
+                     KI_OK);
+    assert_int_equal(ki_factory_informer(s->factory, KI_CONFIGMAPS, options, &s->informer, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &handler, s, NULL), KI_OK);
+    assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(s->factory, NULL), KI_OK);
+    assert_true(test_engine_settle(&s->engine));
+}
+
+void byte_stage_close(byte_stage *s) {
+    ki_factory_free(s->factory);
+    ki_transport_free(s->transport);
+    test_engine_close(&s->engine);
+}
+
+void byte_stage_send(byte_stage *s, const char *bytes, size_t size) {
+    assert_non_null(s->watch);
+    (void)ki_memory_call_data(s->watch, bytes, size);
+    assert_true(test_engine_settle(&s->engine));
+}

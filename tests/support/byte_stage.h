@@ -1,0 +1,32 @@
+/* byte_stage.h: an informer of config maps on a stepped engine whose server is bytes: one text for every list, and what the test sends into the
+ * watch. What is reported is written down. What goes wrong fails the test. */
+#ifndef TESTS_SUPPORT_BYTE_STAGE_H
+#define TESTS_SUPPORT_BYTE_STAGE_H
+
+#include <kinformer/kinformer.h>
+
+#include "src/transport/memory.h"
+#include "tests/support/test_engine.h"
+
+typedef struct byte_stage {
+    test_engine engine;
+    ki_transport *transport;
+    ki_factory *factory;
+    ki_informer *informer;
+    ki_memory_call *watch; /* under way, or NULL */
+    const char *list;      /* what a list gets */
+    int lists, watches;
+    char target[2048]; /* of the last request */
+    char errors[4096]; /* "status:key" of each that was reported */
+    size_t adds, deletes;
+} byte_stage;
+
+#define BYTE_OBJECT(name, version) \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
+    "\",\"namespace\":\"ns\",\"uid\":\"u-" name "\",\"resourceVersion\":\"" version "\"}}"
+
+void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options *options);
+void byte_stage_close(byte_stage *s);
+void byte_stage_send(byte_stage *s, const char *bytes, size_t size); /* into the watch */
+
+#endif
