@@ -1,0 +1,180 @@
+/* workqueue.h: keys that wait to be processed: each key once, in order, by any number of workers.
+ *
+ *     ki_workqueue_add(queue, "default/web-1");                     from any thread; does not wait
+ *
+ *     const char *key;
+ *     while ((key = ki_workqueue_get(queue, -1, NULL))) {           waits; NULL after ki_workqueue_shut_down
+ *         if (process(key))
+ *             ki_workqueue_forget(queue, key);
+ *         else
+ *             ki_workqueue_add_rate_limited(queue, key);            again later, after a longer wait each time
+ *         ki_workqueue_done(queue, key);
+ *     }
+ *
+ * A key that is added twice before a worker gets it is processed once. A key that is added while a worker processes it is queued
+ * when that worker calls ki_workqueue_done: two workers never have the same key. The semantics are those of client-go's
+ * util/workqueue and, with `by_priority`, of controller-runtime's priority queue.
+ *
+ * Most programs use a ki_controller (controller.h), which has a queue and workers of its own.
+ *
+ * Threads: every function may be called from any thread, unless its comment says otherwise. */
+#ifndef KINFORMER_WORKQUEUE_H
+#define KINFORMER_WORKQUEUE_H
+
+#include <kinformer/engine.h>
+#include <kinformer/metrics.h>
+
+KI_BEGIN_DECLS
+
+typedef struct ki_workqueue ki_workqueue;
+
+enum {
+    KI_WORKQUEUE_KEY_MAX = 4096,    /* bytes of a key */
+    KI_WORKQUEUE_LIMITS_MAX = 8,    /* rate limits of one queue */
+    KI_PRIORITY_LOW = -100          /* the priority that controllers give to initial and resync events */
+};
+
+/* ---- rate limits ---- */
+
+typedef enum ki_rate_limit_type {
+    KI_RATE_LIMIT_EXPONENTIAL = 1,
+    KI_RATE_LIMIT_BUCKET = 2,
+    KI_RATE_LIMIT_FAST_SLOW = 3,
+    KI_RATE_LIMIT_CUSTOM = 4
+} ki_rate_limit_type;
+
+/* How long ki_workqueue_add_rate_limited delays a key. Made by one of the macros below. */
+typedef struct ki_rate_limit {
+    ki_rate_limit_type type;
+    int64_t base_ms;   /* exponential: the first delay; fast-slow: the fast delay */
+    int64_t max_ms;    /* exponential: the longest delay; fast-slow: the slow delay */
+    double per_second; /* bucket: keys per second in the long run */
+    int count;         /* bucket: keys at once; fast-slow: how many tries are fast */
+    int64_t wait_ms;   /* a longer delay of this limit is cut to this one; 0: it is not */
+    /* custom: returns the delay in milliseconds. `failures` counts the calls of ki_workqueue_add_rate_limited for this key since it
+     * was last forgotten, from 0. The queue's lock is held: it must not call the queue. */
+    int64_t (*delay_ms)(const void *key, int failures, void *user);
+    void *user;
+} ki_rate_limit;
+
+/* base · 2ⁿ for the n-th failure of a key, counted from 0, and `max` at most. */
+#define KI_RATE_LIMIT_EXPONENTIAL(base, max) \
+    { KI_RATE_LIMIT_EXPONENTIAL, (base), (max), 0.0, 0, 0, NULL, NULL }
+/* A token bucket for all keys together: `rate` keys per second after `burst` at once. */
+#define KI_RATE_LIMIT_BUCKET(rate, burst) \
+    { KI_RATE_LIMIT_BUCKET, 0, 0, (rate), (burst), 0, NULL, NULL }
+/* `fast` for the first `tries` failures of a key, then `slow`. */
+#define KI_RATE_LIMIT_FAST_SLOW(fast, slow, tries) \
+    { KI_RATE_LIMIT_FAST_SLOW, (fast), (slow), 0.0, (tries), 0, NULL, NULL }
+/* What `function` says. */
+#define KI_RATE_LIMIT_CUSTOM(function, user) \
+    { KI_RATE_LIMIT_CUSTOM, 0, 0, 0.0, 0, 0, (function), (user) }
+
+/* ---- a queue's life ---- */
+
+typedef struct ki_workqueue_options {
+    size_t size;            /* sizeof(ki_workqueue_options); set by the macro */
+    const char *name;       /* the label `name` of its metrics; copied; NULL: "" */
+    size_t key_size;        /* 0: keys are strings; else a key is a struct of this many bytes, compared byte by byte: clear its padding */
+    bool by_priority;       /* hand out higher priorities first; else in the order of arrival */
+    /* The delay of a rate-limited key is the longest that any of these gives. Copied. NULL: KI_RATE_LIMIT_EXPONENTIAL(5, 1000000) and
+     * KI_RATE_LIMIT_BUCKET(10, 100), as in client-go. */
+    const ki_rate_limit *rate_limits;
+    size_t rate_limit_count;
+    const ki_metrics *metrics; /* the program's metrics library; copied; NULL: none */
+    /* Called on the loop when a key can be taken and none could be before, and once after the shutdown: for a program that takes keys on the
+     * loop (ki_workqueue_get with a timeout of 0). Must not block. NULL: not called. */
+    void (*on_ready)(ki_workqueue *queue, void *user);
+    /* Called on the loop once after the shutdown, when no key is queued or being processed any more. NULL: not called. */
+    void (*on_drained)(ki_workqueue *queue, void *user);
+    void *user;
+} ki_workqueue_options;
+
+#define KI_WORKQUEUE_OPTIONS(...) ((ki_workqueue_options){ .size = sizeof(ki_workqueue_options), __VA_ARGS__ })
+
+/* Makes a queue. Its delays are timers of `engine`: they pass only while the program runs, starts or steps the engine. `options` may
+ * be NULL. Ownership: the caller's, freed with ki_workqueue_free before the engine. Blocks: no.
+ * Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *options,
+                                                ki_workqueue **ret_queue, ki_error *err);
+
+/* Shuts the queue down and frees it. NULL is accepted.
+ * Threads: no other thread may be inside a function of the queue, or call one afterwards; not from on_ready. Blocks: no. */
+KI_API void ki_workqueue_free(ki_workqueue *queue);
+
+/* ---- adding keys ---- */
+
+/* Queues a key, unless it is queued already. Never waits.
+ * Ownership: the key is copied.
+ * Errors of all functions that add: KI_ERR_INVALID (no key, or an empty one), KI_ERR_LIMIT (a key over KI_WORKQUEUE_KEY_MAX),
+ * KI_ERR_CLOSED (the queue is shut down; the key is ignored), KI_ERR_NO_MEMORY. */
+KI_API ki_status ki_workqueue_add(ki_workqueue *queue, const void *key);
+
+/* Queues a key once `delay_ms` have passed; at once where it is 0 or less. Where the key waits already, the earlier time wins. */
+KI_API ki_status ki_workqueue_add_after(ki_workqueue *queue, const void *key, int64_t delay_ms);
+
+/* Queues a key after the delay of the queue's rate limits, and counts a failure of the key. */
+KI_API ki_status ki_workqueue_add_rate_limited(ki_workqueue *queue, const void *key);
+
+typedef struct ki_add_options {
+    size_t size;       /* sizeof(ki_add_options); set by the macro */
+    int priority;      /* with `by_priority`: a key that is queued already keeps the higher one */
+    int64_t after_ms;  /* as ki_workqueue_add_after */
+    bool rate_limited; /* as ki_workqueue_add_rate_limited; with after_ms the shorter delay counts */
+} ki_add_options;
+
+#define KI_ADD_OPTIONS(...) ((ki_add_options){ .size = sizeof(ki_add_options), __VA_ARGS__ })
+
+/* Adds a key with a priority, a delay, or both. `options` may be NULL. */
+KI_API ki_status ki_workqueue_add_with(ki_workqueue *queue, const void *key, const ki_add_options *options);
+
+/* Sets the key's count of failures to 0: call it when the key was processed. Does not remove the key from the queue. */
+KI_API void ki_workqueue_forget(ki_workqueue *queue, const void *key);
+/* Returns how often the key was added rate-limited since it was last forgotten. */
+KI_API int ki_workqueue_num_requeues(const ki_workqueue *queue, const void *key);
+
+/* ---- processing keys ---- */
+
+/* Takes the next key. Waits until there is one, for at most `timeout_ms` (0: not at all; < 0: for ever).
+ * Returns NULL where there is none; `err` says why: KI_ERR_CLOSED (the queue is shut down and empty), KI_ERR_TIMEOUT, KI_ERR_DEADLOCK (it
+ * would wait on the loop's own thread).
+ * Ownership: borrowed until ki_workqueue_done. Blocks: as `timeout_ms` says. */
+KI_API const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *err);
+
+/* Ends the processing of a key that ki_workqueue_get returned. Where the key was added meanwhile, it is queued now.
+ * Errors: KI_ERR_NOT_FOUND where nobody processes the key: then nothing happens. */
+KI_API ki_status ki_workqueue_done(ki_workqueue *queue, const void *key);
+
+/* Returns the priority that a key was taken with; 0 where nobody processes it. */
+KI_API int ki_workqueue_priority(const ki_workqueue *queue, const void *key);
+
+/* Returns the number of keys that a worker could take now: without those that wait for their time or are being processed. */
+KI_API size_t ki_workqueue_length(const ki_workqueue *queue);
+
+/* ---- shutdown ---- */
+
+/* Ignores all keys from now on. Workers get what is queued, then NULL. Keys that wait for their time are dropped. Ends the wait of
+ * ki_workqueue_shut_down_with_drain. Repeatable. Blocks: no. */
+KI_API void ki_workqueue_shut_down(ki_workqueue *queue);
+
+/* The same, and waits until no key is being processed, for at most `timeout_ms` (< 0: for ever). Keys that are queued are still handed
+ * out, also those that were added while they were processed. Several threads may wait. Blocks: yes.
+ * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED (ki_workqueue_shut_down was called meanwhile), KI_ERR_DEADLOCK on the loop's own thread. */
+KI_API KI_MUST_CHECK ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout_ms, ki_error *err);
+
+KI_API bool ki_workqueue_is_shut_down(const ki_workqueue *queue);
+
+/* ---- metrics ---- */
+
+/* Writes the queue's metrics as OpenMetrics text, ending with "# EOF". The names are client-go's: workqueue_depth, workqueue_adds,
+ * workqueue_queue_duration_seconds, workqueue_work_duration_seconds, workqueue_unfinished_work_seconds,
+ * workqueue_longest_running_processor_seconds, workqueue_retries. A controller's queue is part of ki_factory_metrics_text.
+ * Ownership: `*ret_text` is the caller's, freed with ki_metrics_text_free. Blocks: no. Errors: KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_workqueue_metrics_text(const ki_workqueue *queue, char **ret_text, ki_error *err);
+
+/* Sets the gauges in the program's metrics library (`metrics` of the options). Does nothing where there is none. */
+KI_API void ki_workqueue_update_gauges(ki_workqueue *queue);
+
+KI_END_DECLS
+
+#endif
