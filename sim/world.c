@@ -149,7 +149,7 @@ void sim_world_restart_client(sim_world *world) {
 /* --- the run -------------------------------------------------------------------------------------------------------------------- */
 
 static bool make(sim_world *world) {
-    ki_clock clock = { virtual_now, world };
+    ki_clock clock = { .now = virtual_now, .user = world };
     sim_memory_init(&world->memory, world->plan.seed);
     sim_servers_make(world);
     sim_network_make(world);

@@ -19,10 +19,12 @@ KI_BEGIN_DECLS
 
 typedef struct ki_engine ki_engine;
 
-/* Monotonic time from anywhere; for programs that simulate. `now` gives nanoseconds that never go back. */
+/* Time from anywhere; for programs that simulate. `now` returns monotonic nanoseconds, which never go back: all timers go by them.
+ * `wall_now` returns nanoseconds since 1970, for the timestamps that a program writes into objects; NULL: CLOCK_REALTIME. */
 typedef struct ki_clock {
     int64_t (*now)(void *user);
     void *user;
+    int64_t (*wall_now)(void *user);
 } ki_clock;
 
 typedef struct ki_engine_options {

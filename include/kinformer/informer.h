@@ -43,6 +43,12 @@ typedef struct ki_informer_options {
 
 /* ---- handlers ---- */
 
+typedef enum ki_event_type {
+    KI_EVENT_ADD = 1,
+    KI_EVENT_UPDATE = 2,
+    KI_EVENT_DELETE = 3
+} ki_event_type;
+
 /* One change. Objects are borrowed for the length of the call; ki_object_ref keeps them. */
 typedef struct ki_event {
     const ki_object *obj;     /* the new state; on delete the last known one */
@@ -51,6 +57,7 @@ typedef struct ki_event {
     bool is_resync;           /* on update: nothing changed, a periodic reminder */
     bool final_state_unknown; /* on delete: it went while nobody watched; obj may not be its very last state */
     ki_informer *informer;
+    ki_event_type type; /* which of the handler's functions is called */
 } ki_event;
 
 /* Any of them may be NULL. The calls of one registration come one at a time, in order, under no lock of the library; they

@@ -13,21 +13,26 @@
 #include <kinformer/client.h>
 #include <kinformer/columns.h>
 #include <kinformer/config.h>
+#include <kinformer/controller.h>
 #include <kinformer/discovery.h>
 #include <kinformer/engine.h>
 #include <kinformer/error.h>
+#include <kinformer/events.h>
 #include <kinformer/expiration_cache.h>
 #include <kinformer/export.h>
 #include <kinformer/factory.h>
 #include <kinformer/informer.h>
 #include <kinformer/jsonpath.h>
+#include <kinformer/leader.h>
 #include <kinformer/lister.h>
 #include <kinformer/log.h>
 #include <kinformer/metrics.h>
 #include <kinformer/mutation_cache.h>
 #include <kinformer/object.h>
 #include <kinformer/resource.h>
+#include <kinformer/unstructured.h>
 #include <kinformer/version.h>
 #include <kinformer/view.h>
+#include <kinformer/workqueue.h>
 
 #endif

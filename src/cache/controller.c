@@ -3,7 +3,7 @@
 
 #include "src/base/error.h"
 
-static void wait_and_retry(ki_controller *controller, const ki_error *err) {
+static void wait_and_retry(ki_cache_controller *controller, const ki_error *err) {
     ki_engine *engine = controller->options.engine;
     int64_t now = ki_engine_now(engine);
     int64_t wait = ki_backoff_next(&controller->backoff, now, ki_engine_random(engine));
@@ -13,8 +13,8 @@ static void wait_and_retry(ki_controller *controller, const ki_error *err) {
 }
 
 static void run(ki_task *task, void *user) {
-    ki_controller *controller = user;
-    const ki_controller_options *options = &controller->options;
+    ki_cache_controller *controller = user;
+    const ki_cache_controller_options *options = &controller->options;
     if (ki_timer_is_set(&controller->retry))
         return;
     ki_status status;
@@ -43,15 +43,16 @@ static void run(ki_task *task, void *user) {
 
 static void retry(ki_timer *timer, void *user) {
     (void)timer;
-    ki_controller_wake(user);
+    ki_cache_controller_wake(user);
 }
 
 static void queue_is_ready(void *user) {
-    ki_controller_wake(user);
+    ki_cache_controller_wake(user);
 }
 
-ki_status ki_controller_open(ki_controller *controller, const ki_controller_options *options, ki_error *err) {
-    *controller = (ki_controller){ .options = *options };
+ki_status ki_cache_controller_open(ki_cache_controller *controller, const ki_cache_controller_options *options,
+                                   ki_error *err) {
+    *controller = (ki_cache_controller){ .options = *options };
     if (ki_timer_init(&controller->retry, options->engine, retry, controller))
         return ki_error_no_memory(err, "starting an informer");
     ki_task_init(&controller->task, options->engine, run, controller);
@@ -61,11 +62,11 @@ ki_status ki_controller_open(ki_controller *controller, const ki_controller_opti
     return KI_OK;
 }
 
-void ki_controller_wake(ki_controller *controller) {
+void ki_cache_controller_wake(ki_cache_controller *controller) {
     ki_task_post(&controller->task);
 }
 
-void ki_controller_close(ki_controller *controller) {
+void ki_cache_controller_close(ki_cache_controller *controller) {
     if (!controller->is_open)
         return;
     controller->is_open = false;

@@ -7,7 +7,7 @@
 #include "src/cache/queue.h"
 #include "src/engine/engine.h"
 
-typedef struct ki_controller_options {
+typedef struct ki_cache_controller_options {
     ki_engine *engine;
     ki_queue *queue; /* borrowed; its `ready` is the controller's */
     ki_process process;
@@ -16,21 +16,22 @@ typedef struct ki_controller_options {
     /* Something was not processed; it is tried again in `retry_ns`. With err NULL: that is over. */
     void (*on_stuck)(const ki_error *err, int64_t retry_ns, void *user);
     void *user;
-} ki_controller_options;
+} ki_cache_controller_options;
 
-typedef struct ki_controller {
-    ki_controller_options options;
+typedef struct ki_cache_controller {
+    ki_cache_controller_options options;
     ki_task task;
     ki_timer retry;
     ki_backoff backoff;
     bool is_open, is_stuck;
-} ki_controller;
+} ki_cache_controller;
 
 /* Embedded; to be closed. */
-ki_status ki_controller_open(ki_controller *controller, const ki_controller_options *options, ki_error *err);
+ki_status ki_cache_controller_open(ki_cache_controller *controller, const ki_cache_controller_options *options,
+                                   ki_error *err);
 /* Looks at the queue soon. */
-void ki_controller_wake(ki_controller *controller);
+void ki_cache_controller_wake(ki_cache_controller *controller);
 /* Also on one that is zeroed or closed. */
-void ki_controller_close(ki_controller *controller);
+void ki_cache_controller_close(ki_cache_controller *controller);
 
 #endif

@@ -56,7 +56,7 @@ struct ki_informer {
 
     /* Loop. */
     ki_queue *queue;
-    ki_controller controller;
+    ki_cache_controller controller;
     ki_reflector reflector;
     ki_audit audit;
     ki_timer resync_timer;

@@ -115,15 +115,18 @@ static void tell(const ki_listener *listener, ki_notification change) {
         switch (change.type) {
         case KI_NOTIFY_ADD:
             call = listener->handler.on_add;
+            event.type = KI_EVENT_ADD;
             event.is_in_initial_list = change.is_in_initial_list;
             break;
         case KI_NOTIFY_UPDATE:
             call = listener->handler.on_update;
+            event.type = KI_EVENT_UPDATE;
             event.old = change.old;
             event.is_resync = change.is_resync;
             break;
         case KI_NOTIFY_DELETE:
             call = listener->handler.on_delete;
+            event.type = KI_EVENT_DELETE;
             event.final_state_unknown = change.final_state_unknown;
             break;
         }

@@ -77,7 +77,7 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
 static void on_progress(void *user) {
     ki_informer *informer = user;
     ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
-    ki_controller_wake(&informer->controller);
+    ki_cache_controller_wake(&informer->controller);
 }
 
 /* Under the change lock, on any thread: kept for the loop. */
@@ -396,7 +396,7 @@ static ki_status open_audit(ki_informer *informer, ki_error *err) {
 }
 
 static ki_status open_parts(ki_informer *informer, ki_error *err) {
-    ki_controller_options controller = {
+    ki_cache_controller_options controller = {
         .engine = informer->engine,
         .queue = informer->queue,
         .process = ki_informer_process,
@@ -422,7 +422,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_progress = on_progress,
         .user = informer,
     };
-    ki_status status = ki_controller_open(&informer->controller, &controller, err);
+    ki_status status = ki_cache_controller_open(&informer->controller, &controller, err);
     if (!status)
         status = ki_reflector_open(&informer->reflector, &reflector, err);
     if (!status)
@@ -438,7 +438,7 @@ static void close_parts(ki_informer *informer) {
     ki_reflector_close(&informer->reflector);
     ki_timer_close(&informer->resync_timer);
     ki_timer_close(&informer->detector_timer);
-    ki_controller_close(&informer->controller);
+    ki_cache_controller_close(&informer->controller);
 }
 
 static ki_status start_locked(ki_informer *informer, ki_error *err) {

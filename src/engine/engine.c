@@ -26,6 +26,13 @@ static int64_t monotonic(void *user) {
     return ki_monotonic_now();
 }
 
+static int64_t realtime(void *user) {
+    (void)user;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return KI_SECONDS(now.tv_sec) + now.tv_nsec;
+}
+
 /* --- new, free ---------------------------------------------------------------------------------------------------------- */
 
 static ki_status check_options(const ki_engine_options *options, ki_error *err) {
@@ -93,6 +100,8 @@ ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine
     if (given.log)
         engine->log = *given.log;
     engine->clock = given.clock ? *given.clock : (ki_clock){ .now = monotonic };
+    if (!engine->clock.wall_now)
+        engine->clock.wall_now = realtime;
     engine->epoll_fd = engine->wake_fd = -1;
     status = open_descriptors(engine, err);
     if (!status)
@@ -137,6 +146,10 @@ int64_t ki_engine_clock(const ki_engine *engine) {
     if (KI_MUTANT(TIMERS_BY_THE_WALL_CLOCK))
         return (int64_t)time(NULL) * KI_SECONDS(1);
     return engine->clock.now(engine->clock.user);
+}
+
+int64_t ki_engine_wall_now(const ki_engine *engine) {
+    return engine->clock.wall_now(engine->clock.user);
 }
 
 bool ki_engine_on_loop(const ki_engine *engine) {

@@ -20,6 +20,9 @@ int64_t ki_engine_now(const ki_engine *engine);
 #define KI_MILLISECONDS(n) ((int64_t)(n)*1000000)
 #define KI_SECONDS(n) ((int64_t)(n)*1000000000)
 
+/* Returns the wall clock, nanoseconds since 1970, for timestamps in objects. It jumps: nothing is timed by it. Any thread. */
+int64_t ki_engine_wall_now(const ki_engine *engine);
+
 /* Uniform in [0, 1). From the engine's seed. Loop only. */
 double ki_engine_random(ki_engine *engine);
 
@@ -83,6 +86,9 @@ bool ki_engine_is_over(const ki_engine *engine);
 /* As ki_cond_wait_until, for what the loop is to signal; but it also returns true now and then where ki_engine_stop may be the last that is
  * heard of the engine, as with a host that steps it and then does not any more. To be asked again: ki_engine_is_over. */
 bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns);
+/* While ki_engine_run waits for signals, the first one calls `stop` on the loop in place of ki_engine_stop; a second one ends the run at once.
+ * `stop` NULL: every signal ends it. Set before the run, by the one that runs. */
+void ki_engine_on_signal(ki_engine *engine, void (*stop)(void *user), void *user);
 /* Embedded. `ended` is called once, on the loop, when that has done its last work. Set and removed on the loop; removing one that is
  * zeroed, removed or was called does nothing. */
 typedef struct ki_end_hook {

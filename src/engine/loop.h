@@ -57,6 +57,8 @@ struct ki_engine {
     int work_left;
     unsigned next_kind; /* of work: whose turn it is */
     ki_end_hook *end_hooks;
+    void (*on_signal)(void *user); /* NULL: ki_engine_stop */
+    void *signal_user;
     ki_heap timers;
     size_t timer_count; /* initialised ones, each with its place in the heap */
     uint64_t timer_sequence;

@@ -9,9 +9,21 @@
 
 static void arrived(ki_io *io, uint32_t events, void *user) {
     (void)events;
+    ki_engine *engine = user;
     struct signalfd_siginfo info;
-    if (read(io->fd, &info, sizeof info) == (ssize_t)sizeof info)
-        ki_engine_stop(user);
+    if (read(io->fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    void (*stop)(void *) = engine->on_signal;
+    engine->on_signal = NULL;
+    if (stop)
+        stop(engine->signal_user);
+    else
+        ki_engine_stop(engine);
+}
+
+void ki_engine_on_signal(ki_engine *engine, void (*stop)(void *user), void *user) {
+    engine->on_signal = stop;
+    engine->signal_user = user;
 }
 
 ki_status ki_signals_begin(ki_signals *signals, ki_engine *engine, ki_error *err) {

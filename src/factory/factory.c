@@ -1,7 +1,8 @@
 /* factory.c: a factory's life. Informers start and stop on the loop; the two tasks that do it are posted by any thread.
  *
- * How it ends: stop only asks; shutdown stops the informers on the loop, ends the engine where it is the factory's or this factory runs
- * it, then joins the listeners' threads on the calling thread, so that a slow handler never holds up the loop. */
+ * How it ends: a stop asks the components to stop in their order (component.h). When they have, the loop stops the informers, and the engine where it is
+ * the factory's or this factory runs it. Shutdown waits for that, and joins the listeners' threads on the calling thread, so that a
+ * slow handler never holds up the loop. */
 #include <kinformer/factory.h>
 
 #include "src/base/error.h"
@@ -13,6 +14,7 @@
 #include "src/cache/shared_informer.h"
 #include "src/client/client.h"
 #include "src/engine/thread.h"
+#include "src/factory/component.h"
 #include "src/factory/informer_table.h"
 #include "src/transport/curl.h"
 
@@ -36,8 +38,11 @@ struct ki_factory {
     ki_informer_table table;
     bool is_engine_started;
     bool is_running; /* ki_factory_run is inside the engine */
+    bool is_started;
     bool is_stopped;
+    bool have_components_stopped;
     bool is_shutting_down, is_shut_down;
+    ki_component_list components; /* its list; all else of it is the loop's */
     /* Loop. */
     ki_task start_task, stop_task;
     ki_timer start_timer;
@@ -84,6 +89,7 @@ static void start_all(ki_factory *factory) {
     }
     if (again)
         ki_timer_set(&factory->start_timer, ki_engine_now(factory->engine) + START_RETRY);
+    ki_component_list_start(&factory->components);
 }
 
 static void start_task(ki_task *task, void *user) {
@@ -105,15 +111,22 @@ static void stop_all(void *user) {
         ki_informer_stop(entry->informer);
 }
 
-static void stop_task(ki_task *task, void *user) {
-    (void)task;
+static void components_stopped(void *user) {
     ki_factory *factory = user;
     stop_all(factory);
     ki_mutex_lock(&factory->mutex);
     bool ends = factory->owns_engine || factory->is_running;
+    factory->have_components_stopped = true;
+    ki_cond_broadcast(&factory->changed);
     ki_mutex_unlock(&factory->mutex);
     if (ends)
         ki_engine_stop(factory->engine);
+}
+
+static void stop_task(ki_task *task, void *user) {
+    (void)task;
+    ki_factory *factory = user;
+    ki_component_list_stop(&factory->components);
 }
 
 /* The engine was stopped under the factory, by a signal or its host: nothing would ever come any more, so nobody is to wait. */
@@ -122,6 +135,7 @@ static void engine_ended(void *user) {
     ki_mutex_lock(&factory->mutex);
     factory->is_stopped = true;
     ki_mutex_unlock(&factory->mutex);
+    ki_component_list_cut_off(&factory->components);
     stop_all(factory);
 }
 
@@ -158,6 +172,9 @@ static void set_up_on_loop(void *user) {
     loop_setup *setup = user;
     ki_factory *factory = setup->factory;
     setup->status = ki_timer_init(&factory->start_timer, factory->engine, start_timer, factory);
+    if (!setup->status)
+        setup->status =
+            ki_component_list_init(&factory->components, factory->engine, &factory->mutex, components_stopped, factory);
     if (!setup->status && factory->limit_per_second >= 0)
         setup->status =
             ki_throttle_init(&factory->throttle, factory->engine, factory->limit_per_second, factory->limit_burst);
@@ -168,6 +185,7 @@ static void tear_down_on_loop(void *user) {
     ki_factory *factory = user;
     ki_end_hook_remove(&factory->end_hook);
     ki_timer_close(&factory->start_timer);
+    ki_component_list_close(&factory->components);
     ki_task_cancel(&factory->start_task);
     ki_task_cancel(&factory->stop_task);
     ki_throttle_close(&factory->throttle);
@@ -386,10 +404,24 @@ ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource, 
     return status;
 }
 
+/* --- components ---------------------------------------------------------------------------------------------------------------------- */
+
+ki_status ki_factory_add_component(ki_factory *factory, ki_component *component, ki_error *err) {
+    ki_mutex_lock(&factory->mutex);
+    ki_status status = check_not_stopped(factory, err);
+    if (!status)
+        ki_component_list_add(&factory->components, component);
+    if (!status && factory->is_started)
+        ki_task_post(&factory->start_task);
+    ki_mutex_unlock(&factory->mutex);
+    return status;
+}
+
 /* --- start, run ---------------------------------------------------------------------------------------------------------------------- */
 
 /* The lock is held. */
 static void want_all(ki_factory *factory) {
+    factory->is_started = true;
     for (size_t i = 0; i < factory->table.count; i++) {
         ki_informer_entry *entry = factory->table.entries[i];
         entry->is_wanted = true;
@@ -413,6 +445,10 @@ ki_status ki_factory_start(ki_factory *factory, ki_error *err) {
     return status;
 }
 
+static void stop_on_signal(void *user) {
+    ki_factory_stop(user);
+}
+
 ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     if (!factory)
         return ki_error_set(err, KI_ERR_INVALID, "ki_factory_run: no factory");
@@ -430,6 +466,7 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     ki_mutex_unlock(&factory->mutex);
     if (stopped || status) /* stopped already, perhaps by a thread that was quicker */
         return status;
+    ki_engine_on_signal(factory->engine, stop_on_signal, factory);
     status = ki_engine_run(factory->engine, KI_RUN_UNTIL_SIGNAL, err);
     ki_mutex_lock(&factory->mutex);
     factory->is_running = false;
@@ -566,12 +603,31 @@ static void end_engine(ki_factory *factory, ki_error *err) {
     ki_mutex_unlock(&factory->mutex);
 }
 
+static void cut_off_components(void *user) {
+    ki_factory *factory = user;
+    ki_component_list_cut_off(&factory->components);
+}
+
+/* Waits until the components have stopped, where a loop on another thread serves them; else cuts them off. */
+static void stop_components(ki_factory *factory) {
+    if (!ki_engine_is_threaded(factory->engine) || ki_engine_is_idle(factory->engine)) {
+        ki_engine_call(factory->engine, cut_off_components, factory);
+        return;
+    }
+    ki_task_post(&factory->stop_task);
+    ki_mutex_lock(&factory->mutex);
+    while (!factory->have_components_stopped && !ki_engine_is_over(factory->engine))
+        (void)ki_engine_wait(factory->engine, &factory->changed, &factory->mutex, INT64_MAX);
+    ki_mutex_unlock(&factory->mutex);
+}
+
 ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
     bool on_its_loop = ki_engine_on_loop(factory->engine) && ki_engine_is_threaded(factory->engine);
     if (ki_callback_is_inside(factory) || on_its_loop)
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_shutdown on a thread that it would wait for");
     if (!begin_shutdown(factory))
         return KI_OK;
+    stop_components(factory);
     ki_engine_call(factory->engine, stop_all, factory);
     end_engine(factory, err);
     ki_informer_entry *entry;

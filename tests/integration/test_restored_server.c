@@ -154,7 +154,7 @@ static void put(const char *name) {
 
 static void begin(bool streams) {
     static const ki_handler handler = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
-    static const ki_clock clock = { engine_now, NULL };
+    static const ki_clock clock = { .now = engine_now, .user = NULL };
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
     watches = 0;

@@ -13,7 +13,7 @@ static int64_t now(void *user) {
 bool test_engine_open(test_engine *self, const ki_allocator *allocator, uint64_t seed) {
     self->engine = NULL;
     self->now = KI_SECONDS(1000);
-    const ki_clock clock = { now, self };
+    const ki_clock clock = { .now = now, .user = self };
     return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .clock = &clock, .seed = seed), &self->engine,
                          NULL) == KI_OK;
 }

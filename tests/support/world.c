@@ -385,7 +385,7 @@ void world_skip_until(world *self, int64_t step_ms, bool (*holds)(const world *s
 
 static void open_world(world *self, const world_plan *plan) {
     const ki_handler handler = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
-    const ki_clock clock = { own_now, self };
+    const ki_clock clock = { .now = own_now, .user = self };
     ki_config *config = NULL;
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->news, NULL);

@@ -500,7 +500,7 @@ static int64_t own_now(void *user) {
 
 static void what_is_not_known_is_asked_for_again_but_not_at_once(void **state) {
     (void)state;
-    const ki_clock clock = { own_now, NULL };
+    const ki_clock clock = { .now = own_now, .user = NULL };
     for (int often = 0; often < 2; often++) {
         fixture self = { .pages = whole };
         ki_engine *engine = NULL;

@@ -27,7 +27,7 @@ static int64_t test_now(void *user) {
     return test_time;
 }
 
-static const ki_clock test_clock = { test_now, NULL };
+static const ki_clock test_clock = { .now = test_now, .user = NULL };
 
 static ki_engine *new_engine(void) {
     ki_engine *engine = NULL;

@@ -411,7 +411,7 @@ static void open_logged(host *h, log_lines *lines, ki_log_level max_level) {
     host_init(h);
     memset(lines, 0, sizeof *lines);
     h->engine.now = KI_SECONDS(1000);
-    const ki_clock clock = { clock_now, &h->engine };
+    const ki_clock clock = { .now = clock_now, .user = &h->engine };
     const ki_log log = { note_line, lines, max_level };
     assert_int_equal(
         ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .log = &log, .seed = 1), &h->engine.engine, NULL), KI_OK);

@@ -19,7 +19,7 @@ static int64_t test_now(void *user) {
     return test_time;
 }
 
-static const ki_clock test_clock = { test_now, NULL };
+static const ki_clock test_clock = { .now = test_now, .user = NULL };
 
 /* Both sides write what happens to them: client h(ead) d(ata) e(nd, clean) x(cut); server s(erve) a(bandoned). */
 typedef struct both {

@@ -18,7 +18,7 @@
 typedef struct stage {
     test_engine engine;
     ki_queue *queue;
-    ki_controller controller;
+    ki_cache_controller controller;
     char processed[256];
     int fails;       /* so many process calls, from now on */
     int drain_fails; /* likewise */
@@ -65,19 +65,19 @@ static void open_stage(stage *s) {
     assert_true(test_engine_open(&s->engine, NULL, 1));
     assert_int_equal(ki_delta_fifo_new(&(ki_delta_fifo_options){ .allocator = &ki_allocator_default }, &s->queue, NULL),
                      KI_OK);
-    ki_controller_options options = { .engine = s->engine.engine,
-                                      .queue = s->queue,
-                                      .process = process,
-                                      .on_drained = on_drained,
-                                      .on_stuck = on_stuck,
-                                      .user = s };
-    assert_int_equal(ki_controller_open(&s->controller, &options, NULL), KI_OK);
+    ki_cache_controller_options options = { .engine = s->engine.engine,
+                                            .queue = s->queue,
+                                            .process = process,
+                                            .on_drained = on_drained,
+                                            .on_stuck = on_stuck,
+                                            .user = s };
+    assert_int_equal(ki_cache_controller_open(&s->controller, &options, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));
 }
 
 static void close_stage(stage *s) {
-    ki_controller_close(&s->controller);
-    ki_controller_close(&s->controller);
+    ki_cache_controller_close(&s->controller);
+    ki_cache_controller_close(&s->controller);
     s->queue->ops->free(s->queue);
     test_engine_close(&s->engine);
 }
@@ -156,7 +156,7 @@ static void draining_that_fails_comes_again(void **state) {
     stage s;
     open_stage(&s);
     s.drain_fails = 1;
-    ki_controller_wake(&s.controller);
+    ki_cache_controller_wake(&s.controller);
     assert_true(test_engine_settle(&s.engine));
     assert_int_equal(s.stuck, 1);
     assert_int_equal(s.drained, 0);
@@ -183,7 +183,7 @@ static void closing_it_leaves_the_queue_alone(void **state) {
     stage s;
     open_stage(&s);
     queue(&s, "a", "1");
-    ki_controller_close(&s.controller);
+    ki_cache_controller_close(&s.controller);
     queue(&s, "b", "1");
     assert_true(test_engine_settle(&s.engine));
     expect(&s, "");

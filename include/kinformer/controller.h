@@ -1,0 +1,155 @@
+/* controller.h: calls a function for each object that changed until the cluster is as the object asks: a controller.
+ *
+ *     static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+ *         ki_object *foo = ki_informer_get(foos, key);
+ *         …                                                    compare what is with what should be, and write the difference
+ *         return KI_OK;
+ *     }
+ *
+ *     ki_controller_new(factory, &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = reconcile, .workers = 2), &controller, &err) ||
+ *     ki_controller_watch(controller, foos, NULL, &err) ||                                                each Foo itself
+ *     ki_controller_watch(controller, deployments, &KI_CONTROLLER_WATCH(.owner = &foo_resource), &err) ||    the Foo that owns it
+ *     ki_factory_run(factory, &err)
+ *
+ * A key is "namespace/name", or "name". Events only say which key to look at: the function reads the caches, not the events. A key is
+ * processed by one worker at a time; a key that changes meanwhile is processed again afterwards. No reconcile begins before all
+ * watched informers have synced. The concepts are those of controller-runtime: controller, watch, predicate, reconcile, result. */
+#ifndef KINFORMER_CONTROLLER_H
+#define KINFORMER_CONTROLLER_H
+
+#include <kinformer/client.h>
+#include <kinformer/factory.h>
+#include <kinformer/leader.h>
+#include <kinformer/unstructured.h>
+#include <kinformer/workqueue.h>
+
+KI_BEGIN_DECLS
+
+typedef struct ki_controller ki_controller;
+typedef struct ki_reconcile ki_reconcile; /* one call of the reconcile function */
+
+/* ---- reconciling ---- */
+
+/* Makes the cluster what the object under `key` asks for. The object may be gone.
+ * Returns KI_OK: the key is done, and its failures are forgotten, unless one of the functions below says otherwise. Returns an error:
+ * the key is processed again after the delay of the controller's rate limits; `err` is logged and counted.
+ * Threads: with run and start one of the controller's workers, which may wait (ki_client_do and friends); with a stepped engine the loop, which may not:
+ * there the function calls ki_client_send and ki_reconcile_defer. No lock of the library is held. */
+typedef ki_status (*ki_reconcile_function)(ki_reconcile *call, const char *key, void *user, ki_error *err);
+
+/* Process the key again: after the delay of the rate limits, or after `delay_ms`. The last of these calls counts; an error
+ * that the function returns wins over them. Threads: inside the reconcile function, or before ki_reconcile_finish. */
+KI_API void ki_reconcile_requeue(ki_reconcile *call);
+KI_API void ki_reconcile_requeue_after(ki_reconcile *call, int64_t delay_ms);
+/* The error that is returned is not retried: it would come again. The key is processed again when its object changes. */
+KI_API void ki_reconcile_is_terminal(ki_reconcile *call);
+
+/* The reconcile goes on after the function has returned KI_OK, and ends with ki_reconcile_finish: until then the key is being processed.
+ * Ownership: `call` is valid until ki_reconcile_finish. Threads: inside the reconcile function. */
+KI_API void ki_reconcile_defer(ki_reconcile *call);
+/* Ends a deferred reconcile: with success where `cause` is NULL, else with an error, as if the function had returned it.
+ * Must be called once, also after ki_controller_stop. Threads: any. Blocks: no. */
+KI_API void ki_reconcile_finish(ki_reconcile *call, const ki_error *cause);
+
+/* Ownership: borrowed until the reconcile ends. */
+KI_API const char *ki_reconcile_key(const ki_reconcile *call);
+KI_API ki_controller *ki_reconcile_controller(const ki_reconcile *call);
+/* Returns true where the controller stops: a long reconcile should end soon. Threads: any. */
+KI_API bool ki_reconcile_is_cancelled(const ki_reconcile *call);
+
+/* ---- a controller's life ---- */
+
+typedef struct ki_controller_options {
+    size_t size;      /* sizeof(ki_controller_options); set by the macro */
+    const char *name; /* of its metrics, logs and threads; needed; copied */
+    ki_reconcile_function reconcile;
+    void *user;
+    int workers; /* reconciles at once; 0: 1. With a stepped engine: deferred reconciles at once */
+    const ki_rate_limit *
+        rate_limits; /* of keys that failed; NULL: exponential from 5 ms to 1000 s for each key, 10 a second after 100 for all */
+    size_t rate_limit_count;
+    bool
+        no_priority; /* one order for all keys; else those of the first list and of resyncs come after those that changed */
+    int64_t stop_timeout_ms; /* how long a stop of the factory waits for running reconciles; 0: 30 s */
+    ki_elector *elector;     /* reconciles only while this process leads; NULL: always. Freed after the controller */
+} ki_controller_options;
+
+#define KI_CONTROLLER_OPTIONS(...) ((ki_controller_options){ .size = sizeof(ki_controller_options), __VA_ARGS__ })
+
+/* Makes a controller of the factory's engine. It starts with the factory, and with the factory it stops: before the informers and the client do, so
+ * that running reconciles can end. Ownership: the caller's, freed with ki_controller_free before the factory. Blocks: no.
+ * Errors: KI_ERR_INVALID, KI_ERR_STATE (the factory is stopped), KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *options,
+                                                 ki_controller **ret_controller, ki_error *err);
+
+/* Stops the controller, waits for running reconciles, and frees it. Inside a reconcile of its own it does not wait: the controller is freed when the
+ * last of them has ended. NULL is accepted. Blocks: until running reconciles have ended, deferred ones too; with a stepped
+ * engine deferred ones must have ended before. */
+KI_API void ki_controller_free(ki_controller *controller);
+
+/* Begins no reconcile any more. What is queued is dropped. Repeatable. Threads: any, reconciles too. Blocks: no. */
+KI_API void ki_controller_stop(ki_controller *controller);
+
+/* The controller's queue, for keys that come from elsewhere: a timer, another system.
+ * Ownership: borrowed from the controller. Threads: any. */
+KI_API ki_workqueue *ki_controller_queue(ki_controller *controller);
+
+/* ---- what it watches ---- */
+
+/* Takes the keys that a map function adds. */
+typedef struct ki_requests ki_requests;
+/* Adds one; copied. Errors: as ki_workqueue_add; the controller reports lack of memory and maps the object again later. */
+KI_API ki_status ki_requests_add(ki_requests *requests, const char *key);
+
+/* Decides whether an event matters: false skips the event. Threads: on the loop; must not block. */
+typedef bool (*ki_predicate)(const ki_event *event, void *user);
+
+typedef struct ki_controller_watch_options {
+    size_t size; /* sizeof(ki_controller_watch_options); set by the macro */
+    /* Whose key is queued: by default the object's own. */
+    const ki_resource *owner; /* the object of this resource that is its controller, by its owner references */
+    bool any_owner;           /* with `owner`: each owner of this resource, not only the controller */
+    void (*map)(const ki_object *obj, ki_requests *requests, void *user); /* the keys that this function adds */
+    ki_predicate predicate;                                               /* NULL: every event matters */
+    void *user;                                                           /* of map and predicate */
+} ki_controller_watch_options;
+
+#define KI_CONTROLLER_WATCH(...) \
+    ((ki_controller_watch_options){ .size = sizeof(ki_controller_watch_options), __VA_ARGS__ })
+
+/* Queues a key for each event of the informer. On an update the owners, or the map function, of the old state count too. `options` may be NULL.
+ * Threads: any. Blocks: no. Errors: KI_ERR_INVALID, KI_ERR_STATE (started or stopped), KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
+                                                   const ki_controller_watch_options *options, ki_error *err);
+
+/* Predicates. Each is true for every add and delete, and for an update that changed: metadata.generation (the spec; not status or metadata), the
+ * labels, the annotations, the resource version (not a resync). For two of them write a function: a(event, user) || b(event, user). */
+KI_API bool ki_predicate_generation_changed(const ki_event *event, void *user);
+KI_API bool ki_predicate_labels_changed(const ki_event *event, void *user);
+KI_API bool ki_predicate_annotations_changed(const ki_event *event, void *user);
+KI_API bool ki_predicate_resource_version_changed(const ki_event *event, void *user);
+
+/* ---- writes that most reconcilers make; all wait, as ki_client_do ---- */
+
+/* Adds a finalizer to a live object, or removes it, unless that is so already. The write is refused where the object has changed since `obj`
+ * (ki_error_is_conflict): return the error, and the key is processed again. `ret_obj` may be NULL: the new state, a reference. */
+KI_API KI_MUST_CHECK ki_status ki_client_add_finalizer(ki_client *client, const ki_resource *resource,
+                                                       const ki_object *obj, const char *finalizer, ki_object **ret_obj,
+                                                       ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_client_remove_finalizer(ki_client *client, const ki_resource *resource,
+                                                          const ki_object *obj, const char *finalizer,
+                                                          ki_object **ret_obj, ki_error *err);
+
+/* Applies (server-side, by force) the status of an object: `status_json` is the value of its field "status". */
+KI_API KI_MUST_CHECK ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource,
+                                                      const ki_object *obj, const char *field_manager,
+                                                      const char *status_json, ki_object **ret_obj, ki_error *err);
+
+/* Applies (server-side, by force) a child of `owner`: `child` has apiVersion, kind and name; the namespace and the controller reference are set here. */
+KI_API KI_MUST_CHECK ki_status ki_client_apply_child(ki_client *client, const ki_resource *resource,
+                                                     const ki_object *owner, const char *field_manager,
+                                                     ki_unstructured *child, ki_object **ret_obj, ki_error *err);
+
+KI_END_DECLS
+
+#endif
