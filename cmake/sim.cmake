@@ -4,7 +4,7 @@ option(KI_MUTANTS "Build the deliberate bugs into the library (sim/README.md): n
 if(KI_MUTANTS)
     add_compile_definitions(KI_MUTANTS)
 endif()
-ki_sources(sources sim/*.c)
+ki_sources(sources sim/*.c sim/controllers/*.c)
 if(NOT KI_SIM OR NOT sources OR NOT TARGET kinformer-testing)
     return()
 endif()

@@ -1,0 +1,129 @@
+/* keys.c: see keys.h. What depends on the order of the controller's handler and the program's own is judged when the process has nothing to do:
+ * until then one of them may not have been called yet. */
+#include "sim/controllers/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LATE_MS = 1500 /* that a retry may come late where nothing keeps the process from working */
+};
+
+int ctl_key_number(const char *key) {
+    const char *name = strchr(key, '/');
+    if (!name || name[1] != 'p')
+        return -1;
+    char *end;
+    unsigned long number = strtoul(name + 2, &end, 10);
+    return end > name + 2 && (*end == '\0' || *end == '-') && number < CTL_MAX_PARENTS ? (int)number : -1;
+}
+
+void ctl_key_text(unsigned number, char *ret_text, size_t size) {
+    snprintf(ret_text, size, "%s/p%u", ctl_namespace(number), number);
+}
+
+void ctl_key_cause(ctl_process *process, unsigned number) {
+    ctl_key *key = &process->keys[number];
+    key->causes++;
+    key->cause_at = process->world->now;
+    process->looks_at_keys = true;
+}
+
+static bool is_busy(const ctl_process *process) {
+    return process->running >= (unsigned)process->world->plan.workers;
+}
+
+static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
+    ctl_world *world = process->world;
+    int64_t now = ctl_process_now(process);
+    if (now < key->retry_at) {
+        key->early_at = world->now;
+        key->early_finish = key->finished_at;
+    } else if (now - key->retry_at > LATE_MS * SIM_MILLISECOND && process->hindered_at < key->finished_at) {
+        ctl_fail(world, "process %u: key %u is retried %lld ms late", process->index, number,
+                 (long long)((now - key->retry_at) / SIM_MILLISECOND));
+    }
+}
+
+void ctl_key_start(ctl_process *process, unsigned number) {
+    ctl_world *world = process->world;
+    ctl_key *key = &process->keys[number];
+    world->reconciles++;
+    if (key->is_running)
+        ctl_fail(world, "process %u: two workers have key %u", process->index, number);
+    if (is_busy(process))
+        ctl_fail(world, "process %u: more reconciles than workers", process->index);
+    if (key->has_retry)
+        check_retry(process, key, number);
+    key->has_retry = false;
+    key->is_running = true;
+    key->starts++;
+    key->started_at = world->now;
+    process->running++;
+    process->looks_at_keys = true;
+    if (is_busy(process))
+        process->hindered_at = world->now;
+}
+
+static int64_t backoff(const ctl_plan *plan, int failures) {
+    int64_t delay = plan->backoff_ms;
+    for (int i = 0; i < failures && delay < plan->max_backoff_ms; i++)
+        delay *= 2;
+    return delay < plan->max_backoff_ms ? delay : plan->max_backoff_ms;
+}
+
+void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, int64_t after_ms) {
+    ctl_world *world = process->world;
+    ctl_key *key = &process->keys[number];
+    if (is_busy(process))
+        process->hindered_at = world->now;
+    key->is_running = false;
+    key->finished_at = world->now;
+    process->running--;
+    process->looks_at_keys = true;
+    if (result == CTL_TERMINAL) {
+        key->failures = -1; /* whether they are forgotten is nobody's business */
+        return;
+    }
+    if (result == CTL_DONE) {
+        key->failures = 0;
+        return;
+    }
+    key->causes++;
+    int64_t delay = result == CTL_AGAIN ? after_ms : key->failures < 0 ? -1 : backoff(&world->plan, key->failures);
+    key->has_retry = delay >= 0;
+    key->retry_at = ctl_process_now(process) + delay * SIM_MILLISECOND;
+    key->failures = result == CTL_AGAIN ? 0 : key->failures < 0 ? -1 : key->failures + 1;
+}
+
+void ctl_keys_look(ctl_process *process) {
+    ctl_world *world = process->world;
+    if (!process->is_running || process->is_inside || !process->looks_at_keys ||
+        ki_engine_timeout(process->engine) == 0)
+        return;
+    process->looks_at_keys = false;
+    if (process->lacked_memory)
+        return; /* a watch whose event could not be queued goes through all keys again */
+    for (unsigned i = 0; i < CTL_MAX_PARENTS; i++) {
+        ctl_key *key = &process->keys[i];
+        if (key->starts > key->causes)
+            ctl_fail(world, "process %u: key %u was reconciled %llu times for %llu causes", process->index, i,
+                     (unsigned long long)key->starts, (unsigned long long)key->causes);
+        if (key->early_at && key->cause_at < key->early_finish)
+            ctl_fail(world, "process %u: key %u was retried at %.3f s, before its delay had passed", process->index, i,
+                     (double)key->early_at / 1e9);
+        key->early_at = 0;
+    }
+}
+
+void ctl_keys_compare(ctl_process *process) {
+    ctl_world *world = process->world;
+    int64_t order = world->plan.max_work || process->plan->jitter ? 2 * SIM_SECOND : 0; /* of the two handlers */
+    for (unsigned i = 0; i < CTL_MAX_PARENTS; i++) {
+        const ctl_key *key = &process->keys[i];
+        if (key->started_at + order < key->cause_at)
+            ctl_fail(world, "process %u: key %u was not reconciled after its last change at %.3f s", process->index, i,
+                     (double)key->cause_at / 1e9);
+    }
+}
