@@ -29,5 +29,6 @@
 #include <kinformer/resource.h>
 #include <kinformer/version.h>
 #include <kinformer/view.h>
+#include <kinformer/workqueue.h>
 
 #endif

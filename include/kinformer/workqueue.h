@@ -29,9 +29,9 @@ KI_BEGIN_DECLS
 typedef struct ki_workqueue ki_workqueue;
 
 enum {
-    KI_WORKQUEUE_KEY_MAX = 4096,    /* bytes of a key */
-    KI_WORKQUEUE_LIMITS_MAX = 8,    /* rate limits of one queue */
-    KI_PRIORITY_LOW = -100          /* the priority that controllers give to initial and resync events */
+    KI_WORKQUEUE_KEY_MAX = 4096, /* bytes of a key */
+    KI_WORKQUEUE_LIMITS_MAX = 8, /* rate limits of one queue */
+    KI_PRIORITY_LOW = -100       /* the priority that controllers give to initial and resync events */
 };
 
 /* ---- rate limits ---- */
@@ -73,10 +73,11 @@ typedef struct ki_rate_limit {
 /* ---- a queue's life ---- */
 
 typedef struct ki_workqueue_options {
-    size_t size;            /* sizeof(ki_workqueue_options); set by the macro */
-    const char *name;       /* the label `name` of its metrics; copied; NULL: "" */
-    size_t key_size;        /* 0: keys are strings; else a key is a struct of this many bytes, compared byte by byte: clear its padding */
-    bool by_priority;       /* hand out higher priorities first; else in the order of arrival */
+    size_t size;      /* sizeof(ki_workqueue_options); set by the macro */
+    const char *name; /* the label `name` of its metrics; copied; NULL: "" */
+    size_t
+        key_size; /* 0: keys are strings; else a key is a struct of this many bytes, compared byte by byte: clear its padding */
+    bool by_priority; /* hand out higher priorities first; else in the order of arrival */
     /* The delay of a rate-limited key is the longest that any of these gives. Copied. NULL: KI_RATE_LIMIT_EXPONENTIAL(5, 1000000) and
      * KI_RATE_LIMIT_BUCKET(10, 100), as in client-go. */
     const ki_rate_limit *rate_limits;
@@ -160,11 +161,15 @@ KI_API void ki_workqueue_shut_down(ki_workqueue *queue);
 /* The same, and waits until no key is being processed, for at most `timeout_ms` (< 0: for ever). Keys that are queued are still handed
  * out, also those that were added while they were processed. Several threads may wait. Blocks: yes.
  * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED (ki_workqueue_shut_down was called meanwhile), KI_ERR_DEADLOCK on the loop's own thread. */
-KI_API KI_MUST_CHECK ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout_ms, ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout_ms,
+                                                                 ki_error *err);
 
 KI_API bool ki_workqueue_is_shut_down(const ki_workqueue *queue);
 
 /* ---- metrics ---- */
+
+/* Returns the metrics of a queue by number from 0, to register them; NULL past the last. Ownership: static. */
+KI_API const ki_metric *ki_workqueue_metric_at(size_t index);
 
 /* Writes the queue's metrics as OpenMetrics text, ending with "# EOF". The names are client-go's: workqueue_depth, workqueue_adds,
  * workqueue_queue_duration_seconds, workqueue_work_duration_seconds, workqueue_unfinished_work_seconds,
