@@ -83,7 +83,7 @@ static void delete_lease(ctl_world *world) {
 /* --- all of them ---------------------------------------------------------------------------------------------------------- */
 
 static unsigned how_many(const ctl_fault *fault) {
-    return 1 + (fault->detail >> 20 & 3) * (fault->detail >> 22 & 1 ? 4 : 1);
+    return 1 + (unsigned)(fault->detail >> 20 & 3) * (fault->detail >> 22 & 1 ? 4 : 1);
 }
 
 void ctl_inject(ctl_world *world, const ctl_fault *fault) {

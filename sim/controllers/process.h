@@ -9,6 +9,7 @@
 
 #include <kinformer/controller.h>
 #include <kinformer/events.h>
+#include <kinformer/lister.h>
 
 #include "src/transport/transport.h"
 
