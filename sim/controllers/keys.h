@@ -20,12 +20,15 @@ typedef struct ctl_key {
     uint64_t causes, starts;
     bool is_running;
     int64_t cause_at, started_at, finished_at; /* true time */
-    /* a retry that is due */
+    /* a retry that is due; the process's time */
     bool has_retry;
-    int64_t retry_at; /* the process's time */
-    int failures;     /* -1: not known */
-    int64_t early_at; /* a start before `retry_at`: true time; 0: none */
-    int64_t early_finish;
+    int64_t retry_at;
+    bool has_delay;
+    int64_t delay_until; /* the earliest time that the queue may still remember */
+    int failures;        /* -1: not known */
+    /* a start before that; true time */
+    int64_t early_at; /* 0: none */
+    int64_t early_after; /* a cause since then explains it */
     /* of the reconcile function: how long the object has been waiting to be ready */
     uint64_t wait_value;
     int64_t wait_since;
@@ -37,6 +40,8 @@ int ctl_key_number(const char *key);
 void ctl_key_text(unsigned number, char *ret_text, size_t size);
 
 void ctl_key_cause(ctl_process *process, unsigned number);
+/* Somebody else queues the key after a delay. */
+void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms);
 void ctl_key_start(ctl_process *process, unsigned number);
 void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, int64_t after_ms);
 /* The process has nothing to do just now: both handlers have heard of everything. */

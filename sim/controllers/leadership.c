@@ -56,6 +56,16 @@ static void check_token(ctl_process *process) {
     snprintf(leadership->last_identity, sizeof leadership->last_identity, "%s", process->identity);
 }
 
+/* A new term queues the keys of all objects. */
+static void queue_again(ctl_process *process, unsigned number) {
+    char key[64];
+    ctl_key_text(number, key, sizeof key);
+    ki_object *parent = ki_informer_get(process->parents, key);
+    if (parent)
+        ctl_key_cause(process, number);
+    ki_object_unref(parent);
+}
+
 static void on_started(ki_elector *elector, void *user) {
     (void)elector;
     ctl_process *process = user;
@@ -69,9 +79,10 @@ static void on_started(ki_elector *elector, void *user) {
     check_others(process);
     check_token(process);
     process->leads = true;
+    process->led_since = world->now;
     process->hindered_at = world->now;
     for (unsigned i = 0; i < CTL_MAX_PARENTS; i++)
-        ctl_key_cause(process, i);
+        queue_again(process, i);
 }
 
 static void on_stopped(ki_elector *elector, void *user) {

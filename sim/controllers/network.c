@@ -125,8 +125,9 @@ static void deliver(void *user, uint64_t argument) {
     ctl_world *world = request->world;
     (void)argument;
     request->delivers = false;
-    int64_t free_at = process->busy_until > process->partition_until ? process->busy_until : process->partition_until;
-    if (request->call && (process->is_inside || free_at > world->now)) {
+    int64_t free_at = ctl_process_free_at(process);
+    free_at = free_at > process->partition_until ? free_at : process->partition_until;
+    if (request->call && free_at > world->now) {
         wait_to_deliver(request, free_at - world->now);
     } else if (request->call && !request->is_silent) {
         deliver_all(request);

@@ -57,6 +57,14 @@ static void change_parent(ctl_world *world, unsigned parent) {
         ctl_fail(world, "a user cannot change %s", target);
 }
 
+static void set_replicas(ctl_world *world, unsigned parent) {
+    char target[160], body[160];
+    parent_target(parent, true, target, sizeof target);
+    snprintf(body, sizeof body, "{\"spec\":{\"replicas\":%d}}", draw_replicas(world));
+    if (ctl_server_ask(world, "PATCH", target, body) != 200)
+        ctl_fail(world, "a user cannot change %s", target);
+}
+
 static void delete_parent(ctl_world *world, unsigned parent) {
     char target[160];
     parent_target(parent, true, target, sizeof target);
@@ -118,8 +126,7 @@ static void tick(ctl_world *world) {
         return;
     ctl_key_text(parent, key, sizeof key);
     CTL_TRACE(world, "process %u: %s is queued from elsewhere, after %" PRId64 " ms", process->index, key, after_ms);
-    ctl_key_cause(process, parent);
-    process->keys[parent].has_retry = false;
+    ctl_key_delay(process, parent, after_ms);
     (void)ki_workqueue_add_with(ki_controller_queue(process->controller), key,
                                 &KI_ADD_OPTIONS(.priority = priority, .after_ms = after_ms));
 }
@@ -192,7 +199,7 @@ void ctl_people_repair(ctl_world *world) {
     for (unsigned i = 0; i < CTL_MAX_PARENTS; i++) {
         const ctl_parent_state *parent = &state.parents[i];
         if (parent->is_there && !parent->is_deleting && parent->replicas < 0)
-            change_parent(world, i);
+            set_replicas(world, i);
         for (unsigned j = 0; j < CTL_MAX_CHILDREN; j++) {
             if (parent->children[j].is_there && !parent->children[j].owner_uid[0])
                 collect_child(world, i, j);

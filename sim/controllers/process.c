@@ -262,6 +262,13 @@ void ctl_process_pause(ctl_process *process, int64_t length) {
     process->hindered_at = process->busy_until;
 }
 
+int64_t ctl_process_free_at(const ctl_process *process) {
+    int64_t now = process->world->now;
+    if (process->busy_until > now)
+        return process->busy_until;
+    return process->is_inside ? now + SIM_MILLISECOND : now; /* another one, in the middle of a step too, took longer */
+}
+
 int64_t ctl_process_due(ctl_process *process) {
     if (!process->is_running || process->is_inside)
         return INT64_MAX;

@@ -69,6 +69,7 @@ struct ctl_process {
     ki_event_recorder *recorder;
     char identity[32];
     bool leads; /* on_started_leading was called, and on_stopped_leading was not yet */
+    int64_t led_since;
     uint64_t recorded;
     sim_random random;
     ctl_op *ops; /* deferred reconciles, and requests whose reconcile has ended */
@@ -91,6 +92,8 @@ void ctl_process_stop(ctl_process *process, int64_t restart_in);
 /* Nothing runs in it for `length`. */
 void ctl_process_pause(ctl_process *process, int64_t length);
 void ctl_process_step(ctl_process *process);
+/* When something may be given to it: now, or when its pause has ended. */
+int64_t ctl_process_free_at(const ctl_process *process);
 /* When it is to be stepped; INT64_MAX: never. */
 int64_t ctl_process_due(ctl_process *process);
 

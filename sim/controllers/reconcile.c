@@ -85,8 +85,9 @@ static void finish_later(void *user, uint64_t number) {
     ctl_op *op = find(process, number);
     if (!op || !op->call)
         return;
-    if (process->is_inside || process->busy_until > process->world->now)
-        ctl_at(process->world, process->busy_until, finish_later, process, number);
+    int64_t free_at = ctl_process_free_at(process);
+    if (free_at > process->world->now)
+        ctl_at(process->world, free_at, finish_later, process, number);
     else
         finish_deferred(op);
 }
@@ -397,7 +398,7 @@ ki_status ctl_reconcile(ki_reconcile *call, const char *key, void *user, ki_erro
     ctl_op *op = new_op(process, call, number, parent);
     if (!world->is_quiet && sim_chance(&process->random, world->plan.errors))
         fail(op, "no reason");
-    else if (op->spec->replicas < 0) {
+    else if (op->spec->replicas < 0 && !op->spec->deleted_at) {
         fail(op, "the spec is not valid");
         op->result = CTL_TERMINAL;
     } else {

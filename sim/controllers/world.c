@@ -89,29 +89,31 @@ static int64_t next_time(ctl_world *world) {
 
 /* Runs until `until`, or until `is_over` returns true. */
 static bool run_until(ctl_world *world, int64_t until, bool (*is_over)(ctl_world *world)) {
-    for (;;) {
+    while (world->now < until) { /* a pause may have taken the time further than asked for */
         settle(world);
         if (world->failed)
             return false;
         if (is_over && is_over(world))
             return true;
         int64_t next = next_time(world);
-        if (next >= until) {
-            world->now = until > world->now ? until : world->now;
-            return false;
-        }
-        if (next > world->now)
-            world->now = next;
+        next = next < until ? next : until;
+        world->now = next > world->now ? next : world->now;
     }
+    return false;
 }
 
 void ctl_world_pass(ctl_world *world, ctl_process *process, int64_t length) {
     if (world->healed)
         return;
     CTL_TRACE(world, "process %u: pauses for %.3f s in the middle of a step", process->index, (double)length / 1e9);
-    process->busy_until = process->hindered_at = world->now + length;
+    int64_t until = world->now + length;
+    for (unsigned i = 0; i < world->plan.processes; i++) { /* others may be in the middle of a step, too: they wait for this one */
+        ctl_process *inside = &world->processes[i];
+        if (inside->is_inside && inside->busy_until < until)
+            inside->busy_until = inside->hindered_at = until;
+    }
     ctl_leadership_look(world);
-    run_until(world, process->busy_until, NULL);
+    run_until(world, until, NULL);
     CTL_TRACE(world, "process %u: goes on", process->index);
 }
 
