@@ -34,11 +34,28 @@ static bool is_busy(const ctl_process *process) {
     return process->running >= (unsigned)process->world->plan.workers;
 }
 
-/* The earliest of several delays wins. */
+/* Keeps the earliest ones. */
 static void remember_delay(ctl_key *key, int64_t until) {
-    if (!key->has_delay || until < key->delay_until)
-        key->delay_until = until;
-    key->has_delay = true;
+    if (key->delay_count < CTL_MAX_DELAYS) {
+        key->delays[key->delay_count++] = until;
+        return;
+    }
+    unsigned last = 0;
+    for (unsigned i = 1; i < CTL_MAX_DELAYS; i++)
+        last = key->delays[i] > key->delays[last] ? i : last;
+    if (until < key->delays[last])
+        key->delays[last] = until;
+}
+
+/* Forgets those that have passed. Returns true where there was one. */
+static bool take_delays(ctl_key *key, int64_t now) {
+    unsigned kept = 0, count = key->delay_count;
+    for (unsigned i = 0; i < count; i++) {
+        if (key->delays[i] > now)
+            key->delays[kept++] = key->delays[i];
+    }
+    key->delay_count = kept;
+    return kept < count;
 }
 
 void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms) {
@@ -49,7 +66,7 @@ void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms) {
 static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     ctl_world *world = process->world;
     int64_t now = ctl_process_now(process);
-    if (key->has_delay && now < key->delay_until) {
+    if (!take_delays(key, now) && now < key->retry_at) {
         key->early_at = world->now;
         key->early_after = key->started_at;
     } else if (now - key->retry_at > LATE_MS * SIM_MILLISECOND && process->hindered_at < key->finished_at) {
@@ -68,8 +85,8 @@ void ctl_key_start(ctl_process *process, unsigned number) {
         ctl_fail(world, "process %u: more reconciles than workers", process->index);
     if (key->has_retry)
         check_retry(process, key, number);
+    (void)take_delays(key, ctl_process_now(process));
     key->has_retry = false;
-    key->has_delay = key->has_delay && ctl_process_now(process) < key->delay_until;
     key->is_running = true;
     key->starts++;
     key->started_at = world->now;
@@ -89,26 +106,24 @@ static int64_t backoff(const ctl_plan *plan, int failures) {
 void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, int64_t after_ms) {
     ctl_world *world = process->world;
     ctl_key *key = &process->keys[number];
+    static const char *const results[] = { "done", "failed", "again", "terminal" };
+    CTL_TRACE(world, "process %u: key %u: %s, %lld ms", process->index, number, results[result], (long long)after_ms);
     if (is_busy(process))
         process->hindered_at = world->now;
     key->is_running = false;
     key->finished_at = world->now;
     process->running--;
     process->looks_at_keys = true;
-    if (result == CTL_TERMINAL) {
-        key->failures = -1; /* whether they are forgotten is nobody's business */
-        return;
-    }
-    if (result == CTL_DONE) {
+    if (result == CTL_DONE || result == CTL_TERMINAL) {
         key->failures = 0;
         return;
     }
     key->causes++;
-    int64_t delay = result == CTL_AGAIN ? after_ms : key->failures < 0 ? -1 : backoff(&world->plan, key->failures);
-    key->has_retry = delay >= 0;
+    int64_t delay = result == CTL_AGAIN ? after_ms : backoff(&world->plan, key->failures);
+    key->has_retry = true;
     key->retry_at = ctl_process_now(process) + delay * SIM_MILLISECOND;
     remember_delay(key, key->retry_at);
-    key->failures = result == CTL_AGAIN ? 0 : key->failures < 0 ? -1 : key->failures + 1;
+    key->failures = result == CTL_AGAIN ? 0 : key->failures + 1;
 }
 
 /* How far apart the two handlers may hear of one thing: where steps are small or late, turns come between. */

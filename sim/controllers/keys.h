@@ -9,6 +9,10 @@
 
 typedef struct ctl_process ctl_process;
 
+enum {
+    CTL_MAX_DELAYS = 8 /* of one key, at a time; of more the earliest are known */
+};
+
 typedef enum ctl_result {
     CTL_DONE,
     CTL_FAILED, /* an error, or requeue: after the delay of the rate limits */
@@ -23,9 +27,9 @@ typedef struct ctl_key {
     /* a retry that is due; the process's time */
     bool has_retry;
     int64_t retry_at;
-    bool has_delay;
-    int64_t delay_until; /* the earliest time that the queue may still remember */
-    int failures;        /* -1: not known */
+    int64_t delays[CTL_MAX_DELAYS]; /* times that the queue may still remember */
+    unsigned delay_count;
+    int failures; /* in a row */
     /* a start before that; true time */
     int64_t early_at; /* 0: none */
     int64_t early_after; /* a cause since then explains it */

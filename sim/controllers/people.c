@@ -126,7 +126,10 @@ static void tick(ctl_world *world) {
         return;
     ctl_key_text(parent, key, sizeof key);
     CTL_TRACE(world, "process %u: %s is queued from elsewhere, after %" PRId64 " ms", process->index, key, after_ms);
-    ctl_key_delay(process, parent, after_ms);
+    if (after_ms)
+        ctl_key_delay(process, parent, after_ms);
+    else
+        ctl_key_cause(process, parent);
     (void)ki_workqueue_add_with(ki_controller_queue(process->controller), key,
                                 &KI_ADD_OPTIONS(.priority = priority, .after_ms = after_ms));
 }

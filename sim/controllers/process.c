@@ -154,8 +154,6 @@ void ctl_process_start(ctl_process *process) {
     process->hindered_at = process->busy_until = world->now;
     process->random = sim_random_from(world->plan.seed, 1000 + process->index * 100 + process->life);
     memset(process->keys, 0, sizeof process->keys);
-    for (unsigned i = 0; i < CTL_MAX_PARENTS; i++)
-        process->keys[i].failures = 0;
     sim_memory_init(&process->memory, world->plan.seed * 64 + process->index * 16 + process->life);
     process->refused_before = 0;
     process->memory.per_mille = per_mille;
