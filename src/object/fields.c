@@ -162,6 +162,15 @@ static yyjson_val *metadata_of(yyjson_doc *doc, const char *member) {
     return yyjson_obj_get(yyjson_obj_get(yyjson_doc_get_root(doc), "metadata"), member);
 }
 
+int64_t ki_object_int(const ki_object *obj, const char *path, int64_t otherwise) {
+    ki_value value = KI_VALUE_INIT;
+    if (ki_object_field(obj, path, &value, NULL))
+        return otherwise;
+    int64_t number = value.type == KI_VALUE_INT ? value.integer : otherwise;
+    ki_value_clear(&value);
+    return number;
+}
+
 ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
     yyjson_doc *doc;
     ki_status status = parse_body(obj, &doc, err);
