@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 enum {
-    SEEDS = 250,
+    SEEDS = 120,
     PROCESSES = 5,
     MESSAGES = 256,
     TEXT = 1024,
@@ -40,7 +40,8 @@ typedef struct process {
     bool is_stopped;
     bool leads; /* by its callbacks */
     int64_t suspended_until;
-    double rate; /* of its clock */
+    int64_t wakes_at; /* something else happens to it; INT64_MAX: nothing */
+    double rate;      /* of its clock */
     int64_t epoch;
     ki_engine *engine;
     ki_transport *transport;
@@ -193,6 +194,8 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     world *self = sender->world;
     bool faulty = self->has_faults;
     int copies = faulty && one_in(self, 10) ? 0 : faulty && one_in(self, 10) ? 2 : 1;
+    if (faulty && one_in(self, 4))
+        sender->wakes_at = self->now + some_time(self, KI_SECONDS(1));
     while (copies-- > 0) {
         message *mail = new_message(self);
         if (!mail)
@@ -280,8 +283,8 @@ static void on_started(ki_elector *elector, void *user) {
             violated(all, "%s starts to lead before %s stopped", self->identity, other->identity);
     }
     if (token < all->most_token || (token == all->most_token && strcmp(all->last_leader, self->identity) != 0))
-        violated(all, "%s leads with token %" PRId64 " after %s with %" PRId64, self->identity, token,
-                 all->last_leader, all->most_token);
+        violated(all, "%s leads with token %" PRId64 " after %s with %" PRId64, self->identity, token, all->last_leader,
+                 all->most_token);
     all->most_token = token;
     all->terms++;
     snprintf(all->last_leader, sizeof all->last_leader, "%s", self->identity);
@@ -295,22 +298,23 @@ static void on_stopped(ki_elector *elector, void *user) {
 
 static void begin_process(process *self) {
     world *all = self->world;
-    *self = (process){ .world = all, .is_there = true };
+    *self = (process){ .world = all, .is_there = true, .wakes_at = INT64_MAX };
     snprintf(self->identity, sizeof self->identity, "p%d", all->made++);
     self->rate = 1 + (double)(draw(all) % 1000) / 1000 * (RATE_MAX - 1);
     self->epoch = (int64_t)(draw(all) % (uint64_t)KI_SECONDS(1000000));
     const ki_clock clock = { clock_now, self, wall_now };
     const ki_memory_server server = { serve, abandoned, self };
-    const ki_elector_options options = KI_ELECTOR_OPTIONS(
-        .namespace_name = "default", .name = "lock", .identity = self->identity, .release_on_stop = one_in(all, 2),
-        .callbacks = { .on_started_leading = on_started, .on_stopped_leading = on_stopped }, .user = self);
-    assert_int_equal(
-        ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .seed = draw(all) + 1), &self->engine, NULL), KI_OK);
+    const ki_elector_options options =
+        KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock", .identity = self->identity,
+                           .release_on_stop = one_in(all, 2),
+                           .callbacks = { .on_started_leading = on_started, .on_stopped_leading = on_stopped },
+                           .user = self);
+    assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .seed = draw(all) + 1), &self->engine, NULL),
+                     KI_OK);
     assert_int_equal(ki_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
-    assert_int_equal(
-        ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = self->engine, .transport = self->transport),
-                       &self->factory, NULL),
-        KI_OK);
+    assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = self->engine, .transport = self->transport),
+                                    &self->factory, NULL),
+                     KI_OK);
     ki_task_init(&self->reading, self->engine, read_messages, self);
     assert_int_equal(ki_elector_new(self->factory, &options, &self->elector, NULL), KI_OK);
     assert_int_equal(ki_factory_start(self->factory, NULL), KI_OK);
@@ -350,6 +354,8 @@ static void misfortune(process *self) {
 }
 
 static void step(process *self) {
+    if (self->wakes_at <= self->world->now)
+        self->wakes_at = INT64_MAX;
     for (int turn = 0; turn < TURNS_MAX; turn++) {
         assert_int_equal(ki_engine_step(self->engine, 0, NULL), KI_OK);
         if (ki_engine_timeout(self->engine) != 0)
@@ -379,10 +385,11 @@ static int64_t wake_time(const process *self) {
     const world *all = self->world;
     if (!self->is_there || self->is_inside)
         return INT64_MAX;
-    int64_t due = INT64_MAX;
+    int64_t due = self->wakes_at;
     int timeout = ki_engine_timeout(self->engine);
-    if (timeout >= 0)
-        due = all->now + (int64_t)((double)KI_MILLISECONDS(timeout) / self->rate) + (timeout > 0);
+    int64_t left = (int64_t)((double)KI_MILLISECONDS(timeout) / self->rate) + (timeout > 0);
+    if (timeout >= 0 && all->now + left < due)
+        due = all->now + left;
     for (int i = 0; i < MESSAGES; i++)
         if (all->messages[i].way == TO_PROCESS && all->messages[i].process == self && all->messages[i].due < due)
             due = all->messages[i].due;
@@ -458,8 +465,11 @@ static void heal(world *self) {
 
 static void tell(uint64_t seed, int process_count) {
     world *self = &the_world;
-    *self = (world){ .random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1, .has_faults = true, .revision = 1,
-                     .process_count = process_count, .most_token = -1 };
+    *self = (world){ .random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1,
+                     .has_faults = true,
+                     .revision = 1,
+                     .process_count = process_count,
+                     .most_token = -1 };
     for (int i = 0; i < process_count; i++) {
         self->processes[i].world = self;
         begin_process(&self->processes[i]);
