@@ -265,6 +265,28 @@ static void a_leader_that_sees_another_holder_stops_at_once(void **state) {
     assert_string_equal(leader, "you");
 }
 
+static void a_write_that_the_server_changed_makes_no_leader(void **state) {
+    (void)state;
+    const struct {
+        const char *fate, *heard;
+    } cases[] = {
+        { ".h", "leader=webhook" },
+        { "..h", "leader=me started stopped leader=webhook" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        election self;
+        assert_true(election_open(&self, NULL));
+        ME(&self)->fate = cases[i].fate;
+        compete(ME(&self), NULL);
+        election_advance(&self, KI_RETRY_PERIOD_MS);
+        candidate_expect(ME(&self), cases[i].heard);
+        assert_false(leads(ME(&self)));
+        election_advance(&self, 15000 + RETRY_MOST_MS);
+        assert_true(leads(ME(&self)));
+        election_close(&self);
+    }
+}
+
 static void a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term(void **state) {
     election *self = *state;
     compete(ME(self), NULL);
@@ -761,6 +783,7 @@ int main(void) {
         TEST(leadership_ends_by_the_clock_inside_a_callback),
         TEST(a_request_that_hangs_leaves_time_for_another),
         TEST(a_leader_that_sees_another_holder_stops_at_once),
+        cmocka_unit_test(a_write_that_the_server_changed_makes_no_leader),
         TEST(a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term),
         TEST(a_leader_makes_a_deleted_lease_again_with_a_higher_token),
         TEST(a_candidate_waits_for_a_deleted_lease_as_if_it_were_there),

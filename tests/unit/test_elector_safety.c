@@ -30,7 +30,7 @@ enum {
 #define FAULTS_END KI_SECONDS(150)
 #define LEADS_AGAIN_WITHIN KI_SECONDS(40)
 #define STAYS_FOR KI_SECONDS(60)
-#define RATE_MAX 1.49 /* lease duration to renew deadline is 1.5 */
+#define LEASE_MS 15000
 
 typedef struct process {
     struct world *world;
@@ -74,6 +74,8 @@ typedef struct world {
     uint64_t random;
     int64_t now; /* true time */
     bool has_faults;
+    int64_t renew_ms;
+    double rate_max; /* of clocks; the least is 1 */
     process processes[PROCESSES];
     int process_count, made;
     message messages[MESSAGES];
@@ -100,9 +102,9 @@ static bool one_in(world *self, uint64_t n) {
     return draw(self) % n == 0;
 }
 
-/* Mostly short, sometimes as long as `most`. */
-static int64_t some_time(world *self, int64_t most) {
-    int64_t bound = most >> (draw(self) % 12);
+/* Often short, sometimes as long as `most`: the higher `skew`, the more often short. */
+static int64_t some_time(world *self, int64_t most, uint64_t skew) {
+    int64_t bound = most >> (draw(self) % skew);
     return bound > 0 ? (int64_t)(draw(self) % (uint64_t)bound) : 0;
 }
 
@@ -173,7 +175,7 @@ static void handle(world *self, message *mail) {
 /* --- the network -------------------------------------------------------------------------------------------------------------------- */
 
 static int64_t delay(world *self) {
-    return KI_MILLISECONDS(1) + some_time(self, self->has_faults ? KI_SECONDS(40) : KI_MILLISECONDS(500));
+    return KI_MILLISECONDS(1) + some_time(self, self->has_faults ? KI_SECONDS(40) : KI_MILLISECONDS(500), 12);
 }
 
 static message *new_message(world *self) {
@@ -195,7 +197,7 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     bool faulty = self->has_faults;
     int copies = faulty && one_in(self, 10) ? 0 : faulty && one_in(self, 10) ? 2 : 1;
     if (faulty && one_in(self, 4))
-        sender->wakes_at = self->now + some_time(self, KI_SECONDS(1));
+        sender->wakes_at = self->now + some_time(self, KI_SECONDS(1), 8);
     while (copies-- > 0) {
         message *mail = new_message(self);
         if (!mail)
@@ -263,7 +265,7 @@ static void read_messages(ki_task *task, void *user) {
     world *all = self->world;
     if (all->has_faults && one_in(all, 30)) {
         self->is_inside = true;
-        run_until(all, all->now + some_time(all, KI_SECONDS(60)));
+        run_until(all, all->now + some_time(all, KI_SECONDS(60), 4));
         self->is_inside = false;
     }
     for (int i = 0; i < MESSAGES; i++) {
@@ -300,7 +302,7 @@ static void begin_process(process *self) {
     world *all = self->world;
     *self = (process){ .world = all, .is_there = true, .wakes_at = INT64_MAX };
     snprintf(self->identity, sizeof self->identity, "p%d", all->made++);
-    self->rate = 1 + (double)(draw(all) % 1000) / 1000 * (RATE_MAX - 1);
+    self->rate = 1 + (double)(draw(all) % 1000) / 1000 * (all->rate_max - 1);
     self->epoch = (int64_t)(draw(all) % (uint64_t)KI_SECONDS(1000000));
     const ki_clock clock = { clock_now, self, wall_now };
     const ki_memory_server server = { serve, abandoned, self };
@@ -342,7 +344,7 @@ static void crash(process *self) {
 static void misfortune(process *self) {
     world *all = self->world;
     if (one_in(all, 40))
-        self->suspended_until = all->now + some_time(all, KI_SECONDS(60));
+        self->suspended_until = all->now + some_time(all, KI_SECONDS(60), 4);
     if (one_in(all, 100)) {
         ki_elector_stop(self->elector);
         self->is_stopped = true;
@@ -470,6 +472,8 @@ static void tell(uint64_t seed, int process_count) {
                      .revision = 1,
                      .process_count = process_count,
                      .most_token = -1 };
+    self->renew_ms = 8000 + (int64_t)(draw(self) % 6) * 1000;
+    self->rate_max = (double)LEASE_MS / (double)self->renew_ms * 0.995;
     for (int i = 0; i < process_count; i++) {
         self->processes[i].world = self;
         begin_process(&self->processes[i]);
