@@ -76,6 +76,10 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     case 'g':
         answer(call, status, "{\"metadata\":{\"name\":\"lock\"}}");
         break;
+    case 'h':
+        election_put(self->election, "\"holderIdentity\":\"webhook\",\"leaseDurationSeconds\":15");
+        answer(call, status, server->text.data);
+        break;
     case 'p':
         self->engine.now += KI_MILLISECONDS(SUSPENDED_MS);
         answer(call, status, server->text.data);

@@ -27,7 +27,7 @@ typedef struct candidate {
     ki_memory_call *open; /* the last request that was never answered; NULL: none, or it was abandoned */
     /* What becomes of the next requests, a letter each: '.' or the end: they are answered; '4': 409, '5': 500, '!': the connection is cut
      * before the request arrives; '?': after it was done; 'n': never answered; 'N': done, and never answered; 'g': done, and
-     * answered with what is no Lease; 'p': as '.', but the process is suspended for 20 s while the response is read. */
+     * answered with what is no Lease; 'h': answered with the Lease as a webhook changed it, which made itself the holder; 'p': as '.', but the process is suspended for 20 s while the response is read. */
     const char *fate;
     char requests[ELECTION_TEXT]; /* "get:404 post:201 put:409" since the last look; 0: no response */
     char heard[ELECTION_TEXT];    /* "leader=me started stopped" since the last look */

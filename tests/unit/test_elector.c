@@ -127,6 +127,18 @@ static void a_candidate_that_hears_too_late_that_it_holds_the_lease_has_to_renew
     candidate_expect(ME(self), "started");
 }
 
+static void a_write_that_comes_too_late_is_tried_again(void **state) {
+    election *self = *state;
+    ME(self)->fate = ".4.4";
+    compete(ME(self), NULL);
+    candidate_expect_requests(ME(self), "get:404 post:409");
+    election_put(self, "");
+    election_advance(self, 2 * RETRY_MOST_MS);
+    assert_true(leads(ME(self)));
+    assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 1);
+    candidate_expect(ME(self), "leader=me started");
+}
+
 static void candidates_wait_for_one_to_2_2_retry_periods(void **state) {
     election *self = *state;
     int64_t least = INT64_MAX, most = 0;
@@ -253,6 +265,28 @@ static void a_leader_that_sees_another_holder_stops_at_once(void **state) {
     assert_string_equal(leader, "you");
 }
 
+static void a_write_that_the_server_changed_makes_no_leader(void **state) {
+    (void)state;
+    const struct {
+        const char *fate, *heard;
+    } cases[] = {
+        { ".h", "leader=webhook" },
+        { "..h", "leader=me started stopped leader=webhook" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        election self;
+        assert_true(election_open(&self, NULL));
+        ME(&self)->fate = cases[i].fate;
+        compete(ME(&self), NULL);
+        election_advance(&self, KI_RETRY_PERIOD_MS);
+        candidate_expect(ME(&self), cases[i].heard);
+        assert_false(leads(ME(&self)));
+        election_advance(&self, 15000 + RETRY_MOST_MS);
+        assert_true(leads(ME(&self)));
+        election_close(&self);
+    }
+}
+
 static void a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term(void **state) {
     election *self = *state;
     compete(ME(self), NULL);
@@ -337,16 +371,16 @@ static void a_stop_gives_the_lease_up_where_that_is_asked_for(void **state) {
         const char *heard, *holder;
         int64_t stop_ms;
     } cases[] = {
-        { "between two renewals", "", 1000, "", "get:200 put:200", "leader=me started stopped leader=",
-          "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1", 0 },
-        { "while a renewal is under way", "..n", 2000, "", "get:200 put:200", "leader=me started stopped leader=",
-          "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1", 0 },
+        { "between two renewals", "", 1000, "", "get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1", 0 },
+        { "while a renewal is under way", "..n", 2000, "", "get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1", 0 },
         { "while a renewal that was done is under way", "..N", 2000, "", "get:200 put:200",
           "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 0 },
-        { "while a leader reads", "..4n", 2000, "", "get:200 put:200", "leader=me started stopped leader=",
-          "\"holderIdentity\":\"\"", 0 },
-        { "while a candidate creates what is done", ".N", 0, "", "get:200 put:200", "stopped leader=me leader=",
-          "\"holderIdentity\":\"\"", 0 },
+        { "while a leader reads", "..4n", 2000, "", "get:200 put:200",
+          "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 0 },
+        { "while a candidate creates what is done", ".N", 0, "", "get:200 put:200",
+          "stopped leader=me leader=", "\"holderIdentity\":\"\"", 0 },
         { "while a candidate creates what is not done", ".n", 0, "", "get:404", "stopped", NULL, 0 },
         { "while a candidate reads", "n", 0, "", "", "stopped", NULL, 0 },
         { "a conflict: a renewal came late", "", 1000, ".4", "get:200 put:409 get:200 put:200",
@@ -616,7 +650,8 @@ static void identities_that_are_made_differ(void **state) {
 
 static void a_duration_of_less_than_a_second_is_rounded_up(void **state) {
     election *self = *state;
-    compete(ME(self), &KI_ELECTOR_OPTIONS(.lease_duration_ms = 1100, .renew_deadline_ms = 1001, .retry_period_ms = 300));
+    compete(ME(self),
+            &KI_ELECTOR_OPTIONS(.lease_duration_ms = 1100, .renew_deadline_ms = 1001, .retry_period_ms = 300));
     assert_true(election_has(self, "\"leaseDurationSeconds\":2"));
 }
 
@@ -708,8 +743,9 @@ static void without_memory_for_a_while_an_elector_leads_all_the_same(void **stat
         scarce_memory_init(&memory, n);
         candidate *me = ME(&self);
         bool is_open = election_open(&self, &memory.allocator);
-        ki_status status = is_open ? candidate_compete(me, &KI_ELECTOR_OPTIONS(.release_on_stop = true, .labels = "{\"a\":\"b\"}")) :
-                                     KI_ERR_NO_MEMORY;
+        ki_status status =
+            is_open ? candidate_compete(me, &KI_ELECTOR_OPTIONS(.release_on_stop = true, .labels = "{\"a\":\"b\"}"))
+                    : KI_ERR_NO_MEMORY;
         if (status) {
             assert_int_equal(status, KI_ERR_NO_MEMORY);
             assert_true(scarce_memory_failed(&memory));
@@ -738,6 +774,7 @@ int main(void) {
         TEST(a_lease_that_is_renewed_is_never_taken),
         TEST(a_candidate_counts_from_the_moment_after_it_saw_the_record),
         TEST(a_candidate_that_hears_too_late_that_it_holds_the_lease_has_to_renew_it_first),
+        TEST(a_write_that_comes_too_late_is_tried_again),
         TEST(candidates_wait_for_one_to_2_2_retry_periods),
         cmocka_unit_test(a_leader_renews_without_reading_and_reads_where_that_fails),
         TEST(each_renewal_changes_the_renew_time_only),
@@ -746,6 +783,7 @@ int main(void) {
         TEST(leadership_ends_by_the_clock_inside_a_callback),
         TEST(a_request_that_hangs_leaves_time_for_another),
         TEST(a_leader_that_sees_another_holder_stops_at_once),
+        cmocka_unit_test(a_write_that_the_server_changed_makes_no_leader),
         TEST(a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term),
         TEST(a_leader_makes_a_deleted_lease_again_with_a_higher_token),
         TEST(a_candidate_waits_for_a_deleted_lease_as_if_it_were_there),
