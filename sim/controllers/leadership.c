@@ -56,13 +56,16 @@ static void check_token(ctl_process *process) {
     snprintf(leadership->last_identity, sizeof leadership->last_identity, "%s", process->identity);
 }
 
-/* A new term queues the keys of all objects. */
+/* A new term queues the keys of all objects, soon: also of those that come meanwhile. */
 static void queue_again(ctl_process *process, unsigned number) {
     char key[64];
     ctl_key_text(number, key, sizeof key);
     ki_object *parent = ki_informer_get(process->parents, key);
     if (parent)
         ctl_key_cause(process, number);
+    else
+        process->keys[number].causes++;
+    process->keys[number].causes += CTL_MAX_CHILDREN; /* each child may queue its parent */
     ki_object_unref(parent);
 }
 

@@ -271,12 +271,17 @@ static void record(const ctl_op *op) {
                                  ki_object_name(op->parent), op->spec->value);
 }
 
-/* How long until a value that takes its time is ready, in ms; 0: it is. */
+static bool has_observed(const ctl_parent *spec) {
+    return spec->observed && strcmp(spec->observed, spec->value) == 0;
+}
+
+/* How long until a value that takes its time is ready, in ms; 0: it is. What was ready once stays so: a status that went back would not be seen by a
+ * controller that watches generations and reads an old cache. */
 static int64_t time_to_wait(const ctl_op *op) {
     ctl_process *process = op->process;
     ctl_key *key = &process->keys[op->key];
     uint64_t value = strtoull(op->spec->value + 1, NULL, 10);
-    if (!op->spec->wait_seconds)
+    if (!op->spec->wait_seconds || (has_observed(op->spec) && op->spec->is_ready))
         return 0;
     if (key->wait_value != value) {
         key->wait_value = value;
@@ -284,10 +289,6 @@ static int64_t time_to_wait(const ctl_op *op) {
     }
     int64_t left = key->wait_since + op->spec->wait_seconds * SIM_SECOND - ctl_process_now(process);
     return left <= 0 ? 0 : left / SIM_MILLISECOND + 1;
-}
-
-static bool has_status(const ctl_parent *spec, bool is_ready) {
-    return spec->observed && strcmp(spec->observed, spec->value) == 0 && spec->is_ready == is_ready;
 }
 
 /* All children are as they should be, or being made so. */
@@ -306,7 +307,7 @@ static void end_well(ctl_op *op) {
         return;
     }
     int64_t wait_ms = time_to_wait(op);
-    if (!op->is_status && !has_status(op->spec, wait_ms == 0)) {
+    if (!op->is_status && (!has_observed(op->spec) || op->spec->is_ready != (wait_ms == 0))) {
         update_status(op, wait_ms == 0);
         return;
     }

@@ -11,7 +11,8 @@
 enum {
     SERVED_WITHIN_S = 300, /* silent watches 90 s, a backoff of 60 s, a Lease of 15 s, a failed key 16 s, calls of 15 s, a few in a row */
     SERVED_AGAIN_WITHIN_S = 120,
-    QUIET_S = 40,
+    SETTLE_S = 15, /* what was under way when the faults ended is over: a renewal without an answer */
+    QUIET_S = 30,
     STOPPED_WITHIN_S = 60,
     LAST_WRITES = 4,
     MOST_STEPS_AT_ONCE = 20000 /* steps without any time passing: more is a busy loop */
@@ -223,6 +224,8 @@ static void run(ctl_world *world) {
         ctl_people_repair(world);
     if (!world->failed)
         demand_service(world, SERVED_AGAIN_WITHIN_S * SIM_SECOND);
+    if (!world->failed)
+        run_until(world, world->now + SETTLE_S * SIM_SECOND, NULL);
     world->is_quiet = true;
     if (!world->failed)
         run_until(world, world->now + QUIET_S * SIM_SECOND, NULL);
