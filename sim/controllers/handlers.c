@@ -16,6 +16,13 @@ static void cause(ctl_process *process, const char *key) {
         ctl_key_cause(process, (unsigned)number);
 }
 
+/* Until all informers have synced no reconcile begins. */
+static void synced(ki_informer *informer, void *user) {
+    ctl_process *process = alive(user);
+    (void)informer;
+    process->hindered_at = process->world->now;
+}
+
 /* --- parents ------------------------------------------------------------------------------------------------------------- */
 
 static void parent_came_or_went(const ki_event *event, void *user) {
@@ -74,10 +81,12 @@ static void child_changed(const ki_event *event, void *user) {
 ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
     static const ki_handler of_parents = { .on_add = parent_came_or_went,
                                            .on_update = parent_changed,
-                                           .on_delete = parent_came_or_went };
+                                           .on_delete = parent_came_or_went,
+                                           .on_synced = synced };
     static const ki_handler of_children = { .on_add = child_came_or_went,
                                             .on_update = child_changed,
-                                            .on_delete = child_came_or_went };
+                                            .on_delete = child_came_or_went,
+                                            .on_synced = synced };
     ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = true);
     ki_status status = ki_informer_register(process->parents, &of_parents, process, &options, NULL, err);
     return status ? status : ki_informer_register(process->children, &of_children, process, &options, NULL, err);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    LATE_MS = 1500 /* that a retry may come late where nothing keeps the process from working */
+    LATE_MS = 1500 /* that a reconcile may come late where nothing keeps the process from working */
 };
 
 int ctl_key_number(const char *key) {
@@ -27,6 +27,8 @@ void ctl_key_cause(ctl_process *process, unsigned number) {
     ctl_key *key = &process->keys[number];
     key->causes++;
     key->cause_at = process->world->now;
+    if (!key->waits_since)
+        key->waits_since = process->world->now;
     process->looks_at_keys = true;
 }
 
@@ -59,7 +61,7 @@ static bool take_delays(ctl_key *key, int64_t now) {
 }
 
 void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms) {
-    ctl_key_cause(process, number);
+    process->keys[number].causes++;
     remember_delay(&process->keys[number], ctl_process_now(process) + delay_ms * SIM_MILLISECOND);
 }
 
@@ -75,6 +77,15 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     }
 }
 
+/* An event that nothing holds up is reconciled soon, whatever delay its key waits for. */
+static void check_wait(ctl_process *process, const ctl_key *key, unsigned number) {
+    int64_t since = key->waits_since > key->finished_at ? key->waits_since : key->finished_at;
+    if (key->waits_since && process->hindered_at < since &&
+        process->world->now - since > LATE_MS * SIM_MILLISECOND)
+        ctl_fail(process->world, "process %u: key %u waits %lld ms for its reconcile", process->index, number,
+                 (long long)((process->world->now - since) / SIM_MILLISECOND));
+}
+
 void ctl_key_start(ctl_process *process, unsigned number) {
     ctl_world *world = process->world;
     ctl_key *key = &process->keys[number];
@@ -86,6 +97,8 @@ void ctl_key_start(ctl_process *process, unsigned number) {
     if (key->has_retry)
         check_retry(process, key, number);
     (void)take_delays(key, ctl_process_now(process));
+    check_wait(process, key, number);
+    key->waits_since = 0;
     key->has_retry = false;
     key->is_running = true;
     key->starts++;

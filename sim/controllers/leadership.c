@@ -26,6 +26,25 @@ void ctl_leadership_look(ctl_world *world) {
     }
 }
 
+/* No tight loop: an attempt is up to three requests, and attempts are a retry period apart. */
+void ctl_leadership_note_request(ctl_process *process) {
+    enum {
+        WINDOW_S = 20,
+        OF_AN_ATTEMPT = 3,
+        SPARE = 12 /* a start, a stop, changes of the leader */
+    };
+    const ctl_plan *plan = &process->world->plan;
+    int64_t now = ctl_process_now(process);
+    if (now - process->lease_requests_since > WINDOW_S * SIM_SECOND) {
+        process->lease_requests_since = now;
+        process->lease_requests = 0;
+    }
+    int64_t most = (WINDOW_S * 1000 / plan->retry_ms + 1) * OF_AN_ATTEMPT + SPARE;
+    if (++process->lease_requests > most)
+        ctl_fail(process->world, "process %u: %u requests about the Lease in %d s", process->index,
+                 process->lease_requests, WINDOW_S);
+}
+
 static bool is_held_up(const ctl_process *process) {
     return process->is_inside || process->busy_until > process->world->now;
 }

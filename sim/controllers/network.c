@@ -384,6 +384,8 @@ static void serve(ki_memory_call *call, const ki_request *given, void *user) {
         pause_mid_step(process);
     ctl_request *request = new_request(process, call, given);
     ki_memory_call_set_user(call, request);
+    if (request->is_lease)
+        ctl_leadership_note_request(process);
     request->latency =
         sim_between(&world->network.random, 0, world->now < world->network.slow_until ? 3000 : 30) * SIM_MILLISECOND;
     CTL_TRACE(world, "process %u: request %" PRIu64 ": %s %s %.*s", process->index, request->number, request->method,

@@ -151,6 +151,7 @@ void ctl_process_start(ctl_process *process) {
     process->is_stopping = process->is_dropped = process->stop_inside = process->lacked_memory = false;
     process->pause_mid_step = 0;
     process->recorded = 0;
+    process->lease_requests = 0;
     process->hindered_at = process->busy_until = world->now;
     process->random = sim_random_from(world->plan.seed, 1000 + process->index * 100 + process->life);
     memset(process->keys, 0, sizeof process->keys);

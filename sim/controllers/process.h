@@ -70,6 +70,8 @@ struct ctl_process {
     char identity[32];
     bool leads; /* on_started_leading was called, and on_stopped_leading was not yet */
     int64_t led_since;
+    int64_t lease_requests_since; /* its own time */
+    unsigned lease_requests;
     uint64_t recorded;
     sim_random random;
     ctl_op *ops; /* deferred reconciles, and requests whose reconcile has ended */
@@ -109,9 +111,14 @@ ki_status ctl_handlers_add(ctl_process *process, ki_error *err);
 /* The options of the controller's watches. */
 ki_status ctl_watches_add(ctl_process *process, ki_error *err);
 
+/* recorded.c: what becomes of the events that the process records. */
+void ctl_recorded_compare(ctl_process *process);
+
 /* leadership.c */
 extern const ki_elector_callbacks ctl_elector_callbacks;
 void ctl_leadership_look(ctl_world *world);
+/* A request about the Lease is sent. */
+void ctl_leadership_note_request(ctl_process *process);
 /* The Lease is about to be deleted, or its holder to be removed. */
 void ctl_leadership_doubt(ctl_world *world);
 

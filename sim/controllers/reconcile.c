@@ -263,6 +263,7 @@ static void record(const ctl_op *op) {
     if (!process->recorder || (!op->has_written && !op->has_stranger))
         return;
     process->recorded++;
+    process->world->recorded++;
     if (op->has_stranger)
         ki_event_recorder_record(process->recorder, op->parent, KI_EVENT_WARNING, "ErrResourceExists",
                                  "a child of %s belongs to somebody else", ki_object_name(op->parent));

@@ -232,10 +232,12 @@ static void run(ctl_world *world) {
     if (world->failed)
         return;
     ctl_process *leader = the_leader(world);
-    if (leader)
+    if (leader) {
         ctl_keys_compare(leader);
-    else
+        ctl_recorded_compare(leader);
+    } else {
         ctl_fail(world, "nobody leads");
+    }
     if (!world->failed && !are_served(world))
         ctl_fail(world, "the cluster was as the specs ask, and is not any more");
     if (!world->failed)

@@ -40,7 +40,7 @@ struct ctl_world {
     bool failed;
     char message[CTL_MESSAGE_MAX];
     uint64_t digest;
-    uint64_t writes, requests, reconciles;
+    uint64_t writes, requests, reconciles, recorded;
 };
 
 /* Runs a plan from its beginning to its end. Returns the first failure; NULL: none. */
