@@ -69,8 +69,8 @@ static void finish_deferred(ctl_op *op) {
     if (by_result)
         ki_reconcile_requeue(call);
     bool failed = (op->result == CTL_FAILED && !by_result) || op->result == CTL_TERMINAL;
-    release(op);
     ki_reconcile_finish(call, failed ? &op->cause : NULL);
+    release(op);
 }
 
 static ctl_op *find(ctl_process *process, uint64_t number) {
@@ -398,6 +398,7 @@ ki_status ctl_reconcile(ki_reconcile *call, const char *key, void *user, ki_erro
         return KI_OK;
     }
     ctl_op *op = new_op(process, call, number, parent);
+    uint64_t op_number = op->number;
     if (!world->is_quiet && sim_chance(&process->random, world->plan.errors))
         fail(op, "no reason");
     else if (op->spec->replicas < 0 && !op->spec->deleted_at) {
@@ -406,5 +407,6 @@ ki_status ctl_reconcile(ki_reconcile *call, const char *key, void *user, ki_erro
     } else {
         go_on(op);
     }
-    return op->is_deferred ? KI_OK : return_from(op, err);
+    op = find(process, op_number); /* a deferred one may have ended already */
+    return !op || op->is_deferred ? KI_OK : return_from(op, err);
 }
