@@ -168,6 +168,9 @@ KI_API bool ki_workqueue_is_shut_down(const ki_workqueue *queue);
 
 /* ---- metrics ---- */
 
+/* Returns the metrics of a queue by number from 0, to register them; NULL past the last. Ownership: static. */
+KI_API const ki_metric *ki_workqueue_metric_at(size_t index);
+
 /* Writes the queue's metrics as OpenMetrics text, ending with "# EOF". The names are client-go's: workqueue_depth, workqueue_adds,
  * workqueue_queue_duration_seconds, workqueue_work_duration_seconds, workqueue_unfinished_work_seconds,
  * workqueue_longest_running_processor_seconds, workqueue_retries. A controller's queue is part of ki_factory_metrics_text.

@@ -126,21 +126,6 @@ ki_status ki_buffer_printf(ki_buffer *buffer, const char *format, ...) {
 static const char hex_lower[] = "0123456789abcdef";
 static const char hex_upper[] = "0123456789ABCDEF";
 
-/* Bytes of the UTF-8 character that `text` begins with; 0 where it is none. */
-static size_t utf8_size(ki_str text) {
-    const unsigned char *c = (const unsigned char *)text.data;
-    size_t size = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : c[0] < 0xF5 ? 4 : 0;
-    if (size > text.size)
-        return 0;
-    for (size_t i = 1; i < size; i++) {
-        if ((c[i] & 0xC0) != 0x80)
-            return 0;
-    }
-    bool overlong = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
-    bool no_character = (c[0] == 0xED && c[1] > 0x9F) || (c[0] == 0xF4 && c[1] > 0x8F);
-    return overlong || no_character ? 0 : size;
-}
-
 /* What stands for `c`, an ASCII character, inside a JSON string: its size in `escape`, or 0 where `c` stands for itself. */
 static size_t json_escape(unsigned char c, char escape[6]) {
     static const char short_names[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
@@ -180,7 +165,7 @@ static ki_str json_piece(ki_str *text, char escape[6]) {
         text->size -= plain.size;
         return plain;
     }
-    size_t size = utf8_size(*text);
+    size_t size = ki_str_utf8_size(*text);
     ki_str piece = { text->data, size };
     size_t escaped = size == 1 ? json_escape((unsigned char)*text->data, escape) : 0;
     if (escaped)

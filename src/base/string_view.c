@@ -34,6 +34,31 @@ bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value) {
     return true;
 }
 
+size_t ki_str_utf8_size(ki_str text) {
+    const unsigned char *c = (const unsigned char *)text.data;
+    size_t size = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : c[0] < 0xF5 ? 4 : 0;
+    if (size > text.size)
+        return 0;
+    for (size_t i = 1; i < size; i++) {
+        if ((c[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    bool overlong = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
+    bool no_character = (c[0] == 0xED && c[1] > 0x9F) || (c[0] == 0xF4 && c[1] > 0x8F);
+    return overlong || no_character ? 0 : size;
+}
+
+bool ki_str_is_utf8(ki_str text) {
+    while (text.size) {
+        size_t size = ki_str_utf8_size(text);
+        if (size == 0)
+            return false;
+        text.data += size;
+        text.size -= size;
+    }
+    return true;
+}
+
 /* The hash multiplies two 64-bit halves of the input to 128 bits and folds them, as wyhash does: every input bit reaches
  * every output bit. Bytes are read little-endian on every machine, so that shards and tests agree between machines. */
 

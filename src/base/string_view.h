@@ -33,6 +33,9 @@ bool ki_str_starts_with(ki_str text, ki_str prefix);
 ki_str ki_str_split(ki_str text, char separator, ki_str *rest);
 /* A whole decimal number without sign, at most `max`; false for anything else. */
 bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value);
+/* Returns the bytes of the UTF-8 character that `text`, which is not empty, begins with; 0 where it begins with none. */
+size_t ki_str_utf8_size(ki_str text);
+bool ki_str_is_utf8(ki_str text);
 /* 64-bit hash, well mixed in all bits (for tables and tries), seeded. */
 uint64_t ki_hash(const void *data, size_t size, uint64_t seed);
 

@@ -83,10 +83,7 @@ void ki_metrics_queue(ki_metrics_record *record, size_t depth);
 int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now);
 
 /* Any thread. The samples of one metric of one informer, as lines. Failures are the buffer's. */
-void ki_metrics_head(ki_buffer *out, ki_metric_id id);
 ki_status ki_metrics_write(ki_informer *informer, ki_metric_id id, ki_buffer *out);
-/* The text as the caller's own, for ki_metrics_text_free. */
-ki_status ki_metrics_text_copy(const ki_allocator *allocator, const ki_buffer *text, char **ret_text);
 /* Tells the informer's library its gauges. */
 ki_status ki_metrics_set_gauges(ki_informer *informer, ki_error *err);
 

@@ -1,54 +1,21 @@
 /* metrics_text.c: an informer's metrics as OpenMetrics text, or as gauges of the program's own library. Any thread. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/openmetrics.h"
 #include "src/cache/callback.h"
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
 #include "src/cache/snapshot.h"
 
-#include <inttypes.h>
-
-#define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number below it is exact */
-
 /* --- text -------------------------------------------------------------------------------------------------------------------- */
 
-/* Without printf's fractions, which follow the program's locale. */
-static void append_number(ki_buffer *out, double value) {
-    double whole = (double)(int64_t)(value < WHOLE_MAX ? value : 0);
-    if (value >= WHOLE_MAX || whole == value)
-        ki_buffer_printf(out, "%.0f", value);
-    else
-        ki_buffer_printf(out, "%" PRId64 ".%09" PRId64, (int64_t)whole, (int64_t)((value - whole) * 1e9));
-}
-
-static void append_label(ki_buffer *out, const char *name, const char *value) {
-    ki_buffer_printf(out, "%s=\"", name);
-    for (const char *c = value; *c; c++) {
-        if (*c == '\\' || *c == '"')
-            ki_buffer_append_char(out, '\\');
-        if (*c == '\n')
-            ki_buffer_append_string(out, "\\n");
-        else
-            ki_buffer_append_char(out, *c);
-    }
-    ki_buffer_append_char(out, '"');
-}
-
+/* Writes a sample with the informer's labels and, where `label_value` is not NULL, the metric's own. */
 static void append_sample(ki_buffer *out, const ki_metrics_record *record, const ki_metric *metric, const char *suffix,
                           const char *label_value, double value) {
-    ki_buffer_printf(out, "%s%s{", metric->name, suffix);
-    for (size_t i = 0; i < KI_INFORMER_LABELS; i++) {
-        if (i > 0)
-            ki_buffer_append_char(out, ',');
-        append_label(out, record->labels[i].name, record->labels[i].value);
-    }
-    if (label_value) {
-        ki_buffer_append_char(out, ',');
-        append_label(out, metric->label, label_value);
-    }
-    ki_buffer_append_string(out, "} ");
-    append_number(out, value);
-    ki_buffer_append_char(out, '\n');
+    ki_label labels[KI_INFORMER_LABELS + 1];
+    memcpy(labels, record->labels, sizeof labels);
+    labels[KI_INFORMER_LABELS] = (ki_label){ metric->label, label_value };
+    ki_openmetrics_sample(out, metric, suffix, labels, KI_INFORMER_LABELS + (label_value ? 1u : 0u), value);
 }
 
 /* --- pending notifications ----------------------------------------------------------------------------------------------------- */
@@ -177,39 +144,7 @@ ki_status ki_metrics_set_gauges(ki_informer *informer, ki_error *err) {
     return KI_OK;
 }
 
-/* --- the text's memory --------------------------------------------------------------------------------------------------------- */
-
-typedef struct text_block {
-    ki_allocator allocator;
-    char text[];
-} text_block;
-
-ki_status ki_metrics_text_copy(const ki_allocator *allocator, const ki_buffer *text, char **ret_text) {
-    text_block *block = ki_alloc(allocator, sizeof *block + text->size + 1);
-    if (!block)
-        return KI_ERR_NO_MEMORY;
-    block->allocator = *allocator;
-    memcpy(block->text, text->data, text->size + 1);
-    *ret_text = block->text;
-    return KI_OK;
-}
-
-void ki_metrics_text_free(char *text) {
-    if (!text)
-        return;
-    text_block *block = (text_block *)(void *)(text - offsetof(text_block, text));
-    ki_allocator allocator = block->allocator;
-    ki_free(&allocator, block);
-}
-
 /* --- all of them ------------------------------------------------------------------------------------------------------------- */
-
-void ki_metrics_head(ki_buffer *out, ki_metric_id id) {
-    static const char *const types[] = { "counter", "gauge", "summary" };
-    const ki_metric *metric = ki_metric_at(id);
-    ki_buffer_printf(out, "# TYPE %s %s\n# HELP %s %s.\n", metric->name, types[metric->type], metric->name,
-                     metric->help);
-}
 
 static ki_status write_pending(ki_informer *informer, ki_buffer *out) {
     handler_pending *handlers = NULL;

@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
+#include "src/base/openmetrics.h"
 #include "src/cache/callback.h"
 #include "src/cache/metrics.h"
 #include "src/cache/shared_informer.h"
@@ -538,7 +539,7 @@ static ki_status write_metrics(ki_factory *factory, ki_buffer *out) {
     ki_status status = KI_OK;
     for (ki_metric_id id = 0; !status && id < KI_METRIC_COUNT; id++) {
         ki_informer_entry *entry;
-        ki_metrics_head(out, id);
+        ki_openmetrics_head(out, ki_metric_at(id));
         for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
             status = ki_metrics_write(entry->informer, id, out);
     }
@@ -551,7 +552,7 @@ ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error
     ki_buffer_init(&out, allocator, 0);
     ki_status status = write_metrics(factory, &out);
     if (!status)
-        status = ki_metrics_text_copy(allocator, &out, ret_text);
+        status = ki_openmetrics_copy(allocator, &out, ret_text);
     ki_buffer_free(&out);
     return status ? ki_error_no_memory(err, "writing metrics") : KI_OK;
 }

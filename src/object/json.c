@@ -40,11 +40,20 @@ static ki_status parse(const ki_allocator *allocator, char *text, size_t size, y
     return ki_error_set(err, KI_ERR_PARSE, "not valid JSON: %s at byte %zu of %zu", failure.msg, failure.pos, size);
 }
 
-ki_status ki_json_parse(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err) {
+static ki_status parse_borrowed(const ki_allocator *allocator, ki_str text, yyjson_read_flag flags,
+                                yyjson_doc **ret_doc, ki_error *err) {
     if (text.size == 0)
         return ki_error_set(err, KI_ERR_PARSE, "not valid JSON: empty");
     /* Without YYJSON_READ_INSITU the text is only read, whatever the parameter's type says. */
-    return parse(allocator, (char *)(uintptr_t)text.data, text.size, YYJSON_READ_NOFLAG, ret_doc, err);
+    return parse(allocator, (char *)(uintptr_t)text.data, text.size, flags, ret_doc, err);
+}
+
+ki_status ki_json_parse(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err) {
+    return parse_borrowed(allocator, text, YYJSON_READ_NOFLAG, ret_doc, err);
+}
+
+ki_status ki_json_parse_exact(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err) {
+    return parse_borrowed(allocator, text, YYJSON_READ_NUMBER_AS_RAW, ret_doc, err);
 }
 
 ki_status ki_json_parse_in_place(const ki_allocator *allocator, char *text, size_t size, yyjson_doc **ret_doc,

@@ -14,7 +14,9 @@ yyjson_alc ki_json_allocator(const ki_allocator *allocator);
 /* The document of `text`, freed with yyjson_doc_free. Errors: KI_ERR_PARSE with yyjson's words and the
  * position, KI_ERR_NO_MEMORY. */
 ki_status ki_json_parse(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err);
-/* The same where `text` may be overwritten and is followed by YYJSON_PADDING_SIZE zeros; the document's
+/* The same; numbers stay the text that they are (yyjson's raw values), so that they are written again as they came. */
+ki_status ki_json_parse_exact(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err);
+/* The same as ki_json_parse where `text` may be overwritten and is followed by YYJSON_PADDING_SIZE zeros; the document's
  * strings point into it. */
 ki_status ki_json_parse_in_place(const ki_allocator *allocator, char *text, size_t size, yyjson_doc **ret_doc,
                                  ki_error *err);

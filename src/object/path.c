@@ -4,15 +4,9 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
-typedef struct step {
-    const char *name; /* NULL: an index */
-    size_t name_size;
-    int64_t index; /* negative: from the end */
-} step;
-
 struct ki_path {
     size_t count;
-    step steps[];
+    ki_path_step steps[];
 };
 
 /* What is being parsed; `out` is where the next name goes. */
@@ -21,7 +15,7 @@ typedef struct parser {
     const char *at;
     char *out;
     size_t count;
-    step steps[KI_PATH_MAX_STEPS];
+    ki_path_step steps[KI_PATH_MAX_STEPS];
     ki_error *err;
 } parser;
 
@@ -30,7 +24,7 @@ static ki_status bad(parser *p, const char *why) {
                         (size_t)(p->at - p->text));
 }
 
-static ki_status add_step(parser *p, step next) {
+static ki_status add_step(parser *p, ki_path_step next) {
     if (p->count == KI_PATH_MAX_STEPS)
         return bad(p, "too many steps");
     p->steps[p->count++] = next;
@@ -45,7 +39,7 @@ static ki_status parse_name(parser *p, const char *ends) {
             return bad(p, "nothing after the backslash");
         *p->out++ = *p->at++;
     }
-    return add_step(p, (step){ name, (size_t)(p->out - name), 0 });
+    return add_step(p, (ki_path_step){ name, (size_t)(p->out - name), 0 });
 }
 
 static ki_status parse_bare_name(parser *p) {
@@ -69,7 +63,7 @@ static ki_status parse_index(parser *p) {
     if (!ki_str_to_uint64(digits, INT32_MAX, &number))
         return bad(p, "an index or a quoted name is missing or too large");
     p->at += digits.size;
-    return add_step(p, (step){ NULL, 0, negative ? -(int64_t)number : (int64_t)number });
+    return add_step(p, (ki_path_step){ NULL, 0, negative ? -(int64_t)number : (int64_t)number });
 }
 
 static ki_status parse_brackets(parser *p) {
@@ -124,7 +118,7 @@ ki_status ki_path_parse(const ki_allocator *allocator, const char *text, ki_path
         return status;
 
     size_t names_size = (size_t)(p.out - names);
-    size_t steps_size = sizeof(ki_path) + p.count * sizeof(step);
+    size_t steps_size = sizeof(ki_path) + p.count * sizeof(ki_path_step);
     ki_path *path = ki_alloc(allocator, steps_size + names_size);
     if (!path)
         return ki_error_no_memory(err, "parsing a field path");
@@ -144,6 +138,14 @@ void ki_path_free(const ki_allocator *allocator, ki_path *path) {
     ki_free(allocator, path);
 }
 
+size_t ki_path_step_count(const ki_path *path) {
+    return path->count;
+}
+
+const ki_path_step *ki_path_step_at(const ki_path *path, size_t number) {
+    return &path->steps[number];
+}
+
 static yyjson_val *element(yyjson_val *array, int64_t index) {
     int64_t count = (int64_t)yyjson_arr_size(array); /* 0 for what is no array */
     if (index < 0)
@@ -154,13 +156,13 @@ static yyjson_val *element(yyjson_val *array, int64_t index) {
 yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root) {
     yyjson_val *value = root;
     for (size_t i = 0; i < path->count && value; i++) {
-        const step *s = &path->steps[i];
+        const ki_path_step *s = &path->steps[i];
         value = s->name ? yyjson_obj_getn(value, s->name, s->name_size) : element(value, s->index);
     }
     return value;
 }
 
-static bool is_same_step(const step *a, const step *b) {
+static bool is_same_step(const ki_path_step *a, const ki_path_step *b) {
     if (!a->name || !b->name)
         return !a->name && !b->name && a->index == b->index;
     return ki_str_equal((ki_str){ a->name, a->name_size }, (ki_str){ b->name, b->name_size });

@@ -17,11 +17,20 @@ enum {
 
 typedef struct ki_path ki_path;
 
+typedef struct ki_path_step {
+    const char *name; /* not zero-terminated; NULL: an index */
+    size_t name_size;
+    int64_t index; /* negative: from the end */
+} ki_path_step;
+
 ki_status ki_path_parse(const ki_allocator *allocator, const char *text, ki_path **ret_path, ki_error *err);
 void ki_path_free(const ki_allocator *allocator, ki_path *path);
 /* Do they lead to the same place in every object, however they are written? */
 bool ki_path_equal(const ki_path *a, const ki_path *b);
 /* What the path leads to below `root`, or NULL. */
 yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root);
+/* The steps of the path; a path has at least one. Borrowed from `path`. */
+size_t ki_path_step_count(const ki_path *path);
+const ki_path_step *ki_path_step_at(const ki_path *path, size_t number);
 
 #endif

@@ -1,0 +1,282 @@
+/* unstructured.c: making a ki_unstructured, changing it by paths, writing it. One thread at a time. */
+#include "src/object/unstructured.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/json.h"
+#include "src/object/object.h"
+#include "src/object/path.h"
+
+#include <math.h>
+
+/* --- failures ------------------------------------------------------------------------------------------------------ */
+
+bool ki_unstructured_fail(ki_unstructured *object, ki_status code, const char *what, const char *why) {
+    if (object && !object->failure.code)
+        ki_error_set(&object->failure, code, "%.300s: %s", what ? what : "(null)", why);
+    return false;
+}
+
+bool ki_unstructured_fail_no_memory(ki_unstructured *object, const char *what) {
+    return ki_unstructured_fail(object, KI_ERR_NO_MEMORY, what, "out of memory");
+}
+
+static void forget_text(ki_unstructured *object) {
+    ki_free(&object->allocator, object->json);
+    object->json = NULL;
+}
+
+yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object) {
+    if (!object || object->failure.code)
+        return NULL;
+    forget_text(object);
+    return object->doc;
+}
+
+/* --- new, free ----------------------------------------------------------------------------------------------------- */
+
+/* Returns true where arrays and maps nest no deeper than KI_UNSTRUCTURED_DEPTH_MAX. Brackets are counted before parsing. */
+static bool is_shallow(ki_str json) {
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < json.size; i++) {
+        char c = json.data[i];
+        if (c == '"')
+            in_string = !in_string;
+        else if (in_string && c == '\\')
+            i++;
+        else if (!in_string && (c == '{' || c == '['))
+            depth++;
+        else if (!in_string && (c == '}' || c == ']') && depth > 0)
+            depth--;
+        if (depth > KI_UNSTRUCTURED_DEPTH_MAX)
+            return false;
+    }
+    return true;
+}
+
+static ki_status parse(const ki_allocator *allocator, ki_str json, yyjson_doc **ret_doc, ki_error *err) {
+    if (!json.data)
+        return ki_error_set(err, KI_ERR_PARSE, "no JSON: NULL");
+    if (json.size > KI_UNSTRUCTURED_SIZE_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "the JSON is longer than %d bytes", KI_UNSTRUCTURED_SIZE_MAX);
+    if (!is_shallow(json))
+        return ki_error_set(err, KI_ERR_LIMIT, "the JSON nests deeper than %d", KI_UNSTRUCTURED_DEPTH_MAX);
+    return ki_json_parse_exact(allocator, json, ret_doc, err);
+}
+
+static ki_status read_document(ki_unstructured *object, ki_str json, ki_error *err) {
+    yyjson_doc *doc;
+    ki_status status = parse(&object->allocator, json, &doc, err);
+    if (status)
+        return status;
+    yyjson_alc alc = ki_json_allocator(&object->allocator);
+    if (!yyjson_is_obj(yyjson_doc_get_root(doc)))
+        status = ki_error_set(err, KI_ERR_PARSE, "the JSON is no map");
+    else if (!(object->doc = yyjson_doc_mut_copy(doc, &alc)))
+        status = ki_error_no_memory(err, "copying an object");
+    yyjson_doc_free(doc);
+    return status;
+}
+
+ki_unstructured *ki_unstructured_new_of(const ki_allocator *allocator, ki_str json) {
+    ki_unstructured *object = ki_alloc_zero(allocator, sizeof *object);
+    if (!object)
+        return NULL;
+    object->allocator = *allocator;
+    ki_error err = KI_ERROR_INIT;
+    if (read_document(object, json, &err))
+        object->failure = err;
+    return object;
+}
+
+ki_unstructured *ki_unstructured_new(const char *json) {
+    return ki_unstructured_new_of(&ki_allocator_default, ki_str_of(json));
+}
+
+ki_unstructured *ki_unstructured_from_object(const ki_object *obj) {
+    if (!obj)
+        return ki_unstructured_new(NULL);
+    return ki_unstructured_new_of(&obj->format->allocator, ki_object_body(obj));
+}
+
+void ki_unstructured_free(ki_unstructured *object) {
+    if (!object)
+        return;
+    ki_allocator allocator = object->allocator;
+    yyjson_mut_doc_free(object->doc);
+    ki_free(&allocator, object->json);
+    ki_free(&allocator, object);
+}
+
+/* --- walking a path ------------------------------------------------------------------------------------------------ */
+
+static size_t index_of(const ki_path_step *step, yyjson_mut_val *array) {
+    int64_t count = (int64_t)yyjson_mut_arr_size(array); /* 0 for what is no array */
+    int64_t index = step->index < 0 ? step->index + count : step->index;
+    return index < 0 || index >= count ? SIZE_MAX : (size_t)index;
+}
+
+/* Returns what the step leads to, or NULL. */
+static yyjson_mut_val *child(yyjson_mut_val *parent, const ki_path_step *step) {
+    if (step->name)
+        return yyjson_mut_obj_getn(parent, step->name, step->name_size);
+    return yyjson_mut_arr_get(parent, index_of(step, parent));
+}
+
+/* Puts `value` in place of what the step leads to, or as a new member. */
+static bool put_child(ki_unstructured *object, yyjson_mut_val *parent, const ki_path_step *step, const char *path,
+                      yyjson_mut_val *value) {
+    if (!value)
+        return ki_unstructured_fail_no_memory(object, path);
+    if (!step->name) {
+        size_t index = index_of(step, parent);
+        return yyjson_mut_arr_replace(parent, index, value) ||
+               ki_unstructured_fail(object, KI_ERR_INVALID, path, "the array has no such element");
+    }
+    if (yyjson_mut_is_null(parent))
+        yyjson_mut_set_obj(parent);
+    if (!yyjson_mut_is_obj(parent))
+        return ki_unstructured_fail(object, KI_ERR_INVALID, path, "the path goes through something that is no map");
+    yyjson_mut_val *name = yyjson_mut_strncpy(object->doc, step->name, step->name_size);
+    if (!name)
+        return ki_unstructured_fail_no_memory(object, path);
+    return yyjson_mut_obj_put(parent, name, value);
+}
+
+/* Makes the maps that are missing on the way, then puts `value` there. */
+static void put(ki_unstructured *object, const ki_path *steps, const char *path, yyjson_mut_val *value) {
+    size_t last = ki_path_step_count(steps) - 1;
+    yyjson_mut_val *parent = yyjson_mut_doc_get_root(object->doc);
+    for (size_t i = 0; i < last; i++) {
+        const ki_path_step *step = ki_path_step_at(steps, i);
+        yyjson_mut_val *next = child(parent, step);
+        if (!next) {
+            next = yyjson_mut_obj(object->doc);
+            if (!put_child(object, parent, step, path, next))
+                return;
+        }
+        parent = next;
+    }
+    (void)put_child(object, parent, ki_path_step_at(steps, last), path, value);
+}
+
+static bool parse_path(ki_unstructured *object, const char *path, ki_path **ret_steps) {
+    if (path && !ki_str_is_utf8(ki_str_of(path)))
+        return ki_unstructured_fail(object, KI_ERR_PARSE, "a path", "not UTF-8");
+    return ki_path_parse(&object->allocator, path, ret_steps, &object->failure) == KI_OK;
+}
+
+/* `value` is of the object's document; NULL: there was no memory for it. */
+static void set(ki_unstructured *object, const char *path, yyjson_mut_val *value) {
+    ki_path *steps;
+    if (!parse_path(object, path, &steps))
+        return;
+    put(object, steps, path, value);
+    ki_path_free(&object->allocator, steps);
+}
+
+/* --- setting ------------------------------------------------------------------------------------------------------- */
+
+void ki_unstructured_set_string(ki_unstructured *object, const char *path, const char *value) {
+    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    if (!doc)
+        return;
+    size_t size = value ? strlen(value) : 0;
+    if (size > KI_UNSTRUCTURED_SIZE_MAX)
+        ki_unstructured_fail(object, KI_ERR_LIMIT, path, "the string is too long");
+    else if (!ki_str_is_utf8((ki_str){ value, size }))
+        ki_unstructured_fail(object, KI_ERR_INVALID, path, "the string is not UTF-8");
+    else
+        set(object, path, value ? yyjson_mut_strncpy(doc, value, size) : yyjson_mut_null(doc));
+}
+
+void ki_unstructured_set_int(ki_unstructured *object, const char *path, int64_t value) {
+    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    if (doc)
+        set(object, path, yyjson_mut_sint(doc, value));
+}
+
+void ki_unstructured_set_double(ki_unstructured *object, const char *path, double value) {
+    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    if (!doc)
+        return;
+    if (isfinite(value))
+        set(object, path, yyjson_mut_real(doc, value));
+    else
+        ki_unstructured_fail(object, KI_ERR_INVALID, path, "JSON has no such number");
+}
+
+void ki_unstructured_set_bool(ki_unstructured *object, const char *path, bool value) {
+    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    if (doc)
+        set(object, path, yyjson_mut_bool(doc, value));
+}
+
+void ki_unstructured_set_null(ki_unstructured *object, const char *path) {
+    ki_unstructured_set_string(object, path, NULL);
+}
+
+void ki_unstructured_set_json(ki_unstructured *object, const char *path, const char *json) {
+    if (!ki_unstructured_change(object))
+        return;
+    yyjson_doc *parsed;
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = parse(&object->allocator, ki_str_of(json), &parsed, &err);
+    if (status) {
+        ki_unstructured_fail(object, status, path, ki_error_message(&err));
+        return;
+    }
+    set(object, path, yyjson_val_mut_copy(object->doc, yyjson_doc_get_root(parsed)));
+    yyjson_doc_free(parsed);
+}
+
+void ki_unstructured_remove(ki_unstructured *object, const char *path) {
+    ki_path *steps;
+    if (!ki_unstructured_change(object) || !parse_path(object, path, &steps))
+        return;
+    size_t last = ki_path_step_count(steps) - 1;
+    yyjson_mut_val *parent = yyjson_mut_doc_get_root(object->doc);
+    for (size_t i = 0; parent && i < last; i++)
+        parent = child(parent, ki_path_step_at(steps, i));
+    const ki_path_step *step = ki_path_step_at(steps, last);
+    if (step->name)
+        yyjson_mut_obj_remove_keyn(parent, step->name, step->name_size);
+    else
+        yyjson_mut_arr_remove(parent, index_of(step, parent));
+    ki_path_free(&object->allocator, steps);
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------- */
+
+static ki_status write_text(ki_unstructured *object, ki_error *err) {
+    yyjson_alc alc = ki_json_allocator(&object->allocator);
+    size_t size;
+    yyjson_write_err failure = { 0, NULL };
+    char *text = yyjson_mut_write_opts(object->doc, YYJSON_WRITE_NOFLAG, &alc, &size, &failure);
+    if (!text && failure.code == YYJSON_WRITE_ERROR_MEMORY_ALLOCATION)
+        return ki_error_no_memory(err, "writing an object");
+    if (!text)
+        return ki_error_set(err, KI_ERR_INVALID, "the object cannot be written: %s", failure.msg);
+    if (size > KI_UNSTRUCTURED_SIZE_MAX) {
+        ki_free(&object->allocator, text);
+        return ki_error_set(err, KI_ERR_LIMIT, "the object is longer than %d bytes", KI_UNSTRUCTURED_SIZE_MAX);
+    }
+    object->json = text;
+    return KI_OK;
+}
+
+const char *ki_unstructured_json(ki_unstructured *object, ki_error *err) {
+    if (!object) {
+        ki_error_no_memory(err, "making an object");
+        return NULL;
+    }
+    if (object->failure.code) {
+        if (err)
+            *err = object->failure;
+        return NULL;
+    }
+    if (!object->json && write_text(object, err))
+        return NULL;
+    return object->json;
+}

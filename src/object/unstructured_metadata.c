@@ -1,0 +1,192 @@
+/* unstructured_metadata.c: owner references and finalizers of a ki_unstructured. One thread at a time. */
+#include "src/base/error.h"
+#include "src/object/unstructured.h"
+
+static const char references_path[] = "metadata.ownerReferences";
+static const char finalizers_path[] = "metadata.finalizers";
+
+static yyjson_mut_val *metadata_of(ki_unstructured *object) {
+    return yyjson_mut_obj_get(yyjson_mut_doc_get_root(object->doc), "metadata");
+}
+
+static bool is_text(yyjson_mut_val *value, const char *text) {
+    return yyjson_mut_is_str(value) &&
+           ki_str_equals((ki_str){ yyjson_mut_get_str(value), yyjson_mut_get_len(value) }, text);
+}
+
+/* Sets a member of a map. `name` is static. */
+static bool put_member(ki_unstructured *object, yyjson_mut_val *map, const char *name, yyjson_mut_val *value) {
+    yyjson_mut_val *key = yyjson_mut_str(object->doc, name);
+    return key && value && yyjson_mut_obj_put(map, key, value);
+}
+
+static bool put_text(ki_unstructured *object, yyjson_mut_val *map, const char *name, const char *text) {
+    return put_member(object, map, name, yyjson_mut_strcpy(object->doc, text));
+}
+
+static bool put_true(ki_unstructured *object, yyjson_mut_val *map, const char *name) {
+    return put_member(object, map, name, yyjson_mut_bool(object->doc, true));
+}
+
+/* Returns the array `name` of the metadata, made where it or the metadata is missing or null. NULL: the failure is kept. */
+static yyjson_mut_val *array_of(ki_unstructured *object, const char *name, const char *path) {
+    yyjson_mut_val *root = yyjson_mut_doc_get_root(object->doc), *metadata = metadata_of(object);
+    if (!metadata || yyjson_mut_is_null(metadata)) {
+        metadata = yyjson_mut_obj(object->doc);
+        if (!put_member(object, root, "metadata", metadata)) {
+            ki_unstructured_fail_no_memory(object, path);
+            return NULL;
+        }
+    }
+    yyjson_mut_val *array = yyjson_mut_obj_get(metadata, name);
+    if (yyjson_mut_is_arr(array))
+        return array;
+    if (!yyjson_mut_is_obj(metadata) || (array && !yyjson_mut_is_null(array))) {
+        ki_unstructured_fail(object, KI_ERR_INVALID, path, "it is no array");
+        return NULL;
+    }
+    array = yyjson_mut_arr(object->doc);
+    if (put_member(object, metadata, name, array))
+        return array;
+    ki_unstructured_fail_no_memory(object, path);
+    return NULL;
+}
+
+/* Removes an array of the metadata that has become empty: an object without the field means the same. */
+static void remove_if_empty(ki_unstructured *object, yyjson_mut_val *array, const char *name) {
+    if (yyjson_mut_arr_size(array) == 0)
+        yyjson_mut_obj_remove_key(metadata_of(object), name);
+}
+
+/* --- owner references ---------------------------------------------------------------------------------------------- */
+
+static bool is_reference_to(yyjson_mut_val *reference, const ki_object *owner) {
+    return is_text(yyjson_mut_obj_get(reference, "uid"), ki_object_uid(owner));
+}
+
+/* Checks that the owner may own the object: garbage collection looks for a namespaced owner in the object's own namespace. */
+static bool check_owner(ki_unstructured *object, const ki_object *owner) {
+    if (!owner)
+        return ki_unstructured_fail(object, KI_ERR_INVALID, references_path, "no owner");
+    if (!*ki_object_uid(owner) || !*ki_object_kind(owner) || !*ki_object_api_version(owner))
+        return ki_unstructured_fail(object, KI_ERR_INVALID, references_path,
+                                    "the owner has no uid, kind or apiVersion");
+    yyjson_mut_val *namespace_name = yyjson_mut_obj_get(metadata_of(object), "namespace");
+    if (!*ki_object_namespace(owner) || is_text(namespace_name, ki_object_namespace(owner)))
+        return true;
+    if (yyjson_mut_get_len(namespace_name) == 0)
+        return ki_unstructured_fail(object, KI_ERR_INVALID, references_path,
+                                    "the owner has a namespace, the object has none in metadata.namespace");
+    return ki_unstructured_fail(object, KI_ERR_INVALID, references_path, "the owner is in another namespace");
+}
+
+/* Checks that no other object is the controller. */
+static bool check_controller(ki_unstructured *object, yyjson_mut_val *references, const ki_object *owner) {
+    size_t index, count;
+    yyjson_mut_val *reference;
+    yyjson_mut_arr_foreach(references, index, count, reference) {
+        if (!yyjson_mut_get_bool(yyjson_mut_obj_get(reference, "controller")) || is_reference_to(reference, owner))
+            continue;
+        const char *kind = yyjson_mut_get_str(yyjson_mut_obj_get(reference, "kind"));
+        const char *name = yyjson_mut_get_str(yyjson_mut_obj_get(reference, "name"));
+        ki_error_set(&object->failure, KI_ERR_EXISTS, "%s: the object is controlled by %.100s %.200s already",
+                     references_path, kind ? kind : "", name ? name : "");
+        return false;
+    }
+    return true;
+}
+
+/* Returns the reference to `owner`, or a new one at the end of the array. NULL: no memory. */
+static yyjson_mut_val *reference_to(ki_unstructured *object, yyjson_mut_val *references, const ki_object *owner) {
+    size_t index, count;
+    yyjson_mut_val *reference;
+    yyjson_mut_arr_foreach(references, index, count, reference) {
+        if (is_reference_to(reference, owner))
+            return reference;
+    }
+    return yyjson_mut_arr_add_obj(object->doc, references);
+}
+
+static void set_owner(ki_unstructured *object, const ki_object *owner, bool controls) {
+    if (!ki_unstructured_change(object) || !check_owner(object, owner))
+        return;
+    yyjson_mut_val *references = array_of(object, "ownerReferences", references_path);
+    if (!references || (controls && !check_controller(object, references, owner)))
+        return;
+    yyjson_mut_val *reference = reference_to(object, references, owner);
+    bool set = reference && put_text(object, reference, "apiVersion", ki_object_api_version(owner)) &&
+               put_text(object, reference, "kind", ki_object_kind(owner)) &&
+               put_text(object, reference, "name", ki_object_name(owner)) &&
+               put_text(object, reference, "uid", ki_object_uid(owner));
+    if (set && controls)
+        set = put_true(object, reference, "controller") && put_true(object, reference, "blockOwnerDeletion");
+    if (!set)
+        ki_unstructured_fail_no_memory(object, references_path);
+}
+
+void ki_unstructured_set_controller(ki_unstructured *object, const ki_object *owner) {
+    set_owner(object, owner, true);
+}
+
+void ki_unstructured_add_owner(ki_unstructured *object, const ki_object *owner) {
+    set_owner(object, owner, false);
+}
+
+void ki_unstructured_remove_owner(ki_unstructured *object, const ki_object *owner) {
+    if (!ki_unstructured_change(object))
+        return;
+    if (!owner) {
+        ki_unstructured_fail(object, KI_ERR_INVALID, references_path, "no owner");
+        return;
+    }
+    yyjson_mut_val *references = yyjson_mut_obj_get(metadata_of(object), "ownerReferences");
+    for (size_t i = yyjson_mut_arr_size(references); i-- > 0;) {
+        if (is_reference_to(yyjson_mut_arr_get(references, i), owner))
+            yyjson_mut_arr_remove(references, i);
+    }
+    remove_if_empty(object, references, "ownerReferences");
+}
+
+/* --- finalizers ---------------------------------------------------------------------------------------------------- */
+
+/* Returns the number of a finalizer in the array, or SIZE_MAX. */
+static size_t find_text(yyjson_mut_val *array, const char *text) {
+    size_t index, count;
+    yyjson_mut_val *value;
+    yyjson_mut_arr_foreach(array, index, count, value) {
+        if (is_text(value, text))
+            return index;
+    }
+    return SIZE_MAX;
+}
+
+static bool check_finalizer(ki_unstructured *object, const char *finalizer) {
+    if (!finalizer || !*finalizer)
+        return ki_unstructured_fail(object, KI_ERR_INVALID, finalizers_path, "no finalizer");
+    if (!ki_str_is_utf8(ki_str_of(finalizer)))
+        return ki_unstructured_fail(object, KI_ERR_INVALID, finalizers_path, "the finalizer is not UTF-8");
+    return true;
+}
+
+bool ki_unstructured_add_finalizer(ki_unstructured *object, const char *finalizer) {
+    yyjson_mut_doc *doc = ki_unstructured_change(object);
+    if (!doc || !check_finalizer(object, finalizer))
+        return false;
+    yyjson_mut_val *finalizers = array_of(object, "finalizers", finalizers_path);
+    if (!finalizers || find_text(finalizers, finalizer) != SIZE_MAX)
+        return false;
+    return yyjson_mut_arr_add_strcpy(doc, finalizers, finalizer) ||
+           ki_unstructured_fail_no_memory(object, finalizers_path);
+}
+
+bool ki_unstructured_remove_finalizer(ki_unstructured *object, const char *finalizer) {
+    if (!ki_unstructured_change(object) || !check_finalizer(object, finalizer))
+        return false;
+    yyjson_mut_val *finalizers = yyjson_mut_obj_get(metadata_of(object), "finalizers");
+    bool removed = false;
+    for (size_t i; (i = find_text(finalizers, finalizer)) != SIZE_MAX; removed = true)
+        yyjson_mut_arr_remove(finalizers, i);
+    if (removed)
+        remove_if_empty(object, finalizers, "finalizers");
+    return removed;
+}

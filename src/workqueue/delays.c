@@ -1,0 +1,77 @@
+/* delays.c: a work queue's part on the loop: keys whose time has come become ready, the timer is set to the next time, and the program's
+ * callbacks are called. */
+#include "src/workqueue/parts.h"
+
+enum {
+    SLICE = 64 /* keys that become ready under one hold of the lock */
+};
+
+/* Makes up to `most` keys ready whose time has come, and returns how many. The lock is held. */
+static int make_ready(ki_workqueue *queue, int64_t now, int most, ki_work_after *after) {
+    int made = 0;
+    for (; made < most; made++) {
+        const ki_item_slot *first = ki_item_heap_first(&queue->waiting);
+        if (!first || first->rank > now)
+            break;
+        ki_work_item *item = first->item;
+        ki_item_heap_remove(&queue->waiting, item);
+        item->is_waiting = false;
+        item->sequence = queue->next_sequence++;
+        ki_work_mark_dirty(queue, item, now, after);
+    }
+    return made;
+}
+
+/* Returns true once no key is due. */
+static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
+    for (;;) {
+        ki_work_after after = { 0 };
+        ki_mutex_lock(&queue->lock);
+        /* After a shutdown no key becomes ready. */
+        int made = queue->is_shut_down ? 0 : make_ready(queue, now, SLICE, &after);
+        ki_work_unlock(queue, &after);
+        if (made < SLICE)
+            return true;
+        if (!ki_engine_work(queue->engine, made))
+            return false;
+    }
+}
+
+static void set_timer(ki_workqueue *queue) {
+    ki_mutex_lock(&queue->lock);
+    const ki_item_slot *first = queue->is_shut_down ? NULL : ki_item_heap_first(&queue->waiting);
+    int64_t at = queue->timer_at = first ? first->rank : KI_WORK_NEVER;
+    ki_mutex_unlock(&queue->lock);
+    if (at == KI_WORK_NEVER)
+        ki_timer_cancel(&queue->timer);
+    else
+        ki_timer_set(&queue->timer, at);
+}
+
+static void call_back(ki_workqueue *queue) {
+    ki_mutex_lock(&queue->lock);
+    bool is_ready = queue->has_to_tell_closed || (queue->has_to_tell_ready && ki_work_ready_count(queue) > 0);
+    queue->has_to_tell_ready = queue->has_to_tell_closed = false;
+    bool is_drained = !queue->has_told_drained && ki_work_is_drained(queue);
+    queue->has_told_drained |= is_drained;
+    ki_mutex_unlock(&queue->lock);
+    if (is_ready && queue->on_ready)
+        queue->on_ready(queue, queue->user);
+    if (is_drained && queue->on_drained)
+        queue->on_drained(queue, queue->user);
+}
+
+void ki_work_on_loop(ki_task *task, void *user) {
+    ki_workqueue *queue = user;
+    if (make_slices_ready(queue, ki_engine_now(queue->engine)))
+        set_timer(queue);
+    else
+        ki_task_post(task);
+    call_back(queue);
+}
+
+void ki_work_on_timer(ki_timer *timer, void *user) {
+    ki_workqueue *queue = user;
+    (void)timer;
+    ki_work_on_loop(&queue->task, queue);
+}

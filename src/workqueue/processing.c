@@ -1,0 +1,132 @@
+/* processing.c: how keys leave a work queue: taken by a worker, and done. */
+#include "src/workqueue/parts.h"
+
+#include "src/base/error.h"
+
+/* Takes an item that was popped. The lock is held. */
+static void take(ki_workqueue *queue, ki_work_item *item, int64_t now, ki_work_after *after) {
+    item->is_dirty = false;
+    queue->dirty_count--;
+    item->is_processing = true;
+    item->taken_priority = item->priority;
+    item->started_at = now;
+    queue->started_sum = (int64_t)((uint64_t)queue->started_sum + (uint64_t)now);
+    ki_work_list_append(&queue->processing, item);
+    after->has_queue_duration = true;
+    after->queue_duration = now > item->added_at ? now - item->added_at : 0;
+    queue->queue_duration.count++;
+    queue->queue_duration.sum_ns += (uint64_t)after->queue_duration;
+    ki_work_trim(queue);
+}
+
+/* Waits for a ready key or the shutdown. The lock is held, but not while it waits. */
+static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline) {
+    bool in_time = true;
+    while (ki_work_ready_count(queue) == 0 && !queue->is_shut_down) {
+        if (!in_time)
+            return KI_ERR_TIMEOUT;
+        queue->sleeping++;
+        in_time = ki_cond_wait_until(&queue->ready_cond, &queue->lock, deadline);
+        queue->sleeping--;
+        /* Whoever leaves counts as woken, also at its deadline: at worst a thread is signalled that need not be. */
+        if (queue->woken > 0)
+            queue->woken--;
+    }
+    return KI_OK;
+}
+
+static ki_status tell_no_key(ki_status status, ki_error *err) {
+    switch (status) {
+    case KI_ERR_CLOSED:
+        return ki_error_set(err, status, "the work queue is shut down");
+    case KI_ERR_DEADLOCK:
+        return ki_error_set(err, status, "waiting for a key on the loop's own thread");
+    default:
+        return ki_error_set(err, KI_ERR_TIMEOUT, "no key in time");
+    }
+}
+
+const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *err) {
+    ki_status status = KI_OK;
+    ki_work_after after = { 0 };
+    int64_t now = ki_engine_now(queue->engine);
+    ki_mutex_lock(&queue->lock);
+    if (ki_work_ready_count(queue) == 0 && !queue->is_shut_down) {
+        if (timeout_ms == 0)
+            status = KI_ERR_TIMEOUT;
+        else if (ki_engine_on_loop(queue->engine))
+            status = KI_ERR_DEADLOCK;
+        else
+            status = wait_for_key(queue, ki_work_deadline(timeout_ms));
+        now = ki_engine_now(queue->engine);
+    }
+    ki_work_item *item = status ? NULL : ki_work_pop_ready(queue);
+    if (item)
+        take(queue, item, now, &after);
+    else if (!status)
+        status = KI_ERR_CLOSED;
+    ki_work_unlock(queue, &after);
+    if (item)
+        return item->key;
+    tell_no_key(status, err);
+    return NULL;
+}
+
+ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
+    ki_work_after after = { 0 };
+    int64_t now = ki_engine_now(queue->engine);
+    ki_mutex_lock(&queue->lock);
+    ki_work_item *item = ki_work_find(queue, key);
+    if (!item || !item->is_processing) {
+        ki_mutex_unlock(&queue->lock);
+        return KI_ERR_NOT_FOUND;
+    }
+    item->is_processing = false;
+    ki_work_list_remove(&queue->processing, item);
+    queue->started_sum = (int64_t)((uint64_t)queue->started_sum - (uint64_t)item->started_at);
+    after.has_work_duration = true;
+    after.work_duration = now > item->started_at ? now - item->started_at : 0;
+    queue->work_duration.count++;
+    queue->work_duration.sum_ns += (uint64_t)after.work_duration;
+    if (item->is_dirty)
+        ki_work_push_ready(queue, item, &after);
+    else
+        ki_work_release(queue, item, &after);
+    ki_work_note_drained(queue, &after);
+    ki_work_unlock(queue, &after);
+    return KI_OK;
+}
+
+int ki_workqueue_priority(const ki_workqueue *queue, const void *key) {
+    ki_mutex_lock(&queue->self->lock);
+    const ki_work_item *item = ki_work_find(queue, key);
+    int priority = item && item->is_processing ? item->taken_priority : 0;
+    ki_mutex_unlock(&queue->self->lock);
+    return priority;
+}
+
+size_t ki_workqueue_length(const ki_workqueue *queue) {
+    ki_mutex_lock(&queue->self->lock);
+    size_t length = ki_work_ready_count(queue);
+    ki_mutex_unlock(&queue->self->lock);
+    return length;
+}
+
+void ki_workqueue_forget(ki_workqueue *queue, const void *key) {
+    ki_work_after after = { 0 };
+    ki_mutex_lock(&queue->lock);
+    ki_work_item *item = ki_work_find(queue, key);
+    if (item) {
+        item->failures = 0;
+        ki_work_release(queue, item, &after);
+    }
+    ki_work_unlock(queue, &after);
+}
+
+int ki_workqueue_num_requeues(const ki_workqueue *queue, const void *key) {
+    ki_mutex_lock(&queue->self->lock);
+    const ki_work_item *item = ki_work_find(queue, key);
+    int failures = item ? item->failures : 0;
+    ki_mutex_unlock(&queue->self->lock);
+    return failures;
+}

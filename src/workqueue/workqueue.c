@@ -1,0 +1,197 @@
+/* workqueue.c: a work queue's life: made, shut down, drained, freed. */
+#include "src/workqueue/parts.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <string.h>
+
+/* --- new ------------------------------------------------------------------------------------------------------------------------- */
+
+/* What only the loop may do. */
+typedef struct loop_setup {
+    ki_workqueue *queue;
+    ki_status status;
+    uint64_t seed;
+} loop_setup;
+
+static void set_up_on_loop(void *user) {
+    loop_setup *setup = user;
+    ki_workqueue *queue = setup->queue;
+    setup->status = ki_timer_init(&queue->timer, queue->engine, ki_work_on_timer, queue);
+    setup->seed = (uint64_t)(ki_engine_random(queue->engine) * (double)(UINT64_C(1) << 53));
+}
+
+static void tear_down_on_loop(void *user) {
+    ki_workqueue *queue = user;
+    ki_timer_close(&queue->timer);
+    ki_task_cancel(&queue->task);
+}
+
+static ki_status open_locks(ki_workqueue *queue, ki_error *err) {
+    ki_status status = ki_mutex_init(&queue->lock, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&queue->ready_cond, err);
+    if (status)
+        goto no_ready_cond;
+    status = ki_cond_init(&queue->drained_cond, err);
+    if (!status)
+        return KI_OK;
+    ki_cond_destroy(&queue->ready_cond);
+no_ready_cond:
+    ki_mutex_destroy(&queue->lock);
+    return status;
+}
+
+static void close_locks(ki_workqueue *queue) {
+    ki_cond_destroy(&queue->drained_cond);
+    ki_cond_destroy(&queue->ready_cond);
+    ki_mutex_destroy(&queue->lock);
+}
+
+static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *given, ki_error *err) {
+    if (given->key_size > KI_WORKQUEUE_KEY_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "a work queue with keys of %zu bytes; %d are the most", given->key_size,
+                            KI_WORKQUEUE_KEY_MAX);
+    queue->key_size = given->key_size;
+    queue->by_priority = given->by_priority;
+    queue->has_library = given->metrics != NULL;
+    if (given->metrics)
+        queue->library = *given->metrics;
+    queue->on_ready = given->on_ready;
+    queue->on_drained = given->on_drained;
+    queue->user = given->user;
+    queue->name = ki_strdup(queue->allocator, given->name ? given->name : "");
+    if (!queue->name)
+        return ki_error_no_memory(err, "making a work queue");
+    return ki_rate_limiter_init(&queue->rate_limiter, given->rate_limits, given->rate_limit_count,
+                                ki_engine_now(queue->engine), err);
+}
+
+static ki_status set_up(ki_workqueue *queue, ki_error *err) {
+    loop_setup setup = { .queue = queue };
+    ki_engine_call(queue->engine, set_up_on_loop, &setup);
+    if (setup.status)
+        return ki_error_no_memory(err, "making a work queue");
+    ki_task_init(&queue->task, queue->engine, ki_work_on_loop, queue);
+    if (ki_key_table_init(&queue->items, queue->allocator, setup.seed))
+        return ki_error_no_memory(err, "making a work queue");
+    return KI_OK;
+}
+
+/* Frees what there is of a queue that nobody uses any more. */
+static void destroy(ki_workqueue *queue) {
+    ki_engine_call(queue->engine, tear_down_on_loop, queue);
+    ki_work_item *item;
+    while ((item = ki_key_table_take_any(&queue->items)))
+        ki_free(queue->allocator, item);
+    ki_key_table_free(&queue->items);
+    ki_item_heap_free(&queue->ready_heap);
+    ki_item_heap_free(&queue->waiting);
+    close_locks(queue);
+    ki_free(queue->allocator, queue->name);
+    ki_free(queue->allocator, queue);
+}
+
+ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *options, ki_workqueue **ret_queue,
+                           ki_error *err) {
+    ki_workqueue_options given = { .size = 0 };
+    if (!engine || !ret_queue)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_workqueue_new without an engine, or without a place for the queue");
+    if (options) {
+        if (options->size == 0)
+            return ki_error_set(err, KI_ERR_INVALID, "ki_workqueue_options without a size: use KI_WORKQUEUE_OPTIONS()");
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    }
+    const ki_allocator *allocator = ki_engine_allocator(engine);
+    ki_workqueue *queue = ki_alloc_zero(allocator, sizeof *queue);
+    if (!queue)
+        return ki_error_no_memory(err, "making a work queue");
+    queue->self = queue;
+    queue->engine = engine;
+    queue->allocator = allocator;
+    queue->timer_at = KI_WORK_NEVER;
+    ki_item_heap_init(&queue->ready_heap, allocator);
+    ki_item_heap_init(&queue->waiting, allocator);
+    ki_status status = open_locks(queue, err);
+    if (status) {
+        ki_free(allocator, queue);
+        return status;
+    }
+    status = read_options(queue, &given, err);
+    if (!status)
+        status = set_up(queue, err);
+    if (status)
+        destroy(queue);
+    else
+        *ret_queue = queue;
+    return status;
+}
+
+void ki_workqueue_free(ki_workqueue *queue) {
+    if (!queue)
+        return;
+    ki_workqueue_shut_down(queue);
+    destroy(queue);
+}
+
+/* --- shutdown ---------------------------------------------------------------------------------------------------------------------- */
+
+/* The lock is held. */
+static void close_queue(ki_workqueue *queue, ki_work_after *after) {
+    if (queue->is_shut_down)
+        return;
+    queue->is_shut_down = true;
+    after->wake_all = queue->sleeping > 0;
+    queue->has_to_tell_closed = queue->on_ready != NULL;
+    after->post_task = true; /* for the callbacks, and to cancel the timer */
+    ki_work_note_drained(queue, after);
+}
+
+void ki_workqueue_shut_down(ki_workqueue *queue) {
+    ki_work_after after = { 0 };
+    ki_mutex_lock(&queue->lock);
+    close_queue(queue, &after);
+    queue->shutdowns++;
+    after.wake_drained = queue->draining > 0;
+    ki_work_unlock(queue, &after);
+}
+
+/* Waits until the queue is drained, or a plain shutdown after the first `shutdowns` ends the wait. The lock is held. */
+static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t deadline, ki_error *err) {
+    bool in_time = true;
+    while (!ki_work_is_drained(queue)) {
+        if (ki_engine_on_loop(queue->engine))
+            return ki_error_set(err, KI_ERR_DEADLOCK, "draining a work queue on the loop's own thread");
+        if (queue->shutdowns != shutdowns)
+            return ki_error_set(err, KI_ERR_CANCELLED, "the work queue was shut down without draining it");
+        if (!in_time)
+            return ki_error_set(err, KI_ERR_TIMEOUT, "%zu keys are queued and %zu are being processed",
+                                ki_work_ready_count(queue), queue->processing.count);
+        queue->draining++;
+        in_time = ki_cond_wait_until(&queue->drained_cond, &queue->lock, deadline);
+        queue->draining--;
+    }
+    return KI_OK;
+}
+
+ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout_ms, ki_error *err) {
+    ki_work_after after = { 0 };
+    ki_mutex_lock(&queue->lock);
+    uint64_t shutdowns = queue->shutdowns;
+    close_queue(queue, &after);
+    ki_work_unlock(queue, &after);
+    ki_mutex_lock(&queue->lock);
+    ki_status status = wait_for_drain(queue, shutdowns, ki_work_deadline(timeout_ms), err);
+    ki_mutex_unlock(&queue->lock);
+    return status;
+}
+
+bool ki_workqueue_is_shut_down(const ki_workqueue *queue) {
+    ki_mutex_lock(&queue->self->lock);
+    bool is_shut_down = queue->is_shut_down;
+    ki_mutex_unlock(&queue->self->lock);
+    return is_shut_down;
+}

@@ -1,0 +1,578 @@
+/* An object that a program writes says what was set, keeps all else as it was read, and keeps its first failure. */
+#include <kinformer/unstructured.h>
+
+#include "src/base/buffer.h"
+#include "src/base/memory.h"
+#include "src/object/format.h"
+#include "src/object/unstructured.h"
+#include "tests/support/fixture.h"
+#include "tests/support/make_object.h"
+#include "tests/support/scarce_memory.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FOO(namespace_member, uid) \
+    "{\"apiVersion\":\"samplecontroller.k8s.io/" \
+    "v1alpha1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"a\"" namespace_member ",\"uid\":\"" uid "\"}}"
+#define REFERENCE(uid, more) \
+    "{\"apiVersion\":\"samplecontroller.k8s.io/v1alpha1\",\"kind\":\"Foo\",\"name\":\"a\",\"uid\":\"" uid "\"" more "}"
+#define CONTROLS ",\"controller\":true,\"blockOwnerDeletion\":true"
+
+static ki_object *foo;       /* of namespace shop, uid 1 */
+static ki_object *other_foo; /* of the same name, uid 2 */
+
+static int make_foos(void **state) {
+    (void)state;
+    foo = make_object_from_json(FOO(",\"namespace\":\"shop\"", "1"));
+    other_foo = make_object_from_json(FOO(",\"namespace\":\"shop\"", "2"));
+    return 0;
+}
+
+static int free_foos(void **state) {
+    (void)state;
+    ki_object_unref(foo);
+    ki_object_unref(other_foo);
+    return 0;
+}
+
+/* Asserts what the object is, and frees it. */
+static void assert_json(ki_unstructured *object, const char *json) {
+    ki_error err = KI_ERROR_INIT;
+    const char *text = ki_unstructured_json(object, &err);
+    if (!text)
+        print_error("%s\n", ki_error_message(&err));
+    assert_non_null(text);
+    assert_string_equal(text, json);
+    ki_unstructured_free(object);
+}
+
+/* Asserts its failure, and frees it. */
+static void assert_failed(ki_unstructured *object, ki_status code, const char *message) {
+    ki_error err = KI_ERROR_INIT;
+    assert_null(ki_unstructured_json(object, &err));
+    assert_int_equal(err.code, code);
+    if (!strstr(err.message, message))
+        print_error("%s\n", err.message);
+    assert_non_null(strstr(err.message, message));
+    ki_unstructured_free(object);
+}
+
+/* --- making and writing ------------------------------------------------------------------------------------------- */
+
+static void what_is_not_changed_is_written_as_it_was_read(void **state) {
+    (void)state;
+    static const char *const cases[] = {
+        "{}",
+        "{\"a\":123456789012345678901234567890,\"b\":-0.10,\"c\":1E400,\"d\":9223372036854775808,\"e\":1.0}",
+        "{\"deep\":[[{\"x\":[null,true,false,\"\"]}]],\"text\":\"\xC3\xA9\\n\\\"\\\\\"}",
+        "{\"same\":1,\"same\":2}",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_json(ki_unstructured_new(cases[i]), cases[i]);
+}
+
+static void a_cached_object_comes_with_all_that_its_body_has(void **state) {
+    (void)state;
+    size_t size;
+    char *pod = fixture_read(KI_TEST_DATA_DIR "/pod.json", &size);
+    ki_object *obj = make_object_from_json(pod);
+    ki_value json = KI_VALUE_INIT;
+    assert_int_equal(ki_object_json(obj, &json, NULL), KI_OK);
+    ki_unstructured *object = ki_unstructured_from_object(obj);
+    ki_object_unref(obj);
+    assert_json(object, json.text);
+    ki_value_clear(&json);
+    free(pod);
+}
+
+static void an_object_of_a_megabyte_survives(void **state) {
+    (void)state;
+    ki_buffer json;
+    ki_buffer_init(&json, &ki_allocator_default, 0);
+    ki_buffer_append_string(&json, "{\"data\":[0");
+    for (int i = 1; json.size < 1 << 20; i++)
+        ki_buffer_printf(&json, ",{\"n\":%d.50}", i);
+    ki_buffer_append_string(&json, "]}");
+    assert_int_equal(json.failed, KI_OK);
+    assert_json(ki_unstructured_new(json.data), json.data);
+    ki_buffer_free(&json);
+}
+
+static void the_text_stays_until_the_next_change(void **state) {
+    (void)state;
+    ki_unstructured *object = ki_unstructured_new("{\"a\":1}");
+    const char *first = ki_unstructured_json(object, NULL);
+    assert_ptr_equal(ki_unstructured_json(object, NULL), first);
+    ki_unstructured_set_int(object, "a", 2);
+    assert_json(object, "{\"a\":2}");
+}
+
+/* --- setting and removing ----------------------------------------------------------------------------------------- */
+
+static void a_field_is_set_under_its_path(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *path, *value, *result;
+    } cases[] = {
+        { "{}", "a", "1", "{\"a\":1}" },
+        { "{}", ".a.b.c", "[1]", "{\"a\":{\"b\":{\"c\":[1]}}}" },
+        { "{\"a\":1,\"b\":2}", "a", "{\"x\":3}", "{\"a\":{\"x\":3},\"b\":2}" },
+        { "{\"a\":null}", "a.b", "true", "{\"a\":{\"b\":true}}" },
+        { "{\"a\":[1,2,3]}", "a[1]", "\"x\"", "{\"a\":[1,\"x\",3]}" },
+        { "{\"a\":[1,2,3]}", "a[-1]", "null", "{\"a\":[1,2,null]}" },
+        { "{\"a\":[{}]}", "a[0].b", "1", "{\"a\":[{\"b\":1}]}" },
+        { "{\"a\":[null]}", "a[0].b", "1", "{\"a\":[{\"b\":1}]}" },
+        { "{}", "m.labels['app.kubernetes.io/name']", "\"w\"",
+          "{\"m\":{\"labels\":{\"app.kubernetes.io/name\":\"w\"}}}" },
+        { "{}", "a", "123456789012345678901234567890", "{\"a\":123456789012345678901234567890}" },
+        { "{\"s\":1,\"t\":2,\"s\":3}", "s", "4", "{\"s\":4,\"t\":2}" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_unstructured *object = ki_unstructured_new(cases[i].json);
+        ki_unstructured_set_json(object, cases[i].path, cases[i].value);
+        assert_json(object, cases[i].result);
+    }
+}
+
+static void each_type_is_set_as_what_it_is(void **state) {
+    (void)state;
+    char text[] = "t\xC3\xA9xt\"";
+    ki_unstructured *object = ki_unstructured_new("{\"gone\":1}");
+    ki_unstructured_set_string(object, "string", text);
+    memset(text, 'x', strlen(text)); /* it was copied */
+    ki_unstructured_set_string(object, "none", NULL);
+    ki_unstructured_set_null(object, "null");
+    ki_unstructured_set_int(object, "least", INT64_MIN);
+    ki_unstructured_set_int(object, "most", INT64_MAX);
+    ki_unstructured_set_double(object, "half", 0.5);
+    ki_unstructured_set_bool(object, "yes", true);
+    ki_unstructured_set_bool(object, "no", false);
+    ki_unstructured_remove(object, "gone");
+    assert_json(object, "{\"string\":\"t\xC3\xA9xt\\\"\",\"none\":null,\"null\":null,\"least\":-9223372036854775808,"
+                        "\"most\":9223372036854775807,\"half\":0.5,\"yes\":true,\"no\":false}");
+}
+
+static void a_field_is_removed_and_nothing_else(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *path, *result;
+    } cases[] = {
+        { "{\"a\":1,\"b\":2}", "a", "{\"b\":2}" },      { "{\"a\":{\"b\":1,\"c\":2}}", "a.b", "{\"a\":{\"c\":2}}" },
+        { "{\"a\":[1,2,3]}", "a[0]", "{\"a\":[2,3]}" }, { "{\"a\":[1,2,3]}", "a[-1]", "{\"a\":[1,2]}" },
+        { "{\"a\":[1]}", "a[1]", "{\"a\":[1]}" },       { "{\"a\":1}", "b", "{\"a\":1}" },
+        { "{\"a\":1}", "a.b.c", "{\"a\":1}" },          { "{\"a\":1}", "[0]", "{\"a\":1}" },
+        { "{\"a\":null}", "a[0].c", "{\"a\":null}" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_unstructured *object = ki_unstructured_new(cases[i].json);
+        ki_unstructured_remove(object, cases[i].path);
+        assert_json(object, cases[i].result);
+    }
+}
+
+/* --- failures ------------------------------------------------------------------------------------------------------ */
+
+static void bad_json_is_a_failure(void **state) {
+    (void)state;
+    assert_failed(ki_unstructured_new(NULL), KI_ERR_PARSE, "NULL");
+    assert_failed(ki_unstructured_from_object(NULL), KI_ERR_PARSE, "NULL");
+    assert_failed(ki_unstructured_new(""), KI_ERR_PARSE, "empty");
+    assert_failed(ki_unstructured_new("{"), KI_ERR_PARSE, "not valid JSON");
+    assert_failed(ki_unstructured_new("[1]"), KI_ERR_PARSE, "no map");
+    assert_failed(ki_unstructured_new("{\"a\":\"\xFF\"}"), KI_ERR_PARSE, "not valid JSON");
+}
+
+static void a_bad_change_is_a_failure_that_names_the_path(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *path, *value;
+        ki_status code;
+        const char *message;
+    } cases[] = {
+        { "{}", "a..b", "1", KI_ERR_PARSE, "path \"a..b\"" },
+        { "{}", NULL, "1", KI_ERR_PARSE, "path" },
+        { "{}", "a\xFF", "1", KI_ERR_PARSE, "UTF-8" },
+        { "{}", "a", "{", KI_ERR_PARSE, "a: not valid JSON" },
+        { "{}", "a", NULL, KI_ERR_PARSE, "a: no JSON" },
+        { "{\"a\":1}", "a.b", "1", KI_ERR_INVALID, "a.b: the path goes through something that is no map" },
+        { "{\"a\":[]}", "a.b", "1", KI_ERR_INVALID, "a.b" },
+        { "{\"a\":{}}", "a[0]", "1", KI_ERR_INVALID, "a[0]: the array has no such element" },
+        { "{\"a\":[1]}", "a[1]", "1", KI_ERR_INVALID, "a[1]" },
+        { "{\"a\":[1]}", "a[-2].b", "1", KI_ERR_INVALID, "a[-2].b" },
+        { "{}", "a[0].b", "1", KI_ERR_INVALID, "a[0].b" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_unstructured *object = ki_unstructured_new(cases[i].json);
+        ki_unstructured_set_json(object, cases[i].path, cases[i].value);
+        assert_failed(object, cases[i].code, cases[i].message);
+    }
+}
+
+static void a_value_that_json_has_not_is_a_failure(void **state) {
+    (void)state;
+    ki_unstructured *object = ki_unstructured_new("{}");
+    ki_unstructured_set_double(object, "a", NAN);
+    assert_failed(object, KI_ERR_INVALID, "a: JSON has no such number");
+    object = ki_unstructured_new("{}");
+    ki_unstructured_set_string(object, "a", "\xC3");
+    assert_failed(object, KI_ERR_INVALID, "a: the string is not UTF-8");
+}
+
+static void the_first_failure_stays(void **state) {
+    (void)state;
+    ki_unstructured *object = ki_unstructured_new("{\"a\":1}");
+    ki_unstructured_set_int(object, "a.first", 1);
+    ki_unstructured_set_int(object, "a.second", 1);
+    ki_unstructured_set_json(object, "b", "{");
+    ki_unstructured_set_double(object, "c", NAN);
+    ki_unstructured_set_bool(object, "d", true);
+    ki_unstructured_remove(object, "a");
+    ki_unstructured_set_controller(object, NULL);
+    assert_false(ki_unstructured_add_finalizer(object, "f"));
+    assert_false(ki_unstructured_remove_finalizer(object, "f"));
+    ki_unstructured_remove_owner(object, NULL);
+    assert_failed(object, KI_ERR_INVALID, "a.first");
+}
+
+static void no_object_at_all_is_lack_of_memory(void **state) {
+    (void)state;
+    ki_unstructured_set_int(NULL, "a", 1);
+    ki_unstructured_set_controller(NULL, foo);
+    assert_false(ki_unstructured_add_finalizer(NULL, "f"));
+    assert_failed(NULL, KI_ERR_NO_MEMORY, "memory");
+}
+
+static ki_unstructured *nested(int depth, const char *path) {
+    char json[2 * KI_UNSTRUCTURED_DEPTH_MAX + 16] = "{\"a\":";
+    size_t at = 5;
+    memset(json + at, '[', (size_t)depth);
+    memset(json + at + depth, ']', (size_t)depth);
+    if (path) {
+        ki_unstructured *object = ki_unstructured_new("{}");
+        ki_unstructured_set_json(object, path, json + at);
+        return object;
+    }
+    json[at + (size_t)depth * 2] = '}';
+    return ki_unstructured_new(json);
+}
+
+static void size_and_depth_have_limits(void **state) {
+    (void)state;
+    ki_unstructured *object = nested(KI_UNSTRUCTURED_DEPTH_MAX - 1, NULL);
+    assert_non_null(ki_unstructured_json(object, NULL));
+    ki_unstructured_free(object);
+    assert_failed(nested(KI_UNSTRUCTURED_DEPTH_MAX, NULL), KI_ERR_LIMIT, "deeper");
+    assert_failed(nested(KI_UNSTRUCTURED_DEPTH_MAX + 1, "x.y"), KI_ERR_LIMIT, "x.y");
+
+    size_t size = (size_t)KI_UNSTRUCTURED_SIZE_MAX + 1;
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    memset(text, ' ', size);
+    text[size] = '\0';
+    assert_failed(ki_unstructured_new(text), KI_ERR_LIMIT, "longer");
+    object = ki_unstructured_new("{}");
+    ki_unstructured_set_string(object, "a", text);
+    assert_failed(object, KI_ERR_LIMIT, "a: the string is too long");
+    text[size - 1] = '\0';
+    object = ki_unstructured_new("{}");
+    ki_unstructured_set_string(object, "a", text);
+    assert_failed(object, KI_ERR_LIMIT, "longer");
+    free(text);
+}
+
+/* --- owners -------------------------------------------------------------------------------------------------------- */
+
+static void an_owner_is_added_updated_and_removed(void **state) {
+    (void)state;
+    static const struct {
+        const char *references; /* NULL: no such field */
+        char what;              /* 'c' set_controller, 'o' add_owner, 'r' remove_owner */
+        const char *result;     /* NULL: no such field */
+    } cases[] = {
+        { NULL, 'c', "[" REFERENCE("1", CONTROLS) "]" },
+        { "null", 'c', "[" REFERENCE("1", CONTROLS) "]" },
+        { "[]", 'o', "[" REFERENCE("1", "") "]" },
+        { "[" REFERENCE("2", "") "]", 'c', "[" REFERENCE("2", "") "," REFERENCE("1", CONTROLS) "]" },
+        { "[" REFERENCE("2", CONTROLS) "]", 'o', "[" REFERENCE("2", CONTROLS) "," REFERENCE("1", "") "]" },
+        { "[" REFERENCE("1", "") "," REFERENCE("2", "") "]", 'c',
+          "[" REFERENCE("1", CONTROLS) "," REFERENCE("2", "") "]" },
+        { "[" REFERENCE("1", CONTROLS) "]", 'c', "[" REFERENCE("1", CONTROLS) "]" },
+        { "[" REFERENCE("1", CONTROLS) "]", 'o', "[" REFERENCE("1", CONTROLS) "]" },
+        { "[{\"uid\":\"1\",\"name\":\"old\",\"more\":1}]", 'o',
+          "[{\"uid\":\"1\",\"name\":\"a\",\"more\":1,\"apiVersion\":\"samplecontroller.k8s.io/"
+          "v1alpha1\",\"kind\":\"Foo\"}]" },
+        { "[" REFERENCE("2", CONTROLS) "," REFERENCE("1", "") "]", 'r', "[" REFERENCE("2", CONTROLS) "]" },
+        { "[" REFERENCE("1", "") "," REFERENCE("1", "") "]", 'r', NULL },
+        { "[" REFERENCE("2", "") "]", 'r', "[" REFERENCE("2", "") "]" },
+        { NULL, 'r', NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char result[1024];
+        ki_unstructured *object = ki_unstructured_new("{\"metadata\":{\"namespace\":\"shop\"}}");
+        if (cases[i].references)
+            ki_unstructured_set_json(object, "metadata.ownerReferences", cases[i].references);
+        if (cases[i].what == 'c')
+            ki_unstructured_set_controller(object, foo);
+        else if (cases[i].what == 'o')
+            ki_unstructured_add_owner(object, foo);
+        else
+            ki_unstructured_remove_owner(object, foo);
+        snprintf(result, sizeof result, "{\"metadata\":{\"namespace\":\"shop\"%s%s}}",
+                 cases[i].result ? ",\"ownerReferences\":" : "", cases[i].result ? cases[i].result : "");
+        assert_json(object, result);
+    }
+}
+
+static void a_second_controller_is_refused(void **state) {
+    (void)state;
+    ki_unstructured *object = ki_unstructured_new("{\"metadata\":{\"namespace\":\"shop\"}}");
+    ki_unstructured_set_controller(object, other_foo);
+    ki_unstructured_set_controller(object, foo);
+    assert_failed(object, KI_ERR_EXISTS, "controlled by Foo a already");
+}
+
+static void an_owner_must_be_able_to_own(void **state) {
+    (void)state;
+    ki_object *cluster = make_object_from_json(FOO("", "3"));
+    ki_object *no_uid = make_object_from_json(FOO(",\"namespace\":\"shop\"", ""));
+    const struct {
+        const char *json;
+        const ki_object *owner;
+        const char *message; /* NULL: it may */
+    } cases[] = {
+        { "{\"metadata\":{\"namespace\":\"shop\"}}", foo, NULL },
+        { "{\"metadata\":{\"namespace\":\"shop\"}}", cluster, NULL },
+        { "{\"metadata\":{}}", cluster, NULL },
+        { "{}", cluster, NULL },
+        { "{\"metadata\":null}", cluster, NULL },
+        { "{\"metadata\":{\"namespace\":\"bank\"}}", foo, "in another namespace" },
+        { "{\"metadata\":{\"namespace\":\"\"}}", foo, "has none" },
+        { "{}", foo, "has none" },
+        { "{\"metadata\":{\"namespace\":\"shop\"}}", NULL, "no owner" },
+        { "{\"metadata\":{\"namespace\":\"shop\"}}", no_uid, "no uid" },
+        { "{\"metadata\":1}", cluster, "no array" },
+        { "{\"metadata\":{\"ownerReferences\":{}}}", cluster, "no array" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_unstructured *object = ki_unstructured_new(cases[i].json);
+        ki_unstructured_add_owner(object, cases[i].owner);
+        if (cases[i].message) {
+            assert_failed(object, KI_ERR_INVALID, cases[i].message);
+            continue;
+        }
+        assert_non_null(ki_unstructured_json(object, NULL));
+        ki_unstructured_free(object);
+    }
+    ki_object_unref(cluster);
+    ki_object_unref(no_uid);
+}
+
+/* --- finalizers ---------------------------------------------------------------------------------------------------- */
+
+static void a_finalizer_is_there_once_or_not(void **state) {
+    (void)state;
+    ki_unstructured *object = ki_unstructured_new("{\"metadata\":{\"finalizers\":[\"b\",1]}}");
+    assert_true(ki_unstructured_add_finalizer(object, "example.com/a"));
+    assert_false(ki_unstructured_add_finalizer(object, "example.com/a"));
+    assert_string_equal(ki_unstructured_json(object, NULL),
+                        "{\"metadata\":{\"finalizers\":[\"b\",1,\"example.com/a\"]}}");
+    assert_true(ki_unstructured_remove_finalizer(object, "b"));
+    assert_false(ki_unstructured_remove_finalizer(object, "b"));
+    ki_unstructured_remove(object, "metadata.finalizers[0]");
+    assert_true(ki_unstructured_remove_finalizer(object, "example.com/a"));
+    assert_false(ki_unstructured_remove_finalizer(object, "example.com/a"));
+    assert_true(ki_unstructured_add_finalizer(object, "c"));
+    assert_json(object, "{\"metadata\":{\"finalizers\":[\"c\"]}}");
+}
+
+static void a_finalizer_that_is_none_is_a_failure(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *finalizer, *message;
+    } cases[] = {
+        { "{}", NULL, "no finalizer" },
+        { "{}", "", "no finalizer" },
+        { "{}", "\xFF", "UTF-8" },
+        { "{\"metadata\":{\"finalizers\":\"x\"}}", "a", "no array" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_unstructured *object = ki_unstructured_new(cases[i].json);
+        assert_false(ki_unstructured_add_finalizer(object, cases[i].finalizer));
+        assert_failed(object, KI_ERR_INVALID, cases[i].message);
+    }
+}
+
+/* --- questions ----------------------------------------------------------------------------------------------------- */
+
+static void a_cached_object_tells_its_controller(void **state) {
+    (void)state;
+    static const struct {
+        const char *references;
+        bool controlled;
+    } cases[] = {
+        { "[" REFERENCE("1", CONTROLS) "]", true },
+        { "[" REFERENCE("2", "") "," REFERENCE("1", CONTROLS) "]", true },
+        { "[{\"more\":[\"}]\",{\"controller\":false}],\"controller\":true,\"\\u0075id\":\"\\u0031\"}]", true },
+        { "[" REFERENCE("2", CONTROLS) "," REFERENCE("1", "") "]", false },
+        { "[" REFERENCE("2", CONTROLS) "," REFERENCE("1", CONTROLS) "]", false },
+        { "[" REFERENCE("1", ",\"controller\":false") "]", false },
+        { "[" REFERENCE("1", "") "]", false },
+        { "[" REFERENCE("11", CONTROLS) "]", false },
+        { "[" REFERENCE("", CONTROLS) "]", false },
+        { "[\"1\",[],{}]", false },
+        { "[{}]", false },
+        { "[]", false },
+        { "null", false },
+        { "{\"uid\":\"1\",\"controller\":true}", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[1024];
+        snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"x\",\"ownerReferences\":%s},\"spec\":{}}",
+                 cases[i].references);
+        ki_object *obj = make_object_from_json(json);
+        assert_int_equal(ki_object_is_controlled_by(obj, foo), cases[i].controlled);
+        ki_object_unref(obj);
+    }
+    ki_object *no_uid =
+        make_object_from_json("{\"metadata\":{\"name\":\"x\",\"ownerReferences\":[" REFERENCE("", CONTROLS) "]}}");
+    assert_false(ki_object_is_controlled_by(no_uid, no_uid));
+    assert_false(ki_object_is_controlled_by(no_uid, NULL));
+    assert_false(ki_object_is_controlled_by(NULL, foo));
+    ki_object_unref(no_uid);
+}
+
+static void a_cached_object_tells_its_deletion_and_finalizers(void **state) {
+    (void)state;
+    static const struct {
+        const char *members;
+        bool deleted, has;
+    } cases[] = {
+        { "", false, false },
+        { ",\"deletionTimestamp\":null,\"finalizers\":null", false, false },
+        { ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"example.com/a\"]", true, true },
+        { ",\"finalizers\":[\"x\",\"example.com\\/a\"]", false, true },
+        { ",\"finalizers\":[\"ex\\u0061mple.com/\\u0061\"]", false, true },
+        { ",\"finalizers\":[\"example.com/\"]", false, false },
+        { ",\"finalizers\":[\"example.com/a1\"]", false, false },
+        { ",\"finalizers\":[\"example.com/\\u00e1\",\"\\t\",1]", false, false },
+        { ",\"labels\":{\"deletionTimestamp\":\"x\",\"finalizers\":\"example.com/a\"}", false, false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[256];
+        snprintf(json, sizeof json,
+                 "{\"spec\":{\"metadata\":{\"deletionTimestamp\":1}},\"metadata\":{\"name\":\"x\"%s}}",
+                 cases[i].members);
+        ki_object *obj = make_object_from_json(json);
+        assert_int_equal(ki_object_is_being_deleted(obj), cases[i].deleted);
+        assert_int_equal(ki_object_has_finalizer(obj, "example.com/a"), cases[i].has);
+        assert_false(ki_object_has_finalizer(obj, NULL));
+        ki_object_unref(obj);
+    }
+    assert_false(ki_object_is_being_deleted(NULL));
+    assert_false(ki_object_has_finalizer(NULL, "a"));
+}
+
+/* --- lack of memory ------------------------------------------------------------------------------------------------ */
+
+static void change_all(ki_unstructured *object) {
+    ki_unstructured_set_string(object, "a.b.c", "text");
+    ki_unstructured_set_int(object, "a.b.d", 1);
+    ki_unstructured_set_double(object, "a.b.e", 1.5);
+    ki_unstructured_set_bool(object, "a.b.f", true);
+    ki_unstructured_set_json(object, "a.list", "[1,{\"x\":[2]}]");
+    ki_unstructured_set_null(object, "a.list[1].x[0]");
+    ki_unstructured_remove(object, "a.b.c");
+    ki_unstructured_set_controller(object, foo);
+    ki_unstructured_add_owner(object, other_foo);
+    ki_unstructured_add_finalizer(object, "f");
+    /* Enough to need more of yyjson's chunks. */
+    for (int i = 0; i < 200; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "many.m%d", i);
+        ki_unstructured_set_string(object, path, "some text that takes a place in the document's memory");
+    }
+    ki_unstructured_add_finalizer(object, "g");
+    ki_unstructured_remove_owner(object, other_foo);
+}
+
+static void each_allocation_may_fail(void **state) {
+    (void)state;
+    static const char json[] = "{\"metadata\":{\"name\":\"x\",\"namespace\":\"shop\"}}";
+    size_t n = 0;
+    for (;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_error err = KI_ERROR_INIT;
+        ki_unstructured *object = ki_unstructured_new_of(&memory.allocator, KI_STR(json));
+        change_all(object);
+        const char *text = ki_unstructured_json(object, &err);
+        bool failed = scarce_memory_failed(&memory);
+        if (failed) {
+            assert_null(text);
+            assert_int_equal(err.code, KI_ERR_NO_MEMORY);
+        } else {
+            assert_non_null(strstr(text, "\"m199\":\"some"));
+            assert_non_null(strstr(text, "\"list\":[1,{\"x\":[null]}]"));
+            assert_non_null(strstr(text, "\"finalizers\":[\"f\",\"g\"]"));
+        }
+        ki_unstructured_free(object);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!failed)
+            break;
+    }
+    assert_true(n > 20);
+}
+
+static void a_copy_takes_its_memory_where_the_object_does(void **state) {
+    (void)state;
+    static const ki_object_format_options options = { .namespaced = true };
+    scarce_memory memory;
+    scarce_memory_init(&memory, SIZE_MAX - 1);
+    ki_object_format *format = NULL;
+    ki_object *obj = NULL;
+    assert_int_equal(ki_object_format_new(&memory.allocator, &options, &format, NULL), KI_OK);
+    assert_int_equal(ki_object_from_json(format, KI_STR("{\"metadata\":{\"name\":\"x\"}}"), "v1", "Pod", &obj, NULL),
+                     KI_OK);
+    ki_object_format_unref(format);
+    size_t before = scarce_memory_in_use(&memory);
+    ki_unstructured *object = ki_unstructured_from_object(obj);
+    assert_true(scarce_memory_in_use(&memory) > before);
+    ki_object_unref(obj);
+    assert_json(object, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"x\"}}");
+    assert_int_equal(scarce_memory_in_use(&memory), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_changed_is_written_as_it_was_read),
+        cmocka_unit_test(a_cached_object_comes_with_all_that_its_body_has),
+        cmocka_unit_test(an_object_of_a_megabyte_survives),
+        cmocka_unit_test(the_text_stays_until_the_next_change),
+        cmocka_unit_test(a_field_is_set_under_its_path),
+        cmocka_unit_test(each_type_is_set_as_what_it_is),
+        cmocka_unit_test(a_field_is_removed_and_nothing_else),
+        cmocka_unit_test(bad_json_is_a_failure),
+        cmocka_unit_test(a_bad_change_is_a_failure_that_names_the_path),
+        cmocka_unit_test(a_value_that_json_has_not_is_a_failure),
+        cmocka_unit_test(the_first_failure_stays),
+        cmocka_unit_test(no_object_at_all_is_lack_of_memory),
+        cmocka_unit_test(size_and_depth_have_limits),
+        cmocka_unit_test(an_owner_is_added_updated_and_removed),
+        cmocka_unit_test(a_second_controller_is_refused),
+        cmocka_unit_test(an_owner_must_be_able_to_own),
+        cmocka_unit_test(a_finalizer_is_there_once_or_not),
+        cmocka_unit_test(a_finalizer_that_is_none_is_a_failure),
+        cmocka_unit_test(a_cached_object_tells_its_controller),
+        cmocka_unit_test(a_cached_object_tells_its_deletion_and_finalizers),
+        cmocka_unit_test(each_allocation_may_fail),
+        cmocka_unit_test(a_copy_takes_its_memory_where_the_object_does),
+    };
+    return cmocka_run_group_tests(tests, make_foos, free_foos);
+}
