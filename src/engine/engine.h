@@ -17,6 +17,8 @@ const ki_log *ki_engine_log(const ki_engine *engine);
 
 /* Monotonic nanoseconds; on the loop the time at which the step began or the callback at hand was called (cheap). Any thread. */
 int64_t ki_engine_now(const ki_engine *engine);
+/* Reads the clock: the same nanoseconds, also on the loop as of this moment. For what must not rest on a time from before a pause. Any thread. */
+int64_t ki_engine_clock(const ki_engine *engine);
 #define KI_MILLISECONDS(n) ((int64_t)(n)*1000000)
 #define KI_SECONDS(n) ((int64_t)(n)*1000000000)
 

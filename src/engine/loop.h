@@ -74,8 +74,6 @@ uintptr_t ki_thread_self(void);
 
 /* Makes the loop look again, unless the caller is in one of its callbacks. Any thread, signal handlers too. */
 void ki_engine_wake(ki_engine *engine);
-/* Reads the clock. */
-int64_t ki_engine_clock(const ki_engine *engine);
 
 /* Each does one thing that is due, and tells whether there was one. Loop only. */
 bool ki_engine_run_task(ki_engine *engine);

@@ -64,6 +64,9 @@ void ki_component_remove(ki_component *component);
 /* Loop only; harmless where it has stopped already. */
 void ki_component_stopped(ki_component *component);
 
+/* Returns the program's metrics library, NULL where there is none. Borrowed. */
+const ki_metrics *ki_factory_metrics(const ki_factory *factory);
+
 /* ---- for the factory ---- */
 
 struct ki_component_list {

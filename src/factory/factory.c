@@ -418,6 +418,10 @@ ki_status ki_factory_add_component(ki_factory *factory, ki_component *component,
     return status;
 }
 
+const ki_metrics *ki_factory_metrics(const ki_factory *factory) {
+    return factory->maker.metrics;
+}
+
 /* --- start, run ---------------------------------------------------------------------------------------------------------------------- */
 
 /* The lock is held. */

@@ -1,0 +1,482 @@
+/* election.c: what an elector does on the loop: it competes for a Lease, renews it, loses it, gives it up.
+ *
+ *     NEW ──start──► COMPETES ◄──────── lost ────────► LEADS
+ *                       │                                │
+ *                       └──────────── stop ──────────────┴──► RELEASES ──► STOPPED
+ *
+ * One attempt (client-go's tryAcquireOrRenew) is one to three requests, each sent when the one before has ended: a leader updates the Lease as it
+ * saw it last; where that fails, and for a candidate, it reads the Lease, then creates or updates it. After an attempt the retry timer is set.
+ *
+ * Why no two lead at once:
+ *   - A leader counts from the moment before its request was sent, and ends renew_deadline later.
+ *   - A candidate counts from the moment after the response had come, by a clock that is read anew: bytes may have come while a callback was running, or
+ *     the process was suspended. It takes the Lease leaseDurationSeconds later, which is not less than the leader's lease_duration.
+ *   - The candidate's update names the resource version that it saw. Each renewal changes the Lease, since its renewTime always grows: an update by
+ *     what was seen before a renewal is refused, and a late request does nothing where another process has taken the Lease since. */
+#include "src/controller/elector_parts.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/memory.h"
+#include "src/cache/callback.h"
+
+#define JITTER 1.2 /* client-go's JitterFactor */
+
+static void send_read(ki_elector *elector, ki_elector_step step);
+
+static void log_line(const ki_elector *elector, ki_log_level level, const char *what, const ki_error *err) {
+    ki_log_write(ki_engine_log(elector->engine), level, "elector", "lease %s/%s: %s%s%s", elector->namespace_name,
+                 elector->name, what, err ? ": " : "", err ? ki_error_message(err) : "");
+}
+
+static bool is_own(const ki_elector *elector, const ki_lease *lease) {
+    return ki_str_equals(lease->record.holder, elector->identity);
+}
+
+/* --- who leads ----------------------------------------------------------------------------------------------------------------- */
+
+void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook) {
+    hook->next = elector->hooks;
+    elector->hooks = hook;
+    if (elector->phase == KI_ELECTOR_LEADS)
+        hook->changed(true, hook->user);
+}
+
+void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook) {
+    ki_elector_hook **place = &elector->hooks;
+    while (*place && *place != hook)
+        place = &(*place)->next;
+    if (elector->next_hook == hook)
+        elector->next_hook = hook->next;
+    if (*place)
+        *place = hook->next;
+}
+
+static void call_hooks(ki_elector *elector, bool leads) {
+    ki_elector_hook *hook;
+    for (elector->next_hook = elector->hooks; (hook = elector->next_hook);) {
+        elector->next_hook = hook->next;
+        hook->changed(leads, hook->user);
+    }
+}
+
+static void call_started(ki_elector *elector) {
+    ki_callback callback;
+    if (!elector->callbacks.on_started_leading)
+        return;
+    ki_callback_enter(&callback, elector->factory);
+    elector->callbacks.on_started_leading(elector, elector->user);
+    ki_callback_leave(&callback);
+}
+
+static void call_stopped(ki_elector *elector) {
+    ki_callback callback;
+    if (!elector->callbacks.on_stopped_leading)
+        return;
+    ki_callback_enter(&callback, elector->factory);
+    elector->callbacks.on_stopped_leading(elector, elector->user);
+    ki_callback_leave(&callback);
+}
+
+/* The identity is text that ends with a zero: yyjson's strings do. */
+static void call_new_leader(ki_elector *elector) {
+    ki_callback callback;
+    ki_str holder = elector->lease.record.holder;
+    if (!elector->callbacks.on_new_leader)
+        return;
+    ki_callback_enter(&callback, elector->factory);
+    elector->callbacks.on_new_leader(elector, holder.size ? holder.data : "", elector->user);
+    ki_callback_leave(&callback);
+}
+
+static int64_t lead_until(const ki_elector *elector) {
+    return atomic_load(&elector->renewed_at) + elector->renew_ns;
+}
+
+/* The Lease is this process's, by the response to a request that was sent at `sent_at`. */
+static void lead(ki_elector *elector, int64_t sent_at) {
+    atomic_store(&elector->token, elector->lease.record.transitions); /* before renewed_at: whoever sees that sees this */
+    atomic_store(&elector->renewed_at, sent_at);
+    ki_timer_set(&elector->lead_timer, lead_until(elector));
+    if (elector->phase == KI_ELECTOR_LEADS)
+        return;
+    elector->phase = KI_ELECTOR_LEADS;
+    elector->has_led = true;
+    log_line(elector, KI_LOG_INFO, "this process leads", NULL);
+    call_started(elector);
+    call_hooks(elector, true);
+}
+
+static void stop_leading(ki_elector *elector, ki_elector_phase next, const char *why) {
+    atomic_store(&elector->renewed_at, KI_ELECTOR_NEVER);
+    ki_timer_cancel(&elector->lead_timer);
+    elector->phase = next;
+    log_line(elector, KI_LOG_INFO, why, NULL);
+    call_hooks(elector, false);
+    call_stopped(elector);
+}
+
+/* Takes over `lease`, which the server has just sent. */
+static void observe(ki_elector *elector, const ki_lease *lease) {
+    ki_lease before = elector->lease;
+    bool has_new_holder = !ki_str_equal(before.record.holder, lease->record.holder);
+    if (!ki_lease_is_same(&before, lease))
+        elector->observed_at = ki_engine_clock(elector->engine);
+    ki_mutex_lock(&elector->mutex);
+    elector->lease = *lease;
+    ki_mutex_unlock(&elector->mutex);
+    ki_lease_clear(&before);
+    if (lease->record.transitions > elector->most_transitions)
+        elector->most_transitions = lease->record.transitions;
+    if (elector->phase == KI_ELECTOR_LEADS && !is_own(elector, lease))
+        stop_leading(elector, KI_ELECTOR_COMPETES, "another holder has the Lease: this process does not lead any more");
+    if (has_new_holder)
+        call_new_leader(elector);
+}
+
+/* --- the end of an attempt ------------------------------------------------------------------------------------------------------ */
+
+static void try_again(ki_elector *elector) {
+    int64_t delay = elector->retry_ns;
+    if (elector->phase != KI_ELECTOR_LEADS)
+        delay += (int64_t)((double)delay * JITTER * ki_engine_random(elector->engine));
+    ki_timer_set(&elector->retry_timer, ki_engine_now(elector->engine) + delay);
+}
+
+static void attempt_failed(ki_elector *elector, const char *what, const ki_error *err) {
+    bool leads = elector->phase == KI_ELECTOR_LEADS;
+    log_line(elector, leads ? KI_LOG_WARNING : KI_LOG_INFO, what, err);
+    try_again(elector);
+}
+
+static void finish(ki_elector *elector) {
+    elector->phase = KI_ELECTOR_STOPPED;
+    ki_component_stopped(&elector->component);
+}
+
+static void release_failed(ki_elector *elector, const ki_error *err) {
+    log_line(elector, KI_LOG_WARNING, "cannot give the Lease up", err);
+    finish(elector);
+}
+
+/* --- responses ------------------------------------------------------------------------------------------------------------------- */
+
+/* Reads the Lease of a response. */
+static ki_status lease_of(const ki_elector *elector, const ki_answer *answer, ki_lease *ret_lease, ki_error *err) {
+    size_t size;
+    const char *body = ki_answer_body(answer, &size);
+    return ki_lease_read(elector->allocator, (ki_str){ body, size }, ret_lease, err);
+}
+
+static void send_write(ki_elector *elector, ki_elector_step step);
+
+static void on_written(ki_elector *elector, const ki_answer *answer) {
+    ki_lease lease;
+    ki_error err = KI_ERROR_INIT;
+    int64_t sent_at = elector->sent_at;
+    if (lease_of(elector, answer, &lease, &err)) {
+        attempt_failed(elector, "the Lease was written, but not read", &err);
+        return;
+    }
+    observe(elector, &lease);
+    if (!is_own(elector, &elector->lease)) {
+        attempt_failed(elector, "the server changed the holder that was written", NULL);
+        return;
+    }
+    if (elector->phase == KI_ELECTOR_LEADS || ki_engine_clock(elector->engine) < sent_at + elector->renew_ns)
+        lead(elector, sent_at);
+    try_again(elector);
+}
+
+/* Returns true where nobody holds the Lease that was seen last, or its holder did not renew it in time. */
+static bool is_free(const ki_elector *elector) {
+    const ki_lease_record *record = &elector->lease.record;
+    return record->holder.size == 0 ||
+           ki_engine_now(elector->engine) - elector->observed_at >= KI_SECONDS(record->duration_s);
+}
+
+static void on_read(ki_elector *elector, const ki_answer *answer) {
+    ki_lease lease;
+    ki_error err = KI_ERROR_INIT;
+    if (lease_of(elector, answer, &lease, &err)) {
+        attempt_failed(elector, "cannot read the Lease", &err);
+        return;
+    }
+    observe(elector, &lease);
+    if (is_own(elector, &elector->lease)) {
+        ki_elector_count_slow_path(elector);
+        send_write(elector, KI_ELECTOR_UPDATES);
+    } else if (is_free(elector)) {
+        send_write(elector, KI_ELECTOR_UPDATES);
+    } else {
+        try_again(elector);
+    }
+}
+
+/* A Lease that was deleted while its holder leads is still the holder's, for those who saw it. */
+static void on_not_found(ki_elector *elector) {
+    if (is_own(elector, &elector->lease) || is_free(elector))
+        send_write(elector, KI_ELECTOR_CREATES);
+    else
+        try_again(elector);
+}
+
+static void on_read_to_release(ki_elector *elector, const ki_answer *answer) {
+    ki_lease lease;
+    ki_error err = KI_ERROR_INIT;
+    if (lease_of(elector, answer, &lease, &err)) {
+        release_failed(elector, &err);
+        return;
+    }
+    observe(elector, &lease);
+    if (is_own(elector, &elector->lease))
+        send_write(elector, KI_ELECTOR_GIVES_UP);
+    else
+        finish(elector);
+}
+
+static void on_given_up(ki_elector *elector, const ki_answer *answer) {
+    ki_lease lease;
+    log_line(elector, KI_LOG_INFO, "gave the Lease up", NULL);
+    if (!lease_of(elector, answer, &lease, NULL))
+        observe(elector, &lease);
+    finish(elector);
+}
+
+static void on_success(ki_elector *elector, ki_elector_step step, const ki_answer *answer) {
+    switch (step) {
+    case KI_ELECTOR_RESTS:
+        break;
+    case KI_ELECTOR_RENEWS:
+    case KI_ELECTOR_CREATES:
+    case KI_ELECTOR_UPDATES:
+        on_written(elector, answer);
+        break;
+    case KI_ELECTOR_READS:
+        on_read(elector, answer);
+        break;
+    case KI_ELECTOR_READS_TO_RELEASE:
+        on_read_to_release(elector, answer);
+        break;
+    case KI_ELECTOR_GIVES_UP:
+        on_given_up(elector, answer);
+        break;
+    }
+}
+
+static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error *err) {
+    switch (step) {
+    case KI_ELECTOR_RESTS:
+        break;
+    case KI_ELECTOR_RENEWS:
+        log_line(elector, KI_LOG_DEBUG, "the Lease is not as it was seen last", err);
+        send_read(elector, KI_ELECTOR_READS);
+        break;
+    case KI_ELECTOR_READS:
+        if (ki_error_is_not_found(err))
+            on_not_found(elector);
+        else
+            attempt_failed(elector, "cannot read the Lease", err);
+        break;
+    case KI_ELECTOR_CREATES:
+    case KI_ELECTOR_UPDATES:
+        attempt_failed(elector, "cannot write the Lease", err);
+        break;
+    case KI_ELECTOR_READS_TO_RELEASE:
+        if (ki_error_is_not_found(err))
+            finish(elector);
+        else
+            release_failed(elector, err);
+        break;
+    case KI_ELECTOR_GIVES_UP: /* a conflict: a renewal that was cancelled arrived after all */
+        if (ki_error_is_conflict(err))
+            send_read(elector, KI_ELECTOR_READS_TO_RELEASE);
+        else
+            release_failed(elector, err);
+        break;
+    }
+}
+
+static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+    ki_elector *elector = user;
+    ki_elector_step step = elector->step;
+    ki_call *call = elector->call;
+    if (step == KI_ELECTOR_RESTS)
+        return; /* abandoned */
+    elector->step = KI_ELECTOR_RESTS;
+    elector->call = NULL;
+    if (err)
+        on_failure(elector, step, err);
+    else
+        on_success(elector, step, answer);
+    ki_call_free(call);
+}
+
+/* The request may have reached the server, or may still. */
+static void abandon_request(ki_elector *elector) {
+    ki_call *call = elector->call;
+    elector->step = KI_ELECTOR_RESTS;
+    elector->call = NULL;
+    if (call)
+        ki_call_end_cancelled(call);
+    ki_call_free(call);
+}
+
+/* --- requests ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Returns how long a request may take. Half of the renew deadline at most: a request that hangs leaves time for another one. */
+static int64_t time_left_ms(const ki_elector *elector) {
+    int64_t most = elector->renew_ns / 2, left = most, now = ki_engine_now(elector->engine);
+    if (elector->phase == KI_ELECTOR_LEADS)
+        left = lead_until(elector) - now;
+    else if (elector->phase == KI_ELECTOR_RELEASES)
+        left = elector->release_until - now;
+    return (left < most ? left : most) / KI_MILLISECONDS(1);
+}
+
+static ki_status send_request(ki_elector *elector, ki_elector_step step, ki_client_request *request, ki_error *err) {
+    int64_t timeout_ms = time_left_ms(elector);
+    if (timeout_ms <= 0)
+        return ki_error_set(err, KI_ERR_TIMEOUT, "no time is left for a request");
+    const ki_call_options options = KI_CALL_OPTIONS(.timeout_ms = timeout_ms);
+    request->resource = KI_LEASES;
+    request->namespace_name = elector->namespace_name;
+    request->options = &options;
+    elector->sent_at = ki_engine_now(elector->engine);
+    elector->step = step;
+    ki_status status = ki_call_start(elector->client, request, true, KI_LEASE_BYTES_MAX, on_answer, elector,
+                                     &elector->call, err);
+    if (status)
+        elector->step = KI_ELECTOR_RESTS;
+    return status;
+}
+
+static void not_sent(ki_elector *elector, const ki_error *err) {
+    if (elector->phase == KI_ELECTOR_RELEASES)
+        release_failed(elector, err);
+    else
+        attempt_failed(elector, "cannot send a request", err);
+}
+
+static void send_read(ki_elector *elector, ki_elector_step step) {
+    ki_error err = KI_ERROR_INIT;
+    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .name = elector->name);
+    if (send_request(elector, step, &request, &err))
+        not_sent(elector, &err);
+}
+
+/* Returns the spec to write. `now` is the time as text. The number of transitions grows past all that were seen, also where the Lease was deleted meanwhile. */
+static ki_lease_record next_record(const ki_elector *elector, ki_elector_step step, ki_str now) {
+    const ki_lease_record *last = &elector->lease.record;
+    ki_lease_record next = {
+        .holder = ki_str_of(elector->identity),
+        .duration_s = (elector->lease_ns + KI_SECONDS(1) - 1) / KI_SECONDS(1),
+        .transitions = last->transitions,
+        .acquire_time = now,
+        .renew_time = now,
+    };
+    if (step == KI_ELECTOR_GIVES_UP) {
+        next.holder = (ki_str){ NULL, 0 };
+        next.duration_s = 1;
+        return next;
+    }
+    if (step != KI_ELECTOR_CREATES && is_own(elector, &elector->lease)) {
+        if (last->acquire_time.size)
+            next.acquire_time = last->acquire_time;
+        return next;
+    }
+    next.transitions = elector->most_transitions < INT32_MAX ? elector->most_transitions + 1 : INT32_MAX;
+    return next;
+}
+
+static ki_status write_body(ki_elector *elector, ki_elector_step step, char **ret_json, size_t *ret_size,
+                            ki_error *err) {
+    char text[KI_LEASE_TIME_SIZE];
+    yyjson_val *labels = yyjson_doc_get_root(elector->labels);
+    const ki_lease_place place = { elector->namespace_name, elector->name, labels };
+    int64_t wall_us = ki_engine_wall_now(elector->engine) / 1000;
+    elector->wall_us = wall_us > elector->wall_us ? wall_us : elector->wall_us + 1;
+    ki_lease_time(elector->wall_us, text);
+    const ki_lease_record record = next_record(elector, step, ki_str_of(text));
+    const ki_lease *base = step == KI_ELECTOR_CREATES ? NULL : &elector->lease;
+    return ki_lease_write(elector->allocator, &place, base, &record, ret_json, ret_size, err);
+}
+
+static void send_write(ki_elector *elector, ki_elector_step step) {
+    ki_error err = KI_ERROR_INIT;
+    char *json = NULL;
+    ki_client_request request = KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .name = elector->name);
+    if (step == KI_ELECTOR_CREATES) {
+        request.verb = KI_CLIENT_CREATE;
+        request.name = NULL;
+    }
+    ki_status status = write_body(elector, step, &json, &request.body_size, &err);
+    request.body = json;
+    if (!status)
+        status = send_request(elector, step, &request, &err);
+    ki_free(elector->allocator, json);
+    if (status)
+        not_sent(elector, &err);
+}
+
+/* --- from start to stop ---------------------------------------------------------------------------------------------------------------- */
+
+void ki_election_try(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_elector *elector = user;
+    if (elector->phase == KI_ELECTOR_LEADS)
+        send_write(elector, KI_ELECTOR_RENEWS);
+    else
+        send_read(elector, KI_ELECTOR_READS);
+}
+
+void ki_election_expire(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_elector *elector = user;
+    ki_timer_cancel(&elector->retry_timer);
+    abandon_request(elector);
+    stop_leading(elector, KI_ELECTOR_COMPETES, "not renewed in time: this process does not lead any more");
+    try_again(elector);
+}
+
+void ki_election_start(ki_component *component) {
+    ki_elector *elector = (ki_elector *)(void *)component;
+    if (elector->phase != KI_ELECTOR_NEW)
+        return;
+    elector->phase = KI_ELECTOR_COMPETES;
+    send_read(elector, KI_ELECTOR_READS);
+}
+
+/* Ends what is under way, into phase `next`. */
+static void end(ki_elector *elector, ki_elector_phase next) {
+    ki_elector_phase phase = elector->phase;
+    ki_timer_cancel(&elector->retry_timer);
+    abandon_request(elector);
+    elector->phase = next;
+    if (phase == KI_ELECTOR_LEADS)
+        stop_leading(elector, next, "stopped: this process does not lead any more");
+    else if (phase == KI_ELECTOR_COMPETES && !elector->has_led)
+        call_stopped(elector);
+}
+
+/* A create or update of a candidate that was abandoned may have made it the holder. */
+void ki_election_stop(ki_component *component) {
+    ki_elector *elector = (ki_elector *)(void *)component;
+    bool may_hold = elector->step == KI_ELECTOR_CREATES || elector->step == KI_ELECTOR_UPDATES ||
+                    is_own(elector, &elector->lease);
+    if (elector->phase == KI_ELECTOR_RELEASES || elector->phase == KI_ELECTOR_STOPPED)
+        return;
+    bool releases = elector->is_releasing_on_stop && may_hold;
+    end(elector, releases ? KI_ELECTOR_RELEASES : KI_ELECTOR_STOPPED);
+    if (!releases) {
+        finish(elector);
+        return;
+    }
+    elector->release_until = ki_engine_now(elector->engine) + elector->renew_ns;
+    send_read(elector, KI_ELECTOR_READS_TO_RELEASE);
+}
+
+void ki_election_cut_off(ki_component *component) {
+    ki_elector *elector = (ki_elector *)(void *)component;
+    end(elector, KI_ELECTOR_STOPPED);
+}

@@ -1,0 +1,167 @@
+/* elector.c: making and freeing an elector, and what any thread asks it. What happens on the loop is in election.c. */
+#include "src/controller/elector_parts.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+
+#include <string.h>
+
+#define STOP_TIMEOUT KI_SECONDS(1) /* of an elector that does not release its Lease; its stop waits for nothing */
+
+/* --- new, free ------------------------------------------------------------------------------------------------------------------- */
+
+static void stop_task(ki_task *task, void *user) {
+    (void)task;
+    ki_elector *elector = user;
+    ki_election_stop(&elector->component);
+}
+
+typedef struct setup {
+    ki_elector *elector;
+    ki_status status;
+} setup;
+
+static void set_up_on_loop(void *user) {
+    setup *self = user;
+    ki_elector *elector = self->elector;
+    self->status = ki_timer_init(&elector->retry_timer, elector->engine, ki_election_try, elector);
+    if (!self->status)
+        self->status = ki_timer_init(&elector->lead_timer, elector->engine, ki_election_expire, elector);
+}
+
+static void tear_down_on_loop(void *user) {
+    ki_elector *elector = user;
+    ki_election_cut_off(&elector->component);
+    ki_task_cancel(&elector->stop_task);
+    ki_timer_close(&elector->retry_timer);
+    ki_timer_close(&elector->lead_timer);
+}
+
+static ki_status fill(ki_elector *elector, const ki_elector_options *given, ki_error *err) {
+    ki_status status = ki_elector_set_names(elector, given, err);
+    if (status)
+        return status;
+    setup self = { .elector = elector };
+    ki_engine_call(elector->engine, set_up_on_loop, &self);
+    if (self.status)
+        return ki_error_no_memory(err, "making an elector");
+    return ki_factory_add_component(elector->factory, &elector->component, err);
+}
+
+static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
+    ki_engine *engine = ki_factory_engine(factory);
+    const ki_allocator *allocator = ki_engine_allocator(engine);
+    ki_elector *elector = ki_alloc_zero(allocator, sizeof *elector);
+    if (!elector)
+        return NULL;
+    elector->factory = factory;
+    elector->engine = engine;
+    elector->client = ki_factory_client(factory);
+    elector->allocator = allocator;
+    elector->lease_ns = KI_MILLISECONDS(given->lease_duration_ms);
+    elector->renew_ns = KI_MILLISECONDS(given->renew_deadline_ms);
+    elector->retry_ns = KI_MILLISECONDS(given->retry_period_ms);
+    elector->is_releasing_on_stop = given->release_on_stop;
+    elector->callbacks = given->callbacks;
+    elector->user = given->user;
+    elector->most_transitions = -1;
+    atomic_init(&elector->renewed_at, KI_ELECTOR_NEVER);
+    ki_task_init(&elector->stop_task, engine, stop_task, elector);
+    ki_elector_init_metrics(elector);
+    elector->component = (ki_component){
+        .order = KI_COMPONENT_SERVES,
+        .stop_timeout_ns = given->release_on_stop ? elector->renew_ns : STOP_TIMEOUT,
+        .start = ki_election_start,
+        .stop = ki_election_stop,
+        .cut_off = ki_election_cut_off,
+        .metrics = &elector->metrics,
+    };
+    return elector;
+}
+
+static void destroy(ki_elector *elector) {
+    ki_engine_call(elector->engine, tear_down_on_loop, elector);
+    ki_mutex_destroy(&elector->mutex);
+    ki_lease_clear(&elector->lease);
+    yyjson_doc_free(elector->labels);
+    ki_free(elector->allocator, elector->namespace_name);
+    ki_free(elector->allocator, elector->name);
+    ki_free(elector->allocator, elector->identity);
+    ki_free(elector->allocator, elector);
+}
+
+ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options, ki_elector **ret_elector,
+                         ki_error *err) {
+    ki_elector_options given;
+    if (!factory || !options || !ret_elector)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_new: no factory, no options, or nowhere to put the elector");
+    ki_status status = ki_elector_take_options(options, &given, err);
+    if (status)
+        return status;
+    ki_elector *elector = make(factory, &given);
+    if (!elector)
+        return ki_error_no_memory(err, "making an elector");
+    status = ki_mutex_init(&elector->mutex, err);
+    if (status) {
+        ki_free(elector->allocator, elector);
+        return status;
+    }
+    status = fill(elector, &given, err);
+    if (status) {
+        destroy(elector);
+        return status;
+    }
+    *ret_elector = elector;
+    return KI_OK;
+}
+
+void ki_elector_free(ki_elector *elector) {
+    if (!elector)
+        return;
+    ki_component_remove(&elector->component);
+    destroy(elector);
+}
+
+void ki_elector_stop(ki_elector *elector) {
+    if (elector)
+        ki_task_post(&elector->stop_task);
+}
+
+/* --- what any thread may ask ------------------------------------------------------------------------------------------------------ */
+
+/* The engine's clock is read anew: on the loop, too, where the engine's time stands still during a callback. */
+bool ki_elector_is_leader(const ki_elector *elector) {
+    int64_t renewed_at = atomic_load(&elector->renewed_at);
+    return renewed_at != KI_ELECTOR_NEVER && ki_engine_clock(elector->engine) < renewed_at + elector->renew_ns;
+}
+
+/* The token is read first: it is that of the term in which ki_elector_is_leader says true, or of an earlier one of this process. */
+int64_t ki_elector_fencing_token(const ki_elector *elector) {
+    int64_t token = atomic_load(&elector->token);
+    return ki_elector_is_leader(elector) ? token : -1;
+}
+
+void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t size) {
+    ki_elector *locked;
+    memcpy(&locked, &elector, sizeof locked); /* reading takes the lock */
+    if (size == 0)
+        return;
+    ki_mutex_lock(&locked->mutex);
+    ki_str holder = locked->lease.record.holder;
+    size_t length = holder.size < size - 1 ? holder.size : size - 1;
+    if (length)
+        memcpy(ret_identity, holder.data, length);
+    ret_identity[length] = '\0';
+    ki_mutex_unlock(&locked->mutex);
+}
+
+ki_status ki_elector_check(const ki_elector *elector, int64_t tolerance_ms, ki_error *err) {
+    int64_t renewed_at = atomic_load(&elector->renewed_at);
+    if (renewed_at == KI_ELECTOR_NEVER)
+        return KI_OK;
+    int64_t late = ki_engine_clock(elector->engine) - renewed_at - elector->lease_ns;
+    if (late / KI_MILLISECONDS(1) <= tolerance_ms)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_TIMEOUT, "the lease %s/%s expired %lld ms ago, and the loop has not noticed",
+                        elector->namespace_name, elector->name, (long long)(late / KI_MILLISECONDS(1)));
+}

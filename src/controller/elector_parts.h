@@ -1,0 +1,87 @@
+/* elector_parts.h: the inside of an elector, for the elector's files only. elector_options.c checks what the program asks for, elector.c makes and
+ * frees it and answers any thread, election.c is what happens on the loop. */
+#ifndef KI_CONTROLLER_ELECTOR_PARTS_H
+#define KI_CONTROLLER_ELECTOR_PARTS_H
+
+#include "src/client/client.h"
+#include "src/controller/elector_hook.h"
+#include "src/controller/lease.h"
+#include "src/factory/component.h"
+
+#include <stdatomic.h>
+
+#define KI_ELECTOR_NEVER INT64_MIN
+
+typedef enum ki_elector_phase {
+    KI_ELECTOR_NEW,
+    KI_ELECTOR_COMPETES,
+    KI_ELECTOR_LEADS,
+    KI_ELECTOR_RELEASES, /* it is stopped, and gives the Lease up */
+    KI_ELECTOR_STOPPED
+} ki_elector_phase;
+
+/* The request under way. */
+typedef enum ki_elector_step {
+    KI_ELECTOR_RESTS, /* none */
+    KI_ELECTOR_RENEWS,
+    KI_ELECTOR_READS,
+    KI_ELECTOR_CREATES,
+    KI_ELECTOR_UPDATES,
+    KI_ELECTOR_READS_TO_RELEASE,
+    KI_ELECTOR_GIVES_UP
+} ki_elector_step;
+
+struct ki_elector {
+    ki_component component; /* first: its functions find the elector by it */
+    /* constant after new */
+    ki_factory *factory;
+    ki_engine *engine;
+    ki_client *client;
+    const ki_allocator *allocator;
+    char *namespace_name, *name, *identity;
+    yyjson_doc *labels; /* NULL: none */
+    int64_t lease_ns, renew_ns, retry_ns;
+    bool is_releasing_on_stop;
+    ki_elector_callbacks callbacks;
+    void *user;
+    ki_metric_source metrics;
+    /* atomic: written on the loop, read by any thread */
+    _Atomic int64_t renewed_at; /* when the last successful renewal was sent; KI_ELECTOR_NEVER: this process does not lead */
+    _Atomic int64_t token;      /* of the last term */
+    _Atomic uint64_t slow_paths;
+    /* written on the loop under `mutex`; the loop reads without */
+    ki_mutex mutex;
+    ki_lease lease; /* as it was seen last */
+    /* loop only */
+    ki_elector_phase phase;
+    ki_elector_step step;
+    ki_call *call;              /* of the step */
+    int64_t sent_at;            /* when the step's request was sent */
+    int64_t observed_at;        /* when `lease` was seen first as it is, after its bytes had come */
+    int64_t most_transitions;   /* of all Leases seen; -1: none seen */
+    int64_t wall_us;            /* the last time that was written */
+    int64_t release_until;      /* in phase RELEASES */
+    bool has_led;
+    ki_timer retry_timer, lead_timer;
+    ki_task stop_task;
+    ki_elector_hook *hooks, *next_hook; /* next_hook: whose turn is next while hooks are called */
+};
+
+/* The options with defaults filled in, checked. Errors: KI_ERR_INVALID, KI_ERR_LIMIT. */
+ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_options *ret_given, ki_error *err);
+/* Sets the names, the identity and the labels. Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY. What was set is freed by the caller. */
+ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *given, ki_error *err);
+
+/* The functions of its component, and its end; loop only. */
+void ki_election_start(ki_component *component);
+void ki_election_stop(ki_component *component);
+void ki_election_cut_off(ki_component *component);
+/* When a timer fires. */
+void ki_election_try(ki_timer *timer, void *user);
+void ki_election_expire(ki_timer *timer, void *user);
+
+/* Sets the elector's metric source. */
+void ki_elector_init_metrics(ki_elector *elector);
+void ki_elector_count_slow_path(ki_elector *elector);
+
+#endif

@@ -1,0 +1,255 @@
+/* test_lease.c: a Lease is read and written as the API server and client-go have it. */
+#include "src/controller/lease.h"
+
+#include "src/base/memory.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LEASE(metadata, spec) \
+    "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{" metadata "},\"spec\":{" spec "}}"
+#define METADATA "\"name\":\"lock\",\"namespace\":\"ns\",\"resourceVersion\":\"7\""
+#define SPEC \
+    "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"acquireTime\":\"2026-01-02T03:04:05.000006Z\"," \
+    "\"renewTime\":\"2026-01-02T03:04:06.000000Z\",\"leaseTransitions\":3"
+
+static ki_status read_lease(const char *json, ki_lease *ret_lease) {
+    return ki_lease_read(&ki_allocator_default, ki_str_of(json), ret_lease, NULL);
+}
+
+static void a_lease_is_read_field_by_field(void **state) {
+    (void)state;
+    ki_lease lease;
+    assert_int_equal(read_lease(LEASE(METADATA, SPEC), &lease), KI_OK);
+    assert_true(ki_str_equals(lease.resource_version, "7"));
+    assert_true(ki_str_equals(lease.record.holder, "me"));
+    assert_int_equal(lease.record.duration_s, 15);
+    assert_int_equal(lease.record.transitions, 3);
+    assert_true(ki_str_equals(lease.record.acquire_time, "2026-01-02T03:04:05.000006Z"));
+    assert_true(ki_str_equals(lease.record.renew_time, "2026-01-02T03:04:06.000000Z"));
+    ki_lease_clear(&lease);
+    assert_null(lease.doc);
+}
+
+static void what_is_absent_or_out_of_range_has_the_nearest_value(void **state) {
+    (void)state;
+    const struct {
+        const char *json;
+        int64_t duration_s, transitions;
+    } cases[] = {
+        { LEASE(METADATA, ""), 0, 0 },
+        { "{\"metadata\":{" METADATA "}}", 0, 0 },
+        { LEASE(METADATA, "\"holderIdentity\":null,\"leaseDurationSeconds\":null,\"renewTime\":null"), 0, 0 },
+        { LEASE(METADATA, "\"leaseDurationSeconds\":-1,\"leaseTransitions\":-9223372036854775808"), 0, 0 },
+        { LEASE(METADATA, "\"leaseDurationSeconds\":2147483648,\"leaseTransitions\":18446744073709551615"), INT32_MAX,
+          INT32_MAX },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_lease lease;
+        assert_int_equal(read_lease(cases[i].json, &lease), KI_OK);
+        assert_int_equal(lease.record.holder.size, 0);
+        assert_int_equal(lease.record.renew_time.size, 0);
+        assert_int_equal(lease.record.duration_s, cases[i].duration_s);
+        assert_int_equal(lease.record.transitions, cases[i].transitions);
+        ki_lease_clear(&lease);
+    }
+}
+
+static void what_is_no_lease_is_refused(void **state) {
+    (void)state;
+    static const char *const cases[] = {
+        "",
+        "{",
+        "null",
+        "[]",
+        "\"lease\"",
+        "{}",
+        LEASE("\"name\":\"lock\"", SPEC),
+        LEASE("\"name\":\"lock\",\"resourceVersion\":\"\"", SPEC),
+        LEASE("\"name\":\"lock\",\"resourceVersion\":7", SPEC),
+        LEASE(METADATA, "\"holderIdentity\":1"),
+        LEASE(METADATA, "\"leaseDurationSeconds\":\"15\""),
+        LEASE(METADATA, "\"leaseDurationSeconds\":1.5"),
+        LEASE(METADATA, "\"leaseTransitions\":true"),
+        LEASE(METADATA, "\"acquireTime\":[]"),
+        LEASE(METADATA, "\"renewTime\":{}"),
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_lease lease = { .doc = NULL };
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(ki_lease_read(&ki_allocator_default, ki_str_of(cases[i]), &lease, &err), KI_ERR_PROTOCOL);
+        assert_non_null(strstr(err.message, "Lease"));
+        assert_null(lease.doc);
+    }
+}
+
+static void each_field_tells_that_a_lease_was_written(void **state) {
+    (void)state;
+    static const char *const others[] = {
+        LEASE("\"name\":\"lock\",\"resourceVersion\":\"8\"", SPEC),
+        LEASE(METADATA, "\"holderIdentity\":\"you\",\"leaseDurationSeconds\":15,\"leaseTransitions\":3"),
+        LEASE(METADATA, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":16,\"leaseTransitions\":3"),
+        LEASE(METADATA, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"leaseTransitions\":4"),
+        LEASE(METADATA, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"leaseTransitions\":3,"
+                        "\"renewTime\":\"2026-01-02T03:04:06.000001Z\""),
+        LEASE(METADATA, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"leaseTransitions\":3,"
+                        "\"acquireTime\":\"2026-01-02T03:04:06.000001Z\""),
+    };
+    const char *same = LEASE(METADATA, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"leaseTransitions\":3");
+    ki_lease lease, again, other, none = { .doc = NULL };
+    assert_int_equal(read_lease(same, &lease), KI_OK);
+    assert_int_equal(read_lease(same, &again), KI_OK);
+    assert_true(ki_lease_is_same(&lease, &again));
+    assert_false(ki_lease_is_same(&none, &lease));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_int_equal(read_lease(others[i], &other), KI_OK);
+        assert_false(ki_lease_is_same(&lease, &other));
+        ki_lease_clear(&other);
+    }
+    ki_lease_clear(&lease);
+    ki_lease_clear(&again);
+}
+
+/* Writes what `base_json` becomes with a record, NULL: as a new Lease. */
+static char *write_lease(const char *base_json, const char *labels, const ki_lease_record *record) {
+    ki_lease base = { .doc = NULL };
+    yyjson_doc *label_doc = NULL;
+    char *json = NULL;
+    size_t size;
+    if (base_json)
+        assert_int_equal(read_lease(base_json, &base), KI_OK);
+    if (labels)
+        assert_int_equal(ki_json_parse(&ki_allocator_default, ki_str_of(labels), &label_doc, NULL), KI_OK);
+    const ki_lease_place place = { "ns", "lock", yyjson_doc_get_root(label_doc) };
+    assert_int_equal(
+        ki_lease_write(&ki_allocator_default, &place, base_json ? &base : NULL, record, &json, &size, NULL), KI_OK);
+    assert_int_equal(strlen(json), size);
+    ki_lease_clear(&base);
+    yyjson_doc_free(label_doc);
+    return json;
+}
+
+static ki_lease_record some_record(void) {
+    return (ki_lease_record){ .holder = ki_str_of("me"),
+                              .duration_s = 15,
+                              .transitions = 3,
+                              .acquire_time = ki_str_of("2026-01-02T03:04:05.000006Z"),
+                              .renew_time = ki_str_of("2026-01-02T03:04:06.000000Z") };
+}
+
+#define WRITTEN_SPEC \
+    "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"acquireTime\":\"2026-01-02T03:04:05.000006Z\"," \
+    "\"renewTime\":\"2026-01-02T03:04:06.000000Z\",\"leaseTransitions\":3"
+
+static void a_lease_is_written_with_what_else_it_had(void **state) {
+    (void)state;
+    const struct {
+        const char *base, *labels, *written;
+    } cases[] = {
+        { NULL, NULL, LEASE("\"name\":\"lock\",\"namespace\":\"ns\"", WRITTEN_SPEC) },
+        { NULL, "{\"a\":\"1\",\"b\":\"2\"}",
+          LEASE("\"name\":\"lock\",\"namespace\":\"ns\",\"labels\":{\"a\":\"1\",\"b\":\"2\"}", WRITTEN_SPEC) },
+        { LEASE(METADATA ",\"uid\":\"u\",\"annotations\":{\"x\":\"y\"},\"managedFields\":[{}]",
+                "\"strategy\":\"OldestEmulationVersion\",\"preferredHolder\":\"you\""),
+          NULL, LEASE(METADATA ",\"uid\":\"u\",\"annotations\":{\"x\":\"y\"}", WRITTEN_SPEC) },
+        { LEASE(METADATA ",\"labels\":{\"a\":\"0\",\"c\":\"3\"}", SPEC), "{\"a\":\"1\"}",
+          LEASE(METADATA ",\"labels\":{\"a\":\"1\",\"c\":\"3\"}", WRITTEN_SPEC) },
+        { LEASE(METADATA ",\"labels\":null", SPEC), "{\"a\":\"1\"}",
+          LEASE(METADATA ",\"labels\":{\"a\":\"1\"}", WRITTEN_SPEC) },
+    };
+    const ki_lease_record record = some_record();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *json = write_lease(cases[i].base, cases[i].labels, &record);
+        assert_string_equal(json, cases[i].written);
+        ki_free(&ki_allocator_default, json);
+    }
+}
+
+static void a_record_survives_writing_and_reading(void **state) {
+    (void)state;
+    const ki_lease_record records[] = { some_record(), { .duration_s = 1 } };
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+        ki_lease lease;
+        char *json = write_lease(LEASE(METADATA, ""), NULL, &records[i]);
+        assert_int_equal(read_lease(json, &lease), KI_OK);
+        const ki_lease expected = { .resource_version = ki_str_of("7"), .record = records[i] };
+        assert_true(ki_lease_is_same(&lease, &expected));
+        ki_lease_clear(&lease);
+        ki_free(&ki_allocator_default, json);
+    }
+}
+
+static void a_holder_that_is_no_utf8_is_refused(void **state) {
+    (void)state;
+    const ki_lease_place place = { "ns", "lock", NULL };
+    const ki_lease_record record = { .holder = ki_str_of("\xff") };
+    char *json = NULL;
+    size_t size;
+    assert_int_equal(ki_lease_write(&ki_allocator_default, &place, NULL, &record, &json, &size, NULL), KI_ERR_INVALID);
+    assert_null(json);
+}
+
+static void without_memory_nothing_is_read_or_written_and_nothing_leaks(void **state) {
+    (void)state;
+    const char *json = LEASE(METADATA ",\"labels\":{\"b\":\"2\"}", SPEC);
+    const ki_lease_record record = some_record();
+    yyjson_doc *labels = NULL;
+    assert_int_equal(ki_json_parse(&ki_allocator_default, ki_str_of("{\"a\":\"1\"}"), &labels, NULL), KI_OK);
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        ki_lease lease = { .doc = NULL };
+        char *written = NULL;
+        size_t size;
+        const ki_lease_place place = { "ns", "lock", yyjson_doc_get_root(labels) };
+        ki_status status = ki_lease_read(&memory.allocator, ki_str_of(json), &lease, NULL);
+        if (!status)
+            status = ki_lease_write(&memory.allocator, &place, &lease, &record, &written, &size, NULL);
+        assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
+        ki_free(&memory.allocator, written);
+        ki_lease_clear(&lease);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+    yyjson_doc_free(labels);
+}
+
+static void a_time_is_written_to_the_microsecond(void **state) {
+    (void)state;
+    const struct {
+        int64_t wall_us;
+        const char *text;
+    } cases[] = {
+        { 0, "1970-01-01T00:00:00.000000Z" },
+        { INT64_C(1772535845000006), "2026-03-03T11:04:05.000006Z" },
+        { INT64_C(1709164799999999), "2024-02-28T23:59:59.999999Z" },
+        { INT64_C(1709164800000000), "2024-02-29T00:00:00.000000Z" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[KI_LEASE_TIME_SIZE];
+        ki_lease_time(cases[i].wall_us, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lease_is_read_field_by_field),
+        cmocka_unit_test(what_is_absent_or_out_of_range_has_the_nearest_value),
+        cmocka_unit_test(what_is_no_lease_is_refused),
+        cmocka_unit_test(each_field_tells_that_a_lease_was_written),
+        cmocka_unit_test(a_lease_is_written_with_what_else_it_had),
+        cmocka_unit_test(a_record_survives_writing_and_reading),
+        cmocka_unit_test(a_holder_that_is_no_utf8_is_refused),
+        cmocka_unit_test(without_memory_nothing_is_read_or_written_and_nothing_leaks),
+        cmocka_unit_test(a_time_is_written_to_the_microsecond),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
