@@ -32,7 +32,7 @@ typedef struct ki_reconcile ki_reconcile; /* one call of the reconcile function 
 
 /* Makes the cluster what the object under `key` asks for. The object may be gone.
  * Returns KI_OK: the key is done, and its failures are forgotten, unless one of the functions below says otherwise. Returns an error:
- * the key is processed again after the delay of the controller's rate limits; `err` is logged and counted.
+ * the key is processed again after the delay of the controller's rate limits; `err` is logged and counted. `err` is never NULL here.
  * Threads: with run and start one of the controller's workers, which may wait (ki_client_do and friends); with a stepped engine the loop, which may not:
  * there the function calls ki_client_send and ki_reconcile_defer. No lock of the library is held. */
 typedef ki_status (*ki_reconcile_function)(ki_reconcile *call, const char *key, void *user, ki_error *err);
