@@ -7,10 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    KEY_MAX = 512
-};
-
 struct deployment {
     int64_t replicas;
 };
@@ -29,41 +25,33 @@ struct informers {
 
 /* ---- who owns whom ---- */
 
-/* Writes the key of the object's controller, "namespace/name". Returns false where that is no `kind`. */
-static bool controller_key(const ki_object *obj, const char *kind, char *ret_key, size_t size) {
-    ki_owner_reference *owners = NULL;
-    size_t count = 0;
-    bool found = false;
-    if (ki_object_owner_references(obj, &owners, &count, NULL))
-        return false;
-    for (size_t i = 0; i < count && !found; i++) {
-        found = owners[i].controller && strcmp(owners[i].kind, kind) == 0;
-        if (found)
-            snprintf(ret_key, size, "%s/%s", ki_object_namespace(obj), owners[i].name);
-    }
-    ki_owner_references_free(owners);
-    return found;
-}
-
 /* Adds the Deployment of a pod's ReplicaSet. Called for each event of a pod, also for a pod that was deleted while nobody watched: then
  * with its last known state. A ReplicaSet that is gone has queued its Deployment itself. */
 static void map_pod(const ki_object *pod, ki_requests *requests, void *user) {
     const struct informers *informers = user;
-    char key[KEY_MAX];
-    if (!controller_key(pod, "ReplicaSet", key, sizeof key))
+    char key[KI_OBJECT_KEY_MAX];
+    if (!ki_object_controller_key(pod, KI_REPLICASETS, key, sizeof key))
         return;
     ki_object *replicaset = ki_informer_get(informers->replicasets, key);
     if (replicaset && ki_object_is_controlled_by(pod, replicaset) &&
-        controller_key(replicaset, "Deployment", key, sizeof key)) {
+        ki_object_controller_key(replicaset, KI_DEPLOYMENTS, key, sizeof key)) {
         (void)ki_requests_add(requests, key); /* the controller remembers failures */
     }
     ki_object_unref(replicaset);
 }
 
-/* The index of ReplicaSets and pods by their controller: to find what belongs to a Deployment. */
-static ki_status index_by_controller(const ki_object *obj, ki_index_values *values, void *user) {
-    char key[KEY_MAX];
-    return controller_key(obj, user, key, sizeof key) ? ki_index_values_add(values, key) : KI_OK;
+/* Indexes: what belongs to a Deployment is found without a look at all there is. */
+static ki_status index_by_deployment(const ki_object *replicaset, ki_index_values *values, void *user) {
+    char key[KI_OBJECT_KEY_MAX];
+    (void)user;
+    return ki_object_controller_key(replicaset, KI_DEPLOYMENTS, key, sizeof key) ? ki_index_values_add(values, key)
+                                                                                 : KI_OK;
+}
+
+static ki_status index_by_replicaset(const ki_object *pod, ki_index_values *values, void *user) {
+    char key[KI_OBJECT_KEY_MAX];
+    (void)user;
+    return ki_object_controller_key(pod, KI_REPLICASETS, key, sizeof key) ? ki_index_values_add(values, key) : KI_OK;
 }
 
 /* ---- reconciling ---- */
@@ -82,10 +70,10 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
     ki_snapshot *all_sets = ki_informer_snapshot(informers->replicasets);
     ki_snapshot *all_pods = ki_informer_snapshot(informers->pods);
     ki_cursor at = KI_CURSOR_INIT;
-    for (const ki_object *set; (set = ki_snapshot_next_by_index(all_sets, "controller", key, &at)); sets++) {
+    for (const ki_object *set; (set = ki_snapshot_next_by_index(all_sets, "deployment", key, &at)); sets++) {
         ki_cursor inner = KI_CURSOR_INIT;
         const char *set_key = ki_object_key(set);
-        for (const ki_object *pod; (pod = ki_snapshot_next_by_index(all_pods, "controller", set_key, &inner)); pods++) {
+        for (const ki_object *pod; (pod = ki_snapshot_next_by_index(all_pods, "replicaset", set_key, &inner)); pods++) {
             const char *phase = ((const struct pod *)ki_object_view(pod))->phase;
             running += phase && strcmp(phase, "Running") == 0;
         }
@@ -101,9 +89,8 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
 /* ---- the program ---- */
 
 int main(void) {
-    static char replicaset_kind[] = "ReplicaSet", deployment_kind[] = "Deployment";
-    const ki_indexer sets_by_controller = { "controller", index_by_controller, deployment_kind };
-    const ki_indexer pods_by_controller = { "controller", index_by_controller, replicaset_kind };
+    static const ki_indexer by_deployment = { "deployment", index_by_deployment, NULL };
+    static const ki_indexer by_replicaset = { "replicaset", index_by_replicaset, NULL };
     struct informers i = { NULL, NULL, NULL };
     ki_error err = KI_ERROR_INIT;
     ki_factory *factory = NULL;
@@ -115,8 +102,8 @@ int main(void) {
                             &err) ||
         ki_factory_informer(factory, KI_REPLICASETS, NULL, &i.replicasets, &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = pod_fields), &i.pods, &err) ||
-        ki_informer_add_indexers(i.replicasets, &sets_by_controller, 1, &err) ||
-        ki_informer_add_indexers(i.pods, &pods_by_controller, 1, &err) ||
+        ki_informer_add_indexers(i.replicasets, &by_deployment, 1, &err) ||
+        ki_informer_add_indexers(i.pods, &by_replicaset, 1, &err) ||
         ki_controller_new(
             factory, &KI_CONTROLLER_OPTIONS(.name = "deployment", .reconcile = reconcile, .user = &i, .workers = 2),
             &controller, &err) ||

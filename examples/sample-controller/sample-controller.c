@@ -99,14 +99,6 @@ static ki_status update_foo_status(struct sample *s, const ki_object *foo, int64
 
 /* ---- reconciling ---- */
 
-/* Returns a number of an object, or 0. */
-static int64_t number_at(const ki_object *obj, const char *path) {
-    ki_value value = KI_VALUE_INIT;
-    int64_t number = ki_object_field(obj, path, &value, NULL) == KI_OK ? value.integer : 0;
-    ki_value_clear(&value);
-    return number;
-}
-
 /* Returns an error for a Deployment that somebody else made. The key is processed again, after a longer wait each time. */
 static ki_status refuse(struct sample *s, const ki_object *foo, const ki_object *deployment, ki_error *err) {
     ki_event_recorder_record(s->recorder, foo, KI_EVENT_WARNING, "ErrResourceExists",
@@ -125,10 +117,10 @@ static ki_status sync_foo(struct sample *s, const ki_object *foo, ki_error *err)
         status = create_deployment(s, foo, &deployment, err);
     if (!status && !ki_object_is_controlled_by(deployment, foo))
         status = refuse(s, foo, deployment, err);
-    if (!status && wanted->replicas && wanted->replicas != number_at(deployment, "spec.replicas"))
+    if (!status && wanted->replicas && wanted->replicas != ki_object_int(deployment, "spec.replicas", 0))
         status = update_deployment(s, foo, &deployment, err);
     if (!status)
-        status = update_foo_status(s, foo, number_at(deployment, "status.availableReplicas"), err);
+        status = update_foo_status(s, foo, ki_object_int(deployment, "status.availableReplicas", 0), err);
     if (!status)
         ki_event_recorder_record(s->recorder, foo, KI_EVENT_NORMAL, "Synced", "Foo synced successfully");
     ki_object_unref(deployment);
@@ -210,7 +202,6 @@ int main(int argc, char **argv) {
     struct flags flags = { .lease_namespace = "default", .workers = 2 };
     struct sample s = { NULL, NULL, NULL, NULL };
     ki_error err = KI_ERROR_INIT;
-    ki_config *config = NULL;
     ki_elector *elector = NULL;
     ki_controller *controller = NULL;
 
@@ -218,10 +209,9 @@ int main(int argc, char **argv) {
         print_usage(stderr);
         return 2;
     }
-    if (ki_config_new_default(&KI_CONFIG_OPTIONS(.user_agent = component, .requests_per_second = 50,
-                                                 .request_burst = 300), /* in-cluster, else KUBECONFIG */
-                              &config, &err) ||
-        ki_factory_new(config, &KI_FACTORY_OPTIONS(.log = &log, .resync_ms = 30000), &s.factory, &err) ||
+    if (ki_factory_new_default(
+            &KI_FACTORY_OPTIONS(.log = &log, .resync_ms = 30000, .requests_per_second = 50, .request_burst = 300),
+            &s.factory, &err) ||
         ki_factory_informer(s.factory, &foo_resource, &KI_INFORMER_OPTIONS(.view = foo_fields), &s.foos, &err) ||
         ki_factory_informer(s.factory, KI_DEPLOYMENTS, NULL, &s.deployments, &err) ||
         ki_event_recorder_new(s.factory, &KI_EVENT_RECORDER_OPTIONS(.component = component), &s.recorder, &err) ||
@@ -246,6 +236,5 @@ int main(int argc, char **argv) {
     ki_elector_free(elector);
     ki_event_recorder_free(s.recorder);
     ki_factory_free(s.factory);
-    ki_config_free(config);
     return err.code ? 1 : 0;
 }

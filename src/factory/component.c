@@ -1,7 +1,12 @@
 /* component.c: starting and stopping a factory's components in their order; see component.h. */
 #include "src/factory/component.h"
 
-#include "src/base/memory.h"
+#include "src/base/error.h"
+#include "src/base/openmetrics.h"
+
+#include <string.h>
+
+/* --- starting and stopping --------------------------------------------------------------------------------------------------------- */
 
 /* Returns a component of an order in a state, or NULL. It is looked up anew after each call of a component, which may have removed others. */
 static ki_component *find(ki_component_list *list, ki_component_order order, ki_component_state state) {
@@ -13,28 +18,47 @@ static ki_component *find(ki_component_list *list, ki_component_order order, ki_
     return component;
 }
 
+static ki_component *find_startable(ki_component_list *list, ki_component_order order) {
+    ki_mutex_lock(list->mutex);
+    ki_component *component = list->first;
+    while (component &&
+           (component->order != order || component->state != KI_COMPONENT_NEW || !component->is_wanted))
+        component = component->next;
+    ki_mutex_unlock(list->mutex);
+    return component;
+}
+
 static void set_state(ki_component *component, ki_component_state state) {
     ki_mutex_lock(component->list->mutex);
     component->state = state;
     ki_mutex_unlock(component->list->mutex);
 }
 
-void ki_component_list_add(ki_component_list *list, ki_component *component) {
+ki_status ki_component_list_add(ki_component_list *list, ki_component *component, ki_error *err) {
     ki_component **end = &list->first;
-    while (*end)
-        end = &(*end)->next;
+    for (; *end; end = &(*end)->next) {
+        const ki_component *other = *end;
+        if (component->name && other->name && other->order == component->order &&
+            strcmp(other->name, component->name) == 0)
+            return ki_error_set(err, KI_ERR_EXISTS, "the factory has another one of the name %s", component->name);
+    }
     component->next = NULL;
     component->list = list;
     component->state = KI_COMPONENT_NEW;
+    component->is_wanted = component->is_left = false;
     *end = component;
+    return KI_OK;
+}
+
+void ki_component_list_want(ki_component_list *list) {
+    for (ki_component *component = list->first; component; component = component->next)
+        component->is_wanted = true;
 }
 
 void ki_component_list_start(ki_component_list *list) {
-    if (list->is_stopping)
-        return;
     for (int order = KI_COMPONENT_ORDERS; order-- > 0;) {
         ki_component *component;
-        while ((component = find(list, (ki_component_order)order, KI_COMPONENT_NEW))) {
+        while (!list->is_stopping && (component = find_startable(list, (ki_component_order)order))) {
             set_state(component, KI_COMPONENT_STARTED);
             component->start(component);
         }
@@ -100,10 +124,11 @@ static void task_run(ki_task *task, void *user) {
         go_on(list);
 }
 
-ki_status ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_mutex *mutex,
+ki_status ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_mutex *mutex, ki_cond *changed,
                                  void (*stopped)(void *user), void *user) {
     list->engine = engine;
     list->mutex = mutex;
+    list->changed = changed;
     list->stopped = stopped;
     list->user = user;
     ki_task_init(&list->task, engine, task_run, list);
@@ -138,6 +163,8 @@ void ki_component_stopped(ki_component *component) {
     ki_task_post(&component->list->task);
 }
 
+/* --- going -------------------------------------------------------------------------------------------------------------------------- */
+
 static void remove_on_loop(void *user) {
     ki_component *component = user;
     ki_component_list *list = component->list;
@@ -147,11 +174,155 @@ static void remove_on_loop(void *user) {
         place = &(*place)->next;
     *place = component->next;
     component->list = NULL;
+    ki_cond_broadcast(list->changed);
     ki_mutex_unlock(list->mutex);
     ki_task_post(&list->task); /* a stop may have waited for it */
 }
 
 void ki_component_remove(ki_component *component) {
-    if (component->list)
-        ki_engine_call(component->list->engine, remove_on_loop, component);
+    ki_component_list *list = component->list;
+    if (!list)
+        return;
+    ki_engine_call(list->engine, remove_on_loop, component);
+    ki_mutex_lock(list->mutex);
+    while (list->readers > 0) /* one may stand on this component: `next` still leads on from it */
+        ki_cond_wait(list->changed, list->mutex);
+    ki_mutex_unlock(list->mutex);
+}
+
+void ki_component_leave(ki_component *component) {
+    ki_mutex_lock(component->list->mutex);
+    component->is_left = true;
+    ki_mutex_unlock(component->list->mutex);
+}
+
+void ki_component_note_end(ki_component *component) {
+    ki_component_list *list = component->list;
+    ki_mutex_lock(list->mutex);
+    list->ends++;
+    ki_cond_broadcast(list->changed);
+    ki_mutex_unlock(list->mutex);
+}
+
+const void *ki_component_owner(const ki_component *component) {
+    return component->list;
+}
+
+/* Returns the first component after `component` that was left; the first of all after NULL. The caller holds the mutex. */
+static ki_component *next_left(const ki_component_list *list, const ki_component *component) {
+    ki_component *at = component ? component->next : list->first;
+    while (at && !at->is_left)
+        at = at->next;
+    return at;
+}
+
+static void reap_on_loop(void *user) {
+    ki_component_list *list = user;
+    ki_mutex_lock(list->mutex);
+    ki_component *component = next_left(list, NULL);
+    while (component) {
+        ki_component *next = next_left(list, component);
+        ki_mutex_unlock(list->mutex);
+        component->reap(component); /* frees no other */
+        ki_mutex_lock(list->mutex);
+        component = next;
+    }
+    ki_mutex_unlock(list->mutex);
+}
+
+void ki_component_list_reap(ki_component_list *list) {
+    if (!list->engine)
+        return;
+    ki_mutex_lock(list->mutex);
+    while (next_left(list, NULL)) {
+        size_t ends = list->ends;
+        ki_mutex_unlock(list->mutex);
+        ki_engine_call(list->engine, reap_on_loop, list);
+        ki_mutex_lock(list->mutex);
+        while (next_left(list, NULL) && list->ends == ends)
+            ki_cond_wait(list->changed, list->mutex);
+    }
+    ki_mutex_unlock(list->mutex);
+}
+
+/* --- metrics ---------------------------------------------------------------------------------------------------------------------- */
+
+/* A place in the walk over all components' sources. */
+typedef struct source_walk {
+    ki_component_list *list;
+    const ki_component *component;
+    const ki_metric_source *source;
+} source_walk;
+
+/* Returns the next source, NULL past the last. The list may grow meanwhile. */
+static const ki_metric_source *next_source(source_walk *walk) {
+    if (walk->source && walk->source->next) {
+        walk->source = walk->source->next;
+        return walk->source;
+    }
+    ki_mutex_lock(walk->list->mutex);
+    do
+        walk->component = walk->component ? walk->component->next : walk->list->first;
+    while (walk->component && !walk->component->metrics);
+    ki_mutex_unlock(walk->list->mutex);
+    walk->source = walk->component ? walk->component->metrics : NULL;
+    return walk->source;
+}
+
+static void begin_reading(ki_component_list *list) {
+    ki_mutex_lock(list->mutex);
+    list->readers++;
+    ki_mutex_unlock(list->mutex);
+}
+
+static void end_reading(ki_component_list *list) {
+    ki_mutex_lock(list->mutex);
+    if (--list->readers == 0)
+        ki_cond_broadcast(list->changed);
+    ki_mutex_unlock(list->mutex);
+}
+
+static ki_status write_metric(ki_component_list *list, const ki_metric_table *table, size_t index, ki_buffer *out) {
+    source_walk walk = { .list = list };
+    const ki_metric_source *source;
+    ki_status status = KI_OK;
+    ki_openmetrics_head(out, &table->metrics[index]);
+    while (!status && (source = next_source(&walk)))
+        if (source->table->metrics == table->metrics)
+            status = source->write(source, index, out);
+    return status ? status : out->failed;
+}
+
+/* Returns true where no source before `source` has its table. */
+static bool is_first_of_table(ki_component_list *list, const ki_metric_source *source) {
+    source_walk walk = { .list = list };
+    const ki_metric_source *at = next_source(&walk);
+    while (at && at != source && at->table->metrics != source->table->metrics)
+        at = next_source(&walk);
+    return at == source;
+}
+
+ki_status ki_component_list_write_metrics(ki_component_list *list, ki_buffer *out) {
+    source_walk walk = { .list = list };
+    const ki_metric_source *source;
+    ki_status status = KI_OK;
+    begin_reading(list);
+    while (!status && (source = next_source(&walk))) {
+        if (!is_first_of_table(list, source))
+            continue;
+        for (size_t i = 0; !status && i < source->table->count; i++)
+            status = write_metric(list, source->table, i, out);
+    }
+    end_reading(list);
+    return status;
+}
+
+void ki_component_list_set_gauges(ki_component_list *list) {
+    source_walk walk = { .list = list };
+    const ki_metric_source *source;
+    begin_reading(list);
+    while ((source = next_source(&walk)))
+        if (source->set_gauges)
+            source->set_gauges(source);
+    end_reading(list);
 }

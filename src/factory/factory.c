@@ -175,7 +175,8 @@ static void set_up_on_loop(void *user) {
     setup->status = ki_timer_init(&factory->start_timer, factory->engine, start_timer, factory);
     if (!setup->status)
         setup->status =
-            ki_component_list_init(&factory->components, factory->engine, &factory->mutex, components_stopped, factory);
+            ki_component_list_init(&factory->components, factory->engine, &factory->mutex, &factory->changed,
+                                   components_stopped, factory);
     if (!setup->status && factory->limit_per_second >= 0)
         setup->status =
             ki_throttle_init(&factory->throttle, factory->engine, factory->limit_per_second, factory->limit_burst);
@@ -277,6 +278,7 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
 /* Nothing of it runs any more. */
 static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
     if (has_locks) {
+        ki_component_list_reap(&factory->components);
         ki_informer_table_free(&factory->table);
         ki_client_free_of(factory->client);
         ki_engine_call(factory->engine, tear_down_on_loop, factory);
@@ -412,9 +414,11 @@ ki_status ki_factory_add_component(ki_factory *factory, ki_component *component,
     ki_mutex_lock(&factory->mutex);
     ki_status status = check_not_stopped(factory, err);
     if (!status)
-        ki_component_list_add(&factory->components, component);
-    if (!status && factory->is_started)
+        status = ki_component_list_add(&factory->components, component, err);
+    if (!status && factory->is_started && component->order != KI_COMPONENT_WORKS) {
+        component->is_wanted = true;
         ki_task_post(&factory->start_task);
+    }
     ki_mutex_unlock(&factory->mutex);
     return status;
 }
@@ -433,6 +437,7 @@ static void want_all(ki_factory *factory) {
         entry->is_wanted = true;
         ki_informer_freeze(entry->informer);
     }
+    ki_component_list_want(&factory->components);
     ki_task_post(&factory->start_task);
 }
 
@@ -548,6 +553,8 @@ static ki_status write_metrics(ki_factory *factory, ki_buffer *out) {
         for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
             status = ki_metrics_write(entry->informer, id, out);
     }
+    if (!status)
+        status = ki_component_list_write_metrics(&factory->components, out);
     return status ? status : ki_buffer_append_string(out, "# EOF\n");
 }
 
@@ -567,6 +574,8 @@ ki_status ki_factory_update_gauges(ki_factory *factory, ki_error *err) {
     ki_informer_entry *entry;
     for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
         status = ki_metrics_set_gauges(entry->informer, err);
+    if (!status)
+        ki_component_list_set_gauges(&factory->components);
     return status;
 }
 
@@ -629,7 +638,7 @@ static void stop_components(ki_factory *factory) {
 
 ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
     bool on_its_loop = ki_engine_on_loop(factory->engine) && ki_engine_is_threaded(factory->engine);
-    if (ki_callback_is_inside(factory) || on_its_loop)
+    if (ki_callback_is_inside(factory) || ki_callback_is_inside(&factory->components) || on_its_loop)
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_shutdown on a thread that it would wait for");
     if (!begin_shutdown(factory))
         return KI_OK;

@@ -1,0 +1,386 @@
+/* controller.c: a controller's life: made, started with its factory, stopped, freed.
+ *
+ * The end: whoever stops it sets `is_stopping` and shuts the queue down. Each reconcile and each thread that ends afterwards looks whether it was the
+ * last. Then the loop's task tells the factory. The thread that frees the controller waits for that moment; where it must not wait, inside a
+ * reconcile or on the loop, it leaves the controller to the loop's task. */
+#include "src/controller/controller.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/callback.h"
+
+#include <string.h>
+
+static ki_controller *of_component(ki_component *component) {
+    return (ki_controller *)(void *)((char *)component - offsetof(ki_controller, component));
+}
+
+/* --- beginning ------------------------------------------------------------------------------------------------------------------------ */
+
+void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns) {
+    int64_t at = ki_engine_now(controller->engine) + delay_ns;
+    if (!ki_timer_is_set(&controller->retry_timer) || controller->retry_timer.deadline > at)
+        ki_timer_set(&controller->retry_timer, at);
+}
+
+void ki_controller_try_to_begin(ki_controller *controller) {
+    ki_mutex_lock(&controller->mutex);
+    bool may_work = controller->is_started && controller->unsynced == 0 && atomic_load(&controller->leads) &&
+                    !atomic_load(&controller->is_stopping);
+    controller->may_work = may_work;
+    ki_cond_broadcast(&controller->changed);
+    ki_mutex_unlock(&controller->mutex);
+    if (!may_work)
+        return;
+    if (ki_engine_is_threaded(controller->engine))
+        ki_controller_start_threads(controller);
+    else
+        ki_task_post(&controller->work_task);
+}
+
+static void start(ki_component *component) {
+    ki_controller *controller = of_component(component);
+    ki_mutex_lock(&controller->mutex);
+    controller->is_started = true;
+    ki_mutex_unlock(&controller->mutex);
+    if (controller->elector && atomic_load(&controller->leads)) /* events of the time before this term were ignored */
+        for (ki_source *source = controller->sources; source; source = source->next)
+            ki_source_queue_all(source);
+    ki_task_post(&controller->catch_up_task);
+    ki_controller_try_to_begin(controller);
+}
+
+/* The elector's hook. */
+static void leads_changed(bool leads, void *user) {
+    ki_controller *controller = user;
+    atomic_store(&controller->leads, leads);
+    if (!leads)
+        atomic_fetch_add(&controller->term, 1);
+    if (controller->is_started) /* before, sources may be added on another thread */
+        for (ki_source *source = controller->sources; source; source = source->next)
+            (leads ? ki_source_queue_all : ki_source_forget)(source);
+    ki_controller_try_to_begin(controller);
+}
+
+/* --- what the loop does ----------------------------------------------------------------------------------------------------------------- */
+
+bool ki_controller_has_ended(const ki_controller *controller) {
+    return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->live_threads == 0;
+}
+
+void ki_controller_note_change(ki_controller *controller) {
+    if (controller->waiting > 0)
+        ki_cond_broadcast(&controller->changed);
+    if (!ki_controller_has_ended(controller))
+        return;
+    ki_task_post(&controller->task);
+    if (controller->is_left)
+        ki_component_note_end(&controller->component);
+}
+
+static void destroy(ki_controller *controller);
+
+/* Component: destroys a controller that its program has freed, once all work has ended. Returns false where it is still there. */
+static bool reap_if_ended(ki_controller *controller, bool *ret_has_ended) {
+    ki_mutex_lock(&controller->mutex);
+    *ret_has_ended = ki_controller_has_ended(controller);
+    bool is_over = *ret_has_ended && controller->is_left;
+    ki_mutex_unlock(&controller->mutex);
+    if (is_over)
+        destroy(controller);
+    return is_over;
+}
+
+static void run_task(ki_task *task, void *user) {
+    (void)task;
+    ki_controller *controller = user;
+    bool has_ended;
+    ki_reconcile_retry(controller);
+    if (!reap_if_ended(controller, &has_ended) && has_ended)
+        ki_component_stopped(&controller->component);
+}
+
+static void catch_up(ki_task *task, void *user) {
+    ki_controller *controller = user;
+    if (!controller->is_started)
+        return; /* the start posts it again */
+    for (ki_source *source = controller->sources; source; source = source->next) {
+        bool more = false;
+        if (atomic_load(&controller->is_stopping))
+            return;
+        if (ki_source_catch_up(source, &more)) {
+            ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
+        } else if (more) {
+            ki_task_post(task);
+            return;
+        }
+    }
+}
+
+static void retry(ki_timer *timer, void *user) {
+    (void)timer;
+    ki_controller *controller = user;
+    ki_reconcile_retry(controller);
+    ki_task_post(&controller->catch_up_task);
+    ki_controller_try_to_begin(controller);
+}
+
+static void on_ready(ki_workqueue *queue, void *user) {
+    (void)queue;
+    ki_controller *controller = user;
+    if (!ki_engine_is_threaded(controller->engine))
+        ki_task_post(&controller->work_task);
+}
+
+/* --- stopping --------------------------------------------------------------------------------------------------------------------------- */
+
+void ki_controller_stop(ki_controller *controller) {
+    if (!controller)
+        return;
+    ki_mutex_lock(&controller->mutex);
+    atomic_store(&controller->is_stopping, true);
+    ki_cond_broadcast(&controller->changed);
+    ki_mutex_unlock(&controller->mutex);
+    ki_workqueue_shut_down(controller->queue);
+    ki_task_post(&controller->task);
+}
+
+static void stop(ki_component *component) {
+    ki_controller_stop(of_component(component));
+}
+
+static void reap(ki_component *component) {
+    bool has_ended;
+    (void)reap_if_ended(of_component(component), &has_ended);
+}
+
+/* --- new -------------------------------------------------------------------------------------------------------------------------------- */
+
+static ki_status read_options(const ki_controller_options *options, ki_controller_options *ret_given, ki_error *err) {
+    *ret_given = (ki_controller_options){ .size = sizeof *ret_given };
+    if (!options || options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_controller_new without options, or options without a size: use "
+                            "KI_CONTROLLER_OPTIONS()");
+    memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
+    if (!ret_given->name || !ret_given->name[0])
+        return ki_error_set(err, KI_ERR_INVALID, "a controller needs a name");
+    if (!ret_given->reconcile)
+        return ki_error_set(err, KI_ERR_INVALID, "controller %s has no reconcile function", ret_given->name);
+    if (ret_given->workers < 0 || ret_given->stop_timeout_ms < 0)
+        return ki_error_set(err, KI_ERR_INVALID, "controller %s: workers or stop timeout below 0", ret_given->name);
+    if (ret_given->workers > KI_CONTROLLER_WORKERS_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "controller %s has more than %d workers", ret_given->name,
+                            KI_CONTROLLER_WORKERS_MAX);
+    return KI_OK;
+}
+
+static ki_status open_locks(ki_controller *controller, ki_error *err) {
+    ki_status status = ki_mutex_init(&controller->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&controller->changed, err);
+    if (status)
+        ki_mutex_destroy(&controller->mutex);
+    return status;
+}
+
+static int64_t stop_timeout_ns(int64_t timeout_ms) {
+    enum {
+        YEAR_S = 365 * 24 * 3600
+    };
+    int64_t ms = timeout_ms ? timeout_ms : KI_CONTROLLER_STOP_TIMEOUT_MS;
+    return KI_MILLISECONDS(ms < YEAR_S * INT64_C(1000) ? ms : YEAR_S * INT64_C(1000));
+}
+
+static ki_status allocate(ki_controller *controller, const ki_controller_options *given, ki_error *err) {
+    const ki_allocator *allocator = controller->allocator;
+    controller->workers = given->workers ? (size_t)given->workers : 1;
+    controller->name = ki_strdup(allocator, given->name);
+    controller->calls = ki_alloc_array(allocator, controller->workers, sizeof *controller->calls);
+    controller->threads = ki_alloc_array(allocator, controller->workers, sizeof *controller->threads);
+    if (!controller->name || !controller->calls || !controller->threads)
+        return ki_error_no_memory(err, "making a controller");
+    memset(controller->threads, 0, controller->workers * sizeof *controller->threads);
+    for (size_t i = 0; i < controller->workers; i++) {
+        controller->calls[i] = (ki_reconcile){ .controller = controller, .next = controller->unused };
+        controller->unused = &controller->calls[i];
+    }
+    return KI_OK;
+}
+
+/* What only the loop may do. */
+typedef struct loop_setup {
+    ki_controller *controller;
+    ki_status status;
+} loop_setup;
+
+static void set_up_on_loop(void *user) {
+    loop_setup *setup = user;
+    ki_controller *controller = setup->controller;
+    setup->status = ki_timer_init(&controller->retry_timer, controller->engine, retry, controller);
+    if (setup->status || !controller->elector)
+        return;
+    controller->hook = (ki_elector_hook){ .changed = leads_changed, .user = controller };
+    ki_elector_add_hook(controller->elector, &controller->hook);
+}
+
+static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_controller_options *given,
+                      ki_error *err) {
+    ki_status status = allocate(controller, given, err);
+    if (status)
+        return status;
+    controller->reconcile = given->reconcile;
+    controller->user = given->user;
+    controller->by_priority = !given->no_priority;
+    controller->library = ki_factory_metrics(factory);
+    const ki_workqueue_options queue_options = KI_WORKQUEUE_OPTIONS(
+            .name = controller->name, .by_priority = controller->by_priority, .rate_limits = given->rate_limits,
+            .rate_limit_count = given->rate_limit_count, .metrics = controller->library, .on_ready = on_ready,
+            .user = controller);
+    status = ki_workqueue_new(controller->engine, &queue_options, &controller->queue, err);
+    if (status)
+        return status;
+    ki_controller_init_metrics(controller);
+    loop_setup setup = { .controller = controller };
+    controller->elector = given->elector;
+    atomic_store(&controller->leads, !given->elector);
+    ki_engine_call(controller->engine, set_up_on_loop, &setup);
+    if (setup.status)
+        return ki_error_no_memory(err, "making a controller");
+    controller->component = (ki_component){ .order = KI_COMPONENT_WORKS,
+                                            .name = controller->name,
+                                            .stop_timeout_ns = stop_timeout_ns(given->stop_timeout_ms),
+                                            .start = start,
+                                            .stop = stop,
+                                            .cut_off = stop,
+                                            .reap = reap,
+                                            .metrics = &controller->metrics };
+    return ki_factory_add_component(factory, &controller->component, err);
+}
+
+ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *options, ki_controller **ret_controller,
+                            ki_error *err) {
+    ki_controller_options given;
+    if (!factory || !ret_controller)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_controller_new without a factory, or without a place for the controller");
+    ki_status status = read_options(options, &given, err);
+    if (status)
+        return status;
+    ki_engine *engine = ki_factory_engine(factory);
+    ki_controller *controller = ki_alloc_zero(ki_engine_allocator(engine), sizeof *controller);
+    if (!controller)
+        return ki_error_no_memory(err, "making a controller");
+    controller->self = controller;
+    controller->engine = engine;
+    controller->allocator = ki_engine_allocator(engine);
+    ki_task_init(&controller->task, engine, run_task, controller);
+    ki_task_init(&controller->work_task, engine, ki_controller_take_turn, controller);
+    ki_task_init(&controller->catch_up_task, engine, catch_up, controller);
+    status = open_locks(controller, err);
+    if (status) {
+        ki_free(controller->allocator, controller);
+        return status;
+    }
+    status = fill(controller, factory, &given, err);
+    if (status)
+        destroy(controller);
+    else
+        *ret_controller = controller;
+    return status;
+}
+
+/* --- free ------------------------------------------------------------------------------------------------------------------------------- */
+
+static void tear_down_on_loop(void *user) {
+    ki_controller *controller = user;
+    if (controller->elector)
+        ki_elector_remove_hook(controller->elector, &controller->hook);
+    while (controller->sources) {
+        ki_source *source = controller->sources;
+        controller->sources = source->next;
+        ki_source_free(source);
+    }
+    ki_task_cancel(&controller->task);
+    ki_task_cancel(&controller->work_task);
+    ki_task_cancel(&controller->catch_up_task);
+    ki_timer_close(&controller->retry_timer);
+}
+
+/* Frees a controller of which nothing runs any more. */
+static void destroy(ki_controller *controller) {
+    const ki_allocator *allocator = controller->allocator;
+    for (size_t i = 0; i < controller->thread_count; i++)
+        ki_thread_join(&controller->threads[i]); /* it has ended, but for its last instructions */
+    ki_component_remove(&controller->component);
+    ki_engine_call(controller->engine, tear_down_on_loop, controller);
+    ki_workqueue_free(controller->queue);
+    ki_cond_destroy(&controller->changed);
+    ki_mutex_destroy(&controller->mutex);
+    ki_free(allocator, controller->threads);
+    ki_free(allocator, controller->calls);
+    ki_free(allocator, controller->name);
+    ki_free(allocator, controller);
+}
+
+/* Waits until nothing of it runs. */
+static void wait_for_end(ki_controller *controller) {
+    ki_mutex_lock(&controller->mutex);
+    controller->waiting++;
+    while (!ki_controller_has_ended(controller))
+        ki_cond_wait(&controller->changed, &controller->mutex);
+    controller->waiting--;
+    ki_mutex_unlock(&controller->mutex);
+}
+
+void ki_controller_free(ki_controller *controller) {
+    if (!controller)
+        return;
+    bool is_inside = ki_callback_is_inside(controller);
+    ki_controller_stop(controller);
+    if (!is_inside && !ki_engine_on_loop(controller->engine))
+        wait_for_end(controller);
+    ki_mutex_lock(&controller->mutex);
+    bool may_go = !is_inside && ki_controller_has_ended(controller);
+    controller->is_left = !may_go;
+    ki_mutex_unlock(&controller->mutex);
+    if (may_go) {
+        destroy(controller);
+        return;
+    }
+    ki_component_leave(&controller->component);
+    ki_task_post(&controller->task);
+}
+
+/* --- what the program asks ---------------------------------------------------------------------------------------------------------------- */
+
+ki_workqueue *ki_controller_queue(ki_controller *controller) {
+    return controller->queue;
+}
+
+ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
+                              const ki_controller_watch_options *options, ki_error *err) {
+    ki_controller_watch_options given = { .size = sizeof given };
+    if (!controller || !informer)
+        return ki_error_set(err, KI_ERR_INVALID, "ki_controller_watch without a controller, or without an informer");
+    if (options && options->size == 0)
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "ki_controller_watch_options without a size: use KI_CONTROLLER_WATCH()");
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    ki_source *source = NULL;
+    ki_status status;
+    ki_mutex_lock(&controller->mutex);
+    if (controller->is_started || atomic_load(&controller->is_stopping))
+        status = ki_error_set(err, KI_ERR_STATE, "controller %s has started, or is stopped: what it watches is settled",
+                              controller->name);
+    else
+        status = ki_source_new(controller, informer, &given, &source, err);
+    if (!status) {
+        source->next = controller->sources;
+        controller->sources = source;
+    }
+    ki_mutex_unlock(&controller->mutex);
+    return status;
+}

@@ -1,0 +1,241 @@
+/* reconcile.c: one call of the reconcile function, and what its end makes of the key.
+ *
+ * A controller has as many calls as workers. A call is taken, runs with a key, ends, and is free again. It ends where its function returns or,
+ * deferred, with ki_reconcile_finish: whoever comes second of the two ends it. Where the key cannot be queued again for lack of memory, the
+ * call keeps it, and the loop tries again. */
+#include "src/controller/controller.h"
+
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/cache/callback.h"
+
+/* --- calls that nobody uses ------------------------------------------------------------------------------------------------------ */
+
+ki_reconcile *ki_reconcile_take(ki_controller *controller) {
+    ki_reconcile *call = controller->unused;
+    if (!call)
+        return NULL;
+    controller->unused = call->next;
+    call->key = NULL;
+    call->priority = 0;
+    call->result = KI_RECONCILE_DONE;
+    call->delay_ms = 0;
+    call->is_terminal = call->is_deferred = call->has_returned = call->is_finished = false;
+    call->status = KI_OK;
+    call->err = (ki_error)KI_ERROR_INIT;
+    return call;
+}
+
+/* The mutex is held. */
+static void put_unused(ki_reconcile *call) {
+    ki_controller *controller = call->controller;
+    call->next = controller->unused;
+    controller->unused = call;
+    ki_controller_note_change(controller);
+}
+
+void ki_reconcile_give_back(ki_reconcile *call) {
+    ki_controller *controller = call->controller;
+    ki_mutex_lock(&controller->mutex);
+    put_unused(call);
+    ki_mutex_unlock(&controller->mutex);
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------------------------ */
+
+/* Ends the processing of the key. The controller may be gone afterwards. */
+static void release(ki_reconcile *call) {
+    ki_controller *controller = call->controller;
+    (void)ki_workqueue_done(controller->queue, call->key);
+    ki_mutex_lock(&controller->mutex);
+    controller->running--;
+    ki_task_post(&controller->work_task); /* with a stepped engine the next reconcile may have waited for this call */
+    put_unused(call);
+    ki_mutex_unlock(&controller->mutex);
+}
+
+/* Queues the key again as the call's end asks for. Errors: KI_ERR_NO_MEMORY. */
+static ki_status queue_again(const ki_reconcile *call) {
+    ki_workqueue *queue = call->controller->queue;
+    ki_add_options options = KI_ADD_OPTIONS(.priority = call->priority);
+    if (call->status) {
+        if (call->is_terminal) {
+            ki_workqueue_forget(queue, call->key);
+            return KI_OK;
+        }
+        options.rate_limited = true;
+    } else {
+        switch (call->result) {
+        case KI_RECONCILE_DONE:
+            ki_workqueue_forget(queue, call->key);
+            return KI_OK;
+        case KI_RECONCILE_REQUEUE:
+            options.rate_limited = true;
+            break;
+        case KI_RECONCILE_REQUEUE_AFTER:
+            ki_workqueue_forget(queue, call->key);
+            options.after_ms = call->delay_ms > 0 ? call->delay_ms : 0;
+            break;
+        case KI_RECONCILE_PUT_BACK:
+            break;
+        }
+    }
+    ki_status status = ki_workqueue_add_with(queue, call->key, &options);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK; /* a queue that is shut down needs it no more */
+}
+
+static void queue_and_release(ki_reconcile *call) {
+    ki_controller *controller = call->controller;
+    if (queue_again(call) == KI_OK) {
+        release(call);
+        return;
+    }
+    ki_mutex_lock(&controller->mutex);
+    call->next = controller->unqueued;
+    controller->unqueued = call;
+    ki_task_post(&controller->task);
+    ki_mutex_unlock(&controller->mutex);
+}
+
+void ki_reconcile_retry(ki_controller *controller) {
+    ki_mutex_lock(&controller->mutex);
+    ki_reconcile *call = controller->unqueued;
+    controller->unqueued = NULL;
+    ki_mutex_unlock(&controller->mutex);
+    while (call) {
+        ki_reconcile *next = call->next;
+        if (atomic_load(&controller->is_stopping))
+            release(call);
+        else
+            queue_and_release(call);
+        call = next;
+    }
+}
+
+static ki_controller_count count_of(const ki_reconcile *call) {
+    static const ki_controller_count counts[] = {
+        [KI_RECONCILE_DONE] = KI_COUNT_SUCCESS,
+        [KI_RECONCILE_REQUEUE] = KI_COUNT_REQUEUE,
+        [KI_RECONCILE_REQUEUE_AFTER] = KI_COUNT_REQUEUE_AFTER,
+    };
+    return call->status ? KI_COUNT_ERROR : counts[call->result];
+}
+
+static void end(ki_reconcile *call) {
+    ki_controller *controller = call->controller;
+    ki_controller_count(controller, count_of(call), call->status && call->is_terminal,
+                        ki_engine_now(controller->engine) - call->started_at);
+    if (call->status)
+        ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: reconcile %s: %s; %s",
+                     controller->name, call->key, ki_error_message(&call->err),
+                     call->is_terminal ? "not retried" : "retried later");
+    queue_and_release(call);
+}
+
+/* --- the call ----------------------------------------------------------------------------------------------------------------------- */
+
+static void begin(ki_reconcile *call, const char *key) {
+    ki_controller *controller = call->controller;
+    call->key = key;
+    if (controller->by_priority)
+        call->priority = ki_workqueue_priority(controller->queue, key);
+    ki_mutex_lock(&controller->mutex);
+    controller->running++;
+    ki_mutex_unlock(&controller->mutex);
+}
+
+/* Two owners: a free of the controller inside does not wait, and a shutdown of the factory is refused. */
+static ki_status call_program(ki_reconcile *call, ki_error *err) {
+    const ki_controller *controller = call->controller;
+    ki_callback of_controller, of_factory;
+    ki_callback_enter(&of_controller, controller);
+    ki_callback_enter(&of_factory, ki_component_owner(&controller->component));
+    ki_status status = controller->reconcile(call, call->key, controller->user, err);
+    ki_callback_leave(&of_factory);
+    ki_callback_leave(&of_controller);
+    return status;
+}
+
+static void take_error(ki_reconcile *call, ki_status status, const ki_error *err) {
+    call->status = status;
+    if (err->code)
+        call->err = *err;
+    else
+        (void)ki_error_set(&call->err, status, "%s", ki_status_name(status));
+}
+
+void ki_reconcile_run(ki_reconcile *call, const char *key) {
+    ki_controller *controller = call->controller;
+    ki_error err = KI_ERROR_INIT;
+    begin(call, key);
+    call->started_at = ki_engine_now(controller->engine);
+    call->term = atomic_load(&controller->term);
+    ki_status status = call_program(call, &err);
+    ki_mutex_lock(&controller->mutex);
+    bool ends = status || !call->is_deferred || call->is_finished;
+    call->has_returned = true;
+    ki_mutex_unlock(&controller->mutex);
+    if (status)
+        take_error(call, status, &err);
+    if (ends)
+        end(call);
+}
+
+void ki_reconcile_put_back(ki_reconcile *call, const char *key) {
+    begin(call, key);
+    call->result = KI_RECONCILE_PUT_BACK;
+    queue_and_release(call);
+}
+
+/* --- what the program calls ------------------------------------------------------------------------------------------------------- */
+
+void ki_reconcile_requeue(ki_reconcile *call) {
+    call->result = KI_RECONCILE_REQUEUE;
+}
+
+void ki_reconcile_requeue_after(ki_reconcile *call, int64_t delay_ms) {
+    call->result = KI_RECONCILE_REQUEUE_AFTER;
+    call->delay_ms = delay_ms;
+}
+
+void ki_reconcile_is_terminal(ki_reconcile *call) {
+    call->is_terminal = true;
+}
+
+void ki_reconcile_defer(ki_reconcile *call) {
+    ki_mutex_lock(&call->controller->mutex);
+    call->is_deferred = true;
+    ki_mutex_unlock(&call->controller->mutex);
+}
+
+void ki_reconcile_finish(ki_reconcile *call, const ki_error *cause) {
+    ki_controller *controller = call->controller;
+    ki_mutex_lock(&controller->mutex);
+    bool is_first = call->is_deferred && !call->is_finished;
+    if (is_first) {
+        call->is_finished = true;
+        if (cause)
+            take_error(call, cause->code ? cause->code : KI_ERR_STATE, cause);
+    }
+    bool ends = is_first && call->has_returned;
+    ki_mutex_unlock(&controller->mutex);
+    if (ends)
+        end(call);
+}
+
+const char *ki_reconcile_key(const ki_reconcile *call) {
+    return call->key;
+}
+
+ki_controller *ki_reconcile_controller(const ki_reconcile *call) {
+    return call->controller;
+}
+
+bool ki_reconcile_is_cancelled(const ki_reconcile *call) {
+    const ki_controller *controller = call->controller;
+    if (atomic_load(&controller->is_stopping))
+        return true;
+    if (!controller->elector)
+        return false;
+    return call->term != atomic_load(&controller->term) || !ki_elector_is_leader(controller->elector);
+}

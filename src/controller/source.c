@@ -1,0 +1,298 @@
+/* source.c: one informer that a controller watches: which keys its events queue.
+ *
+ * The handler runs on the loop. Where a key cannot be queued for lack of memory, the source keeps the object and queues its keys later. Where it
+ * cannot even keep that, it walks all objects of the informer later; only a deleted object is not found by that, and is reported. A source
+ * of a controller that does not lead ignores events: the walk at the beginning of the next term finds what is there then. */
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/memory.h"
+#include "src/cache/callback.h"
+#include "src/cache/informer_parts.h"
+#include "src/controller/controller.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- keys of an object ---------------------------------------------------------------------------------------------------------------- */
+
+struct ki_requests {
+    ki_workqueue *queue;
+    int priority;
+    ki_status status; /* KI_ERR_NO_MEMORY: a key is missing */
+};
+
+ki_status ki_requests_add(ki_requests *requests, const char *key) {
+    ki_status status = ki_workqueue_add_with(requests->queue, key, &KI_ADD_OPTIONS(.priority = requests->priority));
+    if (status == KI_ERR_NO_MEMORY)
+        requests->status = status;
+    return status;
+}
+
+/* Is `api_version`, "group/version" or "version", of that group? */
+static bool is_of_group(const char *api_version, const char *group) {
+    const char *slash = strchr(api_version, '/');
+    if (!slash)
+        return group[0] == '\0';
+    size_t size = strlen(group);
+    return (size_t)(slash - api_version) == size && memcmp(api_version, group, size) == 0 && !strchr(slash + 1, '/');
+}
+
+static void add_owner(const ki_source *source, const ki_object *obj, const char *name, ki_requests *requests) {
+    char key[KI_WORKQUEUE_KEY_MAX + 1];
+    const char *namespace_name = source->is_owner_namespaced ? ki_object_namespace(obj) : "";
+    int size = snprintf(key, sizeof key, "%s%s%s", namespace_name, namespace_name[0] ? "/" : "", name);
+    if (name[0] && size > 0 && (size_t)size < sizeof key)
+        (void)ki_requests_add(requests, key); /* lack of memory is kept in `requests` */
+}
+
+/* Adds the keys of the owners that are of the source's kind; without `any_owner` the first controller counts alone. */
+static void add_owners(const ki_source *source, const ki_object *obj, ki_requests *requests) {
+    ki_owner_reference *references = NULL;
+    size_t count = 0;
+    ki_status status = ki_object_owner_references(obj, &references, &count, NULL);
+    if (status == KI_ERR_NO_MEMORY)
+        requests->status = status;
+    if (status)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const ki_owner_reference *owner = &references[i];
+        if (!source->any_owner && !owner->controller)
+            continue;
+        if (strcmp(owner->kind, source->owner_kind) == 0 && is_of_group(owner->api_version, source->owner_group))
+            add_owner(source, obj, owner->name, requests);
+        if (!source->any_owner)
+            break;
+    }
+    ki_owner_references_free(references);
+}
+
+/* Queues the keys that an object stands for. Errors: KI_ERR_NO_MEMORY: at least one is missing. */
+static ki_status queue_keys(const ki_source *source, const ki_object *obj, int priority) {
+    const ki_controller *controller = source->controller;
+    ki_requests requests = { .queue = controller->queue, .priority = priority };
+    if (source->map)
+        source->map(obj, &requests, source->user);
+    else if (source->by_owner)
+        add_owners(source, obj, &requests);
+    else
+        (void)ki_requests_add(&requests, ki_object_key(obj));
+    return requests.status;
+}
+
+/* --- what was missed ------------------------------------------------------------------------------------------------------------------ */
+
+static bool make_room(ki_source *source) {
+    if (source->missed_count < source->missed_room)
+        return true;
+    const ki_allocator *allocator = source->controller->allocator;
+    const ki_object **grown =
+        ki_realloc_array(allocator, source->missed, source->missed_room * 2, sizeof *source->missed);
+    if (!grown)
+        return false;
+    source->missed = grown;
+    source->missed_room *= 2;
+    return true;
+}
+
+/* Remembers an object whose keys could not be queued. `is_there`: the informer has it, so that a walk finds it. */
+static void remember(ki_source *source, const ki_object *obj, bool is_there) {
+    ki_controller *controller = source->controller;
+    ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
+    if (make_room(source))
+        source->missed[source->missed_count++] = ki_object_ref(obj);
+    else if (is_there)
+        source->must_walk = true;
+    else
+        ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller",
+                     "%s: out of memory: the deletion of %s is not processed", controller->name, ki_object_key(obj));
+}
+
+static void drop_walk(ki_source *source) {
+    ki_snapshot_free(source->snapshot);
+    source->snapshot = NULL;
+    source->cursor = (ki_cursor)KI_CURSOR_INIT;
+}
+
+void ki_source_forget(ki_source *source) {
+    while (source->missed_count > 0)
+        ki_object_unref(source->missed[--source->missed_count]);
+    source->must_walk = false;
+    drop_walk(source);
+}
+
+void ki_source_queue_all(ki_source *source) {
+    drop_walk(source);
+    source->must_walk = true;
+    ki_task_post(&source->controller->catch_up_task);
+}
+
+/* Queues one object of the walk. */
+static ki_status walk_on(ki_source *source) {
+    ki_cursor before = source->cursor;
+    const ki_object *obj = ki_snapshot_next(source->snapshot, &source->cursor);
+    if (!obj) {
+        drop_walk(source);
+        return KI_OK;
+    }
+    const ki_event event = { .obj = obj, .informer = source->informer, .type = KI_EVENT_ADD };
+    if (source->predicate && !source->predicate(&event, source->user))
+        return KI_OK;
+    ki_status status = queue_keys(source, obj, KI_PRIORITY_LOW);
+    if (status)
+        source->cursor = before;
+    return status;
+}
+
+/* Does one unit. `ret_more` is false where nothing was left to do. */
+static ki_status catch_up_one(ki_source *source, bool *ret_more) {
+    *ret_more = true;
+    if (source->missed_count > 0) {
+        const ki_object *obj = source->missed[source->missed_count - 1];
+        ki_status status = queue_keys(source, obj, 0);
+        if (status)
+            return status;
+        source->missed_count--;
+        ki_object_unref(obj);
+        return KI_OK;
+    }
+    if (source->snapshot)
+        return walk_on(source);
+    if (source->must_walk) {
+        source->must_walk = false;
+        source->snapshot = ki_informer_snapshot(source->informer);
+        return KI_OK;
+    }
+    *ret_more = false;
+    return KI_OK;
+}
+
+ki_status ki_source_catch_up(ki_source *source, bool *ret_more) {
+    ki_controller *controller = source->controller;
+    ki_status status;
+    bool has_work_left;
+    ki_callback callback;
+    ki_callback_enter(&callback, controller);
+    do {
+        status = catch_up_one(source, ret_more);
+        has_work_left = ki_engine_work(controller->engine, 1);
+    } while (!status && *ret_more && has_work_left && !atomic_load(&controller->is_stopping));
+    ki_callback_leave(&callback);
+    return status;
+}
+
+/* --- events --------------------------------------------------------------------------------------------------------------------------- */
+
+static int priority_of(const ki_event *event) {
+    bool is_unchanged = event->is_resync || (event->old && strcmp(ki_object_resource_version(event->old),
+                                                                  ki_object_resource_version(event->obj)) == 0);
+    return event->is_in_initial_list || is_unchanged ? KI_PRIORITY_LOW : 0;
+}
+
+static void queue_event(ki_source *source, const ki_event *event) {
+    if (source->predicate && !source->predicate(event, source->user))
+        return;
+    int priority = priority_of(event);
+    bool is_by_key = !source->map && !source->by_owner; /* the old state has the same key */
+    if (event->old && !is_by_key && queue_keys(source, event->old, priority))
+        remember(source, event->old, false);
+    if (queue_keys(source, event->obj, priority))
+        remember(source, event->obj, event->type != KI_EVENT_DELETE);
+}
+
+static void on_event(const ki_event *event, void *user) {
+    ki_source *source = user;
+    const ki_controller *controller = source->controller;
+    if (atomic_load(&controller->is_stopping) || !atomic_load(&controller->leads))
+        return;
+    ki_callback callback;
+    ki_callback_enter(&callback, controller); /* the program's functions may free the controller */
+    queue_event(source, event);
+    ki_callback_leave(&callback);
+}
+
+static void on_synced(ki_informer *informer, void *user) {
+    (void)informer;
+    ki_source *source = user;
+    ki_controller *controller = source->controller;
+    ki_mutex_lock(&controller->mutex);
+    controller->unsynced--;
+    ki_mutex_unlock(&controller->mutex);
+    ki_controller_try_to_begin(controller);
+}
+
+/* --- new, free ------------------------------------------------------------------------------------------------------------------------- */
+
+static const ki_handler handler = {
+    .on_add = on_event, .on_update = on_event, .on_delete = on_event, .on_synced = on_synced
+};
+
+static ki_status check(const ki_controller *controller, const ki_informer *informer,
+                       const ki_controller_watch_options *options, ki_error *err) {
+    if (informer->engine != controller->engine)
+        return ki_error_set(err, KI_ERR_INVALID, "controller %s and the informer of %s are of different engines",
+                            controller->name, informer->name);
+    if (options->owner && options->map)
+        return ki_error_set(err, KI_ERR_INVALID, "a watch has either an owner or a map function");
+    if (options->any_owner && !options->owner)
+        return ki_error_set(err, KI_ERR_INVALID, "a watch of any owner names the owner's resource");
+    if (options->owner && (!options->owner->group || !options->owner->kind || !options->owner->kind[0]))
+        return ki_error_set(err, KI_ERR_INVALID, "the owner's resource needs a group (\"\" for the core) and a kind");
+    return KI_OK;
+}
+
+/* Frees a source whose handler is not called any more. */
+static void discard(ki_source *source) {
+    const ki_allocator *allocator = source->controller->allocator;
+    ki_source_forget(source);
+    ki_free(allocator, source->missed);
+    ki_free(allocator, source->owner_group);
+    ki_free(allocator, source->owner_kind);
+    ki_free(allocator, source);
+}
+
+static ki_status fill(ki_source *source, const ki_controller_watch_options *options, ki_error *err) {
+    const ki_allocator *allocator = source->controller->allocator;
+    source->by_owner = options->owner != NULL;
+    source->any_owner = options->any_owner;
+    source->map = options->map;
+    source->predicate = options->predicate;
+    source->user = options->user;
+    if (options->owner) {
+        source->is_owner_namespaced = options->owner->namespaced;
+        source->owner_group = ki_strdup(allocator, options->owner->group);
+        source->owner_kind = ki_strdup(allocator, options->owner->kind);
+    }
+    source->missed = ki_alloc_array(allocator, KI_SOURCE_MISSED_MIN, sizeof *source->missed);
+    source->missed_room = KI_SOURCE_MISSED_MIN;
+    if (!source->missed || (options->owner && (!source->owner_group || !source->owner_kind)))
+        return ki_error_no_memory(err, "watching an informer");
+    return ki_informer_register(source->informer, &handler, source,
+                                &KI_REGISTRATION_OPTIONS(.on_loop = true, .name = source->controller->name),
+                                &source->registration, err);
+}
+
+ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *options,
+                        ki_source **ret_source, ki_error *err) {
+    ki_status status = check(controller, informer, options, err);
+    if (status)
+        return status;
+    ki_source *source = ki_alloc_zero(controller->allocator, sizeof *source);
+    if (!source)
+        return ki_error_no_memory(err, "watching an informer");
+    source->controller = controller;
+    source->informer = informer;
+    controller->unsynced++; /* its handler may be called at once */
+    status = fill(source, options, err);
+    if (status) {
+        controller->unsynced--;
+        discard(source);
+        return status;
+    }
+    *ret_source = source;
+    return KI_OK;
+}
+
+void ki_source_free(ki_source *source) {
+    (void)ki_informer_remove_handler(source->informer, source->registration, NULL);
+    discard(source);
+}
