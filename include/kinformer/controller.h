@@ -94,6 +94,10 @@ KI_API void ki_controller_stop(ki_controller *controller);
  * Ownership: borrowed from the controller. Threads: any. */
 KI_API ki_workqueue *ki_controller_queue(ki_controller *controller);
 
+/* Returns the metrics of a controller beside those of its queue (ki_workqueue_metric_at) by number from 0, to register them; NULL past the last.
+ * ki_factory_metrics_text has both. Ownership: static. Threads: any. */
+KI_API const ki_metric *ki_controller_metric_at(size_t index);
+
 /* ---- what it watches ---- */
 
 /* Takes the keys that a map function adds. */

@@ -4,6 +4,7 @@
 #define KI_CONTROLLER_CONTROLLER_H
 
 #include <kinformer/controller.h>
+#include <kinformer/lister.h>
 
 #include "src/controller/elector_hook.h"
 #include "src/engine/engine.h"
@@ -173,6 +174,6 @@ void ki_reconcile_retry(ki_controller *controller);
 /* controller_metrics.c */
 void ki_controller_init_metrics(ki_controller *controller);
 /* Counts a reconcile that has ended; `result` is one of reconcile_total. */
-void ki_controller_count(ki_controller *controller, ki_controller_count result, bool is_terminal, int64_t duration_ns);
+void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal, int64_t duration_ns);
 
 #endif

@@ -139,7 +139,7 @@ static void tell_library(const ki_controller *controller, ki_controller_count re
         library->observe(&table[METRIC_TIME], labels, 1, seconds, library->user);
 }
 
-void ki_controller_count(ki_controller *controller, ki_controller_count result, bool is_terminal, int64_t duration_ns) {
+void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal, int64_t duration_ns) {
     double seconds = duration_ns > 0 ? (double)duration_ns / NANOSECONDS_PER_SECOND : 0;
     ki_mutex_lock(&controller->mutex);
     controller->counts[result]++;
