@@ -90,9 +90,12 @@ static void a_controller_that_does_its_work_only_once_is_found_out(void **state)
     (void)state;
     snprintf(script, sizeof script,
              "#!/bin/sh\n"
-             "%s 2>&1 | while read -r line; do\n"
-             "    case $line in *synced*) break ;; esac\n" /* and the pipe closes */
-             "done\n"
+             "mkfifo \"$0.lines\"\n"
+             "%s >\"$0.lines\" 2>&1 &\n"
+             "while read -r line; do\n"
+             "    case $line in *Foo*synced*) break ;; esac\n"
+             "done <\"$0.lines\"\n"
+             "kill -9 $!\n"
              "exec sleep 600\n",
              sample);
     write_program("lazy", script);
