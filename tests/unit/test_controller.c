@@ -1,0 +1,589 @@
+/* test_controller.c: what a controller does with its keys, on one thread in virtual time: results, retries, deferral, order, refusals, metrics. */
+#include "src/base/error.h"
+#include "tests/support/controller_stage.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static controller_stage s;
+
+static int open_stage(void **state) {
+    (void)state;
+    return !stage_open(&s, NULL, NULL);
+}
+
+static int close_stage(void **state) {
+    (void)state;
+    stage_close(&s);
+    return 0;
+}
+
+/* A controller of ConfigMaps that has started. */
+static void control(ki_controller_options options) {
+    assert_int_equal(stage_control(&s, options), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+    stage_start(&s);
+}
+
+static void add(const char *key) {
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), key), KI_OK);
+}
+
+static int failures_of(const char *key) {
+    return ki_workqueue_num_requeues(ki_controller_queue(s.controller), key);
+}
+
+/* --- refusals --------------------------------------------------------------------------------------------------------------------- */
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    static const ki_rate_limit odd[] = { { .type = (ki_rate_limit_type)99 } };
+    const struct {
+        ki_controller_options options;
+        ki_status status;
+    } cases[] = {
+        { { .size = 0, .name = "c", .reconcile = stage_reconcile }, KI_ERR_INVALID },
+        { KI_CONTROLLER_OPTIONS(.reconcile = stage_reconcile), KI_ERR_INVALID },
+        { KI_CONTROLLER_OPTIONS(.name = "", .reconcile = stage_reconcile), KI_ERR_INVALID },
+        { KI_CONTROLLER_OPTIONS(.name = "c"), KI_ERR_INVALID },
+        { KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = stage_reconcile, .workers = -1), KI_ERR_INVALID },
+        { KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = stage_reconcile, .workers = 100000), KI_ERR_LIMIT },
+        { KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = stage_reconcile, .stop_timeout_ms = -1), KI_ERR_INVALID },
+        { KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = stage_reconcile, .rate_limits = odd, .rate_limit_count = 1),
+          KI_ERR_INVALID },
+    };
+    ki_controller *none = NULL;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(ki_controller_new(s.factory, &cases[i].options, &none, NULL), cases[i].status);
+        assert_null(none);
+    }
+    const ki_controller_options good = KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = stage_reconcile, .user = &s);
+    assert_int_equal(ki_controller_new(NULL, &good, &none, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_controller_new(s.factory, NULL, &none, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_controller_new(s.factory, &good, NULL, NULL), KI_ERR_INVALID);
+    ki_controller_free(NULL);
+    ki_controller_stop(NULL);
+    ki_factory_stop(s.factory);
+    assert_int_equal(ki_controller_new(s.factory, &good, &none, NULL), KI_ERR_STATE);
+    assert_null(none);
+}
+
+static void two_controllers_of_a_factory_have_two_names(void **state) {
+    (void)state;
+    ki_controller *second = NULL;
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "first")), KI_OK);
+    ki_controller_options options = KI_CONTROLLER_OPTIONS(.name = "first", .reconcile = stage_reconcile, .user = &s);
+    assert_int_equal(ki_controller_new(s.factory, &options, &second, NULL), KI_ERR_EXISTS);
+    options.name = "second";
+    assert_int_equal(ki_controller_new(s.factory, &options, &second, NULL), KI_OK);
+    ki_controller_free(second);
+    second = NULL;
+    assert_int_equal(ki_controller_new(s.factory, &options, &second, NULL), KI_OK);
+    ki_controller_free(second);
+}
+
+static void a_watch_that_cannot_be_is_refused(void **state) {
+    (void)state;
+    const ki_resource no_kind = { "", "v1", "foos", "", true };
+    const struct {
+        ki_controller_watch_options options;
+        ki_status status;
+    } cases[] = {
+        { { .size = 0 }, KI_ERR_INVALID },
+        { KI_CONTROLLER_WATCH(.any_owner = true), KI_ERR_INVALID },
+        { KI_CONTROLLER_WATCH(.owner = &no_kind), KI_ERR_INVALID },
+        { KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), KI_OK },
+    };
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(ki_controller_watch(s.controller, s.secrets, &cases[i].options, NULL), cases[i].status);
+    assert_int_equal(ki_controller_watch(NULL, s.secrets, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_controller_watch(s.controller, NULL, NULL, NULL), KI_ERR_INVALID);
+
+    controller_stage other;
+    assert_true(stage_open(&other, NULL, NULL));
+    assert_int_equal(ki_controller_watch(s.controller, other.secrets, NULL, NULL), KI_ERR_INVALID);
+    stage_close(&other);
+
+    stage_start(&s);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_ERR_STATE);
+    ki_controller_stop(s.controller);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_ERR_STATE);
+}
+
+/* --- the beginning ------------------------------------------------------------------------------------------------------------------ */
+
+static void a_key_is_reconciled_once_its_informer_has_synced(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    control(KI_CONTROLLER_OPTIONS(.name = "c"));
+    stage_expect(&s, "default/a");
+    stage_put(&s, KI_CONFIGMAPS, "default/b", "");
+    stage_settle(&s);
+    stage_expect(&s, "default/b");
+    stage_delete(&s, KI_CONFIGMAPS, "default/a");
+    stage_settle(&s);
+    stage_expect(&s, "default/a");
+}
+
+/* The second informer is of a factory that has not started yet. */
+static void no_reconcile_begins_before_all_watched_informers_have_synced(void **state) {
+    (void)state;
+    ki_factory *later = NULL;
+    ki_informer *nodes = NULL;
+    const ki_factory_options options = KI_FACTORY_OPTIONS(.engine = s.engine.engine, .transport = s.transport);
+    assert_int_equal(ki_factory_new(NULL, &options, &later, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(later, KI_NODES, NULL, &nodes, NULL), KI_OK);
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, nodes, NULL, NULL), KI_OK);
+
+    stage_start(&s);
+    stage_advance(&s, 60000);
+    stage_expect(&s, "");
+
+    assert_int_equal(ki_factory_start(later, NULL), KI_OK);
+    stage_settle(&s);
+    stage_expect(&s, "default/a");
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    ki_factory_free(later);
+}
+
+static void a_controller_made_later_starts_with_the_next_start(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    stage_start(&s);
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    stage_settle(&s);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+    stage_settle(&s);
+    stage_expect(&s, "");
+    stage_start(&s);
+    stage_expect(&s, "default/a");
+}
+
+static void a_controller_without_watches_takes_the_keys_of_its_queue(void **state) {
+    (void)state;
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    add("tick");
+    stage_settle(&s);
+    stage_expect(&s, "");
+    stage_start(&s);
+    stage_expect(&s, "tick");
+}
+
+/* --- results ------------------------------------------------------------------------------------------------------------------------ */
+
+/* What becomes of a key "k" by what its reconciles do. `heard` is what is reconciled within `advance_ms` after the first reconcile. */
+static void a_result_says_when_a_key_is_processed_again(void **state) {
+    (void)state;
+    static const struct {
+        const char *script;
+        int64_t after;
+        int64_t advance_ms;
+        const char *heard;
+        int failures; /* counted at the end */
+        const char *sample;
+        int times;
+    } cases[] = {
+        { ".", 0, 100000, "", 0, "success", 1 },
+        { "f", 0, 4, "", 1, "error", 1 },
+        { "f", 0, 5, "k", 0, "success", 1 },
+        { "ff", 0, 14, "k", 2, "error", 2 },
+        { "ff", 0, 15, "k k", 0, "success", 1 },
+        { "ffff", 0, 5 + 10 + 20 + 40, "k k k k", 0, "error", 4 },
+        { "t", 0, 1000000, "", 0, "error", 1 },
+        { "r", 0, 4, "", 1, "requeue", 1 },
+        { "rr", 0, 15, "k k", 0, "requeue", 2 },
+        { "a", 1000, 999, "", 0, "requeue_after", 1 },
+        { "a", 1000, 1000, "k", 0, "success", 1 },
+        { "a", 0, 0, "k", 0, "requeue_after", 1 },
+        { "a", -5, 0, "k", 0, "requeue_after", 1 },
+        { "ffa", 50, 15 + 49, "k k", 0, "requeue_after", 1 },      /* it forgets the failures … */
+        { "ffaf", 50, 15 + 50 + 5, "k k k k", 0, "error", 3 },      /* … so that the next one begins at 5 ms */
+        { "b", 1, 4, "", 1, "error", 1 },                           /* the error wins over requeue after */
+        { "b", 1, 5, "k", 0, "requeue_after", 0 },
+        { "D", 0, 100, "", 0, "success", 1 },
+        { "F", 0, 5, "k", 0, "error", 1 },
+        { "ft", 0, 1000000, "k", 0, "error", 2 },
+    };
+    close_stage(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char sample[128];
+        assert_true(stage_open(&s, NULL, NULL));
+        control(KI_CONTROLLER_OPTIONS(.name = "c"));
+        s.script = cases[i].script;
+        s.requeue_after = cases[i].after;
+        add("k");
+        ki_engine *engine = s.engine.engine;
+        while (!s.heard[0])
+            assert_int_equal(ki_engine_step(engine, 1, NULL), KI_OK);
+        stage_expect(&s, "k");
+        stage_advance(&s, cases[i].advance_ms);
+        stage_expect(&s, cases[i].heard);
+        assert_int_equal(failures_of("k"), cases[i].failures);
+        snprintf(sample, sizeof sample, "controller_runtime_reconcile_total{controller=\"c\",result=\"%s\"}",
+                 cases[i].sample);
+        assert_int_equal((int)stage_metric(&s, sample), cases[i].times);
+        stage_close(&s);
+    }
+    assert_true(stage_open(&s, NULL, NULL));
+}
+
+static ki_status call_twice(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)err;
+    const char *order = user;
+    stage_note(&s, key);
+    if (strlen(s.heard) > 2)
+        return KI_OK;
+    for (; *order; order++) {
+        if (*order == 'r')
+            ki_reconcile_requeue(call);
+        else
+            ki_reconcile_requeue_after(call, 1000);
+    }
+    return KI_OK;
+}
+
+static void the_last_of_two_requeues_counts(void **state) {
+    (void)state;
+    static const struct {
+        const char *order;
+        int64_t ms;
+    } cases[] = { { "ra", 1000 }, { "ar", 5 } };
+    close_stage(NULL);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(stage_open(&s, NULL, NULL));
+        char order[4];
+        snprintf(order, sizeof order, "%s", cases[i].order);
+        control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = call_twice, .user = order));
+        add("k");
+        stage_advance(&s, cases[i].ms - 1);
+        stage_expect(&s, "k");
+        stage_note(&s, "0123");
+        stage_advance(&s, 1);
+        stage_expect(&s, "0123 k");
+        stage_close(&s);
+    }
+    assert_true(stage_open(&s, NULL, NULL));
+}
+
+static ki_status fail_without_words(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)call, (void)key, (void)user;
+    assert_non_null(err);
+    return KI_ERR_HTTP;
+}
+
+static void an_error_is_logged_with_the_key(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "foo"));
+    s.script = "f..t";
+    add("default/x");
+    stage_advance(&s, 1000);
+    assert_string_equal(s.logged, "foo: reconcile default/x: it did not work; retried later\n");
+    s.logged[0] = '\0';
+    add("default/y");
+    add("default/z");
+    stage_settle(&s);
+    assert_string_equal(s.logged, "foo: reconcile default/z: it did not work; not retried\n");
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_errors_total{controller=\"foo\"}"), 2);
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_terminal_reconcile_errors_total{controller=\"foo\"}"),
+                     1);
+}
+
+static void an_error_without_a_message_is_logged_by_its_name(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = fail_without_words));
+    add("k");
+    stage_settle(&s);
+    assert_non_null(strstr(s.logged, ki_status_name(KI_ERR_HTTP)));
+}
+
+static void other_keys_go_on_while_one_fails(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c"));
+    s.script = "f";
+    add("bad");
+    add("good");
+    stage_advance(&s, 5);
+    stage_expect(&s, "bad good bad");
+}
+
+static void the_rate_limits_of_the_options_count(void **state) {
+    (void)state;
+    static const ki_rate_limit limits[] = { KI_RATE_LIMIT_FAST_SLOW(7, 9, 1) };
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .rate_limits = limits, .rate_limit_count = 1));
+    s.script = "ff";
+    add("k");
+    stage_advance(&s, 6);
+    stage_expect(&s, "k");
+    stage_advance(&s, 1);
+    stage_expect(&s, "k");
+    stage_advance(&s, 8);
+    stage_expect(&s, "");
+    stage_advance(&s, 1);
+    stage_expect(&s, "k");
+}
+
+/* --- priorities ---------------------------------------------------------------------------------------------------------------------- */
+
+/* All that is queued before the work begins comes out by priority, then in the order of its arrival. */
+static void changes_come_before_what_was_there(void **state) {
+    (void)state;
+    close_stage(NULL);
+    for (int no_priority = 0; no_priority < 2; no_priority++) {
+        assert_true(stage_open(&s, NULL, NULL));
+        stage_put(&s, KI_CONFIGMAPS, "default/old", "");
+        control(KI_CONTROLLER_OPTIONS(.name = "c", .no_priority = no_priority != 0));
+        stage_expect(&s, "default/old");
+        s.script = "d"; /* the one worker is busy */
+        add("busy");
+        stage_settle(&s);
+        ki_workqueue *queue = ki_controller_queue(s.controller);
+        const ki_add_options low = KI_ADD_OPTIONS(.priority = KI_PRIORITY_LOW);
+        assert_int_equal(ki_workqueue_add_with(queue, "low", &low), KI_OK);
+        stage_put(&s, KI_CONFIGMAPS, "default/new", "");
+        stage_settle(&s);
+        stage_expect(&s, "busy");
+        ki_reconcile_finish(s.deferred[0], NULL);
+        stage_settle(&s);
+        stage_expect(&s, no_priority ? "low default/new" : "default/new low");
+        stage_close(&s);
+    }
+    assert_true(stage_open(&s, NULL, NULL));
+}
+
+static int priorities[8];
+static int priority_count;
+
+static ki_status note_priority(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    if (priority_count < 8)
+        priorities[priority_count++] = ki_workqueue_priority(ki_controller_queue(ki_reconcile_controller(call)), key);
+    return stage_reconcile(call, key, user, err);
+}
+
+static void a_key_keeps_its_priority_when_it_is_processed_again(void **state) {
+    (void)state;
+    static const char *const scripts[] = { "f", "r", "a", "F" };
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        close_stage(NULL);
+        assert_true(stage_open(&s, NULL, NULL));
+        priority_count = 0;
+        s.script = scripts[i];
+        s.requeue_after = 5;
+        stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+        control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = note_priority, .user = &s));
+        stage_advance(&s, 5);
+        stage_put(&s, KI_CONFIGMAPS, "default/a", "\"labels\":{\"x\":\"y\"}");
+        stage_settle(&s);
+        assert_int_equal(priority_count, 3);
+        assert_int_equal(priorities[0], KI_PRIORITY_LOW); /* of the first list */
+        assert_int_equal(priorities[1], KI_PRIORITY_LOW);
+        assert_int_equal(priorities[2], 0); /* changed */
+    }
+}
+
+/* --- deferral ------------------------------------------------------------------------------------------------------------------------ */
+
+static void a_deferred_key_is_processed_until_it_is_finished(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
+    s.script = "d";
+    add("k");
+    stage_settle(&s);
+    add("k"); /* changes meanwhile */
+    add("other");
+    stage_settle(&s);
+    stage_expect(&s, "k other");
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), 1);
+    assert_false(ki_reconcile_is_cancelled(s.deferred[0]));
+    s.engine.now += KI_SECONDS(3);
+    assert_true(stage_metric(&s, "workqueue_longest_running_processor_seconds{name=\"c\"}") >= 3);
+    ki_reconcile_finish(s.deferred[0], NULL);
+    stage_settle(&s);
+    stage_expect(&s, "k");
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_time_seconds_sum{controller=\"c\"}"), 3);
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_time_seconds_count{controller=\"c\"}"), 3);
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), 0);
+}
+
+static void workers_bound_the_deferred_reconciles(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
+    s.script = "dddd";
+    add("a");
+    add("b");
+    add("c");
+    stage_settle(&s);
+    stage_expect(&s, "a b");
+    ki_reconcile_finish(s.deferred[1], NULL);
+    stage_settle(&s);
+    stage_expect(&s, "c");
+    ki_reconcile_finish(s.deferred[0], NULL);
+    ki_reconcile_finish(s.deferred[2], NULL);
+    stage_settle(&s);
+    stage_expect(&s, "");
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_max_concurrent_reconciles{controller=\"c\"}"), 2);
+}
+
+static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
+    (void)state;
+    static const struct {
+        const char *how;
+        int64_t ms;
+        const char *heard;
+    } cases[] = {
+        { "ok", 100000, "" }, { "error", 5, "k" }, { "terminal", 100000, "" }, { "requeue", 5, "k" },
+        { "after", 70, "k" }, { "after", 69, "" }, { "empty error", 5, "k" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        close_stage(NULL);
+        assert_true(stage_open(&s, NULL, NULL));
+        control(KI_CONTROLLER_OPTIONS(.name = "c"));
+        s.script = "d";
+        add("k");
+        stage_settle(&s);
+        stage_expect(&s, "k");
+        ki_error cause = KI_ERROR_INIT;
+        ki_reconcile *call = s.deferred[0];
+        if (strcmp(cases[i].how, "error") == 0 || strcmp(cases[i].how, "terminal") == 0)
+            ki_error_set(&cause, KI_ERR_TIMEOUT, "no answer");
+        if (strcmp(cases[i].how, "terminal") == 0)
+            ki_reconcile_is_terminal(call);
+        if (strcmp(cases[i].how, "requeue") == 0)
+            ki_reconcile_requeue(call);
+        if (strcmp(cases[i].how, "after") == 0)
+            ki_reconcile_requeue_after(call, 70);
+        ki_reconcile_finish(call, strstr(cases[i].how, "error") || cause.code ? &cause : NULL);
+        stage_advance(&s, cases[i].ms);
+        stage_expect(&s, cases[i].heard);
+    }
+}
+
+static ki_status defer_and_fail(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)user;
+    stage_note(&s, key);
+    ki_reconcile_defer(call);
+    return ki_error_set(err, KI_ERR_HTTP, "not sent");
+}
+
+static void an_error_that_is_returned_ends_a_deferred_reconcile(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = defer_and_fail));
+    add("k");
+    stage_advance(&s, 5);
+    stage_expect(&s, "k k");
+}
+
+/* --- metrics --------------------------------------------------------------------------------------------------------------------------- */
+
+static void the_factory_s_text_has_all_controllers_metrics_together(void **state) {
+    (void)state;
+    ki_controller *second = NULL;
+    const ki_controller_options options =
+        KI_CONTROLLER_OPTIONS(.name = "two", .reconcile = stage_reconcile, .user = &s);
+    control(KI_CONTROLLER_OPTIONS(.name = "one", .workers = 3));
+    assert_int_equal(ki_controller_new(s.factory, &options, &second, NULL), KI_OK);
+    char *text = NULL;
+    assert_int_equal(ki_factory_metrics_text(s.factory, &text, NULL), KI_OK);
+    static const char expected[] = "# TYPE controller_runtime_max_concurrent_reconciles gauge\n"
+                                   "# HELP controller_runtime_max_concurrent_reconciles Reconciles that may run at "
+                                   "once.\n"
+                                   "controller_runtime_max_concurrent_reconciles{controller=\"one\"} 3\n"
+                                   "controller_runtime_max_concurrent_reconciles{controller=\"two\"} 1\n";
+    assert_non_null(strstr(text, expected));
+    assert_non_null(strstr(text, "\nworkqueue_depth{name=\"one\"} 0\nworkqueue_depth{name=\"two\"} 0\n"));
+    for (size_t i = 0; ki_controller_metric_at(i); i++) {
+        char head[128];
+        snprintf(head, sizeof head, "# TYPE %s ", ki_controller_metric_at(i)->name);
+        const char *first = strstr(text, head);
+        assert_non_null(first);
+        assert_null(strstr(first + 1, head));
+    }
+    const char *end = strstr(text, "# EOF\n");
+    assert_non_null(end);
+    assert_string_equal(end, "# EOF\n");
+    ki_metrics_text_free(text);
+    ki_controller_free(second);
+    assert_int_equal((int)stage_metric(&s, "workqueue_depth{name=\"two\"}"), -1);
+}
+
+static char told[STAGE_TEXT];
+
+static void tell(const char *what, const ki_metric *metric, const ki_label *labels, size_t count, double value) {
+    size_t used = strlen(told);
+    if (strncmp(metric->name, "controller_runtime", 18) != 0)
+        return;
+    used += (size_t)snprintf(told + used, sizeof told - used, "%s %s", what, metric->name + 19);
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(told + used, sizeof told - used, " %s=%s", labels[i].name, labels[i].value);
+    snprintf(told + used, sizeof told - used, " %g\n", value);
+}
+
+static void tell_count(const ki_metric *metric, const ki_label *labels, size_t count, double by, void *user) {
+    (void)user;
+    tell("add", metric, labels, count, by);
+}
+
+static void tell_value(const ki_metric *metric, const ki_label *labels, size_t count, double value, void *user) {
+    (void)user;
+    tell("observe", metric, labels, count, value);
+}
+
+static void tell_gauge(const ki_metric *metric, const ki_label *labels, size_t count, double value, void *user) {
+    (void)user;
+    tell("set", metric, labels, count, value);
+}
+
+static void the_program_s_metrics_library_is_told(void **state) {
+    (void)state;
+    const ki_metrics library = { tell_count, tell_value, tell_gauge, NULL };
+    close_stage(NULL);
+    assert_true(stage_open(&s, NULL, &library));
+    control(KI_CONTROLLER_OPTIONS(.name = "c"));
+    s.script = "t";
+    add("k");
+    told[0] = '\0';
+    stage_settle(&s);
+    assert_string_equal(told, "add reconcile controller=c result=error 1\nadd reconcile_errors controller=c 1\n"
+                              "add terminal_reconcile_errors controller=c 1\n"
+                              "observe reconcile_time_seconds controller=c 0\n");
+    told[0] = '\0';
+    assert_int_equal(ki_factory_update_gauges(s.factory, NULL), KI_OK);
+    assert_string_equal(told, "set max_concurrent_reconciles controller=c 1\nset active_workers controller=c 0\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(what_cannot_be_is_refused),
+        TEST(two_controllers_of_a_factory_have_two_names),
+        TEST(a_watch_that_cannot_be_is_refused),
+        TEST(a_key_is_reconciled_once_its_informer_has_synced),
+        TEST(no_reconcile_begins_before_all_watched_informers_have_synced),
+        TEST(a_controller_made_later_starts_with_the_next_start),
+        TEST(a_controller_without_watches_takes_the_keys_of_its_queue),
+        TEST(a_result_says_when_a_key_is_processed_again),
+        TEST(the_last_of_two_requeues_counts),
+        TEST(an_error_is_logged_with_the_key),
+        TEST(an_error_without_a_message_is_logged_by_its_name),
+        TEST(other_keys_go_on_while_one_fails),
+        TEST(the_rate_limits_of_the_options_count),
+        TEST(changes_come_before_what_was_there),
+        TEST(a_key_keeps_its_priority_when_it_is_processed_again),
+        TEST(a_deferred_key_is_processed_until_it_is_finished),
+        TEST(workers_bound_the_deferred_reconciles),
+        TEST(a_deferred_reconcile_ends_as_it_is_finished),
+        TEST(an_error_that_is_returned_ends_a_deferred_reconcile),
+        TEST(the_factory_s_text_has_all_controllers_metrics_together),
+        TEST(the_program_s_metrics_library_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
