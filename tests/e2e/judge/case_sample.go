@@ -163,8 +163,9 @@ func (it situation) check(ctx context.Context, st *stage, foo *unstructured.Unst
 		return "", err
 	}
 	for i := range about {
-		if reason := field(about[i].Object, "reason"); reason != it.event {
-			return fmt.Sprintf("an Event %s, wanted %q", reason, it.event), nil
+		kind, reason := field(about[i].Object, "type"), field(about[i].Object, "reason")
+		if reason != it.event || (kind == "Warning") != (reason == "ErrResourceExists") {
+			return fmt.Sprintf("an Event %s %s, wanted %q", kind, reason, it.event), nil
 		}
 	}
 	return "", nil
@@ -197,8 +198,7 @@ func notWithin(path string, want, have any) string {
 }
 
 // writesIn are the audited writes that succeeded in a namespace, in order and without repetitions of the one before; Events are left
-// out, since a thread of its own writes them. A write that failed is wrong, but for a conflict: the controller's cache is a moment
-// behind its own writes.
+// out, since a thread of its own writes them.
 func writesIn(entries []auditEntry, namespace string) (writes []string, wrong string) {
 	for _, entry := range entries {
 		resource := entry.resource()
@@ -214,12 +214,16 @@ func writesIn(entries []auditEntry, namespace string) (writes []string, wrong st
 		switch code := entry.ResponseStatus.Code; {
 		case code < 400 && (len(writes) == 0 || writes[len(writes)-1] != what):
 			writes = append(writes, what)
-		case code >= 400 && code != 409:
+		case code >= 400 && !isLate(code):
 			wrong += fmt.Sprintf("%s: HTTP %d; ", what, code)
 		}
 	}
 	return writes, wrong
 }
+
+// isLate says that a write failed for what its controller could not know yet: its cache is a moment behind the server, so the object
+// has another version by now, or is gone. Any other failure is wrong.
+func isLate(code int) bool { return code == 409 || code == 404 }
 
 // sampleSideBySide runs the script with Kubernetes' own controller, then with the library's.
 func sampleSideBySide(ctx context.Context, h *harness) error {
@@ -333,7 +337,7 @@ func (h *harness) runSampleScript(ctx context.Context, s *server, name string, s
 		}
 		result.writes++
 		line := strings.TrimSpace(fmt.Sprintf("%s %s %s", entry.Verb, entry.resource(), query.Get("fieldManager")))
-		if code := entry.ResponseStatus.Code; code >= 400 && code != 409 {
+		if code := entry.ResponseStatus.Code; code >= 400 && !isLate(code) {
 			wrong += fmt.Sprintf("%s: HTTP %d; ", line, code)
 		}
 		if !slices.Contains(result.requests, line) {

@@ -190,9 +190,7 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 	if err := start("first"); err != nil {
 		return err
 	}
-	if err := start("second"); err != nil {
-		return err
-	}
+	other := "second"
 	c := newChanges(st, killSeed)
 	leader, err := st.awaitHolder(ctx, "")
 	if err != nil {
@@ -202,6 +200,9 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 		func(p *process) error { p.kill(); return nil },
 		func(p *process) error { return p.stop() },
 	} {
+		if err := start(other); err != nil {
+			return err
+		}
 		if err := c.make(ctx, mostFoos); err != nil {
 			return err
 		}
@@ -211,21 +212,16 @@ func sampleTakeover(ctx context.Context, h *harness) error {
 		if err := c.make(ctx, mostFoos); err != nil {
 			return err
 		}
-		before := leader
-		if leader, err = st.awaitHolder(ctx, before); err != nil {
+		if other, err = st.awaitHolder(ctx, leader); err != nil {
 			return err
 		}
+		leader, other = other, leader
 		if err := c.await(ctx); err != nil {
-			return fmt.Errorf("after %s had taken over from %s: %w", leader, before, err)
-		}
-		if err := start(before); err != nil {
-			return err
+			return fmt.Errorf("after %s had taken over from %s: %w", leader, other, err)
 		}
 	}
-	for _, p := range controllers {
-		if err := p.stop(); err != nil {
-			return err
-		}
+	if err := controllers[leader].stop(); err != nil {
+		return err
 	}
 	return st.k.runAll(ctx, "delete namespace "+st.namespace+" --wait=true --timeout=60s")
 }

@@ -33,10 +33,10 @@ var (
 )
 
 // fooServer is a kube-apiserver with the resource Foo, shared by the cases of the sample controller. It has no controllers:
-// a case starts those that it wants.
+// a case starts those that it wants. No Foo of another case is left in it.
 func (h *harness) fooServer(ctx context.Context) (*server, error) {
-	if h.withFoos != nil && h.withFoos.process.running() {
-		return h.withFoos, nil
+	if s := h.withFoos; s != nil && s.process.running() {
+		return s, h.kubectl(s).runAll(ctx, "delete "+foos.Resource+"."+foos.Group+" --all -A", "delete deployments --all -A")
 	}
 	s, err := h.startServer(ctx, filepath.Join(h.work, "with-foos", "apiserver"))
 	if err != nil {
@@ -257,19 +257,25 @@ func (st *stage) awaitGone(ctx context.Context, which schema.GroupVersionResourc
 	})
 }
 
-// awaitEvent waits for an Event about a Foo.
+// eventCount says how often an Event about a Foo has come.
+func (st *stage) eventCount(ctx context.Context, foo, reason string) (int64, error) {
+	list, err := st.list(ctx, events)
+	count := int64(0)
+	for i := range list {
+		if field(list[i].Object, "involvedObject", "name") == foo && field(list[i].Object, "reason") == reason {
+			count += number(&list[i], "count")
+		}
+	}
+	return count, err
+}
+
 func (st *stage) awaitEvent(ctx context.Context, foo, reason string) error {
 	return awaitState(ctx, fmt.Sprintf("Event %s about %s", reason, foo), func() (string, error) {
-		list, err := st.list(ctx, events)
-		if err != nil {
+		count, err := st.eventCount(ctx, foo, reason)
+		if err != nil || count > 0 {
 			return "", err
 		}
-		for i := range list {
-			if field(list[i].Object, "involvedObject", "name") == foo && field(list[i].Object, "reason") == reason {
-				return "", nil
-			}
-		}
-		return fmt.Sprintf("%d others", len(list)), nil
+		return "none", nil
 	})
 }
 
