@@ -72,12 +72,14 @@ type election struct {
 }
 
 func (e *election) start(kind string) (*candidate, error) {
-	program := filepath.Join(filepath.Dir(e.h.kinformer), "..", "tests", "programs", "elect")
-	if kind == ofClientGo || e.h.isReference {
-		program = filepath.Join(e.h.bin, "elector")
+	program := filepath.Join(e.h.bin, "elector")
+	var err error
+	if kind == ofOurs && !e.h.isReference {
+		if program, err = e.h.built("tests", "programs", "elect"); err != nil {
+			return nil, err
+		}
 	}
 	c := &candidate{kind: kind, identity: fmt.Sprintf("%s-%d", kind, len(e.all)+1), out: newLines()}
-	var err error
 	c.process, err = e.h.start(c.identity, c.out.take, program, "--kubeconfig", e.kubeconfig, "--namespace", "default", "--name", "electors",
 		"--identity", c.identity, "--lease-duration", "3000", "--renew-deadline", "2000", "--retry-period", "500")
 	if err == nil {

@@ -104,8 +104,20 @@ func (h *harness) startOurs(name, kubeconfig string, flags ...string) (*process,
 	if h.isReference {
 		return h.startGos(name, kubeconfig)
 	}
-	program := filepath.Join(filepath.Dir(h.kinformer), "..", "examples", "example-sample-controller")
+	program, err := h.built("examples", "example-sample-controller")
+	if err != nil {
+		return nil, err
+	}
 	return h.start(name, nil, append([]string{"env", "KUBECONFIG=" + kubeconfig, program}, flags...)...)
+}
+
+// built is a program of the project's build beside the kinformer program.
+func (h *harness) built(path ...string) (string, error) {
+	program := filepath.Join(append([]string{filepath.Dir(h.kinformer), ".."}, path...)...)
+	if _, err := os.Stat(program); err != nil {
+		return "", fmt.Errorf("not built: %w", err)
+	}
+	return program, nil
 }
 
 // startGos starts Kubernetes' own sample controller.
