@@ -460,9 +460,9 @@ static void what_a_recorder_cannot_be_is_an_error(void **state) {
         { KI_EVENT_RECORDER_OPTIONS(.component = "\xFF"), KI_ERR_INVALID },
         { KI_EVENT_RECORDER_OPTIONS(.component = long_name), KI_ERR_INVALID },
         { KI_EVENT_RECORDER_OPTIONS(.component = "robot", .host = long_name), KI_ERR_INVALID },
-        { KI_EVENT_RECORDER_OPTIONS(.component = "robot", .instance = long_name), KI_ERR_INVALID },
+        { KI_EVENT_RECORDER_OPTIONS(.component = "robot", .instance = long_name + 128), KI_ERR_INVALID },
         { KI_EVENT_RECORDER_OPTIONS(.component = "robot", .api = (ki_events_api)2), KI_ERR_INVALID },
-        { KI_EVENT_RECORDER_OPTIONS(.component = long_name + 1), KI_OK },
+        { KI_EVENT_RECORDER_OPTIONS(.component = long_name + 1, .instance = long_name + 129), KI_OK },
     };
     event_stage stage;
     event_stage_open(&stage, &CORE);
