@@ -1,0 +1,43 @@
+/* event_json.h: an Event as the API server gets it: its name, the body that creates it, the patch that counts it up. No state, no clock. */
+#ifndef KI_CONTROLLER_EVENT_JSON_H
+#define KI_CONTROLLER_EVENT_JSON_H
+
+#include "src/base/buffer.h"
+#include "src/controller/event_correlator.h"
+#include "src/controller/event_series.h"
+
+enum {
+    KI_EVENT_NAME_MAX = 253, /* bytes of a DNS subdomain (RFC 1123) */
+    KI_EVENT_TIME_SIZE = 32  /* bytes of a time with its closing zero */
+};
+
+/* Who reports. Constant, as long as the recorder. */
+typedef struct ki_event_source {
+    ki_events_api api;
+    const char *component;
+    const char *host;     /* core/v1; "": none */
+    const char *instance; /* events.k8s.io/v1 */
+    uint64_t seed;
+} ki_event_source;
+
+/* Writes the name of an Event: OBJECT.HEX, the time in nanoseconds; a UUID where that is no DNS subdomain. The same record and time give the
+ * same name. */
+void ki_event_name(const ki_event_source *source, const ki_event_record *record, int64_t name_ns,
+                   char ret_name[KI_EVENT_NAME_MAX + 1]);
+/* Returns the namespace in which the Event stands: the object's, "default" for a cluster-scoped one. */
+const char *ki_event_namespace(const ki_event_record *record);
+
+/* Write RFC 3339 in UTC, in whole seconds (Kubernetes' Time) or microseconds (MicroTime). Years from 1970 to 9999. */
+void ki_event_time(int64_t wall_ns, char ret_text[KI_EVENT_TIME_SIZE]);
+void ki_event_micro_time(int64_t wall_ns, char ret_text[KI_EVENT_TIME_SIZE]);
+
+/* Append to `out`. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_event_write_core(const ki_event_source *source, const ki_event_record *record,
+                              const ki_event_outcome *outcome, ki_buffer *out);
+ki_status ki_event_patch_core(const ki_event_record *record, const ki_event_outcome *outcome, ki_buffer *out);
+/* `count` 1: no series. */
+ki_status ki_event_write_v1(const ki_event_source *source, const ki_event_record *record, int32_t count,
+                            int64_t last_wall_ns, ki_buffer *out);
+ki_status ki_event_patch_v1(int32_t count, int64_t last_wall_ns, ki_buffer *out);
+
+#endif

@@ -1,0 +1,69 @@
+/* event_stage.h: a factory with an event recorder, over the embedded server or scripted answers, and a clock that only the test moves. One
+ * thread. Anything of its own that fails ends the test.
+ *
+ *     event_stage stage;
+ *     event_stage_open(&stage, &KI_EVENT_RECORDER_OPTIONS(.component = "robot"));
+ *     ki_event_recorder_record(stage.recorder, obj, KI_EVENT_NORMAL, "Synced", "well");
+ *     event_stage_advance(&stage, 0);
+ *     … stage.requests, event_stage_request(&stage, 0), event_stage_counts(&stage) …
+ *     event_stage_close(&stage); */
+#ifndef TESTS_SUPPORT_EVENT_STAGE_H
+#define TESTS_SUPPORT_EVENT_STAGE_H
+
+#include <kinformer/events.h>
+
+#include "src/base/buffer.h"
+#include "testing/memory_adapter.h"
+#include "tests/support/test_engine.h"
+
+enum {
+    EVENT_STAGE_SCRIPT_MAX = 64,
+    EVENT_STAGE_REQUESTS_MAX = 4096,
+    EVENT_STAGE_SECONDS = 1767323045, /* 2026-01-02T03:04:05Z: the wall clock at the beginning */
+    EVENT_STAGE_NANOSECONDS = 678901234
+};
+
+/* What the server does with a request. */
+typedef enum event_answer {
+    EVENT_ANSWER_REAL = 0, /* the embedded server's answer */
+    EVENT_ANSWER_SILENT = 1,
+    EVENT_ANSWER_CUT = 2,           /* no answer; the connection ends */
+    EVENT_ANSWER_CONNECT = 3,       /* no connection */
+    EVENT_ANSWER_GARBLED = 4,       /* no HTTP answer at all, cleanly ended */
+    EVENT_ANSWER_FIRST_STATUS = 100 /* from here on: an error response with this status */
+} event_answer;
+
+typedef struct event_stage {
+    test_engine engine;
+    kt_cluster *cluster;
+    kt_memory_adapter *adapter;
+    ki_transport *transport;
+    ki_factory *factory;
+    ki_event_recorder *recorder;
+    /* one answer for each request, by number; beyond `scripted`, `then` */
+    int script[EVENT_STAGE_SCRIPT_MAX];
+    size_t scripted;
+    int then;
+    /* the requests so far */
+    size_t requests;
+    ki_buffer texts;                          /* "METHOD TARGET BODY" each, zero-terminated */
+    size_t text_at[EVENT_STAGE_REQUESTS_MAX]; /* of the first of them */
+    int64_t at_ms[EVENT_STAGE_REQUESTS_MAX];  /* since the beginning */
+} event_stage;
+
+/* Makes all of it but a started factory. `allocator` NULL: malloc. Returns false, with nothing left, where there is no memory. */
+bool event_stage_make(event_stage *stage, const ki_allocator *allocator, const ki_event_recorder_options *options);
+/* The same with malloc, and starts the factory. */
+void event_stage_open(event_stage *stage, const ki_event_recorder_options *options);
+void event_stage_start(event_stage *stage);
+void event_stage_close(event_stage *stage);
+
+/* Moves the clock and settles; 0: only settles. */
+void event_stage_advance(event_stage *stage, int64_t ms);
+/* Returns a request, or "" past the last. */
+const char *event_stage_request(const event_stage *stage, size_t number);
+ki_event_recorder_counts event_stage_counts(const event_stage *stage);
+/* Returns the Events that the server has. */
+size_t event_stage_stored(const event_stage *stage);
+
+#endif
