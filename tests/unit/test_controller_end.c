@@ -317,7 +317,7 @@ static void await_calls(int calls) {
 
 static int open_threaded(void **state) {
     (void)state;
-    stage_open_threaded(&s);
+    stage_open_threaded(&s, NULL);
     gate_init(false);
     return 0;
 }
