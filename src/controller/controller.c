@@ -95,7 +95,8 @@ static void run_task(ki_task *task, void *user) {
     (void)task;
     ki_controller *controller = user;
     bool has_ended;
-    ki_reconcile_retry(controller);
+    if (ki_reconcile_any_waits(controller))
+        ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
     if (!reap_if_ended(controller, &has_ended) && has_ended)
         ki_component_stopped(&controller->component);
 }
@@ -142,6 +143,7 @@ void ki_controller_stop(ki_controller *controller) {
     ki_cond_broadcast(&controller->changed);
     ki_mutex_unlock(&controller->mutex);
     ki_workqueue_shut_down(controller->queue);
+    ki_reconcile_retry(controller); /* drops the keys that wait for memory */
     ki_task_post(&controller->task);
 }
 

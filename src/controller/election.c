@@ -95,7 +95,8 @@ static int64_t lead_until(const ki_elector *elector) {
 
 /* The Lease is this process's, by the response to a request that was sent at `sent_at`. */
 static void lead(ki_elector *elector, int64_t sent_at) {
-    atomic_store(&elector->token, elector->lease.record.transitions); /* before renewed_at: whoever sees that sees this */
+    atomic_store(&elector->token,
+                 elector->lease.record.transitions); /* before renewed_at: whoever sees that sees this */
     atomic_store(&elector->renewed_at, sent_at);
     ki_timer_set(&elector->lead_timer, lead_until(elector));
     if (elector->phase == KI_ELECTOR_LEADS)
@@ -344,8 +345,8 @@ static ki_status send_request(ki_elector *elector, ki_elector_step step, ki_clie
     request->options = &options;
     elector->sent_at = ki_engine_now(elector->engine);
     elector->step = step;
-    ki_status status = ki_call_start(elector->client, request, true, KI_LEASE_BYTES_MAX, on_answer, elector,
-                                     &elector->call, err);
+    ki_status status =
+        ki_call_start(elector->client, request, true, KI_LEASE_BYTES_MAX, on_answer, elector, &elector->call, err);
     if (status)
         elector->step = KI_ELECTOR_RESTS;
     return status;
@@ -462,8 +463,8 @@ static void end(ki_elector *elector, ki_elector_phase next) {
 /* A create or update of a candidate that was abandoned may have made it the holder. */
 void ki_election_stop(ki_component *component) {
     ki_elector *elector = (ki_elector *)(void *)component;
-    bool may_hold = elector->step == KI_ELECTOR_CREATES || elector->step == KI_ELECTOR_UPDATES ||
-                    is_own(elector, &elector->lease);
+    bool may_hold =
+        elector->step == KI_ELECTOR_CREATES || elector->step == KI_ELECTOR_UPDATES || is_own(elector, &elector->lease);
     if (elector->phase == KI_ELECTOR_RELEASES || elector->phase == KI_ELECTOR_STOPPED)
         return;
     bool releases = elector->is_releasing_on_stop && may_hold;

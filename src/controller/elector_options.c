@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    NAMESPACE_MAX = 63, /* RFC 1123: a label */
+    NAMESPACE_MAX = 63,   /* RFC 1123: a label */
     NAME_MAX_BYTES = 253, /* RFC 1123: a subdomain */
     HOST_MAX = 128,
     RANDOM_WORDS = 4
@@ -52,9 +52,10 @@ static ki_status check_times(const ki_elector_options *given, ki_error *err) {
         return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.lease_duration_ms is more than %lld",
                             (long long)most_ms);
     if (given->lease_duration_ms <= given->renew_deadline_ms)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_elector_options: lease_duration_ms (%lld) must be greater than renew_deadline_ms (%lld)",
-                            (long long)given->lease_duration_ms, (long long)given->renew_deadline_ms);
+        return ki_error_set(
+            err, KI_ERR_INVALID,
+            "ki_elector_options: lease_duration_ms (%lld) must be greater than renew_deadline_ms (%lld)",
+            (long long)given->lease_duration_ms, (long long)given->renew_deadline_ms);
     if (given->renew_deadline_ms <= given->retry_period_ms ||
         given->renew_deadline_ms <= given->retry_period_ms * JITTER_NUMERATOR / JITTER_DENOMINATOR)
         return ki_error_set(
@@ -146,8 +147,7 @@ static ki_status try_to_write(const ki_elector *elector, ki_error *err) {
 ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *given, ki_error *err) {
     elector->namespace_name = ki_strdup(elector->allocator, given->namespace_name);
     elector->name = ki_strdup(elector->allocator, given->name);
-    elector->identity =
-        given->identity ? ki_strdup(elector->allocator, given->identity) : make_identity(elector);
+    elector->identity = given->identity ? ki_strdup(elector->allocator, given->identity) : make_identity(elector);
     if (!elector->namespace_name || !elector->name || !elector->identity)
         return ki_error_no_memory(err, "making an elector");
     ki_status status = read_labels(elector, given->labels, err);

@@ -46,8 +46,9 @@ struct ki_elector {
     void *user;
     ki_metric_source metrics;
     /* atomic: written on the loop, read by any thread */
-    _Atomic int64_t renewed_at; /* when the last successful renewal was sent; KI_ELECTOR_NEVER: this process does not lead */
-    _Atomic int64_t token;      /* of the last term */
+    _Atomic int64_t
+        renewed_at;        /* when the last successful renewal was sent; KI_ELECTOR_NEVER: this process does not lead */
+    _Atomic int64_t token; /* of the last term */
     _Atomic uint64_t slow_paths;
     /* written on the loop under `mutex`; the loop reads without */
     ki_mutex mutex;
@@ -55,12 +56,12 @@ struct ki_elector {
     /* loop only */
     ki_elector_phase phase;
     ki_elector_step step;
-    ki_call *call;              /* of the step */
-    int64_t sent_at;            /* when the step's request was sent */
-    int64_t observed_at;        /* when `lease` was seen first as it is, after its bytes had come */
-    int64_t most_transitions;   /* of all Leases seen; -1: none seen */
-    int64_t wall_us;            /* the last time that was written */
-    int64_t release_until;      /* in phase RELEASES */
+    ki_call *call;            /* of the step */
+    int64_t sent_at;          /* when the step's request was sent */
+    int64_t observed_at;      /* when `lease` was seen first as it is, after its bytes had come */
+    int64_t most_transitions; /* of all Leases seen; -1: none seen */
+    int64_t wall_us;          /* the last time that was written */
+    int64_t release_until;    /* in phase RELEASES */
     bool has_led;
     ki_timer retry_timer, lead_timer;
     ki_task stop_task;

@@ -61,7 +61,7 @@ void stage_note(controller_stage *s, const char *word);
 void stage_expect(controller_stage *s, const char *heard);
 /* The same words in any order. */
 void stage_expect_any_order(controller_stage *s, const char *heard);
-/* Returns the value of a sample of ki_factory_metrics_text, which begins with `name`; -1 where there is none. */
+/* Returns the value of a sample of ki_factory_metrics_text, which begins with `name`; -1 where there is none, or no memory. */
 double stage_metric(controller_stage *s, const char *name);
 
 #endif

@@ -92,7 +92,8 @@ static void what_is_no_lease_is_refused(void **state) {
 static void each_field_tells_that_a_lease_was_written(void **state) {
     (void)state;
     static const char *const others[] = {
-        LEASE("\"name\":\"lock\",\"resourceVersion\":\"8\"", SPEC),
+        LEASE("\"name\":\"lock\",\"resourceVersion\":\"8\"",
+              "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"leaseTransitions\":3"),
         LEASE(METADATA, "\"holderIdentity\":\"you\",\"leaseDurationSeconds\":15,\"leaseTransitions\":3"),
         LEASE(METADATA, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":16,\"leaseTransitions\":3"),
         LEASE(METADATA, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"leaseTransitions\":4"),
