@@ -16,7 +16,7 @@ struct job {
 static const ki_field job_fields[] = { KI_FIELD(struct job, token, "data.token"), KI_FIELD_END };
 
 struct program {
-    ki_client *client;
+    ki_factory *factory;
     ki_informer *jobs;
     ki_elector *elector;
 };
@@ -32,8 +32,8 @@ static ki_status finish_job(struct program *p, const ki_object *job, long long t
     ki_unstructured_set_string(copy, "data.token", text);
     const char *json = ki_unstructured_json(copy, err);
     ki_status status = !json ? err->code
-                             : ki_client_update(p->client, KI_CONFIGMAPS, ki_object_namespace(job), ki_object_name(job),
-                                                json, NULL, NULL, err);
+                             : ki_client_update(ki_factory_client(p->factory), KI_CONFIGMAPS, ki_object_namespace(job),
+                                                ki_object_name(job), json, NULL, NULL, err);
     if (!status)
         printf("%s: done by %s with token %lld\n", ki_object_key(job), leader, token);
     ki_unstructured_free(copy);
@@ -73,7 +73,7 @@ static void on_stopped(ki_elector *elector, void *user) {
 static void on_new_leader(ki_elector *elector, const char *identity, void *user) {
     (void)elector;
     (void)user;
-    printf("the leader is %s\n", identity);
+    printf("the leader is %s\n", *identity ? identity : "nobody");
 }
 
 int main(int argc, char **argv) {
@@ -81,29 +81,28 @@ int main(int argc, char **argv) {
     struct program p = { NULL, NULL, NULL };
     ki_error err = KI_ERROR_INIT;
     ki_config *config = NULL;
-    ki_factory *factory = NULL;
     ki_controller *controller = NULL;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (ki_config_new_default(NULL, &config, &err) || /* in-cluster, else kubeconfig */
-        ki_factory_new(config, &KI_FACTORY_OPTIONS(.namespace_name = ki_config_namespace(config)), &factory, &err) ||
-        ki_factory_informer(factory, KI_CONFIGMAPS,
+        ki_factory_new(config, &KI_FACTORY_OPTIONS(.namespace_name = ki_config_namespace(config)), &p.factory, &err) ||
+        ki_factory_informer(p.factory, KI_CONFIGMAPS,
                             &KI_INFORMER_OPTIONS(.label_selector = "job=todo", .view = job_fields), &p.jobs, &err) ||
-        ki_elector_new(factory,
+        ki_elector_new(p.factory,
                        &KI_ELECTOR_OPTIONS(.namespace_name = ki_config_namespace(config), .name = "jobs",
                                            .identity = argc > 1 ? argv[1] : NULL, .release_on_stop = true,
                                            .callbacks = callbacks),
                        &p.elector, &err) ||
-        ki_controller_new(factory,
+        ki_controller_new(p.factory,
                           &KI_CONTROLLER_OPTIONS(.name = "jobs", .reconcile = reconcile, .user = &p, .workers = 2,
                                                  .elector = p.elector),
                           &controller, &err) ||
         ki_controller_watch(controller, p.jobs, NULL, &err) ||
-        (p.client = ki_factory_client(factory), ki_factory_run(factory, &err))) /* until SIGTERM or SIGINT */
+        ki_factory_run(p.factory, &err)) /* until SIGTERM or SIGINT */
         fprintf(stderr, "leader-elected-workers: %s\n", ki_error_message(&err));
     ki_controller_free(controller);
     ki_elector_free(p.elector);
-    ki_factory_free(factory);
+    ki_factory_free(p.factory);
     ki_config_free(config);
     return err.code ? 1 : 0;
 }

@@ -193,7 +193,8 @@ static void write_log(ki_log_level level, const char *from, const char *message,
 static void on_new_leader(ki_elector *elector, const char *identity, void *user) {
     (void)elector;
     (void)user;
-    fprintf(stderr, "%s: %s leads\n", component, identity);
+    if (*identity)
+        fprintf(stderr, "%s: %s leads\n", component, identity);
 }
 
 int main(int argc, char **argv) {
