@@ -95,7 +95,8 @@ static void run_task(ki_task *task, void *user) {
     (void)task;
     ki_controller *controller = user;
     bool has_ended;
-    ki_reconcile_retry(controller);
+    if (ki_reconcile_any_waits(controller))
+        ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
     if (!reap_if_ended(controller, &has_ended) && has_ended)
         ki_component_stopped(&controller->component);
 }
@@ -142,6 +143,7 @@ void ki_controller_stop(ki_controller *controller) {
     ki_cond_broadcast(&controller->changed);
     ki_mutex_unlock(&controller->mutex);
     ki_workqueue_shut_down(controller->queue);
+    ki_reconcile_retry(controller); /* drops the keys that wait for memory */
     ki_task_post(&controller->task);
 }
 
@@ -293,7 +295,8 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
 
 /* --- free ------------------------------------------------------------------------------------------------------------------------------- */
 
-static void tear_down_on_loop(void *user) {
+/* Lets go of what others own. */
+static void detach_on_loop(void *user) {
     ki_controller *controller = user;
     if (controller->elector)
         ki_elector_remove_hook(controller->elector, &controller->hook);
@@ -302,18 +305,23 @@ static void tear_down_on_loop(void *user) {
         controller->sources = source->next;
         ki_source_free(source);
     }
+}
+
+static void tear_down_on_loop(void *user) {
+    ki_controller *controller = user;
     ki_task_cancel(&controller->task);
     ki_task_cancel(&controller->work_task);
     ki_task_cancel(&controller->catch_up_task);
     ki_timer_close(&controller->retry_timer);
 }
 
-/* Frees a controller of which nothing runs any more. */
+/* Frees a controller of which nothing runs any more. Once its component is removed, factory and informers may go. */
 static void destroy(ki_controller *controller) {
     const ki_allocator *allocator = controller->allocator;
+    ki_engine_call(controller->engine, detach_on_loop, controller);
+    ki_component_remove(&controller->component);
     for (size_t i = 0; i < controller->thread_count; i++)
         ki_thread_join(&controller->threads[i]); /* it has ended, but for its last instructions */
-    ki_component_remove(&controller->component);
     ki_engine_call(controller->engine, tear_down_on_loop, controller);
     ki_workqueue_free(controller->queue);
     ki_cond_destroy(&controller->changed);

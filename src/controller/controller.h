@@ -169,7 +169,9 @@ void ki_reconcile_give_back(ki_reconcile *call);
 void ki_reconcile_run(ki_reconcile *call, const char *key);
 /* Puts the key back without a call of the function. */
 void ki_reconcile_put_back(ki_reconcile *call, const char *key);
-/* Loop: tries again to queue the keys of calls in `unqueued`; drops them where the controller stops. */
+/* Returns true where the key of a call waits to be queued. */
+bool ki_reconcile_any_waits(ki_controller *controller);
+/* Tries again to queue the keys of calls in `unqueued`; drops them where the controller stops. */
 void ki_reconcile_retry(ki_controller *controller);
 
 /* controller_metrics.c */

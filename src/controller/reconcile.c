@@ -91,10 +91,22 @@ static void queue_and_release(ki_reconcile *call) {
         return;
     }
     ki_mutex_lock(&controller->mutex);
-    call->next = controller->unqueued;
-    controller->unqueued = call;
-    ki_task_post(&controller->task);
+    bool is_needed = !atomic_load(&controller->is_stopping);
+    if (is_needed) {
+        call->next = controller->unqueued;
+        controller->unqueued = call;
+        ki_task_post(&controller->task);
+    }
     ki_mutex_unlock(&controller->mutex);
+    if (!is_needed)
+        release(call);
+}
+
+bool ki_reconcile_any_waits(ki_controller *controller) {
+    ki_mutex_lock(&controller->mutex);
+    bool any = controller->unqueued != NULL;
+    ki_mutex_unlock(&controller->mutex);
+    return any;
 }
 
 void ki_reconcile_retry(ki_controller *controller) {

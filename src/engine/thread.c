@@ -8,7 +8,9 @@
 #include <time.h>
 
 enum {
-    NANOSECONDS_PER_SECOND = 1000000000
+    NANOSECONDS_PER_SECOND = 1000000000,
+    SHORT_FIRST_PAUSES = 4,
+    SHORT_LAST_PAUSES = 256
 };
 
 ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err) {
@@ -21,6 +23,25 @@ void ki_mutex_destroy(ki_mutex *mutex) {
 }
 
 void ki_mutex_lock(ki_mutex *mutex) {
+    pthread_mutex_lock(mutex);
+}
+
+void ki_thread_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+/* Each try comes after twice as many pauses: what the other thread does meanwhile, it does without this one in its way. */
+void ki_mutex_lock_short(ki_mutex *mutex) {
+    for (int pauses = SHORT_FIRST_PAUSES; pauses <= SHORT_LAST_PAUSES; pauses *= 2) {
+        if (pthread_mutex_trylock(mutex) == 0)
+            return;
+        for (int i = 0; i < pauses; i++)
+            ki_thread_pause();
+    }
     pthread_mutex_lock(mutex);
 }
 

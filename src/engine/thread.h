@@ -21,6 +21,10 @@ ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err);
 void ki_mutex_destroy(ki_mutex *mutex);
 void ki_mutex_lock(ki_mutex *mutex);
 void ki_mutex_unlock(ki_mutex *mutex);
+/* Locks a mutex that its holders give back within a microsecond: tries for a few microseconds before it sleeps. */
+void ki_mutex_lock_short(ki_mutex *mutex);
+/* Passes the time of a few dozen instructions, in a loop that waits for another thread. */
+void ki_thread_pause(void);
 ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
 void ki_cond_destroy(ki_cond *cond);
 void ki_cond_wait(ki_cond *cond, ki_mutex *mutex);

@@ -45,14 +45,13 @@ static ki_status reserve(ki_workqueue *queue, const addition *add) {
     return status;
 }
 
-static ki_work_item *make_item(ki_workqueue *queue, const addition *add, uint32_t hash) {
+static ki_work_item *make_item(const ki_workqueue *queue, const addition *add, uint32_t hash) {
     ki_work_item *item = ki_alloc(queue->allocator, sizeof *item + add->key_size + 1);
     if (!item)
         return NULL;
     *item = (ki_work_item){ .hash = hash, .place = KI_WORK_ITEM_OUT, .key_size = (uint16_t)add->key_size };
     memcpy(item->key, add->key, add->key_size);
     item->key[add->key_size] = '\0';
-    ki_key_table_add(&queue->items, item);
     return item;
 }
 
@@ -125,10 +124,12 @@ static ki_status add_locked(ki_workqueue *queue, addition *add, uint32_t hash, i
     ki_work_item *item = ki_key_table_find(&queue->items, add->key, add->key_size, hash);
     if (reserve(queue, add))
         return KI_ERR_NO_MEMORY;
-    if (!item)
+    if (!item) {
         item = make_item(queue, add, hash);
-    if (!item)
-        return KI_ERR_NO_MEMORY;
+        if (!item)
+            return KI_ERR_NO_MEMORY;
+        ki_key_table_add(&queue->items, item);
+    }
     if (add->is_rate_limited)
         limit_rate(queue, item, add, now);
     if (queue->by_priority)
@@ -141,14 +142,35 @@ static ki_status add_locked(ki_workqueue *queue, addition *add, uint32_t hash, i
 
 /* --- the calls ----------------------------------------------------------------------------------------------------------------------- */
 
+/* Adds a key that is ready at once, without the lock. */
+static ki_status add_to_inbox(ki_workqueue *queue, const addition *add, uint32_t hash) {
+    ki_work_item *item = make_item(queue, add, hash);
+    if (!item)
+        return KI_ERR_NO_MEMORY;
+    item->added_at = ki_work_now(queue);
+    bool has_to_look;
+    ki_status status = ki_inbox_add(&queue->inbox, item, &has_to_look);
+    if (status) {
+        ki_free(queue->allocator, item);
+    } else if (has_to_look) {
+        ki_work_after after = { 0 };
+        ki_work_lock(queue, &after);
+        ki_work_unlock(queue, &after);
+    }
+    return status;
+}
+
 static ki_status add_key(ki_workqueue *queue, addition *add) {
     ki_status status = measure(queue, add->key, &add->key_size);
     if (status)
         return status;
-    ki_work_after after = { 0 };
     uint32_t hash = ki_key_table_hash(&queue->items, add->key, add->key_size);
-    int64_t now = ki_engine_now(queue->engine);
-    ki_mutex_lock(&queue->lock);
+    if (queue->has_inbox && !add->is_delayed && !add->is_rate_limited)
+        return add_to_inbox(queue, add, hash);
+    ki_work_after after = { 0 };
+    bool needs_time = add->delay_ns > 0 || add->is_rate_limited;
+    int64_t now = needs_time ? ki_engine_now(queue->engine) : ki_work_now(queue);
+    ki_work_lock(queue, &after);
     status = add_locked(queue, add, hash, now, &after);
     ki_work_unlock(queue, &after);
     return status;

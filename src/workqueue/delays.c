@@ -26,7 +26,7 @@ static int make_ready(ki_workqueue *queue, int64_t now, int most, ki_work_after 
 static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
     for (;;) {
         ki_work_after after = { 0 };
-        ki_mutex_lock(&queue->lock);
+        ki_work_lock(queue, &after);
         /* After a shutdown no key becomes ready. */
         int made = queue->is_shut_down ? 0 : make_ready(queue, now, SLICE, &after);
         ki_work_unlock(queue, &after);
@@ -38,7 +38,7 @@ static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
 }
 
 static void set_timer(ki_workqueue *queue) {
-    ki_mutex_lock(&queue->lock);
+    ki_mutex_lock_short(&queue->lock);
     const ki_item_slot *first = queue->is_shut_down ? NULL : ki_item_heap_first(&queue->waiting);
     int64_t at = queue->timer_at = first ? first->rank : KI_WORK_NEVER;
     ki_mutex_unlock(&queue->lock);
@@ -49,8 +49,8 @@ static void set_timer(ki_workqueue *queue) {
 }
 
 static void call_back(ki_workqueue *queue) {
-    ki_mutex_lock(&queue->lock);
-    bool is_ready = queue->has_to_tell_closed || (queue->has_to_tell_ready && ki_work_ready_count(queue) > 0);
+    ki_mutex_lock_short(&queue->lock);
+    bool is_ready = queue->has_to_tell_closed || (queue->has_to_tell_ready && queue->ready_count > 0);
     queue->has_to_tell_ready = queue->has_to_tell_closed = false;
     bool is_drained = !queue->has_told_drained && ki_work_is_drained(queue);
     queue->has_told_drained |= is_drained;

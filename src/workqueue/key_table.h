@@ -8,9 +8,20 @@
 
 #include "src/workqueue/item.h"
 
+enum {
+    KI_KEY_BUCKET_SLOTS = 5 /* as many as a cache line holds */
+};
+
+/* Items beyond the slots are a chain that begins at the item of the last slot. */
+typedef struct ki_key_bucket {
+    uint32_t hashes[KI_KEY_BUCKET_SLOTS]; /* compared before an item is touched */
+    uint32_t count;
+    ki_work_item *items[KI_KEY_BUCKET_SLOTS];
+} ki_key_bucket;
+
 typedef struct ki_key_table {
     const ki_allocator *allocator;
-    ki_work_item ***segments; /* arrays of buckets; each bucket is a chain of items */
+    char **segments; /* each has an array of buckets in it, which begins at a cache line */
     size_t segment_count;
     size_t segment_room; /* of the array of segments */
     size_t buckets;      /* in use */
@@ -23,6 +34,8 @@ ki_status ki_key_table_init(ki_key_table *table, const ki_allocator *allocator, 
 /* Frees the table, not its items. */
 void ki_key_table_free(ki_key_table *table);
 uint32_t ki_key_table_hash(const ki_key_table *table, const void *key, size_t size);
+/* Makes a later find, add or remove of the hash faster, without waiting for memory now. */
+void ki_key_table_prefetch(const ki_key_table *table, uint32_t hash);
 /* Returns NULL where there is none. */
 ki_work_item *ki_key_table_find(const ki_key_table *table, const void *key, size_t size, uint32_t hash);
 /* Adds an item whose key is not in the table. Cannot fail: without memory the chains get longer. */

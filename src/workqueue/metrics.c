@@ -29,6 +29,12 @@ const ki_metric *ki_workqueue_metric_at(size_t index) {
     return index < KI_WORK_METRIC_COUNT ? &table[index] : NULL;
 }
 
+/* Without a name, times are not taken. */
+static bool is_measured(const ki_workqueue *queue, size_t index) {
+    return queue->is_measured || index == KI_WORK_METRIC_DEPTH || index == KI_WORK_METRIC_ADDS ||
+           index == KI_WORK_METRIC_RETRIES;
+}
+
 /* All values at one time. */
 typedef struct measured {
     double values[KI_WORK_METRIC_COUNT]; /* of summaries: the sum */
@@ -39,7 +45,8 @@ static measured measure(const ki_workqueue *queue) {
     measured now_measured = { .values = { 0 } };
     double *values = now_measured.values, *counts = now_measured.counts;
     int64_t now = ki_engine_now(queue->engine);
-    ki_mutex_lock(&queue->self->lock);
+    ki_work_after after = { 0 };
+    ki_work_lock(queue->self, &after);
     const ki_work_item *oldest = queue->processing.first;
     /* Both sums wrap around; their difference does not. */
     uint64_t unfinished = (uint64_t)now * queue->processing.count - (uint64_t)queue->started_sum;
@@ -54,7 +61,7 @@ static measured measure(const ki_workqueue *queue) {
     values[KI_WORK_METRIC_LONGEST_RUNNING] =
         oldest && now > oldest->started_at ? (double)(now - oldest->started_at) / NANOSECONDS_PER_SECOND : 0;
     values[KI_WORK_METRIC_RETRIES] = (double)queue->retries;
-    ki_mutex_unlock(&queue->self->lock);
+    ki_work_unlock(queue->self, &after);
     return now_measured;
 }
 
@@ -63,6 +70,8 @@ static measured measure(const ki_workqueue *queue) {
 static void write_metric(const ki_workqueue *queue, const measured *from, size_t index, ki_buffer *out) {
     const ki_metric *metric = &table[index];
     const ki_label label = { "name", queue->name };
+    if (!is_measured(queue, index))
+        return;
     if (metric->type == KI_METRIC_SUMMARY) {
         ki_openmetrics_sample(out, metric, "_count", &label, 1, from->counts[index]);
         ki_openmetrics_sample(out, metric, "_sum", &label, 1, from->values[index]);

@@ -3,6 +3,11 @@
 
 #include "src/base/error.h"
 
+enum {
+    SPINS = 30, /* looks at the queue before a thread sleeps: some 10 microseconds */
+    SPIN_PAUSES = 16
+};
+
 /* Takes an item that was popped. The lock is held. */
 static void take(ki_workqueue *queue, ki_work_item *item, int64_t now, ki_work_after *after) {
     item->is_dirty = false;
@@ -12,6 +17,7 @@ static void take(ki_workqueue *queue, ki_work_item *item, int64_t now, ki_work_a
     item->started_at = now;
     queue->started_sum = (int64_t)((uint64_t)queue->started_sum + (uint64_t)now);
     ki_work_list_append(&queue->processing, item);
+    ki_work_note_taken(queue, item);
     after->has_queue_duration = true;
     after->queue_duration = now > item->added_at ? now - item->added_at : 0;
     queue->queue_duration.count++;
@@ -19,18 +25,47 @@ static void take(ki_workqueue *queue, ki_work_item *item, int64_t now, ki_work_a
     ki_work_trim(queue);
 }
 
+/* The lock is held. */
+static bool has_to_wait(const ki_workqueue *queue) {
+    return queue->ready_count == 0 && !queue->is_shut_down;
+}
+
+/* Without the lock. */
+static bool is_anything_new(const ki_workqueue *queue) {
+    return atomic_load_explicit(&queue->ready_count, memory_order_relaxed) > 0 || ki_inbox_has_items(&queue->inbox) ||
+           atomic_load_explicit(&queue->is_shut_down, memory_order_relaxed);
+}
+
+/* Waits for a few microseconds without sleeping, so that an add need not wake anybody. One thread at a time. The lock is held, but not
+ * while it waits. */
+static void spin(ki_workqueue *queue, ki_work_after *after) {
+    if (queue->is_spinning)
+        return;
+    queue->is_spinning = true;
+    ki_mutex_unlock(&queue->lock);
+    for (int i = 0; i < SPINS && !is_anything_new(queue); i++)
+        for (int pause = 0; pause < SPIN_PAUSES; pause++)
+            ki_thread_pause();
+    ki_work_lock(queue, after);
+    queue->is_spinning = false;
+}
+
 /* Waits for a ready key or the shutdown. The lock is held, but not while it waits. */
-static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline) {
+static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline, ki_work_after *after) {
     bool in_time = true;
-    while (ki_work_ready_count(queue) == 0 && !queue->is_shut_down) {
+    spin(queue, after);
+    while (has_to_wait(queue)) {
         if (!in_time)
             return KI_ERR_TIMEOUT;
         queue->sleeping++;
-        in_time = ki_cond_wait_until(&queue->ready_cond, &queue->lock, deadline);
+        ki_work_ask(queue, after);
+        if (has_to_wait(queue))
+            in_time = ki_cond_wait_until(&queue->ready_cond, &queue->lock, deadline);
         queue->sleeping--;
-        /* Whoever leaves counts as woken, also at its deadline: at worst a thread is signalled that need not be. */
+        /* A thread that leaves counts as woken, also at its deadline: at worst one is signalled that need not be. */
         if (queue->woken > 0)
             queue->woken--;
+        ki_work_look(queue, ki_inbox_take(&queue->inbox), after);
     }
     return KI_OK;
 }
@@ -49,16 +84,16 @@ static ki_status tell_no_key(ki_status status, ki_error *err) {
 const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *err) {
     ki_status status = KI_OK;
     ki_work_after after = { 0 };
-    int64_t now = ki_engine_now(queue->engine);
-    ki_mutex_lock(&queue->lock);
-    if (ki_work_ready_count(queue) == 0 && !queue->is_shut_down) {
+    int64_t now = ki_work_now(queue);
+    ki_work_lock(queue, &after);
+    if (has_to_wait(queue)) {
         if (timeout_ms == 0)
             status = KI_ERR_TIMEOUT;
         else if (ki_engine_on_loop(queue->engine))
             status = KI_ERR_DEADLOCK;
         else
-            status = wait_for_key(queue, ki_work_deadline(timeout_ms));
-        now = ki_engine_now(queue->engine);
+            status = wait_for_key(queue, ki_work_deadline(timeout_ms), &after);
+        now = ki_work_now(queue);
     }
     ki_work_item *item = status ? NULL : ki_work_pop_ready(queue);
     if (item)
@@ -74,15 +109,16 @@ const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *
 
 ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
     ki_work_after after = { 0 };
-    int64_t now = ki_engine_now(queue->engine);
-    ki_mutex_lock(&queue->lock);
+    int64_t now = ki_work_now(queue);
+    ki_work_lock(queue, &after);
     ki_work_item *item = ki_work_find(queue, key);
     if (!item || !item->is_processing) {
-        ki_mutex_unlock(&queue->lock);
+        ki_work_unlock(queue, &after);
         return KI_ERR_NOT_FOUND;
     }
     item->is_processing = false;
     ki_work_list_remove(&queue->processing, item);
+    ki_work_note_done(queue, item);
     queue->started_sum = (int64_t)((uint64_t)queue->started_sum - (uint64_t)item->started_at);
     after.has_work_duration = true;
     after.work_duration = now > item->started_at ? now - item->started_at : 0;
@@ -98,7 +134,7 @@ ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
 }
 
 int ki_workqueue_priority(const ki_workqueue *queue, const void *key) {
-    ki_mutex_lock(&queue->self->lock);
+    ki_mutex_lock_short(&queue->self->lock);
     const ki_work_item *item = ki_work_find(queue, key);
     int priority = item && item->is_processing ? item->taken_priority : 0;
     ki_mutex_unlock(&queue->self->lock);
@@ -106,15 +142,16 @@ int ki_workqueue_priority(const ki_workqueue *queue, const void *key) {
 }
 
 size_t ki_workqueue_length(const ki_workqueue *queue) {
-    ki_mutex_lock(&queue->self->lock);
-    size_t length = ki_work_ready_count(queue);
-    ki_mutex_unlock(&queue->self->lock);
+    ki_work_after after = { 0 };
+    ki_work_lock(queue->self, &after);
+    size_t length = queue->ready_count;
+    ki_work_unlock(queue->self, &after);
     return length;
 }
 
 void ki_workqueue_forget(ki_workqueue *queue, const void *key) {
     ki_work_after after = { 0 };
-    ki_mutex_lock(&queue->lock);
+    ki_mutex_lock_short(&queue->lock);
     ki_work_item *item = ki_work_find(queue, key);
     if (item) {
         item->failures = 0;
@@ -124,7 +161,7 @@ void ki_workqueue_forget(ki_workqueue *queue, const void *key) {
 }
 
 int ki_workqueue_num_requeues(const ki_workqueue *queue, const void *key) {
-    ki_mutex_lock(&queue->self->lock);
+    ki_mutex_lock_short(&queue->self->lock);
     const ki_work_item *item = ki_work_find(queue, key);
     int failures = item ? item->failures : 0;
     ki_mutex_unlock(&queue->self->lock);

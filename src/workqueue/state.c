@@ -5,21 +5,67 @@
 
 #include <string.h>
 
-void ki_work_unlock(ki_workqueue *queue, const ki_work_after *after) {
+int64_t ki_work_now(const ki_workqueue *queue) {
+    return queue->is_measured ? ki_engine_now(queue->engine) : 0;
+}
+
+void ki_work_lock(ki_workqueue *queue, ki_work_after *after) {
+    ki_mutex_lock_short(&queue->lock);
+    if (ki_inbox_has_items(&queue->inbox))
+        ki_work_look(queue, ki_inbox_take(&queue->inbox), after);
+}
+
+void ki_work_look(ki_workqueue *queue, ki_work_item *added, ki_work_after *after) {
+    for (const ki_work_item *item = added; item; item = item->next)
+        ki_key_table_prefetch(&queue->items, item->hash);
+    while (added) {
+        ki_work_item *item = added;
+        added = added->next;
+        ki_work_item *known = ki_key_table_find(&queue->items, item->key, item->key_size, item->hash);
+        if (known) {
+            item->chain = after->freed;
+            after->freed = item;
+        } else {
+            ki_key_table_add(&queue->items, item);
+            known = item;
+        }
+        ki_work_mark_dirty(queue, known, item->added_at, after);
+    }
+}
+
+void ki_work_ask(ki_workqueue *queue, ki_work_after *after) {
+    while (queue->has_inbox && queue->sleeping > 0 && queue->woken == 0 && !queue->is_spinning &&
+           !ki_inbox_ask(&queue->inbox))
+        ki_work_look(queue, ki_inbox_take(&queue->inbox), after);
+}
+
+/* Has a thread to be woken? One at a time: it wakes the next one when it has taken a key and there are more. */
+static bool has_to_wake(const ki_workqueue *queue) {
+    return queue->sleeping > 0 && queue->woken == 0 && queue->ready_count > (queue->is_spinning ? 1 : 0);
+}
+
+void ki_work_unlock(ki_workqueue *queue, ki_work_after *after) {
+    ki_work_ask(queue, after);
+    bool wakes = has_to_wake(queue);
+    if (wakes)
+        queue->woken++;
     ki_mutex_unlock(&queue->lock);
     /* Signals come after the unlock: a thread that wakes up finds the lock free. */
     if (after->wake_all)
         ki_cond_broadcast(&queue->ready_cond);
-    else
-        for (size_t i = 0; i < after->wakes; i++)
-            ki_cond_signal(&queue->ready_cond);
+    else if (wakes)
+        ki_cond_signal(&queue->ready_cond);
     if (after->wake_drained)
         ki_cond_broadcast(&queue->drained_cond);
     if (after->post_task)
         ki_task_post(&queue->task);
     if (queue->has_library)
         ki_work_tell_library(queue, after);
-    ki_free(queue->allocator, after->freed);
+    while (after->freed) {
+        ki_work_item *item = after->freed;
+        after->freed = item->chain;
+        ki_free(queue->allocator, item);
+    }
 }
 
 int64_t ki_work_deadline(int64_t timeout_ms) {
@@ -56,12 +102,12 @@ void ki_work_list_remove(ki_work_list *list, ki_work_item *item) {
 
 /* --- ready keys ------------------------------------------------------------------------------------------------------------------ */
 
-size_t ki_work_ready_count(const ki_workqueue *queue) {
-    return queue->by_priority ? queue->ready_heap.count : queue->ready.count;
+static void set_ready_count(ki_workqueue *queue, size_t count) {
+    atomic_store_explicit(&queue->ready_count, count, memory_order_relaxed);
 }
 
 void ki_work_push_ready(ki_workqueue *queue, ki_work_item *item, ki_work_after *after) {
-    if (ki_work_ready_count(queue) == 0 && queue->on_ready) {
+    if (queue->ready_count == 0 && queue->on_ready) {
         queue->has_to_tell_ready = true;
         after->post_task = true;
     }
@@ -69,24 +115,32 @@ void ki_work_push_ready(ki_workqueue *queue, ki_work_item *item, ki_work_after *
         ki_item_heap_push(&queue->ready_heap, item, -(int64_t)item->priority, item->sequence);
     else
         ki_work_list_append(&queue->ready, item);
-    if (queue->sleeping > queue->woken) {
-        queue->woken++;
-        after->wakes++;
-    }
+    set_ready_count(queue, queue->ready_count + 1);
+}
+
+/* With many keys each of them, and its place in the table, is far from all caches. */
+static void prefetch_next(const ki_workqueue *queue) {
+    const ki_work_item *next = queue->ready.first;
+    if (!next)
+        return;
+    ki_key_table_prefetch(&queue->items, next->hash);
+    if (next->next)
+        __builtin_prefetch(next->next);
 }
 
 ki_work_item *ki_work_pop_ready(ki_workqueue *queue) {
+    if (queue->ready_count == 0)
+        return NULL;
+    set_ready_count(queue, queue->ready_count - 1);
+    ki_work_item *item;
     if (queue->by_priority) {
-        const ki_item_slot *first = ki_item_heap_first(&queue->ready_heap);
-        if (!first)
-            return NULL;
-        ki_work_item *item = first->item;
+        item = ki_item_heap_first(&queue->ready_heap)->item;
         ki_item_heap_remove(&queue->ready_heap, item);
-        return item;
-    }
-    ki_work_item *item = queue->ready.first;
-    if (item)
+    } else {
+        item = queue->ready.first;
         ki_work_list_remove(&queue->ready, item);
+        prefetch_next(queue);
+    }
     return item;
 }
 
@@ -104,9 +158,26 @@ void ki_work_mark_dirty(ki_workqueue *queue, ki_work_item *item, int64_t now, ki
 
 /* --- items ----------------------------------------------------------------------------------------------------------------------- */
 
+static size_t taken_place(const void *key) {
+    return (uintptr_t)key / sizeof(ki_work_item) % KI_WORK_TAKEN;
+}
+
+void ki_work_note_taken(ki_workqueue *queue, ki_work_item *item) {
+    queue->taken[taken_place(item->key)] = item;
+}
+
+void ki_work_note_done(ki_workqueue *queue, const ki_work_item *item) {
+    ki_work_item **place = &queue->taken[taken_place(item->key)];
+    if (*place == item)
+        *place = NULL;
+}
+
 ki_work_item *ki_work_find(const ki_workqueue *queue, const void *key) {
     if (!key)
         return NULL;
+    ki_work_item *taken = queue->taken[taken_place(key)];
+    if (taken && taken->key == key)
+        return taken;
     size_t size = queue->key_size ? queue->key_size : strlen(key);
     if (size > KI_WORKQUEUE_KEY_MAX)
         return NULL;
@@ -117,6 +188,7 @@ void ki_work_release(ki_workqueue *queue, ki_work_item *item, ki_work_after *aft
     if (item->is_dirty || item->is_waiting || item->is_processing || item->failures > 0)
         return;
     ki_key_table_remove(&queue->items, item);
+    item->chain = after->freed;
     after->freed = item;
 }
 

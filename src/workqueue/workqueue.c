@@ -59,9 +59,12 @@ static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *g
     queue->has_library = given->metrics != NULL;
     if (given->metrics)
         queue->library = *given->metrics;
+    queue->is_measured = given->metrics || (given->name && given->name[0]);
     queue->on_ready = given->on_ready;
     queue->on_drained = given->on_drained;
     queue->user = given->user;
+    /* A key of a heap needs its room reserved, and what is told at the time of adding needs the lock. */
+    queue->has_inbox = !given->by_priority && !given->on_ready && !given->metrics;
     queue->name = ki_strdup(queue->allocator, given->name ? given->name : "");
     if (!queue->name)
         return ki_error_no_memory(err, "making a work queue");
@@ -113,6 +116,7 @@ ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *option
     queue->engine = engine;
     queue->allocator = allocator;
     queue->timer_at = KI_WORK_NEVER;
+    ki_inbox_init(&queue->inbox);
     ki_item_heap_init(&queue->ready_heap, allocator);
     ki_item_heap_init(&queue->waiting, allocator);
     ki_status status = open_locks(queue, err);
@@ -143,6 +147,7 @@ void ki_workqueue_free(ki_workqueue *queue) {
 static void close_queue(ki_workqueue *queue, ki_work_after *after) {
     if (queue->is_shut_down)
         return;
+    ki_work_look(queue, ki_inbox_close(&queue->inbox), after);
     queue->is_shut_down = true;
     after->wake_all = queue->sleeping > 0;
     queue->has_to_tell_closed = queue->on_ready != NULL;
@@ -152,7 +157,7 @@ static void close_queue(ki_workqueue *queue, ki_work_after *after) {
 
 void ki_workqueue_shut_down(ki_workqueue *queue) {
     ki_work_after after = { 0 };
-    ki_mutex_lock(&queue->lock);
+    ki_mutex_lock_short(&queue->lock);
     close_queue(queue, &after);
     queue->shutdowns++;
     after.wake_drained = queue->draining > 0;
@@ -169,7 +174,7 @@ static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t
             return ki_error_set(err, KI_ERR_CANCELLED, "the work queue was shut down without draining it");
         if (!in_time)
             return ki_error_set(err, KI_ERR_TIMEOUT, "%zu keys are queued and %zu are being processed",
-                                ki_work_ready_count(queue), queue->processing.count);
+                                queue->ready_count, queue->processing.count);
         queue->draining++;
         in_time = ki_cond_wait_until(&queue->drained_cond, &queue->lock, deadline);
         queue->draining--;
@@ -179,18 +184,18 @@ static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t
 
 ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout_ms, ki_error *err) {
     ki_work_after after = { 0 };
-    ki_mutex_lock(&queue->lock);
+    ki_mutex_lock_short(&queue->lock);
     uint64_t shutdowns = queue->shutdowns;
     close_queue(queue, &after);
     ki_work_unlock(queue, &after);
-    ki_mutex_lock(&queue->lock);
+    ki_mutex_lock_short(&queue->lock);
     ki_status status = wait_for_drain(queue, shutdowns, ki_work_deadline(timeout_ms), err);
     ki_mutex_unlock(&queue->lock);
     return status;
 }
 
 bool ki_workqueue_is_shut_down(const ki_workqueue *queue) {
-    ki_mutex_lock(&queue->self->lock);
+    ki_mutex_lock_short(&queue->self->lock);
     bool is_shut_down = queue->is_shut_down;
     ki_mutex_unlock(&queue->self->lock);
     return is_shut_down;

@@ -34,7 +34,7 @@ typedef struct controller_stage {
 
 /* `allocator` of the engine, NULL: malloc. False where there is no memory; then only stage_close may follow. */
 bool stage_open(controller_stage *s, const ki_allocator *allocator, const ki_metrics *metrics);
-void stage_open_threaded(controller_stage *s);
+void stage_open_threaded(controller_stage *s, const ki_allocator *allocator);
 /* Frees the controller, where it is still there, and all else. */
 void stage_close(controller_stage *s);
 
@@ -61,7 +61,7 @@ void stage_note(controller_stage *s, const char *word);
 void stage_expect(controller_stage *s, const char *heard);
 /* The same words in any order. */
 void stage_expect_any_order(controller_stage *s, const char *heard);
-/* Returns the value of a sample of ki_factory_metrics_text, which begins with `name`; -1 where there is none. */
+/* Returns the value of a sample of ki_factory_metrics_text, which begins with `name`; -1 where there is none, or no memory. */
 double stage_metric(controller_stage *s, const char *name);
 
 #endif

@@ -1,0 +1,71 @@
+/* inbox.c: a stack that is only ever taken as a whole: a compare-and-swap adds, an exchange takes. */
+#include "src/workqueue/inbox.h"
+
+enum {
+    LOOK_AT =
+        64 /* items, at which the thread that adds looks itself: bounds the memory of a key that is added again and again */
+};
+
+/* Marks are compared, never read. */
+static max_align_t asked_mark, closed_mark;
+#define ASKED ((ki_work_item *)(void *)&asked_mark)
+#define CLOSED ((ki_work_item *)(void *)&closed_mark)
+
+static bool is_mark(const ki_work_item *item) {
+    return !item || item == ASKED || item == CLOSED;
+}
+
+void ki_inbox_init(ki_inbox *inbox) {
+    atomic_init(&inbox->newest, NULL);
+    atomic_init(&inbox->count, 0);
+}
+
+ki_status ki_inbox_add(ki_inbox *inbox, ki_work_item *item, bool *ret_has_to_look) {
+    ki_work_item *newest = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
+    do {
+        if (newest == CLOSED)
+            return KI_ERR_CLOSED;
+        item->next = is_mark(newest) ? NULL : newest;
+    } while (!atomic_compare_exchange_weak(&inbox->newest, &newest, item));
+    /* The item may be somebody else's from here on. */
+    unsigned count = atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed);
+    *ret_has_to_look = newest == ASKED || count >= LOOK_AT;
+    return KI_OK;
+}
+
+bool ki_inbox_has_items(const ki_inbox *inbox) {
+    return !is_mark(atomic_load_explicit(&inbox->newest, memory_order_relaxed));
+}
+
+static ki_work_item *oldest_first(ki_work_item *newest) {
+    ki_work_item *oldest = NULL;
+    while (!is_mark(newest)) {
+        ki_work_item *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+ki_work_item *ki_inbox_take(ki_inbox *inbox) {
+    ki_work_item *newest = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
+    do {
+        if (is_mark(newest))
+            return NULL;
+    } while (!atomic_compare_exchange_weak(&inbox->newest, &newest, NULL));
+    atomic_store_explicit(&inbox->count, 0, memory_order_relaxed);
+    return oldest_first(newest);
+}
+
+bool ki_inbox_ask(ki_inbox *inbox) {
+    ki_work_item *newest = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
+    while (!newest)
+        if (atomic_compare_exchange_weak(&inbox->newest, &newest, ASKED))
+            return true;
+    return is_mark(newest);
+}
+
+ki_work_item *ki_inbox_close(ki_inbox *inbox) {
+    return oldest_first(atomic_exchange(&inbox->newest, CLOSED));
+}

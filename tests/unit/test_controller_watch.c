@@ -1,0 +1,563 @@
+/* test_controller_watch.c: which events queue which keys, also where memory lacks, and while another process leads; on one thread in virtual time. */
+#include "src/base/error.h"
+#include "tests/support/controller_stage.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    MANY = 100000
+};
+
+static controller_stage s;
+
+static int open_stage(void **state) {
+    (void)state;
+    return !stage_open(&s, NULL, NULL);
+}
+
+static int close_stage(void **state) {
+    (void)state;
+    stage_close(&s);
+    return 0;
+}
+
+static void control(ki_informer *informer, const ki_controller_watch_options *watch) {
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, informer, watch, NULL), KI_OK);
+    stage_start(&s);
+}
+
+/* --- keys ---------------------------------------------------------------------------------------------------------------------------- */
+
+#define OWNER(version, kind, name, controller) \
+    "{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"name\":\"" name "\",\"uid\":\"u-" name \
+    "\",\"controller\":" controller "}"
+#define OWNERS(list) "\"ownerReferences\":[" list "]"
+
+static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
+static const ki_resource zones = { "example.com", "v1", "zones", "Zone", false };
+
+/* The keys of labels a and b: several for one object, and none. */
+static void map_labels(const ki_object *obj, ki_requests *requests, void *user) {
+    (void)user;
+    const char *a = ki_object_label(obj, "a"), *b = ki_object_label(obj, "b");
+    if (a)
+        assert_int_equal(ki_requests_add(requests, a), KI_OK);
+    if (b)
+        assert_int_equal(ki_requests_add(requests, b), KI_OK);
+}
+
+/* A secret team/s is there, changes, and goes. */
+static void an_event_queues_the_keys_that_its_watch_names(void **state) {
+    (void)state;
+    const struct {
+        ki_controller_watch_options watch;
+        const char *before, *after;      /* its metadata */
+        const char *add, *update, *gone; /* what is reconciled */
+    } cases[] = {
+        { KI_CONTROLLER_WATCH(.owner = NULL), "", "\"labels\":{\"x\":\"y\"}", "team/s", "team/s", "team/s" },
+        /* the controller alone, of the right group and kind, whatever the version */
+        { KI_CONTROLLER_WATCH(.owner = &foos), OWNERS(OWNER("example.com/v1", "Foo", "f", "true")),
+          OWNERS(OWNER("example.com/v2", "Foo", "g", "true")), "team/f", "team/f team/g", "team/g" },
+        { KI_CONTROLLER_WATCH(.owner = &foos), OWNERS(OWNER("example.com/v1", "Foo", "f", "true")),
+          OWNERS(OWNER("example.com/v1", "Foo", "f", "true")) ",\"labels\":{\"x\":\"y\"}", "team/f", "team/f",
+          "team/f" },
+        { KI_CONTROLLER_WATCH(.owner = &foos), OWNERS(OWNER("example.com/v1", "Foo", "f", "false")), "", "", "", "" },
+        { KI_CONTROLLER_WATCH(.owner = &foos), "", OWNERS(OWNER("other.com/v1", "Foo", "f", "true")), "", "", "" },
+        { KI_CONTROLLER_WATCH(.owner = &foos), OWNERS(OWNER("v1", "Foo", "f", "true")),
+          OWNERS(OWNER("example.com/v1", "Bar", "f", "true")), "", "", "" },
+        { KI_CONTROLLER_WATCH(.owner = &foos), OWNERS(OWNER("example.com/v1/x", "Foo", "f", "true")),
+          OWNERS(OWNER("example.com.org/v1", "Foo", "f", "true")), "", "", "" },
+        { KI_CONTROLLER_WATCH(.owner = &foos),
+          OWNERS(OWNER("example.com/v1", "Foo", "f", "false") "," OWNER("example.com/v1", "Foo", "g", "true")), "",
+          "team/g", "team/g", "" },
+        /* any owner */
+        { KI_CONTROLLER_WATCH(.owner = &foos, .any_owner = true),
+          OWNERS(OWNER("example.com/v1", "Foo", "f", "false") "," OWNER("example.com/v1", "Bar", "h", "false") "," OWNER(
+              "example.com/v1", "Foo", "g", "true")),
+          OWNERS(OWNER("example.com/v1", "Foo", "f", "false")), "team/f team/g", "team/f team/g", "team/f" },
+        /* a cluster-scoped owner, and one of the core group */
+        { KI_CONTROLLER_WATCH(.owner = &zones), OWNERS(OWNER("example.com/v1", "Zone", "z", "true")), "", "z", "z", "" },
+        { KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), OWNERS(OWNER("v1", "ConfigMap", "m", "true")), "", "team/m",
+          "team/m", "" },
+        /* a map function */
+        { KI_CONTROLLER_WATCH(.map = map_labels), "\"labels\":{\"a\":\"one\",\"b\":\"two\"}",
+          "\"labels\":{\"a\":\"one\",\"b\":\"three\"}", "one two", "one two three", "one three" },
+        { KI_CONTROLLER_WATCH(.map = map_labels), "", "\"labels\":{\"a\":\"one\"}", "", "one", "one" },
+        /* predicates */
+        { KI_CONTROLLER_WATCH(.predicate = ki_predicate_generation_changed), "\"generation\":1",
+          "\"generation\":1,\"labels\":{\"x\":\"y\"}", "team/s", "", "team/s" },
+        { KI_CONTROLLER_WATCH(.predicate = ki_predicate_labels_changed), "\"labels\":{\"x\":\"y\"}",
+          "\"labels\":{\"x\":\"z\"}", "team/s", "team/s", "team/s" },
+    };
+    close_stage(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(stage_open(&s, NULL, NULL));
+        control(s.secrets, &cases[i].watch);
+        stage_put(&s, KI_SECRETS, "team/s", cases[i].before);
+        stage_settle(&s);
+        stage_expect_any_order(&s, cases[i].add);
+        stage_put(&s, KI_SECRETS, "team/s", cases[i].after);
+        stage_settle(&s);
+        stage_expect_any_order(&s, cases[i].update);
+        stage_delete(&s, KI_SECRETS, "team/s");
+        stage_settle(&s);
+        stage_expect_any_order(&s, cases[i].gone);
+        stage_close(&s);
+    }
+    assert_true(stage_open(&s, NULL, NULL));
+}
+
+static void map_to_odd_keys(const ki_object *obj, ki_requests *requests, void *user) {
+    static char long_key[KI_WORKQUEUE_KEY_MAX + 2];
+    (void)obj, (void)user;
+    memset(long_key, 'x', sizeof long_key - 1);
+    assert_int_equal(ki_requests_add(requests, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_requests_add(requests, ""), KI_ERR_INVALID);
+    assert_int_equal(ki_requests_add(requests, long_key), KI_ERR_LIMIT);
+    assert_int_equal(ki_requests_add(requests, "good"), KI_OK);
+}
+
+static void a_map_function_hears_of_keys_that_cannot_be(void **state) {
+    (void)state;
+    stage_put(&s, KI_SECRETS, "team/s", "");
+    control(s.secrets, &KI_CONTROLLER_WATCH(.map = map_to_odd_keys));
+    stage_expect(&s, "good");
+}
+
+static bool note_event(const ki_event *event, void *user) {
+    (void)user;
+    char word[64];
+    snprintf(word, sizeof word, "%s%d%s%s", event->old ? "old" : "new", (int)event->type,
+             event->is_in_initial_list ? "i" : "", event->is_resync ? "r" : "");
+    stage_note(&s, word);
+    return event->type != KI_EVENT_ADD;
+}
+
+static void a_predicate_sees_each_event_and_decides(void **state) {
+    (void)state;
+    stage_put(&s, KI_SECRETS, "team/s", "");
+    control(s.secrets, &KI_CONTROLLER_WATCH(.predicate = note_event));
+    stage_expect(&s, "new1i");
+    stage_put(&s, KI_SECRETS, "team/s", "\"labels\":{\"x\":\"y\"}");
+    stage_settle(&s);
+    stage_expect(&s, "old2 team/s");
+    stage_delete(&s, KI_SECRETS, "team/s");
+    stage_settle(&s);
+    stage_expect(&s, "new3 team/s");
+}
+
+/* Two informers of one controller: the parent's own key, and the child's owner. */
+static void a_child_s_event_reconciles_its_owner(void **state) {
+    (void)state;
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+    assert_int_equal(
+        ki_controller_watch(s.controller, s.secrets, &KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), NULL), KI_OK);
+    stage_put(&s, KI_CONFIGMAPS, "team/m", "");
+    stage_put(&s, KI_SECRETS, "team/s", OWNERS(OWNER("v1", "ConfigMap", "m", "true")));
+    stage_start(&s);
+    stage_expect(&s, "team/m"); /* both events, one reconcile */
+    stage_delete(&s, KI_SECRETS, "team/s");
+    stage_settle(&s);
+    stage_expect(&s, "team/m");
+}
+
+static void a_resync_comes_after_changes(void **state) {
+    (void)state;
+    ki_informer *nodes = NULL;
+    assert_int_equal(ki_factory_informer(s.factory, KI_NODES, &KI_INFORMER_OPTIONS(.resync_ms = 10000), &nodes, NULL),
+                     KI_OK);
+    stage_put(&s, KI_NODES, "n", "");
+    control(nodes, NULL);
+    stage_expect(&s, "n");
+    s.script = "d";
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "busy"), KI_OK);
+    stage_advance(&s, 10000);
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "changed"), KI_OK);
+    ki_reconcile_finish(s.deferred[0], NULL);
+    stage_settle(&s);
+    stage_expect(&s, "busy changed n");
+}
+
+/* --- bounds -------------------------------------------------------------------------------------------------------------------------- */
+
+static size_t events, reconciles;
+
+static bool count_event(const ki_event *event, void *user) {
+    (void)event, (void)user;
+    events++;
+    return true;
+}
+
+static ki_status count_reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)call, (void)key, (void)user, (void)err;
+    reconciles++;
+    return KI_OK;
+}
+
+static void no_step_does_more_than_its_work_units(void **state) {
+    (void)state;
+    enum {
+        WORK = 50
+    };
+    char key[32];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(key, sizeof key, "default/m%d", i);
+        stage_put(&s, KI_CONFIGMAPS, key, "");
+    }
+    events = reconciles = 0;
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = count_reconcile)), KI_OK);
+    assert_int_equal(
+        ki_controller_watch(s.controller, s.configmaps, &KI_CONTROLLER_WATCH(.predicate = count_event), NULL), KI_OK);
+    assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+    while (reconciles < MANY) {
+        size_t before = events + reconciles;
+        assert_int_equal(ki_engine_step(s.engine.engine, WORK, NULL), KI_OK);
+        assert_true(events + reconciles - before <= WORK);
+    }
+    assert_int_equal(events, MANY);
+}
+
+/* --- memory -------------------------------------------------------------------------------------------------------------------------- */
+
+/* What a controller goes through; every object is reconciled by its end. */
+static bool play_all(const ki_allocator *allocator) {
+    bool has_begun = false;
+    if (!stage_open(&s, allocator, NULL))
+        goto out;
+    if (stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2)))
+        goto out;
+    const ki_controller_watch_options by_owner = KI_CONTROLLER_WATCH(.owner = &foos);
+    const ki_controller_watch_options by_map = KI_CONTROLLER_WATCH(.map = map_labels);
+    if (ki_controller_watch(s.controller, s.configmaps, NULL, NULL) ||
+        ki_controller_watch(s.controller, s.secrets, &by_owner, NULL) ||
+        ki_controller_watch(s.controller, s.configmaps, &by_map, NULL))
+        goto out;
+    has_begun = true;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "f", "true")));
+    s.script = "fra"; /* each kind of another try */
+    s.requeue_after = 3;
+    assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+    stage_advance(&s, 120000);
+    assert_non_null(strstr(s.heard, "default/a "));
+    assert_non_null(strstr(s.heard, "default/f "));
+    s.heard[0] = '\0';
+    stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "g", "true")));
+    stage_put(&s, KI_CONFIGMAPS, "default/b", "");
+    stage_advance(&s, 120000);
+    stage_delete(&s, KI_CONFIGMAPS, "default/a");
+    stage_advance(&s, 120000);
+    static const char *const expected[] = { "default/f ", "default/g ", "default/a ", "default/b " };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_non_null(strstr(s.heard, expected[i]));
+out:
+    stage_close(&s);
+    return has_begun;
+}
+
+static void no_key_is_lost_whatever_allocation_fails(void **state) {
+    (void)state;
+    size_t n = 0;
+    bool failed = true;
+    for (; failed; n++) {
+        scarce_memory memory;
+        scarce_memory_init(&memory, n);
+        bool has_begun = play_all(&memory.allocator);
+        failed = scarce_memory_failed(&memory);
+        assert_true(has_begun || failed);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+    assert_true(n > 100);
+}
+
+/* An allocator that gives nothing while `is_empty`, but to objects' own code. */
+typedef struct tap {
+    ki_allocator allocator;
+    bool is_empty;
+} tap;
+
+static void *tap_alloc(size_t size, void *user) {
+    const tap *self = user;
+    return self->is_empty ? NULL : malloc(size);
+}
+
+static void *tap_realloc(void *memory, size_t size, void *user) {
+    const tap *self = user;
+    return self->is_empty ? NULL : realloc(memory, size);
+}
+
+static void tap_free(void *memory, void *user) {
+    (void)user;
+    free(memory);
+}
+
+static tap memory_tap;
+
+/* Memory runs out right when the controller looks at an event, for all of it. */
+static bool run_dry(const ki_event *event, void *user) {
+    (void)event, (void)user;
+    memory_tap.is_empty = true;
+    return true;
+}
+
+static void open_with_tap(void) {
+    memory_tap = (tap){ .allocator = { tap_alloc, tap_realloc, tap_free, &memory_tap } };
+    close_stage(NULL);
+    assert_true(stage_open(&s, &memory_tap.allocator, NULL));
+}
+
+/* Returns with memory again; while there is none nothing is reconciled. */
+static void be_dry_for(int64_t ms) {
+    stage_advance(&s, ms);
+    stage_expect(&s, "");
+    memory_tap.is_empty = false;
+}
+
+static void a_key_that_could_not_be_queued_is_queued_later(void **state) {
+    (void)state;
+    open_with_tap();
+    control(s.secrets, &KI_CONTROLLER_WATCH(.owner = &foos, .predicate = run_dry));
+    stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "f", "true")));
+    be_dry_for(5000);
+    stage_advance(&s, 1000);
+    stage_expect(&s, "default/f");
+
+    stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "g", "true")));
+    be_dry_for(5000);
+    stage_advance(&s, 1000);
+    stage_expect_any_order(&s, "default/f default/g");
+
+    stage_delete(&s, KI_SECRETS, "default/s");
+    be_dry_for(5000);
+    stage_advance(&s, 1000);
+    stage_expect(&s, "default/g");
+}
+
+static void what_is_too_much_to_remember_is_found_in_the_informer(void **state) {
+    (void)state;
+    enum {
+        OBJECTS = 600
+    };
+    char key[32];
+    open_with_tap();
+    for (int i = 0; i < OBJECTS; i++) {
+        snprintf(key, sizeof key, "default/m%d", i);
+        stage_put(&s, KI_CONFIGMAPS, key, "");
+    }
+    stage_start(&s);
+    reconciles = 0;
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = count_reconcile)), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+    memory_tap.is_empty = true;
+    stage_advance(&s, 5000);
+    assert_int_equal(reconciles, 0);
+    memory_tap.is_empty = false;
+    stage_advance(&s, 2000);
+    assert_int_equal(reconciles, OBJECTS);
+}
+
+/* The reconcile function itself leaves no memory for the queue. */
+static ki_status use_all_memory(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    memory_tap.is_empty = s.script && *s.script;
+    return stage_reconcile(call, key, user, err);
+}
+
+static void a_key_to_be_processed_again_waits_for_memory(void **state) {
+    (void)state;
+    open_with_tap();
+    assert_int_equal(
+        stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = use_all_memory, .user = &s)), KI_OK);
+    stage_start(&s);
+    /* A key of which nothing is known yet needs room in the queue's heap of waiting keys. */
+    s.script = "f";
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "k"), KI_OK);
+    stage_advance(&s, 5000);
+    stage_expect(&s, "k");
+    memory_tap.is_empty = false;
+    stage_advance(&s, 2000);
+    stage_expect(&s, "k");
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_total{controller=\"c\",result=\"error\"}"), 1);
+}
+
+static void a_stop_does_not_wait_for_memory(void **state) {
+    (void)state;
+    open_with_tap();
+    assert_int_equal(
+        stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = use_all_memory, .user = &s)), KI_OK);
+    stage_start(&s);
+    s.script = "f";
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "k"), KI_OK);
+    stage_settle(&s);
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers"), -1); /* no memory for a text either */
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    memory_tap.is_empty = false;
+}
+
+/* --- leading ------------------------------------------------------------------------------------------------------------------------- */
+
+#define LEASE(holder, transitions) \
+    "{\"metadata\":{\"name\":\"lock\",\"namespace\":\"default\"},\"spec\":{\"holderIdentity\":\"" holder \
+    "\",\"leaseDurationSeconds\":15,\"leaseTransitions\":" transitions \
+    ",\"acquireTime\":\"2025-06-15T00:00:00.000000Z\",\"renewTime\":\"2025-06-15T00:00:00.000000Z\"}}"
+
+static void put_lease(const char *json) {
+    assert_int_equal(kt_cluster_put_json(s.cluster, KI_LEASES, (ki_str){ json, strlen(json) },
+                                         kt_memory_adapter_now_ms(s.adapter), NULL, NULL),
+                     KI_OK);
+}
+
+static ki_elector *elect(const char *identity) {
+    ki_elector *elector = NULL;
+    assert_int_equal(ki_elector_new(s.factory,
+                                    &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock",
+                                                        .identity = identity, .release_on_stop = true),
+                                    &elector, NULL),
+                     KI_OK);
+    return elector;
+}
+
+static void control_as_leader(ki_elector *elector, const ki_controller_watch_options *watch) {
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, watch, NULL), KI_OK);
+}
+
+static void close_leader(ki_elector *elector) {
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    ki_elector_free(elector);
+}
+
+static void nothing_is_reconciled_while_another_process_leads(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    put_lease(LEASE("other", "3"));
+    ki_elector *elector = elect("me");
+    control_as_leader(elector, NULL);
+    stage_start(&s);
+    stage_advance(&s, 10000);
+    stage_put(&s, KI_CONFIGMAPS, "default/b", "");
+    stage_settle(&s);
+    stage_expect(&s, "");
+    assert_int_equal(ki_workqueue_length(ki_controller_queue(s.controller)), 0); /* nothing piles up */
+
+    stage_advance(&s, 30000); /* the other one does not renew */
+    assert_true(ki_elector_is_leader(elector));
+    stage_expect_any_order(&s, "default/a default/b");
+    stage_put(&s, KI_CONFIGMAPS, "default/b", "\"labels\":{\"x\":\"y\"}");
+    stage_settle(&s);
+    stage_expect(&s, "default/b");
+    close_leader(elector);
+}
+
+static bool is_not_b(const ki_event *event, void *user) {
+    (void)user;
+    return strcmp(ki_object_name(event->obj), "b") != 0;
+}
+
+static void a_new_term_begins_with_all_keys_that_matter(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    stage_put(&s, KI_CONFIGMAPS, "default/b", "");
+    ki_elector *elector = elect("me");
+    control_as_leader(elector, &KI_CONTROLLER_WATCH(.predicate = is_not_b));
+    stage_start(&s);
+    stage_advance(&s, 5000);
+    stage_expect(&s, "default/a");
+    s.script = "d";
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "\"labels\":{\"x\":\"y\"}");
+    stage_settle(&s);
+    stage_expect(&s, "default/a");
+    ki_reconcile *running = s.deferred[0];
+    assert_false(ki_reconcile_is_cancelled(running));
+
+    put_lease(LEASE("other", "1")); /* taken by hand */
+    stage_advance(&s, 5000);
+    assert_false(ki_elector_is_leader(elector));
+    assert_true(ki_reconcile_is_cancelled(running));
+    stage_put(&s, KI_CONFIGMAPS, "default/c", "");
+    stage_delete(&s, KI_CONFIGMAPS, "default/a");
+    ki_reconcile_finish(running, NULL);
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "mine"), KI_OK);
+    stage_advance(&s, 1000);
+    stage_expect(&s, "");
+
+    stage_advance(&s, 40000);
+    assert_true(ki_elector_is_leader(elector));
+    stage_expect_any_order(&s, "default/c mine");
+    close_leader(elector);
+}
+
+/* The loop stands still until the lease has expired: by the clock this process leads no more, though nobody has told it yet. */
+static void the_clock_ends_a_term_before_the_loop_does(void **state) {
+    (void)state;
+    ki_elector *elector = elect("me");
+    control_as_leader(elector, NULL);
+    stage_start(&s);
+    stage_advance(&s, 5000);
+    s.engine.now += KI_SECONDS(11);
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "k"), KI_OK);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+        if (!ki_elector_is_leader(elector))
+            stage_expect(&s, "");
+    }
+    stage_advance(&s, 60000);
+    stage_expect(&s, "k");
+    close_leader(elector);
+}
+
+static void a_stop_ends_reconciles_before_the_lease_is_given_up(void **state) {
+    (void)state;
+    ki_str json;
+    ki_elector *elector = elect("me");
+    control_as_leader(elector, NULL);
+    stage_start(&s);
+    stage_advance(&s, 5000);
+    s.script = "d";
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    stage_settle(&s);
+    ki_factory_stop(s.factory);
+    stage_advance(&s, 5000);
+    assert_true(ki_elector_is_leader(elector));
+    assert_true(ki_reconcile_is_cancelled(s.deferred[0]));
+    ki_reconcile_finish(s.deferred[0], NULL);
+    stage_settle(&s);
+    assert_false(ki_elector_is_leader(elector));
+    assert_int_equal(kt_cluster_get(s.cluster, KI_LEASES, "default", "lock", &json), KI_OK);
+    assert_null(strstr(json.data, "\"holderIdentity\":\"me\""));
+    close_leader(elector);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(an_event_queues_the_keys_that_its_watch_names),
+        TEST(a_map_function_hears_of_keys_that_cannot_be),
+        TEST(a_predicate_sees_each_event_and_decides),
+        TEST(a_child_s_event_reconciles_its_owner),
+        TEST(a_resync_comes_after_changes),
+        TEST(no_step_does_more_than_its_work_units),
+        cmocka_unit_test(no_key_is_lost_whatever_allocation_fails),
+        TEST(a_key_that_could_not_be_queued_is_queued_later),
+        TEST(what_is_too_much_to_remember_is_found_in_the_informer),
+        TEST(a_key_to_be_processed_again_waits_for_memory),
+        TEST(a_stop_does_not_wait_for_memory),
+        TEST(nothing_is_reconciled_while_another_process_leads),
+        TEST(a_new_term_begins_with_all_keys_that_matter),
+        TEST(the_clock_ends_a_term_before_the_loop_does),
+        TEST(a_stop_ends_reconciles_before_the_lease_is_given_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
