@@ -18,8 +18,9 @@ enum {
 };
 
 #define KI_CONTROLLER_STOP_TIMEOUT_MS INT64_C(30000)
-#define KI_CONTROLLER_RETRY KI_SECONDS(1)             /* after lack of memory or threads */
-#define KI_CONTROLLER_LEASE_LOOK KI_MILLISECONDS(100) /* while the lease has expired, and the elector does not know yet */
+#define KI_CONTROLLER_RETRY KI_SECONDS(1) /* after lack of memory or threads */
+#define KI_CONTROLLER_LEASE_LOOK \
+    KI_MILLISECONDS(100) /* while the lease has expired, and the elector does not know yet */
 
 /* ---- one call of the reconcile function ---- */
 
@@ -112,16 +113,16 @@ struct ki_controller {
 
     /* Under `mutex`. With it held nobody calls the program, or the queue. */
     ki_mutex mutex;
-    ki_cond changed;      /* of what follows, and `is_stopping` */
-    bool is_started;      /* its component is: nothing is watched from now on */
-    bool may_work;        /* all sources have synced, and this process leads */
-    bool is_left;         /* freed by the program; the loop destroys it */
-    size_t unsynced;      /* sources that have not synced */
+    ki_cond changed;        /* of what follows, and `is_stopping` */
+    bool is_started;        /* its component is: nothing is watched from now on */
+    bool may_work;          /* all sources have synced, and this process leads */
+    bool is_left;           /* freed by the program; the loop destroys it */
+    size_t unsynced;        /* sources that have not synced */
     ki_reconcile *unused;   /* calls */
     ki_reconcile *unqueued; /* calls that wait until there is memory to queue their key again */
-    size_t running;       /* reconciles that have begun and not ended */
+    size_t running;         /* reconciles that have begun and not ended */
     size_t live_threads;
-    size_t waiting;       /* threads that wait for `changed` */
+    size_t waiting; /* threads that wait for `changed` */
     uint64_t counts[KI_COUNTS];
     uint64_t time_count;
     double time_sum; /* seconds */
@@ -176,6 +177,7 @@ void ki_reconcile_retry(ki_controller *controller);
 /* controller_metrics.c */
 void ki_controller_init_metrics(ki_controller *controller);
 /* Counts a reconcile that has ended; `result` is one of reconcile_total. */
-void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal, int64_t duration_ns);
+void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal,
+                             int64_t duration_ns);
 
 #endif

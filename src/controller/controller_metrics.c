@@ -17,8 +17,8 @@ typedef enum controller_metric {
 
 static const ki_metric table[METRIC_COUNT] = {
     [METRIC_TOTAL] = { "controller_runtime_reconcile", "Reconciles by their result", KI_METRIC_COUNTER, "result" },
-    [METRIC_ERRORS] = { "controller_runtime_reconcile_errors", "Reconciles that ended with an error",
-                        KI_METRIC_COUNTER, NULL },
+    [METRIC_ERRORS] = { "controller_runtime_reconcile_errors", "Reconciles that ended with an error", KI_METRIC_COUNTER,
+                        NULL },
     [METRIC_TERMINAL_ERRORS] = { "controller_runtime_terminal_reconcile_errors",
                                  "Reconciles that ended with an error that is not retried", KI_METRIC_COUNTER, NULL },
     [METRIC_TIME] = { "controller_runtime_reconcile_time_seconds", "How long a reconcile takes", KI_METRIC_SUMMARY,
@@ -139,7 +139,8 @@ static void tell_library(const ki_controller *controller, ki_controller_count re
         library->observe(&table[METRIC_TIME], labels, 1, seconds, library->user);
 }
 
-void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal, int64_t duration_ns) {
+void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal,
+                             int64_t duration_ns) {
     double seconds = duration_ns > 0 ? (double)duration_ns / NANOSECONDS_PER_SECOND : 0;
     ki_mutex_lock(&controller->mutex);
     controller->counts[result]++;

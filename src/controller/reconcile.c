@@ -136,7 +136,7 @@ static ki_controller_count count_of(const ki_reconcile *call) {
 static void end(ki_reconcile *call) {
     ki_controller *controller = call->controller;
     ki_controller_count_end(controller, count_of(call), call->status && call->is_terminal,
-                        ki_engine_now(controller->engine) - call->started_at);
+                            ki_engine_now(controller->engine) - call->started_at);
     if (call->status)
         ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: reconcile %s: %s; %s",
                      controller->name, call->key, ki_error_message(&call->err),

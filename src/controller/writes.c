@@ -152,8 +152,8 @@ ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource,
 }
 
 /* Finds metadata.name and metadata.namespace in the JSON of a child; the views point into the document. */
-static ki_status read_child(const ki_allocator *allocator, const char *json, yyjson_doc **ret_doc, const char **ret_name,
-                            const char **ret_namespace, ki_error *err) {
+static ki_status read_child(const ki_allocator *allocator, const char *json, yyjson_doc **ret_doc,
+                            const char **ret_name, const char **ret_namespace, ki_error *err) {
     yyjson_doc *doc = NULL;
     ki_status status = ki_json_parse(allocator, (ki_str){ json, strlen(json) }, &doc, err);
     if (status)

@@ -21,8 +21,7 @@ static ki_component *find(ki_component_list *list, ki_component_order order, ki_
 static ki_component *find_startable(ki_component_list *list, ki_component_order order) {
     ki_mutex_lock(list->mutex);
     ki_component *component = list->first;
-    while (component &&
-           (component->order != order || component->state != KI_COMPONENT_NEW || !component->is_wanted))
+    while (component && (component->order != order || component->state != KI_COMPONENT_NEW || !component->is_wanted))
         component = component->next;
     ki_mutex_unlock(list->mutex);
     return component;

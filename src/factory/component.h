@@ -92,8 +92,8 @@ struct ki_component_list {
     ki_mutex *mutex;  /* the factory's; guards the list, each component's state, and what follows `first` */
     ki_cond *changed; /* of what it guards */
     ki_component *first;
-    size_t readers; /* those who read metrics: no component goes meanwhile */
-    size_t ends;    /* calls of ki_component_note_end */
+    size_t readers;              /* those who read metrics: no component goes meanwhile */
+    size_t ends;                 /* calls of ki_component_note_end */
     void (*stopped)(void *user); /* loop: every component has stopped */
     void *user;
     /* loop only */

@@ -174,9 +174,8 @@ static void set_up_on_loop(void *user) {
     ki_factory *factory = setup->factory;
     setup->status = ki_timer_init(&factory->start_timer, factory->engine, start_timer, factory);
     if (!setup->status)
-        setup->status =
-            ki_component_list_init(&factory->components, factory->engine, &factory->mutex, &factory->changed,
-                                   components_stopped, factory);
+        setup->status = ki_component_list_init(&factory->components, factory->engine, &factory->mutex,
+                                               &factory->changed, components_stopped, factory);
     if (!setup->status && factory->limit_per_second >= 0)
         setup->status =
             ki_throttle_init(&factory->throttle, factory->engine, factory->limit_per_second, factory->limit_burst);

@@ -205,9 +205,9 @@ static void a_result_says_when_a_key_is_processed_again(void **state) {
         { "a", 1000, 1000, "k", 0, "success", 1 },
         { "a", 0, 0, "k", 0, "requeue_after", 1 },
         { "a", -5, 0, "k", 0, "requeue_after", 1 },
-        { "ffa", 50, 15 + 49, "k k", 0, "requeue_after", 1 },      /* it forgets the failures … */
-        { "ffaf", 50, 15 + 50 + 5, "k k k k", 0, "error", 3 },      /* … so that the next one begins at 5 ms */
-        { "b", 1, 4, "", 1, "error", 1 },                           /* the error wins over requeue after */
+        { "ffa", 50, 15 + 49, "k k", 0, "requeue_after", 1 },  /* it forgets the failures … */
+        { "ffaf", 50, 15 + 50 + 5, "k k k k", 0, "error", 3 }, /* … so that the next one begins at 5 ms */
+        { "b", 1, 4, "", 1, "error", 1 },                      /* the error wins over requeue after */
         { "b", 1, 5, "k", 0, "requeue_after", 0 },
         { "D", 0, 100, "", 0, "success", 1 },
         { "F", 0, 5, "k", 0, "error", 1 },
