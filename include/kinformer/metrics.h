@@ -33,7 +33,8 @@ typedef struct ki_label {
 
 /* The program's metrics library. Any of the functions may be NULL. Labels are those of the informer (group, version, resource,
  * namespace, label_selector, field_selector, in this order, "" where there is none), then the metric's own; borrowed for the length of the call.
- * Threads: counter_add and observe are called on the loop, gauge_set on the thread that calls ki_factory_update_gauges. They must not block. */
+ * Controllers and work queues have their own labels (`controller`, `name`). Threads: counter_add and observe are called on the loop, those of
+ * controllers and work queues on any thread; gauge_set on the thread that calls ki_factory_update_gauges. They must not block. */
 typedef struct ki_metrics {
     void (*counter_add)(const ki_metric *metric, const ki_label *labels, size_t label_count, double by, void *user);
     void (*observe)(const ki_metric *metric, const ki_label *labels, size_t label_count, double value, void *user);
@@ -44,7 +45,7 @@ typedef struct ki_metrics {
 /* Metrics by number from 0, to register them; NULL past the last. Ownership: static. Threads: any. */
 KI_API const ki_metric *ki_metric_at(size_t index);
 
-/* All metrics of all informers of the factory as OpenMetrics text, which readers of Prometheus' text format understand too; ends
+/* All metrics of all informers, controllers and electors of the factory as OpenMetrics text, which readers of Prometheus' text format understand too; ends
  * with "# EOF". Its HTTP content type is KI_METRICS_CONTENT_TYPE.
  * Ownership: `*ret_text` is the caller's, freed with ki_metrics_text_free before the factory's engine goes. Threads: any. Blocks: while the loop
  * finishes the change at hand. Errors: KI_ERR_NO_MEMORY. */

@@ -295,7 +295,8 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
 
 /* --- free ------------------------------------------------------------------------------------------------------------------------------- */
 
-static void tear_down_on_loop(void *user) {
+/* Lets go of what others own. */
+static void detach_on_loop(void *user) {
     ki_controller *controller = user;
     if (controller->elector)
         ki_elector_remove_hook(controller->elector, &controller->hook);
@@ -304,18 +305,23 @@ static void tear_down_on_loop(void *user) {
         controller->sources = source->next;
         ki_source_free(source);
     }
+}
+
+static void tear_down_on_loop(void *user) {
+    ki_controller *controller = user;
     ki_task_cancel(&controller->task);
     ki_task_cancel(&controller->work_task);
     ki_task_cancel(&controller->catch_up_task);
     ki_timer_close(&controller->retry_timer);
 }
 
-/* Frees a controller of which nothing runs any more. */
+/* Frees a controller of which nothing runs any more. Once its component is removed, factory and informers may go. */
 static void destroy(ki_controller *controller) {
     const ki_allocator *allocator = controller->allocator;
+    ki_engine_call(controller->engine, detach_on_loop, controller);
+    ki_component_remove(&controller->component);
     for (size_t i = 0; i < controller->thread_count; i++)
         ki_thread_join(&controller->threads[i]); /* it has ended, but for its last instructions */
-    ki_component_remove(&controller->component);
     ki_engine_call(controller->engine, tear_down_on_loop, controller);
     ki_workqueue_free(controller->queue);
     ki_cond_destroy(&controller->changed);

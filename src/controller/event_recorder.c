@@ -50,7 +50,7 @@ static ki_event_recorder *of(ki_component *component) {
 
 /* --- recording: any thread ------------------------------------------------------------------------------------------------ */
 
-/* Puts a record into the queue. Returns false where the queue takes it not. */
+/* Puts a record into the queue. Returns false where the queue is full or closed. */
 static bool push(ki_event_recorder *recorder, ki_event_record *record) {
     ki_mutex_lock(&recorder->mutex);
     bool takes = !recorder->is_closed && recorder->counts.queued < KI_EVENT_QUEUE;
@@ -349,14 +349,15 @@ static ki_status take_options(const ki_event_recorder_options *options, ki_event
     memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
     const struct {
         const char *name, *text;
-    } texts[] = { { "component", ret_given->component },
-                  { "host", ret_given->host },
-                  { "instance", ret_given->instance } };
+        size_t max;
+    } texts[] = { { "component", ret_given->component, KI_EVENT_SOURCE_MAX },
+                  { "host", ret_given->host, KI_EVENT_SOURCE_MAX },
+                  { "instance", ret_given->instance, KI_EVENT_INSTANCE_MAX } };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         ki_str text = ki_str_of(texts[i].text);
-        if (text.size > KI_EVENT_SOURCE_MAX || !ki_str_is_utf8(text))
-            return ki_error_set(err, KI_ERR_INVALID, "%s of an event recorder: not UTF-8, or longer than %d bytes",
-                                texts[i].name, KI_EVENT_SOURCE_MAX);
+        if (text.size > texts[i].max || !ki_str_is_utf8(text))
+            return ki_error_set(err, KI_ERR_INVALID, "%s of an event recorder: not UTF-8, or longer than %zu bytes",
+                                texts[i].name, texts[i].max);
     }
     if (!ret_given->component || !ret_given->component[0])
         return ki_error_set(err, KI_ERR_INVALID, "an event recorder needs a component: who reports");

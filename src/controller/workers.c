@@ -62,12 +62,19 @@ static void thread_main(void *user) {
     ki_mutex_unlock(&controller->mutex);
 }
 
+/* Counts a thread that is about to start; false where the controller stops. */
+static bool may_start_thread(ki_controller *controller) {
+    ki_mutex_lock(&controller->mutex);
+    bool may_start = !atomic_load(&controller->is_stopping);
+    if (may_start)
+        controller->live_threads++;
+    ki_mutex_unlock(&controller->mutex);
+    return may_start;
+}
+
 static ki_status start_thread(ki_controller *controller, ki_error *err) {
     char name[THREAD_NAME_MAX + 1] = { 0 };
     strncpy(name, controller->name, THREAD_NAME_MAX);
-    ki_mutex_lock(&controller->mutex);
-    controller->live_threads++;
-    ki_mutex_unlock(&controller->mutex);
     ki_status status =
         ki_thread_start(&controller->threads[controller->thread_count], name, thread_main, controller, err);
     if (!status) {
@@ -83,7 +90,7 @@ static ki_status start_thread(ki_controller *controller, ki_error *err) {
 
 void ki_controller_start_threads(ki_controller *controller) {
     ki_error err = KI_ERROR_INIT;
-    while (controller->thread_count < controller->workers && !atomic_load(&controller->is_stopping)) {
+    while (controller->thread_count < controller->workers && may_start_thread(controller)) {
         if (start_thread(controller, &err) == KI_OK)
             continue;
         ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: %zu of %zu workers run: %s",

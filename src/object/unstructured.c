@@ -66,7 +66,7 @@ static ki_status parse(const ki_allocator *allocator, ki_str json, yyjson_doc **
 }
 
 static ki_status read_document(ki_unstructured *object, ki_str json, ki_error *err) {
-    yyjson_doc *doc;
+    yyjson_doc *doc = NULL;
     ki_status status = parse(&object->allocator, json, &doc, err);
     if (status)
         return status;
@@ -220,7 +220,7 @@ void ki_unstructured_set_null(ki_unstructured *object, const char *path) {
 void ki_unstructured_set_json(ki_unstructured *object, const char *path, const char *json) {
     if (!ki_unstructured_change(object))
         return;
-    yyjson_doc *parsed;
+    yyjson_doc *parsed = NULL;
     ki_error err = KI_ERROR_INIT;
     ki_status status = parse(&object->allocator, ki_str_of(json), &parsed, &err);
     if (status) {

@@ -53,10 +53,10 @@ bool stage_open(controller_stage *s, const ki_allocator *allocator, const ki_met
     return connect_stage(s, metrics);
 }
 
-void stage_open_threaded(controller_stage *s) {
+void stage_open_threaded(controller_stage *s, const ki_allocator *allocator) {
     memset(s, 0, sizeof *s);
     s->is_threaded = true;
-    assert_int_equal(ki_engine_new(NULL, &s->engine.engine, NULL), KI_OK);
+    assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator), &s->engine.engine, NULL), KI_OK);
     assert_true(connect_stage(s, NULL));
 }
 

@@ -34,7 +34,7 @@ typedef struct controller_stage {
 
 /* `allocator` of the engine, NULL: malloc. False where there is no memory; then only stage_close may follow. */
 bool stage_open(controller_stage *s, const ki_allocator *allocator, const ki_metrics *metrics);
-void stage_open_threaded(controller_stage *s);
+void stage_open_threaded(controller_stage *s, const ki_allocator *allocator);
 /* Frees the controller, where it is still there, and all else. */
 void stage_close(controller_stage *s);
 

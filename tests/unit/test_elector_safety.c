@@ -74,6 +74,7 @@ typedef struct world {
     uint64_t random;
     int64_t now; /* true time */
     bool has_faults;
+    uint64_t calm; /* of the network and the server: 1, or how many times more rarely they fail */
     int64_t renew_ms;
     double rate_max; /* of clocks; the least is 1 */
     process processes[PROCESSES];
@@ -106,6 +107,11 @@ static bool one_in(world *self, uint64_t n) {
 static int64_t some_time(world *self, int64_t most, uint64_t skew) {
     int64_t bound = most >> (draw(self) % skew);
     return bound > 0 ? (int64_t)(draw(self) % (uint64_t)bound) : 0;
+}
+
+/* Does the network or the server fail, where the worst ones do so once in `n` times? */
+static bool fails(world *self, uint64_t n) {
+    return self->has_faults && one_in(self, n * self->calm);
 }
 
 static void violated(world *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -158,15 +164,15 @@ static int write_lease(world *self, const char *method, const char *body) {
 static void handle(world *self, message *mail) {
     static const char *const no = "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\"}";
     const version *seen = &self->versions[0];
-    if (self->has_faults && one_in(self, 20)) {
+    if (fails(self, 20)) {
         mail->status = one_in(self, 2) ? 500 : 409;
     } else if (strcmp(mail->method, "GET") == 0) {
-        if (self->has_faults && one_in(self, 20))
+        if (fails(self, 20))
             seen += draw(self) % VERSIONS;
         mail->status = seen->text[0] ? 200 : 404;
     } else {
         mail->status = write_lease(self, mail->method, mail->text);
-        if (self->has_faults && one_in(self, 20))
+        if (fails(self, 20))
             mail->status = 500; /* done all the same */
     }
     snprintf(mail->text, sizeof mail->text, "%s", mail->status < 300 ? seen->text : no);
@@ -175,7 +181,9 @@ static void handle(world *self, message *mail) {
 /* --- the network -------------------------------------------------------------------------------------------------------------------- */
 
 static int64_t delay(world *self) {
-    return KI_MILLISECONDS(1) + some_time(self, self->has_faults ? KI_SECONDS(40) : KI_MILLISECONDS(500), 12);
+    if (fails(self, 1))
+        return KI_MILLISECONDS(1) + some_time(self, KI_SECONDS(40), 16);
+    return KI_MILLISECONDS(1) + some_time(self, KI_MILLISECONDS(500), 12);
 }
 
 static message *new_message(world *self) {
@@ -194,9 +202,8 @@ static void forget_call(world *self, const ki_memory_call *call) {
 static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     process *sender = user;
     world *self = sender->world;
-    bool faulty = self->has_faults;
-    int copies = faulty && one_in(self, 10) ? 0 : faulty && one_in(self, 10) ? 2 : 1;
-    if (faulty && one_in(self, 4))
+    int copies = fails(self, 10) ? 0 : fails(self, 10) ? 2 : 1;
+    if (self->has_faults && one_in(self, 4))
         sender->wakes_at = self->now + some_time(self, KI_SECONDS(1), 8);
     while (copies-- > 0) {
         message *mail = new_message(self);
@@ -218,11 +225,9 @@ static void abandoned(ki_memory_call *call, void *user) {
 static void respond(world *self, message *mail) {
     mail->way = TO_PROCESS;
     mail->due = self->now + delay(self);
-    if (!self->has_faults)
-        return;
-    if (one_in(self, 10))
+    if (fails(self, 10))
         mail->way = NO_MESSAGE;
-    else if (one_in(self, 20))
+    else if (fails(self, 20))
         mail->status = 0;
 }
 
@@ -258,12 +263,20 @@ static int64_t wall_now(void *user) {
     return KI_SECONDS(1780000000) + (int64_t)(draw(self->world) % 3) * KI_SECONDS(1);
 }
 
+static bool has_request_out(const process *self) {
+    const world *all = self->world;
+    for (int i = 0; i < MESSAGES; i++)
+        if (all->messages[i].way != NO_MESSAGE && all->messages[i].process == self && all->messages[i].due > all->now)
+            return true;
+    return false;
+}
+
 /* Reads what has arrived, perhaps after the process was suspended since the engine looked at its clock. */
 static void read_messages(ki_task *task, void *user) {
     (void)task;
     process *self = user;
     world *all = self->world;
-    if (all->has_faults && one_in(all, 30)) {
+    if (all->has_faults && one_in(all, has_request_out(self) ? 8 : 40)) {
         self->is_inside = true;
         run_until(all, all->now + some_time(all, KI_SECONDS(60), 4));
         self->is_inside = false;
@@ -308,7 +321,8 @@ static void begin_process(process *self) {
     const ki_memory_server server = { serve, abandoned, self };
     const ki_elector_options options =
         KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock", .identity = self->identity,
-                           .release_on_stop = one_in(all, 2),
+                           .lease_duration_ms = LEASE_MS, .renew_deadline_ms = all->renew_ms,
+                           .retry_period_ms = INT64_C(2000) >> (draw(all) % 4), .release_on_stop = one_in(all, 2),
                            .callbacks = { .on_started_leading = on_started, .on_stopped_leading = on_stopped },
                            .user = self);
     assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .seed = draw(all) + 1), &self->engine, NULL),
@@ -345,11 +359,11 @@ static void misfortune(process *self) {
     world *all = self->world;
     if (one_in(all, 40))
         self->suspended_until = all->now + some_time(all, KI_SECONDS(60), 4);
-    if (one_in(all, 100)) {
+    if (one_in(all, 300)) {
         ki_elector_stop(self->elector);
         self->is_stopped = true;
     }
-    if (one_in(all, 100)) {
+    if (one_in(all, 300)) {
         crash(self);
         begin_process(self);
     }
@@ -472,6 +486,8 @@ static void tell(uint64_t seed, int process_count) {
                      .revision = 1,
                      .process_count = process_count,
                      .most_token = -1 };
+    static const uint64_t calms[] = { 1, 10, 1000 };
+    self->calm = calms[draw(self) % 3];
     self->renew_ms = 8000 + (int64_t)(draw(self) % 6) * 1000;
     self->rate_max = (double)LEASE_MS / (double)self->renew_ms * 0.995;
     for (int i = 0; i < process_count; i++) {

@@ -269,6 +269,11 @@ static void size_and_depth_have_limits(void **state) {
     assert_non_null(ki_unstructured_json(object, NULL));
     ki_unstructured_free(object);
     assert_failed(nested(KI_UNSTRUCTURED_DEPTH_MAX, NULL), KI_ERR_LIMIT, "deeper");
+    char brackets[2 * KI_UNSTRUCTURED_DEPTH_MAX];
+    memset(brackets, '[', sizeof brackets);
+    memcpy(brackets, "{\"a\":\"\\\"", 8); /* a string of brackets, after a quote that is escaped */
+    memcpy(brackets + sizeof brackets - 3, "\"}", 3);
+    assert_json(ki_unstructured_new(brackets), brackets);
     assert_failed(nested(KI_UNSTRUCTURED_DEPTH_MAX + 1, "x.y"), KI_ERR_LIMIT, "x.y");
 
     size_t size = (size_t)KI_UNSTRUCTURED_SIZE_MAX + 1;
@@ -490,6 +495,9 @@ static void a_cached_object_tells_its_deletion_and_finalizers(void **state) {
     } cases[] = {
         { "", false, false },
         { ",\"deletionTimestamp\":null,\"finalizers\":null", false, false },
+        { ",\"annotations\":{\"a\":\"\\\"]}\",\"b\":\"\\\\\"},\"generateName\":\"\\\",\",\"deletionTimestamp\":"
+          "\"2026\"",
+          true, false },
         { ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"example.com/a\"]", true, true },
         { ",\"finalizers\":[\"x\",\"example.com\\/a\"]", false, true },
         { ",\"finalizers\":[\"ex\\u0061mple.com/\\u0061\"]", false, true },

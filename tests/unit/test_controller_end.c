@@ -1,0 +1,547 @@
+/* test_controller_end.c: stopping and freeing a controller from everywhere: stepped, and with threads. */
+#include "src/base/error.h"
+#include "src/engine/thread.h"
+#include "tests/support/controller_stage.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    PATIENCE_S = 60
+};
+
+static controller_stage s;
+
+static int open_stage(void **state) {
+    (void)state;
+    return !stage_open(&s, NULL, NULL);
+}
+
+static int close_stage(void **state) {
+    (void)state;
+    stage_close(&s);
+    return 0;
+}
+
+static void control(ki_controller_options options) {
+    assert_int_equal(stage_control(&s, options), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+    stage_start(&s);
+}
+
+static void add(const char *key) {
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), key), KI_OK);
+}
+
+/* --- stepped ------------------------------------------------------------------------------------------------------------------------ */
+
+static void a_stop_drops_what_is_queued(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c"));
+    s.script = "s";
+    add("a");
+    add("b");
+    stage_settle(&s);
+    stage_expect(&s, "a");
+    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "c"), KI_ERR_CLOSED);
+    stage_put(&s, KI_CONFIGMAPS, "default/x", "");
+    stage_advance(&s, 1000);
+    stage_expect(&s, "");
+    ki_controller_stop(s.controller);
+}
+
+static void a_controller_stopped_before_the_start_never_works(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "default/x", "");
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+    ki_controller_stop(s.controller);
+    stage_start(&s);
+    stage_expect(&s, "");
+}
+
+static void a_controller_may_be_freed_at_any_time(void **state) {
+    (void)state;
+    static const char *const times[] = { "new", "watching", "started", "working", "stopped", "factory stopped" };
+    close_stage(NULL);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        assert_true(stage_open(&s, NULL, NULL));
+        stage_put(&s, KI_CONFIGMAPS, "default/x", "");
+        assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+        if (i > 0)
+            assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+        if (i > 1)
+            assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
+        if (i > 2)
+            stage_settle(&s);
+        if (i == 4)
+            ki_controller_stop(s.controller);
+        if (i == 5)
+            assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+        ki_controller_free(s.controller);
+        s.controller = NULL;
+        stage_put(&s, KI_CONFIGMAPS, "default/y", "");
+        if (i < 5)
+            stage_start(&s);
+        stage_expect(&s, i > 2 ? "default/x" : "");
+        stage_close(&s);
+    }
+    assert_true(stage_open(&s, NULL, NULL));
+}
+
+static void freed_in_a_reconcile_it_goes_when_that_has_returned(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c"));
+    s.script = "x";
+    add("a");
+    add("b");
+    stage_settle(&s);
+    stage_expect(&s, "a");
+    assert_int_equal((int)stage_metric(&s, "workqueue_depth{name=\"c\"}"), -1); /* it is gone */
+}
+
+static void free_controller(const ki_object *obj, ki_requests *requests, void *user) {
+    (void)user;
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    assert_int_equal(ki_requests_add(requests, ki_object_key(obj)), KI_ERR_CLOSED);
+}
+
+static bool free_in_predicate(const ki_event *event, void *user) {
+    (void)event, (void)user;
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    return true;
+}
+
+static void freed_in_a_function_of_its_watch_it_goes_afterwards(void **state) {
+    (void)state;
+    const ki_controller_watch_options watches[] = { KI_CONTROLLER_WATCH(.map = free_controller),
+                                                    KI_CONTROLLER_WATCH(.predicate = free_in_predicate) };
+    close_stage(NULL);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(stage_open(&s, NULL, NULL));
+        assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+        assert_int_equal(ki_controller_watch(s.controller, s.configmaps, &watches[i], NULL), KI_OK);
+        stage_put(&s, KI_CONFIGMAPS, "default/x", "");
+        stage_put(&s, KI_CONFIGMAPS, "default/y", "");
+        stage_start(&s);
+        stage_expect(&s, "");
+        assert_null(s.controller);
+        assert_int_equal((int)stage_metric(&s, "workqueue_depth{name=\"c\"}"), -1);
+        stage_close(&s);
+    }
+    assert_true(stage_open(&s, NULL, NULL));
+}
+
+static void a_stop_cancels_a_deferred_reconcile_and_waits_for_it(void **state) {
+    (void)state;
+    ki_health health;
+    control(KI_CONTROLLER_OPTIONS(.name = "c"));
+    s.script = "d";
+    add("a");
+    stage_settle(&s);
+    add("a");
+    ki_factory_stop(s.factory);
+    stage_advance(&s, 29000);
+    assert_true(ki_reconcile_is_cancelled(s.deferred[0]));
+    ki_informer_health(s.configmaps, &health);
+    assert_int_equal(health.state, KI_STATE_WATCHING); /* the reconcile can still use it */
+    ki_reconcile_finish(s.deferred[0], NULL);
+    stage_settle(&s);
+    ki_informer_health(s.configmaps, &health);
+    assert_int_equal(health.state, KI_STATE_STOPPED);
+    stage_expect(&s, "a");
+}
+
+static void a_stop_waits_no_longer_than_it_may(void **state) {
+    (void)state;
+    static const struct {
+        int64_t option, ms;
+    } cases[] = { { 0, 30000 }, { 500, 500 }, { INT64_MAX, 365LL * 24 * 3600 * 1000 } };
+    close_stage(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_health health;
+        assert_true(stage_open(&s, NULL, NULL));
+        control(KI_CONTROLLER_OPTIONS(.name = "c", .stop_timeout_ms = cases[i].option));
+        s.script = "d";
+        add("a");
+        stage_settle(&s);
+        ki_factory_stop(s.factory);
+        if (i < 2) {
+            stage_advance(&s, cases[i].ms - 1);
+            ki_informer_health(s.configmaps, &health);
+            assert_int_equal(health.state, KI_STATE_WATCHING);
+            stage_advance(&s, 1);
+            ki_informer_health(s.configmaps, &health);
+            assert_int_equal(health.state, KI_STATE_STOPPED);
+        }
+        ki_reconcile_finish(s.deferred[0], NULL);
+        stage_close(&s);
+    }
+    assert_true(stage_open(&s, NULL, NULL));
+}
+
+/* A free on the loop does not wait: the end of the last reconcile frees it. */
+static void freed_while_a_reconcile_is_deferred_it_goes_with_that(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
+    s.script = "dd";
+    add("a");
+    add("b");
+    stage_settle(&s);
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    stage_settle(&s);
+    assert_true(ki_reconcile_is_cancelled(s.deferred[0]));
+    ki_reconcile_finish(s.deferred[1], NULL);
+    stage_settle(&s);
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), 1);
+    ki_reconcile_finish(s.deferred[0], NULL);
+    stage_settle(&s);
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), -1);
+}
+
+/* Nobody steps between the end of the reconcile and the free of the factory. */
+static void the_factory_frees_what_its_loop_could_not(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c"));
+    s.script = "d";
+    add("a");
+    stage_settle(&s);
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    ki_engine_stop(s.engine.engine);
+    assert_int_equal(ki_engine_step(s.engine.engine, 0, NULL), KI_OK);
+    ki_reconcile_finish(s.deferred[0], NULL);
+}
+
+static void a_second_finish_does_nothing(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
+    s.script = "dd";
+    add("a");
+    stage_settle(&s);
+    ki_reconcile_finish(s.deferred[0], NULL);
+    ki_reconcile_finish(s.deferred[0], NULL);
+    stage_settle(&s);
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_reconcile_total{controller=\"c\",result=\"success\"}"),
+                     1);
+}
+
+/* --- threads ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A reconcile function that stays until it may go, and notes how many are inside. */
+typedef struct gate {
+    ki_mutex mutex;
+    ki_cond changed;
+    bool is_open;
+    int inside, most, calls;
+    char keys[STAGE_TEXT]; /* of the calls inside: none twice */
+    bool frees, stops, defers;
+    ki_status shutdown;
+    ki_reconcile *deferred;
+} gate;
+
+static gate g;
+
+static void gate_init(bool is_open) {
+    memset(&g, 0, sizeof g);
+    g.is_open = is_open;
+    assert_int_equal(ki_mutex_init(&g.mutex, NULL), KI_OK);
+    assert_int_equal(ki_cond_init(&g.changed, NULL), KI_OK);
+}
+
+static void gate_close(void) {
+    ki_cond_destroy(&g.changed);
+    ki_mutex_destroy(&g.mutex);
+}
+
+static ki_status pass(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)user, (void)err, (void)key;
+    ki_mutex_lock(&g.mutex);
+    g.calls++;
+    g.inside++;
+    if (g.inside > g.most)
+        g.most = g.inside;
+    bool frees = g.frees, stops = g.stops;
+    g.frees = g.stops = false;
+    ki_cond_broadcast(&g.changed);
+    while (!g.is_open)
+        ki_cond_wait(&g.changed, &g.mutex);
+    g.inside--;
+    ki_mutex_unlock(&g.mutex);
+    if (stops) {
+        g.shutdown = ki_factory_shutdown(s.factory, NULL);
+        ki_factory_stop(s.factory);
+    }
+    if (frees) {
+        ki_controller_free(s.controller);
+        ki_mutex_lock(&g.mutex);
+        s.controller = NULL;
+        ki_cond_broadcast(&g.changed);
+        ki_mutex_unlock(&g.mutex);
+    }
+    if (g.defers) {
+        ki_reconcile_defer(call);
+        ki_mutex_lock(&g.mutex);
+        g.deferred = call;
+        ki_cond_broadcast(&g.changed);
+        ki_mutex_unlock(&g.mutex);
+    }
+    return KI_OK;
+}
+
+static void open_gate(void) {
+    ki_mutex_lock(&g.mutex);
+    g.is_open = true;
+    ki_cond_broadcast(&g.changed);
+    ki_mutex_unlock(&g.mutex);
+}
+
+/* Waits until so many calls have begun. */
+static void await_calls(int calls) {
+    int64_t until = ki_monotonic_now() + KI_SECONDS(PATIENCE_S);
+    ki_mutex_lock(&g.mutex);
+    while (g.calls < calls)
+        if (!ki_cond_wait_until(&g.changed, &g.mutex, until))
+            abort();
+    ki_mutex_unlock(&g.mutex);
+}
+
+static int open_threaded(void **state) {
+    (void)state;
+    stage_open_threaded(&s, NULL);
+    gate_init(false);
+    return 0;
+}
+
+static int close_threaded(void **state) {
+    (void)state;
+    open_gate();
+    stage_close(&s);
+    gate_close();
+    return 0;
+}
+
+static void workers_reconcile_at_once_and_no_more_than_they_are(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "a-name-longer-than-fifteen", .reconcile = pass, .workers = 3));
+    for (int i = 0; i < 10; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "k%d", i);
+        add(key);
+    }
+    await_calls(3);
+    open_gate();
+    await_calls(10);
+    assert_int_equal(g.most, 3);
+}
+
+static void a_free_waits_for_running_reconciles(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
+    add("a");
+    add("b");
+    add("c");
+    await_calls(2);
+    ki_controller_stop(s.controller);
+    open_gate();
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    assert_int_equal(g.inside, 0);
+    assert_int_equal(g.calls, 2);
+}
+
+static void freed_in_a_worker_it_goes_when_all_have_returned(void **state) {
+    (void)state;
+    g.frees = true;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
+    add("a");
+    add("b");
+    await_calls(2);
+    open_gate();
+    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+}
+
+/* It frees the controller and stops the factory, as a program may at its end. */
+static void a_worker_may_end_everything(void **state) {
+    (void)state;
+    g.frees = g.stops = true;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass));
+    add("a");
+    await_calls(1);
+    open_gate();
+    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+    assert_int_equal(g.shutdown, KI_ERR_DEADLOCK);
+}
+
+static void a_shutdown_does_not_wait_for_ever_for_a_worker(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .stop_timeout_ms = 20));
+    add("a");
+    await_calls(1);
+    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+    assert_int_equal(g.inside, 1);
+    assert_true(stage_metric(&s, "workqueue_longest_running_processor_seconds{name=\"c\"}") > 0);
+    open_gate();
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+    assert_int_equal(g.inside, 0);
+}
+
+static void freed_in_a_worker_that_is_cut_off_it_goes_with_the_factory(void **state) {
+    (void)state;
+    g.frees = true;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .stop_timeout_ms = 1));
+    add("a");
+    await_calls(1);
+    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+    open_gate(); /* the free of the factory waits for the worker */
+    ki_mutex_lock(&g.mutex);
+    while (s.controller)
+        ki_cond_wait(&g.changed, &g.mutex);
+    ki_mutex_unlock(&g.mutex);
+}
+
+static void free_on_loop(void *user) {
+    (void)user;
+    ki_controller_free(s.controller);
+    s.controller = NULL;
+}
+
+static void freed_on_the_loop_it_goes_when_its_workers_have_returned(void **state) {
+    (void)state;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 2));
+    add("a");
+    await_calls(1);
+    ki_engine_call(s.engine.engine, free_on_loop, NULL);
+    assert_int_equal(g.inside, 1);
+    open_gate();
+    assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
+}
+
+static void a_deferred_reconcile_frees_its_thread_but_not_its_place(void **state) {
+    (void)state;
+    g.is_open = g.defers = true;
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = pass, .workers = 1));
+    for (int i = 1; i <= 20; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "k%d", i);
+        add(key);
+    }
+    for (int i = 1; i <= 20; i++) {
+        ki_mutex_lock(&g.mutex);
+        while (!g.deferred)
+            ki_cond_wait(&g.changed, &g.mutex);
+        ki_reconcile *call = g.deferred;
+        assert_int_equal(g.calls, i);
+        g.deferred = NULL;
+        ki_mutex_unlock(&g.mutex);
+        ki_reconcile_finish(call, NULL); /* on this thread, perhaps before the function has returned */
+    }
+}
+
+/* --- a storm -------------------------------------------------------------------------------------------------------------------------- */
+
+enum {
+    STORM_KEYS = 40,
+    STORM_ADDS = 4000,
+    STORM_WORKERS = 4
+};
+
+static _Atomic int in_work[STORM_KEYS], added[STORM_KEYS], seen[STORM_KEYS];
+static _Atomic bool collided;
+
+static ki_status storm(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)user;
+    int k = atoi(key), number = atomic_load(&added[k]);
+    if (atomic_fetch_add(&in_work[k], 1) > 0)
+        atomic_store(&collided, true);
+    atomic_store(&seen[k], number);
+    atomic_fetch_sub(&in_work[k], 1);
+    ki_mutex_lock(&g.mutex);
+    ki_cond_broadcast(&g.changed);
+    ki_mutex_unlock(&g.mutex);
+    if (number % 7 == 1)
+        return ki_error_set(err, KI_ERR_HTTP, "no");
+    if (number % 5 == 1)
+        ki_reconcile_requeue_after(call, 1);
+    return KI_OK;
+}
+
+static void add_many(void *user) {
+    ki_workqueue *queue = user;
+    for (int i = 0; i < STORM_ADDS; i++) {
+        char key[16];
+        int k = i * 31 % STORM_KEYS;
+        snprintf(key, sizeof key, "%d", k);
+        atomic_fetch_add(&added[k], 1);
+        if (ki_workqueue_add(queue, key))
+            abort();
+    }
+}
+
+static bool all_seen(void) {
+    for (int k = 0; k < STORM_KEYS; k++)
+        if (atomic_load(&seen[k]) != atomic_load(&added[k]))
+            return false;
+    return true;
+}
+
+static void no_key_is_with_two_workers_and_the_last_change_is_seen(void **state) {
+    (void)state;
+    ki_thread adders[2];
+    for (int k = 0; k < STORM_KEYS; k++) {
+        atomic_store(&added[k], 0);
+        atomic_store(&seen[k], 0);
+    }
+    control(KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = storm, .workers = STORM_WORKERS));
+    memset(adders, 0, sizeof adders);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ki_thread_start(&adders[i], "adder", add_many, ki_controller_queue(s.controller), NULL),
+                         KI_OK);
+    for (int i = 0; i < 2; i++)
+        ki_thread_join(&adders[i]);
+    int64_t until = ki_monotonic_now() + KI_SECONDS(PATIENCE_S);
+    ki_mutex_lock(&g.mutex);
+    while (!all_seen())
+        if (!ki_cond_wait_until(&g.changed, &g.mutex, until))
+            abort();
+    ki_mutex_unlock(&g.mutex);
+    assert_false(collided);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
+#define cmocka_unit_test_threaded(name) cmocka_unit_test_setup_teardown(name, open_threaded, close_threaded)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_stop_drops_what_is_queued),
+        TEST(a_controller_stopped_before_the_start_never_works),
+        TEST(a_controller_may_be_freed_at_any_time),
+        TEST(freed_in_a_reconcile_it_goes_when_that_has_returned),
+        TEST(freed_in_a_function_of_its_watch_it_goes_afterwards),
+        TEST(a_stop_cancels_a_deferred_reconcile_and_waits_for_it),
+        TEST(a_stop_waits_no_longer_than_it_may),
+        TEST(freed_while_a_reconcile_is_deferred_it_goes_with_that),
+        TEST(the_factory_frees_what_its_loop_could_not),
+        TEST(a_second_finish_does_nothing),
+        cmocka_unit_test_threaded(workers_reconcile_at_once_and_no_more_than_they_are),
+        cmocka_unit_test_threaded(a_free_waits_for_running_reconciles),
+        cmocka_unit_test_threaded(freed_in_a_worker_it_goes_when_all_have_returned),
+        cmocka_unit_test_threaded(a_worker_may_end_everything),
+        cmocka_unit_test_threaded(a_shutdown_does_not_wait_for_ever_for_a_worker),
+        cmocka_unit_test_threaded(freed_in_a_worker_that_is_cut_off_it_goes_with_the_factory),
+        cmocka_unit_test_threaded(freed_on_the_loop_it_goes_when_its_workers_have_returned),
+        cmocka_unit_test_threaded(a_deferred_reconcile_frees_its_thread_but_not_its_place),
+        cmocka_unit_test_threaded(no_key_is_with_two_workers_and_the_last_change_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,297 @@
+/* test_controller_writes.c: finalizers, status and children, written to the embedded API server from a thread that waits. */
+#include "src/base/error.h"
+#include "tests/support/controller_stage.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static controller_stage s;
+static ki_client *client;
+
+static int open_stage(void **state) {
+    (void)state;
+    stage_open_threaded(&s, NULL);
+    client = ki_factory_client(s.factory);
+    stage_start(&s);
+    return 0;
+}
+
+static int close_stage(void **state) {
+    (void)state;
+    stage_close(&s);
+    return 0;
+}
+
+static ki_object *read(const ki_resource *resource, const char *namespace_name, const char *name) {
+    ki_object *obj = NULL;
+    assert_int_equal(ki_client_get(client, resource, namespace_name, name, NULL, &obj, NULL), KI_OK);
+    return obj;
+}
+
+static void expect_field(const ki_object *obj, const char *path, const char *expected) {
+    ki_value value = KI_VALUE_INIT;
+    ki_status status = ki_object_field(obj, path, &value, NULL);
+    assert_string_equal(status ? "" : value.text, expected);
+    ki_value_clear(&value);
+}
+
+/* --- finalizers --------------------------------------------------------------------------------------------------------------------- */
+
+static void a_finalizer_is_added_and_removed(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    ki_object *bare = read(KI_CONFIGMAPS, "default", "a"), *with = NULL, *same = NULL, *two = NULL, *one = NULL;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, bare, "example.com/x", &with, &err), KI_OK);
+    assert_int_equal(err.code, KI_OK);
+    expect_field(with, "metadata.finalizers", "[\"example.com/x\"]");
+
+    assert_int_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, with, "example.com/x", &same, NULL), KI_OK);
+    assert_ptr_equal(same, with); /* nothing is written */
+    assert_int_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, with, "example.com/y", &two, NULL), KI_OK);
+    expect_field(two, "metadata.finalizers", "[\"example.com/x\",\"example.com/y\"]");
+
+    assert_int_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, two, "example.com/x", &one, NULL), KI_OK);
+    expect_field(one, "metadata.finalizers", "[\"example.com/y\"]");
+    ki_object_unref(same);
+    same = NULL;
+    assert_int_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, one, "example.com/x", &same, NULL), KI_OK);
+    assert_ptr_equal(same, one);
+    assert_int_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, one, "example.com/y", NULL, NULL), KI_OK);
+    ki_object *last = read(KI_CONFIGMAPS, "default", "a");
+    assert_false(ki_object_has_finalizer(last, "example.com/y"));
+    ki_object *const all[] = { bare, with, same, two, one, last };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ki_object_unref(all[i]);
+}
+
+static void finalizers_of_an_object_that_has_changed_are_refused(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
+    ki_object *old = read(KI_CONFIGMAPS, "default", "a");
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\",\"example.com/z\"]");
+    ki_error err = KI_ERROR_INIT;
+    ki_object *untouched = NULL;
+    assert_int_not_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, old, "example.com/y", &untouched, &err), KI_OK);
+    assert_true(ki_error_is_conflict(&err));
+    assert_null(untouched);
+    err = (ki_error)KI_ERROR_INIT;
+    assert_int_not_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, old, "example.com/x", NULL, &err), KI_OK);
+    assert_true(ki_error_is_conflict(&err));
+    ki_object *now = read(KI_CONFIGMAPS, "default", "a");
+    expect_field(now, "metadata.finalizers", "[\"example.com/x\",\"example.com/z\"]");
+    ki_object_unref(now);
+    ki_object_unref(old);
+}
+
+static void the_last_finalizer_lets_the_object_go(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    ki_object *gone = NULL;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "\"finalizers\":[\"example.com/x\"]");
+    assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "a", NULL, NULL), KI_OK);
+    ki_object *obj = read(KI_CONFIGMAPS, "default", "a");
+    assert_true(ki_object_is_being_deleted(obj));
+    assert_int_equal(ki_client_remove_finalizer(client, KI_CONFIGMAPS, obj, "example.com/x", NULL, NULL), KI_OK);
+    assert_int_not_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "a", NULL, &gone, &err), KI_OK);
+    assert_true(ki_error_is_not_found(&err));
+    ki_object_unref(obj);
+}
+
+/* --- apply ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void a_status_is_applied_to_the_very_object(void **state) {
+    (void)state;
+    stage_put(&s, KI_SERVICES, "default/a", "\"labels\":{\"x\":\"y\"}");
+    ki_object *obj = read(KI_SERVICES, "default", "a"), *written = NULL;
+    static const char conditions[] = "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Ok\","
+                                     "\"message\":\"\",\"lastTransitionTime\":\"2025-06-15T00:00:00Z\"}]}";
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, &written, &err);
+    if (status)
+        fail_msg("%s", ki_error_message(&err));
+    ki_value value = KI_VALUE_INIT;
+    assert_int_equal(ki_object_field(written, "status.conditions[0].type", &value, NULL), KI_OK);
+    assert_string_equal(value.text, "Ready");
+    ki_value_clear(&value);
+    assert_string_equal(ki_object_label(written, "x"), "y");
+
+    stage_delete(&s, KI_SERVICES, "default/a");
+    assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, NULL, &err), KI_OK);
+    assert_true(ki_error_is_not_found(&err) || ki_error_is_conflict(&err));
+    stage_put(&s, KI_SERVICES, "default/a", ""); /* another one of that name */
+    err = (ki_error)KI_ERROR_INIT;
+    assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, NULL, &err), KI_OK);
+    assert_true(ki_error_is_conflict(&err));
+    ki_object_unref(obj);
+    ki_object_unref(written);
+}
+
+#define CHILD \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"child\"},\"stringData\":{\"k\":\"v\"}}"
+
+static void a_child_belongs_to_its_owner(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "team/m", "");
+    ki_object *owner = read(KI_CONFIGMAPS, "team", "m"), *first = NULL, *second = NULL;
+    for (int i = 0; i < 2; i++) {
+        ki_unstructured *child = ki_unstructured_new(CHILD);
+        ki_error err = KI_ERROR_INIT;
+        ki_status status =
+            ki_client_apply_child(client, KI_SECRETS, owner, "me", child, i ? &second : &first, &err);
+        if (status)
+            fail_msg("%s", ki_error_message(&err));
+        ki_unstructured_free(child);
+    }
+    assert_string_equal(ki_object_key(first), "team/child");
+    assert_true(ki_object_is_controlled_by(first, owner));
+    assert_string_equal(ki_object_uid(first), ki_object_uid(second));
+    assert_string_equal(ki_object_resource_version(first), ki_object_resource_version(second)); /* nothing changed */
+    ki_object_unref(first);
+    ki_object_unref(second);
+    ki_object_unref(owner);
+}
+
+static void a_child_that_cannot_be_is_refused(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "team/m", "");
+    stage_put(&s, KI_CONFIGMAPS, "team/other", "");
+    ki_object *owner = read(KI_CONFIGMAPS, "team", "m"), *other = read(KI_CONFIGMAPS, "team", "other");
+    const struct {
+        const ki_resource *resource;
+        const char *json, *manager;
+        ki_status status;
+    } cases[] = {
+        { KI_SECRETS, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{}}", "me", KI_ERR_INVALID },
+        { KI_SECRETS, "no json", "me", KI_ERR_PARSE },
+        { KI_SECRETS, CHILD, "", KI_ERR_INVALID },
+        { KI_SECRETS, CHILD, NULL, KI_ERR_INVALID },
+        { KI_NAMESPACES, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}", "me",
+          KI_ERR_INVALID },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_unstructured *child = ki_unstructured_new(cases[i].json);
+        ki_error err = KI_ERROR_INIT;
+        assert_int_equal(
+            ki_client_apply_child(client, cases[i].resource, owner, cases[i].manager, child, NULL, &err),
+            cases[i].status);
+        assert_int_equal(err.code, cases[i].status);
+        ki_unstructured_free(child);
+    }
+    ki_unstructured *child = ki_unstructured_new(CHILD);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, "me", child, NULL, NULL), KI_OK);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, other, "me", child, NULL, NULL), KI_ERR_EXISTS);
+    assert_int_equal(ki_client_apply_child(NULL, KI_SECRETS, owner, "me", child, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, NULL, "me", child, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_child(client, KI_SECRETS, owner, "me", NULL, NULL, NULL), KI_ERR_NO_MEMORY);
+    ki_unstructured_free(child);
+    assert_int_equal(ki_client_add_finalizer(client, KI_CONFIGMAPS, owner, "", NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_remove_finalizer(client, NULL, owner, "x", NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, owner, "me", "", NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, owner, "me", NULL, NULL, NULL), KI_ERR_INVALID);
+    ki_object_unref(owner);
+    ki_object_unref(other);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------------------------------ */
+
+static ki_status write_once(int which, const ki_object *obj, size_t n, ki_error *err) {
+    char name[64];
+    snprintf(name, sizeof name, "example.com/x%zu", n);
+    if (which == 0)
+        return ki_client_add_finalizer(client, KI_SERVICES, obj, name, NULL, err);
+    if (which == 1)
+        return ki_client_remove_finalizer(client, KI_SERVICES, obj, "example.com/f", NULL, err);
+    if (which == 2)
+        return ki_client_apply_status(client, KI_SERVICES, obj, "me", "{\"loadBalancer\":{}}", NULL, err);
+    ki_unstructured *child = ki_unstructured_new(CHILD);
+    ki_status status = ki_client_apply_child(client, KI_SECRETS, obj, "me", child, NULL, err);
+    ki_unstructured_free(child);
+    return status;
+}
+
+typedef struct plan {
+    scarce_memory *memory;
+    size_t after;
+} plan;
+
+static void fail_later(void *user) {
+    const plan *self = user;
+    self->memory->fail_at = atomic_load(&self->memory->calls) + self->after;
+}
+
+static void lack_of_memory_is_an_error(void **state) {
+    (void)state;
+    scarce_memory memory;
+    close_stage(NULL);
+    for (int which = 0; which < 4; which++) {
+        bool failed = true;
+        for (size_t n = 0; failed; n++) {
+            ki_error err = KI_ERROR_INIT;
+            scarce_memory_init(&memory, SIZE_MAX);
+            stage_open_threaded(&s, &memory.allocator);
+            client = ki_factory_client(s.factory);
+            stage_start(&s);
+            stage_put(&s, KI_SERVICES, "team/m", "\"finalizers\":[\"example.com/f\"]");
+            ki_object *obj = read(KI_SERVICES, "team", "m");
+            ki_engine_call(s.engine.engine, fail_later, &(plan){ &memory, n });
+            ki_status status = write_once(which, obj, n, &err);
+            failed = scarce_memory_failed(&memory);
+            assert_int_equal(status, err.code);
+            assert_true(status == KI_OK || (failed && status == KI_ERR_NO_MEMORY));
+            ki_object_unref(obj);
+            close_stage(NULL);
+            assert_int_equal(scarce_memory_in_use(&memory), 0);
+        }
+    }
+    stage_open_threaded(&s, NULL);
+}
+
+/* --- on a thread of its own, as a reconciler does ------------------------------------------------------------------------------------- */
+
+static ki_status make_child(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    (void)call, (void)user;
+    ki_object *owner = ki_informer_get(s.configmaps, key);
+    if (!owner)
+        return KI_OK;
+    ki_unstructured *child = ki_unstructured_new(CHILD);
+    ki_status status = ki_client_apply_child(client, KI_SECRETS, owner, "me", child, NULL, err);
+    ki_unstructured_free(child);
+    ki_object_unref(owner);
+    return status;
+}
+
+static void a_reconcile_may_wait_for_its_requests(void **state) {
+    (void)state;
+    close_stage(NULL);
+    stage_open_threaded(&s, NULL);
+    client = ki_factory_client(s.factory);
+    stage_put(&s, KI_CONFIGMAPS, "team/m", "");
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = make_child)), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
+    assert_int_equal(
+        ki_controller_watch(s.controller, s.secrets, &KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), NULL), KI_OK);
+    stage_start(&s);
+    assert_int_equal(ki_informer_wait_for_version(s.secrets, "team/child", NULL, 60000, NULL), KI_OK);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(a_finalizer_is_added_and_removed),
+        TEST(finalizers_of_an_object_that_has_changed_are_refused),
+        TEST(the_last_finalizer_lets_the_object_go),
+        TEST(a_status_is_applied_to_the_very_object),
+        TEST(a_child_belongs_to_its_owner),
+        TEST(a_child_that_cannot_be_is_refused),
+        TEST(lack_of_memory_is_an_error),
+        TEST(a_reconcile_may_wait_for_its_requests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
