@@ -92,6 +92,7 @@ typedef struct options {
     option_list rules;
     option_list faults;
     bool with_faults;
+    const char *controller;
     bool rbac;
     bool until_eof;
     int64_t compact_after;

@@ -1,5 +1,6 @@
 /* demo.c: kinformer demo: the embedded server with a load, and an informer that follows it over HTTP. */
 #include "compare.h"
+#include "demo_controller.h"
 #include "flags.h"
 #include "line.h"
 #include "meter.h"
@@ -12,7 +13,9 @@
 #include <time.h>
 
 enum {
-    LINES_A_SECOND = 8,        /* of changes, to be read by a person */
+    LINES_A_SECOND = 8, /* of changes, to be read by a person */
+    SECONDS = 5,
+    CONTROLLER_SECONDS = 10,
     CATCH_UP_MS = 10000,       /* what the informer has at most for the last changes */
     CATCH_UP_FAULTY_MS = 90000 /* and after faults, when it may be backing off */
 };
@@ -230,7 +233,7 @@ static int serve_and_watch(demo *d, const options *o) {
     const ki_testing_server_options server = { .size = sizeof server,
                                                .pods = (size_t)o->pods,
                                                .churn = o->churn,
-                                               .seed = 1,
+                                               .seed = (uint64_t)o->seed,
                                                .managed_fields = true,
                                                .stamp_changes = true };
     session *s = &d->session;
@@ -261,12 +264,22 @@ static int serve_and_watch(demo *d, const options *o) {
     return status;
 }
 
-static int run(const options *o) {
+static int run(const options *given) {
     static demo d;
+    options own = *given;
+    const options *o = &own;
+    if (own.seconds < 0)
+        own.seconds = own.controller ? CONTROLLER_SECONDS : SECONDS;
     if (o->pods < 1 || o->churn < 1 || o->seconds < 1) {
         say("demo", "--pods, --churn and --seconds are at least 1");
         return EXIT_USAGE;
     }
+    if (o->controller && o->with_faults) {
+        say("demo", "--faults and --controller are two demos: choose one");
+        return EXIT_USAGE;
+    }
+    if (o->controller)
+        return demo_controller_run(o);
     d.session = (session){
         .command = "demo",
         .user = &d,
@@ -286,14 +299,17 @@ static int run(const options *o) {
 static void set_defaults(options *o) {
     o->pods = 2000;
     o->churn = 500;
-    o->seconds = 5;
+    o->seconds = -1; /* not given */
+    o->seed = 1;
 }
 
 static const flag flags[] = {
     FLAG("pods", 0, FLAG_NUMBER, pods, "N", "about so many pods (default 2000)"),
     FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "changes a second (default 500)"),
-    FLAG("seconds", 0, FLAG_NUMBER, seconds, "N", "for so long (default 5)"),
+    FLAG("seconds", 0, FLAG_NUMBER, seconds, "N", "for so long (default 5; with --controller 10)"),
+    FLAG("seed", 0, FLAG_NUMBER, seed, "N", "of what happens (default 1)"),
     FLAG("faults", 0, FLAG_BOOL, with_faults, NULL, "meanwhile the server fails, cuts, lags, forgets and goes down"),
+    FLAG("controller", 0, FLAG_TEXT, controller, "PROGRAM", "show this sample controller at work"),
     FLAGS_END,
 };
 static const flag *const tables[] = { flags, NULL };
@@ -305,9 +321,14 @@ const cli_command command_demo = {
     .text = "  kinformer demo\n"
             "  kinformer demo --pods 20000 --churn 5000 --seconds 10\n"
             "  kinformer demo --faults --seconds 10\n"
+            "  kinformer demo --controller build/release/examples/example-sample-controller\n"
             "\n"
             "Starts the embedded API server with pods that change all the time, follows it with an informer over\n"
-            "HTTP on loopback, and at the end compares the informer's cache with the server.\n",
+            "HTTP on loopback, and at the end compares the informer's cache with the server.\n"
+            "\n"
+            "With --controller it runs PROGRAM against the server: Foos are created, scaled and deleted, their\n"
+            "Deployments are broken, and PROGRAM repairs them. At the end every Foo must have its Deployment.\n"
+            "examples/sample-controller is such a program.\n",
     .flags = tables,
     .set_defaults = set_defaults,
     .run = run,

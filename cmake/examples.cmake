@@ -1,9 +1,9 @@
-# One program for each file of examples/, as a user would build it: public headers, shared libraries, C99 or C++17.
+# One program for each file of examples/ and examples/*/, as a user would build it: public headers, shared libraries, C99 or C++17.
 if(NOT KI_EXAMPLES OR NOT TARGET kinformer)
     return()
 endif()
 ki_sources(cxx_sources examples/*.cc)
-ki_sources(sources examples/*.c)
+ki_sources(sources examples/*.c examples/*/*.c)
 if(cxx_sources)
     include(CheckLanguage)
     check_language(CXX)

@@ -4,7 +4,7 @@ option(KI_MUTANTS "Build the deliberate bugs into the library (sim/README.md): n
 if(KI_MUTANTS)
     add_compile_definitions(KI_MUTANTS)
 endif()
-ki_sources(sources sim/*.c)
+ki_sources(sources sim/*.c sim/controllers/*.c)
 if(NOT KI_SIM OR NOT sources OR NOT TARGET kinformer-testing)
     return()
 endif()
@@ -21,5 +21,8 @@ test \"$a\" = \"$b\"" sh $<TARGET_FILE:sim>)
     # Seeds that failed once, each for a reason of its own.
     add_test(NAME sim/known_seeds COMMAND sh -c "for seed in $2; do $1 --seed $seed || exit 1; done" sh $<TARGET_FILE:sim>
         "61256 69126 16545 98756")
-    set_tests_properties(sim/seeds sim/same_trace sim/known_seeds PROPERTIES LABELS sim TIMEOUT 120)
+    add_test(NAME sim/controllers COMMAND sim --scenario controllers --seeds 200)
+    add_test(NAME sim/controllers_same_trace COMMAND sh -c "a=$($1 --scenario controllers --seed 8 --trace | cksum) && \
+b=$($1 --scenario controllers --seed 8 --trace | cksum) && test \"$a\" = \"$b\"" sh $<TARGET_FILE:sim>)
+    set_tests_properties(sim/seeds sim/same_trace sim/known_seeds sim/controllers sim/controllers_same_trace PROPERTIES LABELS sim TIMEOUT 120)
 endif()

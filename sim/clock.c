@@ -1,17 +1,17 @@
 /* clock.c: see clock.h. These functions take the place of the C library's in this program. */
 #include "sim/clock.h"
 
-#include "sim/world.h"
+#include "sim/plan.h"
 
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-static sim_world *running;
+static const sim_clock *running;
 
-void sim_clock_use(sim_world *world) {
-    running = world;
+void sim_clock_use(const sim_clock *clock) {
+    running = clock;
 }
 
 static int real(clockid_t clock, struct timespec *ret_time) {
@@ -24,16 +24,11 @@ double sim_clock_real_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static int64_t wall(void) {
-    sim_fail(running, "somebody looks at the wall clock");
-    return (int64_t)SIM_START_MS * SIM_SECOND + running->now + running->wall_jump;
-}
-
 /* The C library's headers promise that they are never given NULL; other programs' calls come here, too. */
 int clock_gettime(clockid_t clock, struct timespec *ret_time) {
     if (!running || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
         return real(clock, ret_time);
-    int64_t now = clock == CLOCK_MONOTONIC ? running->now : wall();
+    int64_t now = clock == CLOCK_MONOTONIC ? running->now(running->user) : running->wall(running->user);
     *ret_time = (struct timespec){ .tv_sec = now / SIM_SECOND, .tv_nsec = now % SIM_SECOND };
     return 0;
 }

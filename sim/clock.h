@@ -3,11 +3,18 @@
 #ifndef SIM_CLOCK_H
 #define SIM_CLOCK_H
 
-typedef struct sim_world sim_world;
+#include <stdint.h>
 
-/* From now on this world's clocks count; NULL: the real ones. */
-void sim_clock_use(sim_world *world);
-/* The wall clock as it is now, from another part of the simulation. */
+/* A world's time. */
+typedef struct sim_clock {
+    int64_t (*now)(void *user);  /* monotonic, ns */
+    int64_t (*wall)(void *user); /* ns since 1970; its callers are at fault */
+    void *user;
+} sim_clock;
+
+/* From now on these clocks count; NULL: the real ones. `clock` is borrowed. */
+void sim_clock_use(const sim_clock *clock);
+/* Returns the real time in seconds, for measuring. */
 double sim_clock_real_seconds(void);
 
 #endif

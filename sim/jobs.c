@@ -1,7 +1,7 @@
 /* jobs.c: see jobs.h. Process number j has every seed whose distance from the first one is j more than a multiple of their number. */
 #include "sim/jobs.h"
 
-#include "sim/world.h"
+#include "sim/clock.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -34,26 +34,33 @@ static void note_failure(shared *all, uint64_t index) {
     while (index < lowest && !atomic_compare_exchange_weak(&all->lowest_failed, &lowest, index)) {}
 }
 
-static void add_seed(sim_totals *totals, const sim_world *world) {
+static void add_seed(sim_totals *totals, const sim_outcome *outcome) {
     totals->seeds++;
-    totals->writes += world->writes;
-    totals->requests += world->requests;
-    totals->faults += world->plan.fault_count;
-    totals->digest += world->digest * 0x9e3779b97f4a7c15u;
-    totals->hours += (double)world->now / 3.6e12;
+    totals->writes += outcome->writes;
+    totals->requests += outcome->requests;
+    totals->faults += outcome->faults;
+    totals->digest += outcome->digest * 0x9e3779b97f4a7c15u;
+    totals->hours += (double)outcome->now / 3.6e12;
 }
 
-static void work(shared *all, unsigned number, uint64_t first, uint64_t count, uint32_t without, unsigned jobs) {
-    static sim_world world;
-    job *own = &all->jobs[number];
-    for (uint64_t index = number; index < count && index < atomic_load(&all->lowest_failed); index += jobs) {
-        sim_plan plan;
-        atomic_store(&own->at, first + index);
-        sim_plan_make(&plan, first + index);
-        sim_plan_leave_out(&plan, without);
-        if (sim_world_run(&world, &plan, false))
+/* The seeds of one process. */
+typedef struct share {
+    const sim_scenario *scenario;
+    uint64_t first, count;
+    uint32_t without;
+    unsigned number, jobs;
+} share;
+
+static void work(shared *all, const share *given) {
+    job *own = &all->jobs[given->number];
+    for (uint64_t index = given->number; index < given->count && index < atomic_load(&all->lowest_failed);
+         index += given->jobs) {
+        sim_outcome outcome;
+        atomic_store(&own->at, given->first + index);
+        given->scenario->run(given->first + index, given->without, false, &outcome);
+        if (outcome.message)
             note_failure(all, index);
-        add_seed(&own->totals, &world);
+        add_seed(&own->totals, &outcome);
         atomic_fetch_add(&own->done, 1);
     }
 }
@@ -104,8 +111,8 @@ static void add_up(const shared *all, unsigned jobs, sim_totals *ret_totals) {
     }
 }
 
-bool sim_jobs_run(uint64_t first, uint64_t count, uint32_t without, unsigned jobs, uint64_t *ret_failed,
-                  sim_totals *ret_totals) {
+bool sim_jobs_run(const sim_scenario *scenario, uint64_t first, uint64_t count, uint32_t without, unsigned jobs,
+                  uint64_t *ret_failed, sim_totals *ret_totals) {
     if (jobs > MOST_JOBS)
         jobs = MOST_JOBS;
     shared *all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -120,7 +127,8 @@ bool sim_jobs_run(uint64_t first, uint64_t count, uint32_t without, unsigned job
     for (unsigned i = 0; i < jobs; i++) {
         processes[i] = fork();
         if (processes[i] == 0) {
-            work(all, i, first, count, without, jobs);
+            const share given = { scenario, first, count, without, i, jobs };
+            work(all, &given);
             _exit(0);
         }
     }

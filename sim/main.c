@@ -1,7 +1,6 @@
 /* main.c: the arguments; one seed, or many. */
 #include "sim/jobs.h"
 #include "sim/shrink.h"
-#include "sim/world.h"
 
 #include "src/base/mutant.h"
 
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 typedef struct arguments {
+    const sim_scenario *scenario;
     uint64_t first, count;
     uint32_t without; /* faults that are left out, by bit */
     unsigned jobs;
@@ -33,7 +33,8 @@ static int list_mutants(void) {
 #endif
 
 static int usage(void) {
-    fputs("usage: sim [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--jobs N] [--trace] [--shrink]\n"
+    fputs("usage: sim [--scenario NAME] [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--jobs N] [--trace] [--shrink]\n"
+          "  --scenario NAME informers (the default) or controllers\n"
           "  --seeds N       N seeds in a row, from SEED (1); ends at the first that fails\n"
           "  --jobs N        in N processes (one for each core); the result is the same\n"
           "  --seed SEED     that one\n"
@@ -52,7 +53,7 @@ static bool number(const char *text, uint64_t *ret_value) {
 
 static bool parse(int argc, char **argv, arguments *given) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    *given = (arguments){ .first = 1, .count = 1000, .jobs = cores > 0 ? (unsigned)cores : 1 };
+    *given = (arguments){ .first = 1, .count = 1000, .jobs = cores > 0 ? (unsigned)cores : 1, .scenario = &sim_informers };
     for (int i = 1; i < argc; i++) {
         uint64_t value = 0;
         bool has_value = i + 1 < argc && number(argv[i + 1], &value);
@@ -62,6 +63,12 @@ static bool parse(int argc, char **argv, arguments *given) {
         }
         if (strcmp(argv[i], "--shrink") == 0) {
             given->shrink = true;
+            continue;
+        }
+        if (strcmp(argv[i], "--scenario") == 0 && i + 1 < argc) {
+            given->scenario = sim_scenario_find(argv[++i]);
+            if (!given->scenario)
+                return false;
             continue;
         }
         if (!has_value)
@@ -85,38 +92,26 @@ static bool parse(int argc, char **argv, arguments *given) {
     return given->first > 0 && given->count > 0;
 }
 
-static void report(const sim_plan *plan, const char *message, uint32_t without) {
-    sim_plan_print(plan);
-    printf("seed %" PRIu64 " fails: %s\n", plan->seed, message);
-    printf("again: ./dev sim --seed %" PRIu64, plan->seed);
-    if (without)
-        printf(" --without 0x%" PRIx32, without);
-    printf(" --trace\n");
-}
-
 /* One seed in this process, so that a debugger, a sanitizer and the trace see it. */
 static int run_one(const arguments *given, uint64_t seed) {
-    static sim_world world;
-    sim_plan plan;
-    sim_plan_make(&plan, seed);
-    sim_plan_leave_out(&plan, given->without);
-    if (given->trace)
-        sim_plan_print(&plan);
-    const char *message = sim_world_run(&world, &plan, given->trace);
-    if (message) {
-        report(&plan, message, given->without);
-        if (given->shrink && !given->without)
-            sim_shrink(&world, seed);
-        return 1;
+    sim_outcome outcome;
+    given->scenario->run(seed, given->without, given->trace, &outcome);
+    if (!outcome.message) {
+        printf("seed %" PRIu64 ": all is well. Digest %016" PRIx64 "\n", seed, outcome.digest);
+        return 0;
     }
-    printf("seed %" PRIu64 ": all is well. Digest %016" PRIx64 "\n", seed, world.digest);
-    return 0;
+    given->scenario->print(seed, given->without);
+    printf("seed %" PRIu64 " fails: %s\n", seed, outcome.message);
+    sim_print_again(given->scenario, seed, given->without);
+    if (given->shrink && !given->without)
+        sim_shrink(given->scenario, seed);
+    return 1;
 }
 
 static int run_many(const arguments *given) {
     sim_totals totals;
     uint64_t failed;
-    bool is_whole = sim_jobs_run(given->first, given->count, given->without, given->jobs, &failed, &totals);
+    bool is_whole = sim_jobs_run(given->scenario, given->first, given->count, given->without, given->jobs, &failed, &totals);
     if (failed) {
         int status = run_one(given, failed);
         if (!is_whole)

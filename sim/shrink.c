@@ -5,32 +5,40 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool fails(sim_world *world, uint64_t seed, uint32_t without) {
-    sim_plan plan;
-    sim_plan_make(&plan, seed);
-    sim_plan_leave_out(&plan, without);
-    return sim_world_run(world, &plan, false) != NULL;
+static bool fails(const sim_scenario *scenario, uint64_t seed, uint32_t without) {
+    sim_outcome outcome;
+    scenario->run(seed, without, false, &outcome);
+    return outcome.message != NULL;
 }
 
-void sim_shrink(sim_world *world, uint64_t seed) {
-    sim_plan plan;
+void sim_print_again(const sim_scenario *scenario, uint64_t seed, uint32_t without) {
+    printf("again: ./dev sim");
+    if (scenario != &sim_informers)
+        printf(" --scenario %s", scenario->name);
+    printf(" --seed %" PRIu64, seed);
+    if (without)
+        printf(" --without 0x%" PRIx32, without);
+    printf(" --trace\n");
+}
+
+void sim_shrink(const sim_scenario *scenario, uint64_t seed) {
     uint32_t without = 0;
-    sim_plan_make(&plan, seed);
+    size_t faults = scenario->count_faults(seed);
     bool shrunk = true;
     while (shrunk) {
         shrunk = false;
-        for (size_t i = 0; i < plan.fault_count; i++) {
+        for (size_t i = 0; i < faults; i++) {
             uint32_t more = without | UINT32_C(1) << i;
-            if (more != without && fails(world, seed, more)) {
+            if (more != without && fails(scenario, seed, more)) {
                 without = more;
                 shrunk = true;
             }
         }
     }
-    sim_plan_leave_out(&plan, without);
+    sim_outcome outcome;
     printf("with fewer faults:\n");
-    (void)fails(world, seed, without);
-    sim_plan_print(&plan);
-    printf("seed %" PRIu64 " fails: %s\nagain: ./dev sim --seed %" PRIu64 " --without 0x%" PRIx32 " --trace\n", seed,
-           world->message, seed, without);
+    scenario->run(seed, without, false, &outcome);
+    scenario->print(seed, without);
+    printf("seed %" PRIu64 " fails: %s\n", seed, outcome.message ? outcome.message : "not any more");
+    sim_print_again(scenario, seed, without);
 }

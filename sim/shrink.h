@@ -2,9 +2,11 @@
 #ifndef SIM_SHRINK_H
 #define SIM_SHRINK_H
 
-#include "sim/world.h"
+#include "sim/scenario.h"
 
-/* Prints what it found. `world` is used for the runs. */
-void sim_shrink(sim_world *world, uint64_t seed);
+/* Prints what it found. */
+void sim_shrink(const sim_scenario *scenario, uint64_t seed);
+/* Prints the command that runs a seed again. */
+void sim_print_again(const sim_scenario *scenario, uint64_t seed, uint32_t without);
 
 #endif

@@ -47,6 +47,12 @@ static int64_t virtual_now(void *user) {
     return world->now;
 }
 
+static int64_t forbidden_wall(void *user) {
+    sim_world *world = user;
+    sim_fail(world, "somebody looks at the wall clock");
+    return (int64_t)SIM_START_MS * SIM_SECOND + world->now + world->wall_jump;
+}
+
 /* --- time -------------------------------------------------------------------------------------------------------------------- */
 
 static void step(sim_world *world) {
@@ -223,7 +229,8 @@ static void end(sim_world *world) {
 
 const char *sim_world_run(sim_world *world, const sim_plan *plan, bool trace) {
     *world = (sim_world){ .plan = *plan, .trace = trace, .digest = plan->seed, .asks = SIM_NOBODY };
-    sim_clock_use(world);
+    const sim_clock clock = { virtual_now, forbidden_wall, world };
+    sim_clock_use(&clock);
     if (make(world))
         run(world);
     end(world);

@@ -71,6 +71,10 @@ typedef struct ki_error {
         } \
     }
 
+/* Fills in an error: the code, the category that goes with it, and a message; the HTTP fields are emptied. Returns `code`, so that a callback of the
+ * program can end with `return ki_error_set(err, KI_ERR_INVALID, "no such size: %s", size);`. `err` may be NULL. Threads: as `err`. */
+KI_API ki_status ki_error_set(ki_error *err, ki_status code, const char *format, ...) KI_PRINTF(3, 4);
+
 /* The message, or the status' name where there is none. Ownership: borrowed from `err`. Threads: as `err`. */
 KI_API const char *ki_error_message(const ki_error *err);
 

@@ -24,6 +24,8 @@ typedef struct ki_factory_options {
     /* For tests: every second each informer looks whether an object of its copy was written to, which nobody may, and names it to the watch
      * error handler. Costs a pass over all of them. Also with the environment's KUBE_CACHE_MUTATION_DETECTOR=true. */
     bool detect_mutations;
+    int requests_per_second; /* of the client's own limit; 0: the configuration's; negative: no limit */
+    int request_burst;       /* 0: the configuration's */
 } ki_factory_options;
 
 #define KI_FACTORY_OPTIONS(...) ((ki_factory_options){ .size = sizeof(ki_factory_options), __VA_ARGS__ })

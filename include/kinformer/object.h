@@ -71,6 +71,9 @@ typedef struct ki_value {
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
 
+/* Returns the number under `path`; `otherwise` where there is none, or no memory to read it. As ki_object_field. */
+KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t otherwise);
+
 /* An annotation; as ki_object_field for metadata.annotations. */
 KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value,
                                                     ki_error *err);

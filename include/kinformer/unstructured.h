@@ -19,6 +19,7 @@
 #define KINFORMER_UNSTRUCTURED_H
 
 #include <kinformer/object.h>
+#include <kinformer/resource.h>
 
 KI_BEGIN_DECLS
 
@@ -69,6 +70,12 @@ KI_API KI_MUST_CHECK const char *ki_unstructured_json(ki_unstructured *object, k
 
 /* Returns true where `owner` is the controller of `obj`, by uid. */
 KI_API bool ki_object_is_controlled_by(const ki_object *obj, const ki_object *owner);
+/* Writes the key of the object of `owner` that is the controller of `obj`, by its owner references: group and kind are compared, the version is not.
+ * Returns false where there is none, the key does not fit (KI_OBJECT_KEY_MAX bytes always do), or memory runs out. */
+enum {
+    KI_OBJECT_KEY_MAX = 512 /* bytes of a key of valid names, with the closing zero */
+};
+KI_API bool ki_object_controller_key(const ki_object *obj, const ki_resource *owner, char *ret_key, size_t size);
 /* Returns true where metadata.deletionTimestamp is set: the object is being deleted, and waits for its finalizers. */
 KI_API bool ki_object_is_being_deleted(const ki_object *obj);
 KI_API bool ki_object_has_finalizer(const ki_object *obj, const char *finalizer);

@@ -5,8 +5,6 @@
 
 #include <kinformer/error.h>
 
-/* Code, the category that goes with it by default, and a message; the HTTP fields are emptied. */
-ki_status ki_error_set(ki_error *err, ki_status code, const char *format, ...) KI_PRINTF(3, 4);
 /* The same with the text of errno appended: ": No such file or directory". */
 ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const char *format, ...) KI_PRINTF(4, 5);
 /* "out of memory while WHAT". Whole in here, so that an analyzer sees in every caller that it never is KI_OK. */

@@ -248,7 +248,8 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
         if (!factory->namespace_name)
             return ki_error_no_memory(err, "making a factory");
     }
-    ki_client_limit_of(config, 0, 0, &factory->limit_per_second, &factory->limit_burst);
+    ki_client_limit_of(config, given->requests_per_second, given->request_burst, &factory->limit_per_second,
+                       &factory->limit_burst);
     ki_engine_call(factory->engine, set_up_on_loop, &setup);
     if (setup.status)
         return ki_error_no_memory(err, "making a factory");

@@ -1,4 +1,6 @@
 /* fields.c: what programs read from an object: the header's fields directly, anything else by parsing the body. Any thread. */
+#include <kinformer/unstructured.h>
+
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
@@ -162,6 +164,15 @@ static yyjson_val *metadata_of(yyjson_doc *doc, const char *member) {
     return yyjson_obj_get(yyjson_obj_get(yyjson_doc_get_root(doc), "metadata"), member);
 }
 
+int64_t ki_object_int(const ki_object *obj, const char *path, int64_t otherwise) {
+    ki_value value = KI_VALUE_INIT;
+    if (ki_object_field(obj, path, &value, NULL))
+        return otherwise;
+    int64_t number = value.type == KI_VALUE_INT ? value.integer : otherwise;
+    ki_value_clear(&value);
+    return number;
+}
+
 ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
     yyjson_doc *doc;
     ki_status status = parse_body(obj, &doc, err);
@@ -277,4 +288,29 @@ void ki_owner_references_free(ki_owner_reference *references) {
     ki_object_format *format = block->format;
     ki_free(&format->allocator, block);
     ki_object_format_unref(format);
+}
+
+static bool is_of(const ki_owner_reference *reference, const ki_resource *resource) {
+    ki_str version, group = ki_str_split(ki_str_of(reference->api_version), '/', &version);
+    if (!version.data)
+        group = (ki_str){ NULL, 0 }; /* "v1": the core group */
+    return ki_str_equals(group, resource->group) && strcmp(reference->kind, resource->kind) == 0;
+}
+
+bool ki_object_controller_key(const ki_object *obj, const ki_resource *owner, char *ret_key, size_t size) {
+    ki_owner_reference *references = NULL;
+    size_t count = 0;
+    if (!obj || !owner || ki_object_owner_references(obj, &references, &count, NULL))
+        return false;
+    size_t i = 0;
+    while (i < count && !references[i].controller)
+        i++;
+    bool is_found = i < count && is_of(&references[i], owner);
+    if (is_found) {
+        const char *namespace_name = owner->namespaced ? ki_object_namespace(obj) : "";
+        int length = snprintf(ret_key, size, "%s%s%s", namespace_name, *namespace_name ? "/" : "", references[i].name);
+        is_found = length > 0 && (size_t)length < size;
+    }
+    ki_owner_references_free(references);
+    return is_found;
 }

@@ -117,6 +117,23 @@ static void requests_need_neither_an_informer_nor_a_loop(void **state) {
     assert_int_equal(ki_process_wait(&example), 0);
 }
 
+static void pods_are_found_by_node_and_by_ip(void **state) {
+    char ip[64];
+    (void)state;
+    start_example(KI_TEST_EXAMPLES_DIR "/example-lister-by-node-and-ip");
+    assert_true(write(example.in, "node-00001\n", 11) == 11);
+    const char *line = ki_process_expect(&example, " on node-00001 with 10.");
+    assert_non_null(line);
+    snprintf(ip, sizeof ip, "%s\n", strstr(line, "10."));
+    assert_true(write(example.in, ip, strlen(ip)) == (ssize_t)strlen(ip));
+    assert_true(write(example.in, "10.255.255.255\n", 15) == 15);
+    ip[strlen(ip) - 1] = '\0';
+    assert_non_null(ki_process_expect(&example, ip));
+    assert_non_null(ki_process_expect(&example, "no pod is on 10.255.255.255 or has that IP"));
+    ki_process_close_in(&example);
+    assert_int_equal(ki_process_wait(&example), 0);
+}
+
 static void an_example_without_a_cluster_says_so_and_fails(void **state) {
     (void)state;
     const char *const argv[] = { KI_TEST_EXAMPLES_DIR "/example-watch-pods", NULL };
@@ -140,6 +157,7 @@ int main(void) {
         cmocka_unit_test_teardown(a_host_with_its_own_loop_is_served_without_a_thread, clean_example),
         cmocka_unit_test_teardown(a_cxx_program_counts_by_an_index_of_its_own, clean_example),
         cmocka_unit_test_teardown(requests_need_neither_an_informer_nor_a_loop, clean_example),
+        cmocka_unit_test_teardown(pods_are_found_by_node_and_by_ip, clean_example),
         cmocka_unit_test_teardown(an_example_without_a_cluster_says_so_and_fails, clean_example),
     };
     memset(&example, 0, sizeof example);

@@ -112,6 +112,14 @@ const char *ki_process_expect(ki_process *process, const char *text) {
     return NULL;
 }
 
+const char *ki_process_expect_err(ki_process *process, const char *text) {
+    const char *line;
+    while ((line = ki_process_err_line(process)))
+        if (strstr(line, text))
+            return line;
+    return NULL;
+}
+
 void ki_process_close_in(ki_process *process) {
     close_fd(&process->in);
 }

@@ -31,6 +31,7 @@ const char *ki_process_line(ki_process *process);
 const char *ki_process_err_line(ki_process *process);
 /* Reads lines until one contains `text`; NULL where none does. */
 const char *ki_process_expect(ki_process *process, const char *text);
+const char *ki_process_expect_err(ki_process *process, const char *text);
 void ki_process_close_in(ki_process *process);
 void ki_process_close_out(ki_process *process); /* as a reader that goes away */
 void ki_process_signal(ki_process *process, int number);

@@ -321,7 +321,8 @@ static void begin_process(process *self) {
     const ki_memory_server server = { serve, abandoned, self };
     const ki_elector_options options =
         KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock", .identity = self->identity,
-                           .release_on_stop = one_in(all, 2),
+                           .lease_duration_ms = LEASE_MS, .renew_deadline_ms = all->renew_ms,
+                           .retry_period_ms = INT64_C(2000) >> (draw(all) % 4), .release_on_stop = one_in(all, 2),
                            .callbacks = { .on_started_leading = on_started, .on_stopped_leading = on_stopped },
                            .user = self);
     assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .seed = draw(all) + 1), &self->engine, NULL),

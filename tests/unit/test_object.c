@@ -283,6 +283,9 @@ static void any_field_is_read_by_its_path(void **state) {
     ki_value_clear(&value);
     assert_int_equal(ki_object_annotation(obj, "x", &value, &err), KI_ERR_NOT_FOUND);
     assert_int_equal(ki_object_annotation(obj, NULL, &value, &err), KI_ERR_NOT_FOUND);
+    assert_int_equal(ki_object_int(obj, "metadata.name", 7), 7);
+    assert_int_equal(ki_object_int(obj, "metadata.nothing", 7), 7);
+    assert_int_equal(ki_object_int(obj, "][", 7), 7);
     ki_value_clear(&value);
     ki_value_clear(NULL);
     ki_object_unref(obj);

@@ -269,6 +269,11 @@ static void size_and_depth_have_limits(void **state) {
     assert_non_null(ki_unstructured_json(object, NULL));
     ki_unstructured_free(object);
     assert_failed(nested(KI_UNSTRUCTURED_DEPTH_MAX, NULL), KI_ERR_LIMIT, "deeper");
+    char brackets[2 * KI_UNSTRUCTURED_DEPTH_MAX];
+    memset(brackets, '[', sizeof brackets);
+    memcpy(brackets, "{\"a\":\"\\\"", 8); /* a string of brackets, after a quote that is escaped */
+    memcpy(brackets + sizeof brackets - 3, "\"}", 3);
+    assert_json(ki_unstructured_new(brackets), brackets);
     assert_failed(nested(KI_UNSTRUCTURED_DEPTH_MAX + 1, "x.y"), KI_ERR_LIMIT, "x.y");
 
     size_t size = (size_t)KI_UNSTRUCTURED_SIZE_MAX + 1;
@@ -374,6 +379,40 @@ static void an_owner_must_be_able_to_own(void **state) {
     ki_object_unref(no_uid);
 }
 
+static void the_key_of_the_controller_is_of_its_group_and_kind(void **state) {
+    (void)state;
+    static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
+    static const ki_resource clusters = { "example.com", "v1", "clusters", "Cluster", false };
+    static const struct {
+        const char *api_version, *kind, *controller;
+        const ki_resource *resource;
+        const char *key; /* NULL: none */
+    } cases[] = {
+        { "example.com/v1", "Foo", "true", &foos, "shop/n" },
+        { "example.com/v2", "Foo", "true", &foos, "shop/n" },
+        { "example.com/v1", "Cluster", "true", &clusters, "n" },
+        { "example.com/v1", "Foo", "false", &foos, NULL },
+        { "other.com/v1", "Foo", "true", &foos, NULL },
+        { "example.com", "Foo", "true", &foos, NULL },
+        { "example.com/v1", "Cluster", "true", &foos, NULL },
+        { "v1", "Node", "true", KI_NODES, "n" },
+        { "v1", "Pod", "true", KI_PODS, "shop/n" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char json[1024], key[KI_OBJECT_KEY_MAX];
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"name\":\"x\",\"namespace\":\"shop\",\"ownerReferences\":[{\"apiVersion\":\"%s\","
+                 "\"kind\":\"%s\",\"name\":\"n\",\"uid\":\"1\",\"controller\":%s}]}}",
+                 cases[i].api_version, cases[i].kind, cases[i].controller);
+        ki_object *obj = make_object_from_json(json);
+        assert_int_equal(ki_object_controller_key(obj, cases[i].resource, key, sizeof key), cases[i].key != NULL);
+        if (cases[i].key)
+            assert_string_equal(key, cases[i].key);
+        assert_false(ki_object_controller_key(obj, cases[i].resource, key, 1));
+        ki_object_unref(obj);
+    }
+}
+
 /* --- finalizers ---------------------------------------------------------------------------------------------------- */
 
 static void a_finalizer_is_there_once_or_not(void **state) {
@@ -456,6 +495,9 @@ static void a_cached_object_tells_its_deletion_and_finalizers(void **state) {
     } cases[] = {
         { "", false, false },
         { ",\"deletionTimestamp\":null,\"finalizers\":null", false, false },
+        { ",\"annotations\":{\"a\":\"\\\"]}\",\"b\":\"\\\\\"},\"generateName\":\"\\\",\",\"deletionTimestamp\":"
+          "\"2026\"",
+          true, false },
         { ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"finalizers\":[\"example.com/a\"]", true, true },
         { ",\"finalizers\":[\"x\",\"example.com\\/a\"]", false, true },
         { ",\"finalizers\":[\"ex\\u0061mple.com/\\u0061\"]", false, true },
@@ -570,6 +612,7 @@ int main(void) {
         cmocka_unit_test(a_finalizer_is_there_once_or_not),
         cmocka_unit_test(a_finalizer_that_is_none_is_a_failure),
         cmocka_unit_test(a_cached_object_tells_its_controller),
+        cmocka_unit_test(the_key_of_the_controller_is_of_its_group_and_kind),
         cmocka_unit_test(a_cached_object_tells_its_deletion_and_finalizers),
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(a_copy_takes_its_memory_where_the_object_does),

@@ -22,12 +22,15 @@ const apiserverName = "apiserver"
 
 type harness struct {
 	kinformer, bin, work string
+	examples             string // directory of the examples' sources and manifests
+	isReference          bool   // Go's programs are in the place of ours
 
 	caseName  string
 	caseDir   string
 	processes []*process // the case's own; ended with it
 	gates     []*gate    // likewise
 	shared    *server    // one apiserver for the cases that leave it as it is
+	withFoos  *server    // likewise, with the resource of the sample controller
 }
 
 func (h *harness) beginCase(name string) {
@@ -42,7 +45,8 @@ func (h *harness) endCase(failed bool) error {
 	for i := len(h.processes) - 1; i >= 0; i-- {
 		p := h.processes[i]
 		// What failed comes first; then kinformer's own words, and a server's where it ended unasked.
-		if tail := p.logTail(); failed && tail != "" && (p.name != apiserverName || !p.running() && p.err != nil && !p.killed) {
+		isServer := p.name == apiserverName || p.name == controllerManagerName
+		if tail := p.logTail(); failed && tail != "" && (!isServer || !p.running() && p.err != nil && !p.killed) {
 			errs = append(errs, fmt.Errorf("%s says:\n  %s", p.name, tail))
 		}
 		if err := p.stop(); !failed {
@@ -58,12 +62,14 @@ func (h *harness) endCase(failed bool) error {
 }
 
 func (h *harness) stopShared() error {
-	if h.shared == nil {
-		return nil
+	var errs []error
+	for _, s := range []*server{h.withFoos, h.shared} {
+		if s != nil {
+			errs = append(errs, s.process.stop())
+		}
 	}
-	shared := h.shared
-	h.shared = nil
-	return shared.process.stop()
+	h.shared, h.withFoos = nil, nil
+	return errors.Join(errs...)
 }
 
 func (h *harness) stopAll() error {

@@ -53,6 +53,10 @@ func allCases() []testCase {
 	cases = append(cases, serveTLSCases...)
 	cases = append(cases, compareCases...)
 	cases = append(cases, informerCases...)
+	cases = append(cases, sampleCases...)
+	cases = append(cases, sampleKilledCases...)
+	cases = append(cases, sampleRightsCases...)
+	cases = append(cases, electorCases...)
 	return cases
 }
 
@@ -69,12 +73,13 @@ func init() {
 func main() {
 	var h harness
 	var pattern string
-	var reference, list, again bool
+	var list, again bool
 	flag.StringVar(&h.kinformer, "kinformer", "", "the kinformer program")
-	flag.StringVar(&h.bin, "bin", "", "directory of apiserver and kubectl")
+	flag.StringVar(&h.bin, "bin", "", "directory of apiserver, kubectl and the other Go programs")
 	flag.StringVar(&h.work, "work", "", "directory for what the cases write")
 	flag.StringVar(&pattern, "cases", "", "run the cases whose name matches this expression")
-	flag.BoolVar(&reference, "reference", false, "the program is the reference: leave out what it cannot do")
+	flag.StringVar(&h.examples, "examples", "", "directory of the examples")
+	flag.BoolVar(&h.isReference, "reference", false, "the programs are the references: leave out what they cannot do")
 	flag.BoolVar(&list, "list", false, "print the names of the cases")
 	flag.BoolVar(&again, "again", false, "run a case that failed once more, and say so where it then passes")
 	flag.Parse()
@@ -86,7 +91,7 @@ func main() {
 	}
 	var chosen []testCase
 	for _, c := range allCases() {
-		if matches.MatchString(c.name) && !(reference && c.kinformerOnly) {
+		if matches.MatchString(c.name) && !(h.isReference && c.kinformerOnly) {
 			chosen = append(chosen, c)
 		}
 	}

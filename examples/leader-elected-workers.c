@@ -1,0 +1,108 @@
+/* leader-elected-workers.c: jobs that only the leader's workers do, each with the leader's fencing token. C99.
+ * usage: leader-elected-workers [IDENTITY]
+ *
+ * Jobs are the ConfigMaps of the namespace with the label job=todo. Start the program twice: one process leads and marks the jobs as
+ * done; end it, and the other one leads. A process that was suspended while it led may wake up and write although another one leads by
+ * now. Two things stop that: the resource version, which the API server compares, and the token, which this program compares: it never
+ * writes over a higher one. */
+#include <kinformer/kinformer.h>
+
+#include <stdio.h>
+#include <string.h>
+
+struct job {
+    const char *token; /* of the leader that did it */
+};
+static const ki_field job_fields[] = { KI_FIELD(struct job, token, "data.token"), KI_FIELD_END };
+
+struct program {
+    ki_factory *factory;
+    ki_informer *jobs;
+    ki_elector *elector;
+};
+
+/* Marks the job as done, unless it was changed since it was read. */
+static ki_status finish_job(struct program *p, const ki_object *job, long long token, ki_error *err) {
+    char text[32], leader[KI_IDENTITY_MAX];
+    snprintf(text, sizeof text, "%lld", token);
+    ki_elector_leader(p->elector, leader, sizeof leader);
+    ki_unstructured *copy = ki_unstructured_from_object(job); /* with its resource version */
+    ki_unstructured_set_string(copy, "metadata.labels.job", "done");
+    ki_unstructured_set_string(copy, "data.by", leader);
+    ki_unstructured_set_string(copy, "data.token", text);
+    const char *json = ki_unstructured_json(copy, err);
+    ki_status status = !json ? err->code
+                             : ki_client_update(ki_factory_client(p->factory), KI_CONFIGMAPS, ki_object_namespace(job),
+                                                ki_object_name(job), json, NULL, NULL, err);
+    if (!status)
+        printf("%s: done by %s with token %lld\n", ki_object_key(job), leader, token);
+    ki_unstructured_free(copy);
+    return status;
+}
+
+/* Runs only while this process leads: the controller has the elector. */
+static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
+    struct program *p = user;
+    ki_object *obj = ki_informer_get(p->jobs, key);
+    ki_status status = KI_OK;
+    long long seen = -1;
+    (void)call;
+    if (obj) { /* else it is done already: it has another label */
+        const struct job *job = ki_object_view(obj);
+        long long token = (long long)ki_elector_fencing_token(p->elector);
+        if (job->token && sscanf(job->token, "%lld", &seen) == 1 && seen > token)
+            printf("%s: a later leader was here, with token %lld\n", key, seen);
+        else if (token >= 0) /* else this process leads no longer; who leads next sees the job, too */
+            status = finish_job(p, obj, token, err);
+    }
+    ki_object_unref(obj);
+    return status;
+}
+
+static void on_started(ki_elector *elector, void *user) {
+    (void)user;
+    printf("this process leads, with token %lld\n", (long long)ki_elector_fencing_token(elector));
+}
+
+static void on_stopped(ki_elector *elector, void *user) {
+    (void)elector;
+    (void)user;
+    printf("this process does not lead\n");
+}
+
+static void on_new_leader(ki_elector *elector, const char *identity, void *user) {
+    (void)elector;
+    (void)user;
+    printf("the leader is %s\n", *identity ? identity : "nobody");
+}
+
+int main(int argc, char **argv) {
+    const ki_elector_callbacks callbacks = { on_started, on_stopped, on_new_leader };
+    struct program p = { NULL, NULL, NULL };
+    ki_error err = KI_ERROR_INIT;
+    ki_config *config = NULL;
+    ki_controller *controller = NULL;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (ki_config_new_default(NULL, &config, &err) || /* in-cluster, else kubeconfig */
+        ki_factory_new(config, &KI_FACTORY_OPTIONS(.namespace_name = ki_config_namespace(config)), &p.factory, &err) ||
+        ki_factory_informer(p.factory, KI_CONFIGMAPS,
+                            &KI_INFORMER_OPTIONS(.label_selector = "job=todo", .view = job_fields), &p.jobs, &err) ||
+        ki_elector_new(p.factory,
+                       &KI_ELECTOR_OPTIONS(.namespace_name = ki_config_namespace(config), .name = "jobs",
+                                           .identity = argc > 1 ? argv[1] : NULL, .release_on_stop = true,
+                                           .callbacks = callbacks),
+                       &p.elector, &err) ||
+        ki_controller_new(p.factory,
+                          &KI_CONTROLLER_OPTIONS(.name = "jobs", .reconcile = reconcile, .user = &p, .workers = 2,
+                                                 .elector = p.elector),
+                          &controller, &err) ||
+        ki_controller_watch(controller, p.jobs, NULL, &err) ||
+        ki_factory_run(p.factory, &err)) /* until SIGTERM or SIGINT */
+        fprintf(stderr, "leader-elected-workers: %s\n", ki_error_message(&err));
+    ki_controller_free(controller);
+    ki_elector_free(p.elector);
+    ki_factory_free(p.factory);
+    ki_config_free(config);
+    return err.code ? 1 : 0;
+}

@@ -1,0 +1,293 @@
+/* process.c: the life of a process, from its start to its stop or crash. */
+#include "sim/controllers/world.h"
+
+#include "src/transport/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    STOP_WITHIN_S = 50, /* the controller's timeout of 30 s, then that of elector and recorder; by the process's own clock */
+    START_AGAIN_S = 1   /* after a lack of memory */
+};
+
+/* --- clocks -------------------------------------------------------------------------------------------------------------- */
+
+int64_t ctl_process_now(const ctl_process *process) {
+    int64_t now = process->world->now;
+    return process->plan->clock + now / CTL_MILLION * process->plan->rate +
+           now % CTL_MILLION * process->plan->rate / CTL_MILLION;
+}
+
+int64_t ctl_process_true(const ctl_process *process, int64_t length) {
+    return process->world->now + length / process->plan->rate * CTL_MILLION +
+           length % process->plan->rate * CTL_MILLION / process->plan->rate + 2;
+}
+
+static int64_t clock_now(void *user) {
+    return ctl_process_now(user);
+}
+
+static int64_t clock_wall(void *user) {
+    const ctl_process *process = user;
+    return ctl_server_now_ms(process->world) * SIM_MILLISECOND + process->plan->wall_skew + process->wall_jump;
+}
+
+static void log_line(ki_log_level level, const char *component, const char *message, void *user) {
+    const ctl_process *process = user;
+    (void)level;
+    ctl_say(process->world, "process %u: %s: %s", process->index, component, message);
+}
+
+/* --- start --------------------------------------------------------------------------------------------------------------- */
+
+static ki_status make_engine(ctl_process *process, ki_error *err) {
+    ctl_world *world = process->world;
+    const ki_clock clock = { .now = clock_now, .wall_now = clock_wall, .user = process };
+    const ki_log log = { .write = log_line, .user = process, .max_level = KI_LOG_DEBUG };
+    ki_engine_options options =
+        KI_ENGINE_OPTIONS(.allocator = &process->memory.allocator, .clock = &clock,
+                          .seed = (world->plan.seed * 64 + process->index * 16 + process->life) | 1);
+    if (world->trace)
+        options.log = &log;
+    ki_status status = ki_engine_new(&options, &process->engine, err);
+    const ki_memory_server server = ctl_network_server(process);
+    return status ? status : ki_memory_transport_new(process->engine, &server, &process->transport, err);
+}
+
+static ki_status make_informers(ctl_process *process, ki_error *err) {
+    const ctl_plan *plan = &process->world->plan;
+    ki_factory_options options = KI_FACTORY_OPTIONS(.engine = process->engine, .transport = process->transport);
+    ki_informer_options of_parents =
+        KI_INFORMER_OPTIONS(.view = ctl_parent_fields, .no_streaming_list = plan->no_streaming_list,
+                            .in_order = plan->in_order, .resync_ms = plan->resync_ms);
+    ki_informer_options of_children = of_parents;
+    of_children.view = ctl_child_fields;
+    of_children.label_selector = "child";
+    ki_status status = ki_factory_new(NULL, &options, &process->factory, err);
+    if (!status)
+        status = ki_factory_informer(process->factory, &ctl_foos, &of_parents, &process->parents, err);
+    if (!status)
+        status = ki_factory_informer(process->factory, KI_CONFIGMAPS, &of_children, &process->children, err);
+    return status ? status : ctl_handlers_add(process, err);
+}
+
+static ki_status make_elector(ctl_process *process, ki_error *err) {
+    const ctl_plan *plan = &process->world->plan;
+    if (!plan->has_elector)
+        return KI_OK;
+    if (plan->keeps_identity)
+        snprintf(process->identity, sizeof process->identity, "process-%u", process->index);
+    else
+        snprintf(process->identity, sizeof process->identity, "process-%u-%" PRIu64, process->index, process->life);
+    return ki_elector_new(
+        process->factory,
+        &KI_ELECTOR_OPTIONS(.namespace_name = CTL_LEASE_NAMESPACE, .name = CTL_LEASE_NAME,
+                            .identity = process->identity, .lease_duration_ms = plan->lease_ms,
+                            .renew_deadline_ms = plan->renew_ms, .retry_period_ms = plan->retry_ms,
+                            .release_on_stop = plan->release_on_stop, .callbacks = ctl_elector_callbacks,
+                            .user = process),
+        &process->elector, err);
+}
+
+static ki_status make_controller(ctl_process *process, ki_error *err) {
+    const ctl_plan *plan = &process->world->plan;
+    const ki_rate_limit limits[] = { KI_RATE_LIMIT_EXPONENTIAL(plan->backoff_ms, plan->max_backoff_ms) };
+    ki_status status = ki_controller_new(
+        process->factory,
+        &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = ctl_reconcile, .user = process, .workers = plan->workers,
+                               .rate_limits = limits, .rate_limit_count = 1, .no_priority = plan->no_priority,
+                               .elector = process->elector),
+        &process->controller, err);
+    return status ? status : ctl_watches_add(process, err);
+}
+
+static ki_status make_recorder(ctl_process *process, ki_error *err) {
+    const ctl_plan *plan = &process->world->plan;
+    if (!plan->has_recorder)
+        return KI_OK;
+    return ki_event_recorder_new(
+        process->factory,
+        &KI_EVENT_RECORDER_OPTIONS(.component = "simulation", .instance = "simulation-1",
+                                   .api = plan->events_v1 ? KI_EVENTS_V1 : KI_EVENTS_CORE_V1),
+        &process->recorder, err);
+}
+
+static ki_status make(ctl_process *process, ki_error *err) {
+    ki_status status = make_engine(process, err);
+    if (!status)
+        status = make_informers(process, err);
+    if (!status)
+        status = make_elector(process, err);
+    if (!status)
+        status = make_controller(process, err);
+    if (!status)
+        status = make_recorder(process, err);
+    return status ? status : ki_factory_start(process->factory, err);
+}
+
+static void start_again(void *user, uint64_t life) {
+    ctl_process *process = user;
+    if (!process->is_running && process->life == life && !process->has_quit)
+        ctl_process_start(process);
+}
+
+static void note_memory(ctl_process *process) {
+    if (process->memory.refused == process->refused_before)
+        return;
+    process->refused_before = process->memory.refused;
+    process->lacked_memory = true;
+    process->hindered_at = process->world->now;
+}
+
+void ctl_process_start(ctl_process *process) {
+    ctl_world *world = process->world;
+    if (process->is_running || process->has_quit)
+        return;
+    unsigned per_mille = process->memory.per_mille;
+    process->life++;
+    process->is_running = true;
+    process->is_stopping = process->is_dropped = process->stop_inside = process->lacked_memory = false;
+    process->pause_mid_step = 0;
+    process->recorded = 0;
+    process->lease_requests = 0;
+    process->hindered_at = process->busy_until = world->now;
+    process->random = sim_random_from(world->plan.seed, 1000 + process->index * 100 + process->life);
+    memset(process->keys, 0, sizeof process->keys);
+    sim_memory_init(&process->memory, world->plan.seed * 64 + process->index * 16 + process->life);
+    process->refused_before = 0;
+    process->memory.per_mille = per_mille;
+    CTL_TRACE(world, "process %u: starts, life %" PRIu64, process->index, process->life);
+    ki_error err = KI_ERROR_INIT;
+    ki_status status = make(process, &err);
+    note_memory(process);
+    if (!status)
+        return;
+    if (status != KI_ERR_NO_MEMORY)
+        ctl_fail(world, "process %u cannot start: %s", process->index, ki_error_message(&err));
+    ctl_process_crash(process, START_AGAIN_S * SIM_SECOND);
+}
+
+/* --- end ----------------------------------------------------------------------------------------------------------------- */
+
+/* Frees everything. Its memory must be free afterwards, and nothing of it may be under way. */
+static void drop(ctl_process *process) {
+    ctl_world *world = process->world;
+    process->is_dropped = true;
+    ctl_reconcile_abort(process);
+    ki_controller_free(process->controller);
+    ki_event_recorder_free(process->recorder);
+    ki_elector_free(process->elector);
+    ki_factory_free(process->factory);
+    ki_transport_free(process->transport);
+    ki_engine_free(process->engine);
+    process->controller = NULL;
+    process->recorder = NULL;
+    process->elector = NULL;
+    process->factory = NULL;
+    process->transport = NULL;
+    process->engine = NULL;
+    process->is_running = false;
+    if (process->ops || process->running)
+        ctl_fail(world, "process %u: its reconciles have not ended", process->index);
+    if (process->leads)
+        ctl_fail(world, "process %u: on_stopped_leading was not called", process->index);
+    process->leads = false;
+    if (process->memory.live)
+        ctl_fail(world, "process %u: %zu blocks of memory are not freed", process->index, process->memory.live);
+}
+
+static void end(ctl_process *process, int64_t restart_in) {
+    drop(process);
+    if (restart_in < 0)
+        process->has_quit = true;
+    else
+        ctl_after(process->world, restart_in, start_again, process, process->life);
+}
+
+void ctl_process_crash(ctl_process *process, int64_t restart_in) {
+    if (!process->is_running) {
+        process->has_quit = process->has_quit || restart_in < 0;
+        return;
+    }
+    CTL_TRACE(process->world, "process %u: crashes", process->index);
+    end(process, restart_in);
+}
+
+void ctl_process_stop(ctl_process *process, int64_t restart_in) {
+    if (!process->is_running) {
+        process->has_quit = process->has_quit || restart_in < 0;
+        return;
+    }
+    if (restart_in < 0 || !process->is_stopping)
+        process->restart_in = restart_in;
+    if (process->is_stopping)
+        return;
+    CTL_TRACE(process->world, "process %u: is asked to stop", process->index);
+    process->is_stopping = true;
+    process->stop_since = ctl_process_now(process);
+    ki_factory_stop(process->factory);
+}
+
+/* The factory stops its informers last. */
+static bool has_stopped(const ctl_process *process) {
+    ki_health parents, children;
+    ki_informer_health(process->parents, &parents);
+    ki_informer_health(process->children, &children);
+    return parents.state == KI_STATE_STOPPED && children.state == KI_STATE_STOPPED;
+}
+
+static void follow_stop(ctl_process *process) {
+    ctl_world *world = process->world;
+    int64_t length = ctl_process_now(process) - process->stop_since;
+    if (has_stopped(process)) {
+        if (process->running && length < 29 * SIM_SECOND)
+            ctl_fail(world, "process %u: stopped while %u reconciles run", process->index, process->running);
+        CTL_TRACE(world, "process %u: has stopped", process->index);
+        end(process, process->restart_in);
+    } else if (length > STOP_WITHIN_S * SIM_SECOND && process->hindered_at < world->now - STOP_WITHIN_S * SIM_SECOND) {
+        ctl_fail(world, "process %u: a stop takes more than %d s", process->index, STOP_WITHIN_S);
+    }
+}
+
+/* --- steps --------------------------------------------------------------------------------------------------------------- */
+
+void ctl_process_pause(ctl_process *process, int64_t length) {
+    ctl_world *world = process->world;
+    int64_t until = world->now + length;
+    CTL_TRACE(world, "process %u: pauses for %.3f s", process->index, (double)length / 1e9);
+    process->busy_until = until > process->busy_until ? until : process->busy_until;
+    process->hindered_at = process->busy_until;
+}
+
+int64_t ctl_process_free_at(const ctl_process *process) {
+    int64_t now = process->world->now;
+    if (process->busy_until > now)
+        return process->busy_until;
+    return process->is_inside ? now + SIM_MILLISECOND : now; /* another one, in the middle of a step too, took longer */
+}
+
+int64_t ctl_process_due(ctl_process *process) {
+    if (!process->is_running || process->is_inside)
+        return INT64_MAX;
+    int timeout = ki_engine_timeout(process->engine);
+    if (timeout < 0)
+        return INT64_MAX;
+    int64_t at = timeout ? ctl_process_true(process, timeout * SIM_MILLISECOND) : process->world->now;
+    return at > process->busy_until ? at : process->busy_until;
+}
+
+void ctl_process_step(ctl_process *process) {
+    ctl_world *world = process->world;
+    ki_error err = KI_ERROR_INIT;
+    process->is_inside = true;
+    if (ki_engine_step(process->engine, world->plan.max_work, &err))
+        ctl_fail(world, "process %u: a step failed: %s", process->index, ki_error_message(&err));
+    process->is_inside = false;
+    note_memory(process);
+    if (process->plan->jitter && !world->healed)
+        process->busy_until = world->now + sim_between(&world->chance, 0, process->plan->jitter);
+    if (process->is_stopping)
+        follow_stop(process);
+}

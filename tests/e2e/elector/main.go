@@ -1,0 +1,198 @@
+// A candidate in client-go's leader election: prints when it leads, with times that other processes' can be compared with.
+// README.md has the flags and the lines.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+const claimInterval = 50 * time.Millisecond
+
+type options struct {
+	kubeconfig, namespace, name, identity     string
+	leaseDuration, renewDeadline, retryPeriod int // milliseconds
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig file (required)")
+	flag.StringVar(&o.namespace, "namespace", "default", "namespace of the Lease")
+	flag.StringVar(&o.name, "name", "", "name of the Lease (required)")
+	flag.StringVar(&o.identity, "identity", "", "name of this candidate (required)")
+	flag.IntVar(&o.leaseDuration, "lease-duration", 15000, "milliseconds after which others may take a Lease that is not renewed")
+	flag.IntVar(&o.renewDeadline, "renew-deadline", 10000, "milliseconds after which a leader that cannot renew gives up")
+	flag.IntVar(&o.retryPeriod, "retry-period", 2000, "milliseconds between two tries")
+	flag.Parse()
+	if o.kubeconfig == "" || o.name == "" || o.identity == "" || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "usage: elector --kubeconfig FILE --namespace NS --name LEASE --identity NAME")
+		os.Exit(2)
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "elector:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1 // no limit of its own
+	leases, err := coordinationv1.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	for ctx.Err() == nil {
+		l := &lock{
+			LeaseLock: resourcelock.LeaseLock{
+				LeaseMeta:  v1.ObjectMeta{Namespace: o.namespace, Name: o.name},
+				Client:     leases,
+				LockConfig: resourcelock.ResourceLockConfig{Identity: o.identity},
+			},
+			renewDeadline: milliseconds(o.renewDeadline),
+		}
+		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+			Lock:            l,
+			LeaseDuration:   milliseconds(o.leaseDuration),
+			RenewDeadline:   milliseconds(o.renewDeadline),
+			RetryPeriod:     milliseconds(o.retryPeriod),
+			ReleaseOnCancel: true,
+			Callbacks: leaderelection.LeaderCallbacks{
+				OnStartedLeading: func(term context.Context) {},
+				OnStoppedLeading: func() {},
+				OnNewLeader:      func(identity string) { say("leader "+cmp.Or(identity, "-"), now()) },
+			},
+		})
+		if err != nil {
+			return err
+		}
+		term, end := context.WithCancel(ctx)
+		claimed := make(chan struct{})
+		go func() {
+			defer close(claimed)
+			claim(term, l)
+		}()
+		elector.Run(ctx)
+		end()
+		<-claimed
+	}
+	return nil
+}
+
+// claim prints that the candidate leads, for as long as it does, until the context ends.
+func claim(ctx context.Context, l *lock) {
+	ticker := time.NewTicker(claimInterval)
+	defer ticker.Stop()
+	hasStarted := false
+	for ctx.Err() == nil {
+		at := now()
+		switch leads := l.leadsAt(at); {
+		case leads && !hasStarted:
+			hasStarted = true
+			say("started", at)
+		case leads:
+			say("leading", at)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+	if hasStarted {
+		say("stopped", now())
+	}
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// now is CLOCK_MONOTONIC, which is the same for all processes.
+func now() time.Duration {
+	var at unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &at); err != nil {
+		panic(err)
+	}
+	return time.Duration(at.Nano())
+}
+
+func say(words string, at time.Duration) {
+	fmt.Printf("%s %d\n", words, at.Nanoseconds())
+}
+
+// lock is a Lease that knows until when its holder may act: client-go itself counts from the answer to a renewal, whose request may be
+// older than that by any time for which the process was stopped.
+type lock struct {
+	resourcelock.LeaseLock
+	renewDeadline time.Duration
+
+	mu     sync.Mutex
+	since  time.Duration // of the last request that wrote the Lease; 0: the Lease is not held
+	holder string        // as last read
+}
+
+func (l *lock) leadsAt(at time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.since != 0 && at-l.since < l.renewDeadline
+}
+
+func (l *lock) wrote(since time.Duration, err error) error {
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.since = since
+	}
+	return err
+}
+
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.LeaseLock.Get(ctx)
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.holder = record.HolderIdentity
+		if l.holder != l.Identity() {
+			l.since = 0
+		}
+	}
+	return record, raw, err
+}
+
+func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	since := now()
+	return l.wrote(since, l.LeaseLock.Create(ctx, record))
+}
+
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	since := now()
+	if record.HolderIdentity != "" {
+		return l.wrote(since, l.LeaseLock.Update(ctx, record))
+	}
+	l.mu.Lock()
+	l.since = 0 // before the release: who takes over must not find this one's claims
+	holder := l.holder
+	l.mu.Unlock()
+	if holder != l.Identity() {
+		// client-go would release what another one holds by now, where it was stopped for longer than the lease.
+		return errors.New("held by another one")
+	}
+	return l.LeaseLock.Update(ctx, record)
+}

@@ -1,0 +1,245 @@
+// Leader election of the library and of client-go on one Lease: killed, paused and asked to leave in turn, one takes over from the
+// other, and there are never two leaders at the same time.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+var electorCases = []testCase{{name: "electors-mixed", run: electorsMixed}}
+
+const (
+	ofOurs     = "ours"
+	ofClientGo = "client-go"
+)
+
+// candidate is a running program that wants to lead; tests/e2e/elector/README.md has what it prints.
+type candidate struct {
+	kind, identity string
+	process        *process
+	out            *lines
+}
+
+// term is a time for which a candidate said that it leads.
+type term struct {
+	identity   string
+	start, end int64
+}
+
+// terms reads what a candidate has said; it also gives whether it leads, and whom it took for the leader last.
+func (c *candidate) terms() (terms []term, leads bool, leader string, err error) {
+	for _, line := range c.out.with("") {
+		words := strings.Fields(line)
+		if len(words) == 3 && words[0] == "leader" {
+			leader = words[1]
+			continue
+		}
+		if len(words) != 2 {
+			return nil, false, "", fmt.Errorf("%s: not a line of an elector: %q", c.identity, line)
+		}
+		at, err := strconv.ParseInt(words[1], 10, 64)
+		if err != nil {
+			return nil, false, "", fmt.Errorf("%s: %q: %w", c.identity, line, err)
+		}
+		switch {
+		case words[0] == "started" && !leads:
+			terms = append(terms, term{c.identity, at, at})
+			leads = true
+		case words[0] == "leading" && leads:
+			terms[len(terms)-1].end = at
+		case words[0] == "stopped" && leads:
+			leads = false
+		default:
+			return nil, false, "", fmt.Errorf("%s: %q while it leads: %t", c.identity, line, leads)
+		}
+	}
+	return terms, leads, leader, nil
+}
+
+type election struct {
+	h          *harness
+	kubeconfig string
+	all        []*candidate // those that ended, too
+	live       []*candidate
+}
+
+func (e *election) start(kind string) (*candidate, error) {
+	program := filepath.Join(e.h.bin, "elector")
+	var err error
+	if kind == ofOurs && !e.h.isReference {
+		if program, err = e.h.built("tests", "programs", "elect"); err != nil {
+			return nil, err
+		}
+	}
+	c := &candidate{kind: kind, identity: fmt.Sprintf("%s-%d", kind, len(e.all)+1), out: newLines()}
+	c.process, err = e.h.start(c.identity, c.out.take, program, "--kubeconfig", e.kubeconfig, "--namespace", "default", "--name", "electors",
+		"--identity", c.identity, "--lease-duration", "3000", "--renew-deadline", "2000", "--retry-period", "500")
+	if err == nil {
+		e.all = append(e.all, c)
+		e.live = append(e.live, c)
+	}
+	return c, err
+}
+
+// awaitLeader waits until one of the candidates has begun a term since a time, and gives it.
+func (e *election) awaitLeader(ctx context.Context, since int64, of func(*candidate) bool) (found *candidate, err error) {
+	err = awaitState(ctx, "leader", func() (string, error) {
+		for _, c := range e.live {
+			terms, leads, _, err := c.terms()
+			if err != nil {
+				return "", err
+			}
+			if !c.process.running() {
+				return "", fmt.Errorf("%s ended: %w", c.identity, cmp.Or(c.process.err, errors.New("unasked")))
+			}
+			if leads && of(c) && terms[len(terms)-1].start > since {
+				found = c
+				return "", nil
+			}
+		}
+		return "nobody leads", nil
+	})
+	return found, err
+}
+
+// awaitAgreement waits until all candidates take the same one for the leader.
+func (e *election) awaitAgreement(ctx context.Context, want *candidate) error {
+	return awaitState(ctx, "agreement on "+want.identity, func() (string, error) {
+		for _, c := range e.live {
+			_, leads, leader, err := c.terms()
+			if err != nil {
+				return "", err
+			}
+			if leader != want.identity || leads != (c == want) {
+				return fmt.Sprintf("%s takes %q for the leader; leads itself: %t", c.identity, leader, leads), nil
+			}
+		}
+		return "", nil
+	})
+}
+
+func (e *election) signal(which syscall.Signal, to func(*candidate) bool) error {
+	for _, c := range e.live {
+		if to(c) {
+			if err := c.process.command.Process.Signal(which); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// The ways in which a leader is lost.
+const (
+	isKilled = "killed"
+	isPaused = "paused"
+	leaves   = "asked to leave"
+)
+
+// takeOver loses the leader, lets only candidates of one kind run meanwhile, and gives the one that leads then.
+func (e *election) takeOver(ctx context.Context, leader *candidate, how, to string) (*candidate, error) {
+	terms, _, _, err := leader.terms()
+	if err != nil {
+		return nil, err
+	}
+	since := terms[len(terms)-1].start
+	mayLead := func(c *candidate) bool { return c != leader && c.kind == to }
+	others := func(c *candidate) bool { return c != leader && c.kind != to }
+	if err := e.signal(syscall.SIGSTOP, others); err != nil {
+		return nil, err
+	}
+	switch how {
+	case isKilled:
+		leader.process.kill()
+	case isPaused:
+		err = leader.process.command.Process.Signal(syscall.SIGSTOP)
+	case leaves:
+		err = leader.process.stop()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if how != isPaused {
+		e.live = slices.DeleteFunc(e.live, func(c *candidate) bool { return c == leader })
+	}
+	next, err := e.awaitLeader(ctx, since, mayLead)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.signal(syscall.SIGCONT, func(*candidate) bool { return true }); err != nil {
+		return nil, err
+	}
+	if how != isPaused {
+		if _, err := e.start(leader.kind); err != nil {
+			return nil, err
+		}
+	}
+	return next, e.awaitAgreement(ctx, next) // the one that was paused has found out, too
+}
+
+func electorsMixed(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	e := &election{h: h, kubeconfig: s.file("kubeconfig-admin")}
+	leader, err := e.start(ofOurs)
+	if err != nil {
+		return err
+	}
+	if _, err := e.awaitLeader(ctx, 0, func(*candidate) bool { return true }); err != nil {
+		return err
+	}
+	for _, kind := range []string{ofOurs, ofClientGo, ofClientGo} {
+		if _, err := e.start(kind); err != nil {
+			return err
+		}
+	}
+	if err := e.awaitAgreement(ctx, leader); err != nil {
+		return err
+	}
+	for _, step := range []struct{ how, to string }{
+		{isKilled, ofClientGo}, {isKilled, ofOurs}, {isPaused, ofClientGo}, {isPaused, ofOurs}, {leaves, ofClientGo}, {leaves, ofOurs},
+		{isPaused, ofOurs},
+	} {
+		from := leader
+		if leader, err = e.takeOver(ctx, leader, step.how, step.to); err != nil {
+			return fmt.Errorf("%s is %s, %s takes over: %w", from.identity, step.how, step.to, err)
+		}
+	}
+	for _, c := range e.live {
+		if err := c.process.stop(); err != nil {
+			return err
+		}
+	}
+	return checkTerms(e.all)
+}
+
+// checkTerms holds the candidates to this: each term ends before another one's begins. A term is the time from the candidate's
+// "started" to its last "leading", at each of which it knew that it led.
+func checkTerms(candidates []*candidate) error {
+	var all []term
+	for _, c := range candidates {
+		terms, _, _, err := c.terms()
+		if err != nil {
+			return err
+		}
+		all = append(all, terms...)
+	}
+	slices.SortFunc(all, func(a, b term) int { return cmp.Compare(a.start, b.start) })
+	var differences []string
+	for i := 1; i < len(all); i++ {
+		if before, after := all[i-1], all[i]; before.end >= after.start {
+			differences = append(differences, fmt.Sprintf("%s led until %d, %s from %d", before.identity, before.end, after.identity, after.start))
+		}
+	}
+	return report("leaders at the same time", differences)
+}

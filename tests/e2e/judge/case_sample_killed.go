@@ -1,0 +1,242 @@
+// The sample controller killed in the middle of its work, and started again; and one of two, of which one leads. Whatever happened to
+// Foos and Deployments meanwhile, the end is right.
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+var sampleKilledCases = []testCase{
+	{name: "sample-controller-killed", run: sampleKilled},
+	{name: "sample-controller-takeover", kinformerOnly: true, run: sampleTakeover},
+}
+
+// changes makes random changes of Foos and their Deployments, and knows what must come of them.
+type changes struct {
+	*stage
+	random *rand.Rand
+	want   map[string]int // replicas of each Foo
+}
+
+const (
+	mostFoos     = 6
+	mostReplicas = 3
+)
+
+func newChanges(st *stage, seed uint64) *changes {
+	return &changes{stage: st, random: rand.New(rand.NewPCG(seed, 0)), want: map[string]int{}}
+}
+
+// make makes some changes. A Deployment is named as its Foo.
+func (c *changes) make(ctx context.Context, count int) error {
+	for range count {
+		name := fmt.Sprintf("foo-%d", c.random.IntN(mostFoos))
+		replicas := 1 + c.random.IntN(mostReplicas)
+		kind := c.random.IntN(10)
+		var err error
+		switch _, found := c.want[name]; {
+		case !found:
+			c.want[name] = replicas
+			_, err = c.createFoo(ctx, name, name, replicas)
+		case kind < 5:
+			c.want[name] = replicas
+			err = c.scale(ctx, foos, name, replicas)
+		case kind < 7:
+			err = c.delete(ctx, deployments, name)
+		case kind < 9:
+			err = c.scale(ctx, deployments, name, replicas)
+		default:
+			delete(c.want, name)
+			err = c.delete(ctx, foos, name)
+		}
+		if err != nil && !(apierrors.IsNotFound(err) && kind >= 5) { // the controller may not have come to it
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits until each Foo has what it asks for, and no Deployment is left of others.
+func (c *changes) await(ctx context.Context) error {
+	return awaitState(ctx, "end of all changes", func() (string, error) {
+		for _, name := range slices.Sorted(maps.Keys(c.want)) {
+			if missing, err := c.missing(ctx, name, name, int64(c.want[name])); missing != "" || err != nil {
+				return missing, err
+			}
+		}
+		list, err := c.list(ctx, deployments)
+		if err != nil {
+			return "", err
+		}
+		for i := range list {
+			if _, found := c.want[list[i].GetName()]; !found {
+				return "a Deployment " + list[i].GetName() + " is left", nil
+			}
+		}
+		return "", nil
+	})
+}
+
+// The audit log is looked at so often where a controller is to be killed right after one of its writes.
+const killInterval = 2 * time.Millisecond
+
+// awaitWrites waits until the controller has written so many times, or all is done.
+func (c *changes) awaitWrites(ctx context.Context, mark int64, count int) error {
+	ticker := time.NewTicker(killInterval)
+	defer ticker.Stop()
+	limited, cancel := context.WithTimeout(ctx, stateDeadline)
+	defer cancel()
+	for {
+		entries, _, err := c.s.audit(mark)
+		if err != nil {
+			return err
+		}
+		if len(slices.DeleteFunc(entries, func(e auditEntry) bool {
+			return e.Stage != "ResponseComplete" || e.Verb != "create" && e.Verb != "update"
+		})) >= count {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-limited.Done():
+			return fmt.Errorf("not %d writes of the controller: %w", count, limited.Err())
+		}
+	}
+}
+
+const (
+	killSeed  = 20
+	killCount = 4
+)
+
+func sampleKilled(ctx context.Context, h *harness) error {
+	s, err := h.fooServer(ctx)
+	if err != nil {
+		return err
+	}
+	if err := h.startControllerManager(s); err != nil {
+		return err
+	}
+	st, err := h.newStage(ctx, s, "sample-killed")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	makePodsReady(ctx, st.client)
+	c := newChanges(st, killSeed)
+	controller, err := h.startOurs("sample-controller", s.file("kubeconfig-kinformer"))
+	for life := range killCount {
+		if err != nil {
+			return err
+		}
+		_, mark, err := s.audit(0)
+		if err != nil {
+			return err
+		}
+		if err := c.make(ctx, 2*mostFoos); err != nil {
+			return err
+		}
+		// Each life begins with a status for each Foo at least: so many writes come.
+		if err := c.awaitWrites(ctx, mark, c.random.IntN(len(c.want)+1)); err != nil {
+			return err
+		}
+		controller.kill()
+		if err := c.make(ctx, mostFoos/2); err != nil {
+			return err
+		}
+		if controller, err = h.startOurs("sample-controller", s.file("kubeconfig-kinformer")); err != nil {
+			return err
+		}
+		if err := c.await(ctx); err != nil {
+			return fmt.Errorf("after it was killed %d times (seed %d): %w", life+1, killSeed, err)
+		}
+	}
+	if err := controller.stop(); err != nil {
+		return err
+	}
+	return st.k.runAll(ctx, "delete namespace "+st.namespace+" --wait=true --timeout=60s")
+}
+
+// sampleTakeover has two controllers: the one that leads is killed, then the next is asked to end. The other one goes on.
+func sampleTakeover(ctx context.Context, h *harness) error {
+	s, err := h.fooServer(ctx)
+	if err != nil {
+		return err
+	}
+	if err := h.startControllerManager(s); err != nil {
+		return err
+	}
+	st, err := h.newStage(ctx, s, "sample-takeover")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	makePodsReady(ctx, st.client)
+	controllers := map[string]*process{}
+	start := func(identity string) error {
+		p, err := h.startOurs(identity, s.file("kubeconfig-kinformer"), "--leader-elect", "--lease-namespace", st.namespace, "--identity", identity)
+		controllers[identity] = p
+		return err
+	}
+	if err := start("first"); err != nil {
+		return err
+	}
+	other := "second"
+	c := newChanges(st, killSeed)
+	leader, err := st.awaitHolder(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, end := range []func(*process) error{
+		func(p *process) error { p.kill(); return nil },
+		func(p *process) error { return p.stop() },
+	} {
+		if err := start(other); err != nil {
+			return err
+		}
+		if err := c.make(ctx, mostFoos); err != nil {
+			return err
+		}
+		if err := end(controllers[leader]); err != nil {
+			return err
+		}
+		if err := c.make(ctx, mostFoos); err != nil {
+			return err
+		}
+		if other, err = st.awaitHolder(ctx, leader); err != nil {
+			return err
+		}
+		leader, other = other, leader
+		if err := c.await(ctx); err != nil {
+			return fmt.Errorf("after %s had taken over from %s: %w", leader, other, err)
+		}
+	}
+	if err := controllers[leader].stop(); err != nil {
+		return err
+	}
+	return st.k.runAll(ctx, "delete namespace "+st.namespace+" --wait=true --timeout=60s")
+}
+
+// awaitHolder waits until the Lease of the controllers is held by another one than before, and gives it.
+func (st *stage) awaitHolder(ctx context.Context, before string) (holder string, err error) {
+	err = awaitState(ctx, "holder of the Lease", func() (string, error) {
+		lease, err := st.get(ctx, leases, "sample-controller")
+		if err != nil || lease == nil {
+			return "no Lease", err
+		}
+		if holder = field(lease.Object, "spec", "holderIdentity"); holder == "" || holder == before {
+			return fmt.Sprintf("it is %q's", holder), nil
+		}
+		return "", nil
+	})
+	return holder, err
+}

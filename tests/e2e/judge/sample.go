@@ -1,0 +1,314 @@
+// What the cases of the sample controller stand on: a server with its resource, the kube-controller-manager, pods that become ready,
+// the controllers themselves (the library's and Kubernetes' own), and the states of Foos and Deployments that they are waited for with.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+const controllerManagerName = "kube-controller-manager"
+
+// A state that takes longer than this to come does not come.
+const stateDeadline = time.Minute
+
+var (
+	foos   = schema.GroupVersionResource{Group: "samplecontroller.k8s.io", Version: "v1alpha1", Resource: "foos"}
+	events = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+)
+
+// fooServer is a kube-apiserver with the resource Foo, shared by the cases of the sample controller. It has no controllers:
+// a case starts those that it wants. No Foo of another case is left in it.
+func (h *harness) fooServer(ctx context.Context) (*server, error) {
+	if s := h.withFoos; s != nil && s.process.running() {
+		return s, h.kubectl(s).runAll(ctx, "delete "+foos.Resource+"."+foos.Group+" --all -A", "delete deployments --all -A")
+	}
+	s, err := h.startServer(ctx, filepath.Join(h.work, "with-foos", "apiserver"))
+	if err != nil {
+		return nil, err
+	}
+	if err := h.installSampleResource(ctx, s); err != nil {
+		return nil, errors.Join(err, s.process.stop())
+	}
+	h.withFoos = s
+	return s, nil
+}
+
+func (h *harness) installSampleResource(ctx context.Context, s *server) error {
+	k := h.kubectl(s)
+	if err := k.runAll(ctx, "create -f "+filepath.Join(h.examples, "sample-controller", "crd.yaml"),
+		"wait --for=condition=Established --timeout=60s crd/"+foos.Resource+"."+foos.Group); err != nil {
+		return err
+	}
+	// Established is a moment before discovery, which the garbage collector finds its resources by.
+	return awaitState(ctx, "discovery of Foos", func() (string, error) {
+		_, err := k.run(ctx, "get", foos.Resource+"."+foos.Group, "-A")
+		if err != nil {
+			return err.Error(), nil
+		}
+		return "", nil
+	})
+}
+
+// startControllerManager starts the real controllers of deployments, replica sets, namespaces and garbage, for this case.
+func (h *harness) startControllerManager(s *server) error {
+	_, err := h.start(controllerManagerName, nil, filepath.Join(h.bin, "controller-manager"),
+		"--kubeconfig", s.file("kubeconfig-admin"), "--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=500",
+		"--controllers=deployment-controller,replicaset-controller,garbage-collector-controller,namespace-controller")
+	return err
+}
+
+// makePodsReady is the kubelet: each pod runs and is ready as soon as it is there, until the context ends.
+func makePodsReady(ctx context.Context, client dynamic.Interface) {
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	makeReady := func(obj any) {
+		pod := obj.(*unstructured.Unstructured)
+		if phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase"); phase == "Running" || pod.GetDeletionTimestamp() != nil {
+			return
+		}
+		patch := fmt.Sprintf(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True","lastTransitionTime":"%s"}]}}`,
+			time.Now().UTC().Format(time.RFC3339))
+		_, err := client.Resource(pods).Namespace(pod.GetNamespace()).Patch(ctx, pod.GetName(), types.MergePatchType, []byte(patch),
+			v1.PatchOptions{}, "status")
+		if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "e2e: a pod cannot be made ready:", err)
+		}
+	}
+	_, err := factory.ForResource(pods).Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    makeReady,
+		UpdateFunc: func(_, obj any) { makeReady(obj) },
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e: no informer of pods:", err)
+	}
+	factory.Start(ctx.Done())
+}
+
+// startOurs starts the library's sample controller; the reference in its place is Kubernetes' own, which has no such flags.
+func (h *harness) startOurs(name, kubeconfig string, flags ...string) (*process, error) {
+	if h.isReference {
+		return h.startGos(name, kubeconfig)
+	}
+	program, err := h.built("examples", "example-sample-controller")
+	if err != nil {
+		return nil, err
+	}
+	return h.start(name, nil, append([]string{"env", "KUBECONFIG=" + kubeconfig, program}, flags...)...)
+}
+
+// built is a program of the project's build beside the kinformer program.
+func (h *harness) built(path ...string) (string, error) {
+	program := filepath.Join(append([]string{filepath.Dir(h.kinformer), ".."}, path...)...)
+	if _, err := os.Stat(program); err != nil {
+		return "", fmt.Errorf("not built: %w", err)
+	}
+	return program, nil
+}
+
+// startGos starts Kubernetes' own sample controller.
+func (h *harness) startGos(name, kubeconfig string) (*process, error) {
+	return h.start(name, nil, filepath.Join(h.bin, "go-sample-controller"), "-kubeconfig", kubeconfig)
+}
+
+// stage is one namespace in which a controller is watched at work.
+type stage struct {
+	s         *server
+	k         kubectl
+	client    dynamic.Interface
+	namespace string
+}
+
+func (h *harness) newStage(ctx context.Context, s *server, namespace string) (*stage, error) {
+	client, err := s.client()
+	if err != nil {
+		return nil, err
+	}
+	st := &stage{s: s, k: h.kubectl(s), client: client, namespace: namespace}
+	return st, st.k.runAll(ctx, "create namespace "+namespace)
+}
+
+func (st *stage) resource(which schema.GroupVersionResource) dynamic.ResourceInterface {
+	return st.client.Resource(which).Namespace(st.namespace)
+}
+
+// get gives an object, or nil where there is none.
+func (st *stage) get(ctx context.Context, which schema.GroupVersionResource, name string) (*unstructured.Unstructured, error) {
+	obj, err := st.resource(which).Get(ctx, name, v1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return obj, err
+}
+
+func (st *stage) list(ctx context.Context, which schema.GroupVersionResource) ([]unstructured.Unstructured, error) {
+	list, err := st.resource(which).List(ctx, v1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+func (st *stage) create(ctx context.Context, which schema.GroupVersionResource, obj object) (*unstructured.Unstructured, error) {
+	text, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	decoded := &unstructured.Unstructured{}
+	if err := decoded.UnmarshalJSON(text); err != nil { // its numbers are of the types that this client wants
+		return nil, err
+	}
+	return st.resource(which).Create(ctx, decoded, v1.CreateOptions{})
+}
+
+func (st *stage) patch(ctx context.Context, which schema.GroupVersionResource, name, patch string) error {
+	_, err := st.resource(which).Patch(ctx, name, types.MergePatchType, []byte(patch), v1.PatchOptions{})
+	return err
+}
+
+func (st *stage) delete(ctx context.Context, which schema.GroupVersionResource, name string) error {
+	inBackground := v1.DeletePropagationBackground
+	return st.resource(which).Delete(ctx, name, v1.DeleteOptions{PropagationPolicy: &inBackground})
+}
+
+// createFoo makes a Foo; without a Deployment's name where that is "", without replicas where they are 0.
+func (st *stage) createFoo(ctx context.Context, name, deployment string, replicas int) (*unstructured.Unstructured, error) {
+	spec := object{}
+	if deployment != "" {
+		spec["deploymentName"] = deployment
+	}
+	if replicas != 0 {
+		spec["replicas"] = replicas
+	}
+	return st.create(ctx, foos, object{"apiVersion": foos.GroupVersion().String(), "kind": "Foo", "metadata": object{"name": name}, "spec": spec})
+}
+
+// scale sets the replicas of a Foo or a Deployment.
+func (st *stage) scale(ctx context.Context, which schema.GroupVersionResource, name string, replicas int) error {
+	return st.patch(ctx, which, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
+}
+
+// awaitState waits until ask has nothing to say against the state, and tells the last that it said.
+func awaitState(ctx context.Context, what string, ask func() (string, error)) error {
+	limited, cancel := context.WithTimeout(ctx, stateDeadline)
+	defer cancel()
+	last := ""
+	err := awaitAnswer(limited, what, func() (bool, error) {
+		var err error
+		last, err = ask()
+		return last == "", err
+	})
+	if err != nil && last != "" {
+		err = fmt.Errorf("%w; at last: %s", err, last)
+	}
+	return err
+}
+
+func number(obj *unstructured.Unstructured, path ...string) int64 {
+	n, _, _ := unstructured.NestedInt64(obj.Object, path...)
+	return n
+}
+
+// missing says what is not yet right about a Foo and its Deployment with some replicas, all of them ready; "" if nothing is.
+func (st *stage) missing(ctx context.Context, name, deploymentName string, replicas int64) (string, error) {
+	foo, err := st.get(ctx, foos, name)
+	if err != nil || foo == nil {
+		return "no Foo " + name, err
+	}
+	deployment, err := st.get(ctx, deployments, deploymentName)
+	if err != nil || deployment == nil {
+		return "no Deployment " + deploymentName, err
+	}
+	if owner := v1.GetControllerOf(deployment); owner == nil || owner.UID != foo.GetUID() {
+		return fmt.Sprintf("Deployment %s is controlled by %v, not by %s", deploymentName, owner, foo.GetUID()), nil
+	}
+	for _, part := range []struct {
+		what string
+		have int64
+		want int64
+	}{
+		{"replicas wanted of the Deployment", number(deployment, "spec", "replicas"), replicas},
+		{"generation observed", number(deployment, "status", "observedGeneration"), deployment.GetGeneration()},
+		{"replicas", number(deployment, "status", "replicas"), replicas},
+		{"available replicas", number(deployment, "status", "availableReplicas"), replicas},
+		{"available replicas in Foo's status", number(foo, "status", "availableReplicas"), replicas},
+	} {
+		if part.have != part.want {
+			return fmt.Sprintf("%s: %s: %d, wanted %d", name, part.what, part.have, part.want), nil
+		}
+	}
+	return "", nil
+}
+
+func (st *stage) awaitFoo(ctx context.Context, name, deployment string, replicas int64) error {
+	return awaitState(ctx, "Foo "+name, func() (string, error) { return st.missing(ctx, name, deployment, replicas) })
+}
+
+// awaitGone waits until there is no such object.
+func (st *stage) awaitGone(ctx context.Context, which schema.GroupVersionResource, name string) error {
+	return awaitState(ctx, "end of "+name, func() (string, error) {
+		obj, err := st.get(ctx, which, name)
+		if obj == nil {
+			return "", err
+		}
+		return name + " is still there", nil
+	})
+}
+
+// eventCount says how often an Event about a Foo has come.
+func (st *stage) eventCount(ctx context.Context, foo, reason string) (int64, error) {
+	list, err := st.list(ctx, events)
+	count := int64(0)
+	for i := range list {
+		if field(list[i].Object, "involvedObject", "name") == foo && field(list[i].Object, "reason") == reason {
+			count += number(&list[i], "count")
+		}
+	}
+	return count, err
+}
+
+func (st *stage) awaitEvent(ctx context.Context, foo, reason string) error {
+	return awaitState(ctx, fmt.Sprintf("Event %s about %s", reason, foo), func() (string, error) {
+		count, err := st.eventCount(ctx, foo, reason)
+		if err != nil || count > 0 {
+			return "", err
+		}
+		return "none", nil
+	})
+}
+
+// sampleDeployment is the Deployment that the controller makes for a Foo, in what this says of it.
+func sampleDeployment(foo *unstructured.Unstructured, name string, replicas int) object {
+	labels := object{"app": "nginx", "controller": foo.GetName()}
+	return object{
+		"apiVersion": "apps/v1",
+		"kind":       "Deployment",
+		"metadata": object{
+			"name": name,
+			"ownerReferences": []any{object{"apiVersion": foos.GroupVersion().String(), "kind": "Foo", "name": foo.GetName(),
+				"uid": string(foo.GetUID()), "controller": true, "blockOwnerDeletion": true}},
+		},
+		"spec": object{
+			"replicas": replicas,
+			"selector": object{"matchLabels": labels},
+			"template": object{
+				"metadata": object{"labels": labels},
+				"spec":     object{"containers": []any{object{"name": "nginx", "image": "nginx:latest"}}},
+			},
+		},
+	}
+}

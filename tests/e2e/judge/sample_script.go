@@ -1,0 +1,317 @@
+// The script that both sample controllers run, and what is compared of the state after each step.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+type sampleStep struct {
+	name string
+	run  func(ctx context.Context, st *stage) error
+}
+
+// Each step waits for its end, so that the states after it can be compared. The end is a number of replicas that a Foo's status does not
+// pass through on the way to it: else what is seen may be from before, and change once more.
+var sampleScript = []sampleStep{
+	{"a Foo without the name of a Deployment", func(ctx context.Context, st *stage) error {
+		_, err := st.createFoo(ctx, "nameless", "", 2)
+		return err // nothing comes of it: the next steps would see
+	}},
+	{"a Foo", func(ctx context.Context, st *stage) error {
+		if _, err := st.createFoo(ctx, "one", "one", 1); err != nil {
+			return err
+		}
+		return st.awaitFoo(ctx, "one", "one", 1)
+	}},
+	{"another Foo", func(ctx context.Context, st *stage) error {
+		if _, err := st.createFoo(ctx, "two", "two", 3); err != nil {
+			return err
+		}
+		return st.awaitFoo(ctx, "two", "two", 3)
+	}},
+	{"scaled up", scaleFoo("one", 4)},
+	{"scaled down", scaleFoo("one", 2)},
+	{"the Deployment scaled by hand", func(ctx context.Context, st *stage) error {
+		before, err := st.get(ctx, deployments, "two")
+		if err != nil {
+			return err
+		}
+		if err := st.scale(ctx, deployments, "two", 5); err != nil {
+			return err
+		}
+		// One generation by hand, one by the controller.
+		if err := st.awaitGeneration(ctx, "two", before.GetGeneration()+2); err != nil {
+			return err
+		}
+		return scaleFoo("two", 2)(ctx, st)
+	}},
+	{"the Deployment deleted", func(ctx context.Context, st *stage) error {
+		before, err := st.get(ctx, deployments, "one")
+		if err != nil {
+			return err
+		}
+		if err := st.delete(ctx, deployments, "one"); err != nil {
+			return err
+		}
+		if err := awaitSoon(ctx, "another Deployment", func() (string, error) {
+			now, err := st.get(ctx, deployments, "one")
+			if err != nil || now != nil && now.GetUID() != before.GetUID() {
+				return "", err
+			}
+			return "none yet", nil
+		}); err != nil {
+			return err
+		}
+		return scaleFoo("one", 3)(ctx, st)
+	}},
+	{"a Foo without replicas", func(ctx context.Context, st *stage) error {
+		if _, err := st.createFoo(ctx, "any", "any", 0); err != nil {
+			return err
+		}
+		if err := st.awaitFoo(ctx, "any", "any", 1); err != nil {
+			return err
+		}
+		if err := st.scale(ctx, deployments, "any", 3); err != nil {
+			return err
+		}
+		return st.awaitFoo(ctx, "any", "any", 3)
+	}},
+	{"a Foo whose Deployment is another's", func(ctx context.Context, st *stage) error {
+		if err := st.k.runAll(ctx, "create deployment taken --image=example.com/taken:1 -n "+st.namespace); err != nil {
+			return err
+		}
+		if err := awaitState(ctx, "the other's Deployment", func() (string, error) {
+			taken, err := st.get(ctx, deployments, "taken")
+			if err != nil || number(taken, "status", "availableReplicas") == 1 {
+				return "", err
+			}
+			return "not available", nil
+		}); err != nil {
+			return err
+		}
+		if _, err := st.createFoo(ctx, "late", "taken", 2); err != nil {
+			return err
+		}
+		return awaitSoon(ctx, "retries", func() (string, error) {
+			count, err := st.eventCount(ctx, "late", "ErrResourceExists")
+			if err != nil || count >= seenRetries {
+				return "", err
+			}
+			return fmt.Sprintf("%d Events", count), nil
+		})
+	}},
+	{"the other's Deployment deleted", func(ctx context.Context, st *stage) error {
+		if err := st.delete(ctx, deployments, "taken"); err != nil {
+			return err
+		}
+		return st.awaitFoo(ctx, "late", "taken", 2) // by a retry: nothing tells the controller
+	}},
+	{"a Foo with another Deployment's name", func(ctx context.Context, st *stage) error {
+		if err := st.patch(ctx, foos, "two", `{"spec":{"deploymentName":"second","replicas":6}}`); err != nil {
+			return err
+		}
+		return st.awaitFoo(ctx, "two", "second", 6)
+	}},
+	{"Foos deleted", func(ctx context.Context, st *stage) error {
+		for _, name := range []string{"one", "two"} {
+			if err := st.awaitEvent(ctx, name, "Synced"); err != nil {
+				return err
+			}
+			if err := st.delete(ctx, foos, name); err != nil {
+				return err
+			}
+		}
+		for _, name := range []string{"one", "two", "second"} { // the garbage collector's
+			if err := st.awaitGone(ctx, deployments, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+	{"a Foo deleted without its Deployment", func(ctx context.Context, st *stage) error {
+		if err := st.awaitEvent(ctx, "any", "Synced"); err != nil {
+			return err
+		}
+		if err := st.k.runAll(ctx, "delete foo any --cascade=orphan -n "+st.namespace); err != nil {
+			return err
+		}
+		return awaitState(ctx, "Deployment without an owner", func() (string, error) {
+			orphan, err := st.get(ctx, deployments, "any")
+			if err != nil || orphan != nil && len(orphan.GetOwnerReferences()) == 0 {
+				return "", err
+			}
+			return fmt.Sprintf("%v", orphan), nil
+		})
+	}},
+	{"the last Event", func(ctx context.Context, st *stage) error { return st.awaitEvent(ctx, "late", "Synced") }},
+}
+
+// Both controllers look at each Foo again every 30 seconds. What they are to notice at once, or try again, has to come sooner.
+const soon = 15 * time.Second
+
+// So many Events are retries: the interval begins at 5 milliseconds and doubles.
+const seenRetries = 4
+
+func awaitSoon(ctx context.Context, what string, ask func() (string, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	return awaitState(ctx, what, ask)
+}
+
+func scaleFoo(name string, replicas int) func(context.Context, *stage) error {
+	return func(ctx context.Context, st *stage) error {
+		if err := st.scale(ctx, foos, name, replicas); err != nil {
+			return err
+		}
+		return st.awaitFoo(ctx, name, name, int64(replicas))
+	}
+}
+
+func (st *stage) awaitGeneration(ctx context.Context, deployment string, generation int64) error {
+	return awaitState(ctx, "next generation", func() (string, error) {
+		now, err := st.get(ctx, deployments, deployment)
+		if err != nil || now.GetGeneration() >= generation {
+			return "", err
+		}
+		return fmt.Sprintf("%d, wanted %d", now.GetGeneration(), generation), nil
+	})
+}
+
+// What is different each time, by the field's name. The last two are the deployment controller's: they say how far it is, and how soon
+// the garbage collector was.
+var volatile = []string{"uid", "resourceVersion", "creationTimestamp", "time", "firstTimestamp", "lastTimestamp", "conditions", "collisionCount"}
+
+// And within texts: uids, the hashes of pod templates, the ages of Events.
+var (
+	uidText      = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	templateHash = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{7,10}\b`)
+	volatileLine = regexp.MustCompile(`(Creation Timestamp|Resource Version|UID):`)
+	eventAge     = regexp.MustCompile(` (<unknown>|<invalid>|[0-9]+[smhd][0-9smhd]*)( \(x[0-9]+ over [0-9smhd]+\))? `)
+	eventName    = regexp.MustCompile(`\.[0-9a-f]{16}$`)
+)
+
+func (st *stage) settledText(text string) string {
+	text = strings.ReplaceAll(text, st.namespace, "NAMESPACE")
+	return templateHash.ReplaceAllString(uidText.ReplaceAllString(text, "UID"), "-HASH")
+}
+
+// settled is a decoded value without what is different each time.
+func (st *stage) settled(value any) any {
+	switch value := value.(type) {
+	case object:
+		kept := object{}
+		for key, part := range value {
+			if !slices.Contains(volatile, key) {
+				kept[st.settledText(key)] = st.settled(part)
+			}
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(value))
+		for i := range value {
+			kept[i] = st.settled(value[i])
+		}
+		return kept
+	case string:
+		return st.settledText(value)
+	}
+	return value
+}
+
+// look gives all Foos and Deployments, with the fields that the sample controller manages.
+func (st *stage) look(ctx context.Context) (any, error) {
+	seen := object{}
+	out, err := st.k.run(ctx, "get", "foos,deployments", "-n", st.namespace, "-o", "json", "--show-managed-fields")
+	if err != nil {
+		return nil, err
+	}
+	list, err := parseList([]byte(out))
+	if err != nil {
+		return nil, err
+	}
+	for id, obj := range list {
+		settled := st.settled(obj).(object)
+		metadata := settled["metadata"].(object)
+		metadata["managedFields"] = managedBySample(metadata["managedFields"])
+		seen[st.settledText(id.String())] = settled
+	}
+	return seen, nil
+}
+
+// managedBySample keeps the sample controller's own entries, in an order that is no time's.
+func managedBySample(entries any) []any {
+	list, _ := entries.([]any)
+	kept := slices.DeleteFunc(slices.Clone(list), func(entry any) bool { return field(entry.(object), "manager") != fieldManager })
+	slices.SortFunc(kept, func(a, b any) int {
+		left, _ := json.Marshal(a)
+		right, _ := json.Marshal(b)
+		return bytes.Compare(left, right)
+	})
+	return kept
+}
+
+// describe is what kubectl says of the Foos.
+func (st *stage) describe(ctx context.Context) ([]string, error) {
+	out, err := st.k.run(ctx, "describe", "foos", "-n", st.namespace)
+	if err != nil {
+		return nil, err
+	}
+	var kept []string
+	for line := range strings.Lines(out) {
+		line = strings.Join(strings.Fields(line), " ")
+		if !volatileLine.MatchString(line) {
+			kept = append(kept, eventAge.ReplaceAllString(st.settledText(line), " AGE "))
+		}
+	}
+	return kept, nil
+}
+
+// eventsSeen are the Events about Foos, without their count: an Event says how often there was something to do. Their field manager is
+// left out, too: client-go takes the name of the program for it.
+func (st *stage) eventsSeen(ctx context.Context) ([]string, error) {
+	list, err := st.resource(events).List(ctx, v1.ListOptions{FieldSelector: "involvedObject.kind=Foo"})
+	if err != nil {
+		return nil, err
+	}
+	var seen []string
+	for i := range list.Items {
+		obj, err := st.settledEvent(&list.Items[i])
+		if err != nil {
+			return nil, err
+		}
+		text, err := json.Marshal(obj)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(seen, string(text)) {
+			seen = append(seen, string(text))
+		}
+	}
+	return seen, nil
+}
+
+func (st *stage) settledEvent(event *unstructured.Unstructured) (object, error) {
+	foo, _ := event.Object["involvedObject"].(object)
+	if uid, _ := foo["uid"].(string); uid == "" {
+		return nil, fmt.Errorf("an Event about a Foo without uid: %v", event.Object)
+	}
+	if version, _ := foo["resourceVersion"].(string); version == "" {
+		return nil, fmt.Errorf("an Event about a Foo without resourceVersion: %v", event.Object)
+	}
+	obj := st.settled(event.Object).(object)
+	delete(obj, "count")
+	metadata := obj["metadata"].(object)
+	delete(metadata, "managedFields")
+	metadata["name"] = eventName.ReplaceAllString(event.GetName(), ".TIME")
+	return obj, nil
+}
