@@ -274,6 +274,10 @@ static int run(const options *given) {
         say("demo", "--pods, --churn and --seconds are at least 1");
         return EXIT_USAGE;
     }
+    if (o->controller && o->with_faults) {
+        say("demo", "--faults and --controller are two demos: choose one");
+        return EXIT_USAGE;
+    }
     if (o->controller)
         return demo_controller_run(o);
     d.session = (session){

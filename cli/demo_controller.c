@@ -120,7 +120,8 @@ static void on_deployment(demo *d, const ki_event *event) {
         show(d, "controller", COLOUR_GREEN, "creates Deployment %s with %lld %s", f->name, (long long)is->replicas,
              plural(is->replicas));
     if (f->exists && f->broken_at_ns && is->replicas == f->replicas) {
-        meter_add(&d->repairs, now_ns() - f->broken_at_ns);
+        if (d->live_ms) /* the first one waited for the controller's start */
+            meter_add(&d->repairs, now_ns() - f->broken_at_ns);
         f->broken_at_ns = 0;
         f->by_hand = 0;
     }
@@ -190,9 +191,9 @@ static void choose(demo *d) {
     if (!d->next_foo->exists)
         d->next_act = ACT_CREATE;
     else
-        d->next_act = roll < 30                        ? ACT_SCALE
-                      : roll < 60                      ? ACT_SET_BY_HAND
-                      : roll < 85 || count == FOOS_MIN ? ACT_DELETE_BY_HAND
+        d->next_act = roll < 25                        ? ACT_SCALE
+                      : roll < 50                      ? ACT_SET_BY_HAND
+                      : roll < 75 || count == FOOS_MIN ? ACT_DELETE_BY_HAND
                                                        : ACT_DELETE;
 }
 

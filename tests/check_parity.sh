@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Is every kinformer test that PARITY.md names there, and does a row without one say why? Where client-go's sources are (the end-to-end
-# tests download them): has each of its tests in the folders of PARITY.md a row, and is each row one of them? Run by ctest.
+# Checks that every kinformer test that PARITY.md names exists, and that a row without one says why. Where client-go's sources are on this machine
+# (the end-to-end tests download them): that each of its tests in the folders of PARITY.md has a row, and each row is one of them. Where
+# controller-runtime's are: that each of its It("...") in the files of PARITY.md has a row. Run by ctest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -33,6 +34,16 @@ declare -A row_of # "tools/cache/store_test.go TestCache": how often it has a ro
 declare -A folders
 folder='' file=''
 
+declare -A spec_of # "pkg/predicate/predicate_test.go should return true": it has a row
+note_specs() {      # "should do this; in that case: should do that"
+    local specs spec
+    IFS=';' read -ra specs <<<"$1"
+    for spec in "${specs[@]}"; do
+        spec=${spec##*: } spec=${spec# } spec=${spec% }
+        spec_of["$peer/$file $spec"]=1
+    done
+}
+
 note_rows() { # "TestA, TestB" or "TestA: a case of it"
     local tests test
     IFS=',' read -ra tests <<<"${1%%:*}"
@@ -43,19 +54,22 @@ note_rows() { # "TestA, TestB" or "TestA: a case of it"
     done
 }
 
+peer='' # the folder of controller-runtime
 while IFS='|' read -r begin theirs ours note rest; do
     case "$begin" in
     '### '*) file=${begin#'### '} ;;
+    '## controller-runtime: '*) peer=${begin#'## controller-runtime: '} folder='' file='' ;;
     '## '*)
+        peer=''
         folder=${begin#'## '}
         folder=${folder%%:*} file=''
         folders[$folder]=1
         ;;
     esac
     theirs=${theirs# } theirs=${theirs% }
-    case "$theirs" in '' | 'client-go test' | ---*) continue ;; esac
+    case "$theirs" in '' | 'client-go test' | 'controller-runtime test' | ---*) continue ;; esac
     rows=$((rows + 1))
-    note_rows "$theirs"
+    if [ -n "$peer" ]; then note_specs "$theirs"; else note_rows "$theirs"; fi
     [ -z "${rest// /}" ] || complain "$theirs: more than three columns"
     if [ -n "${ours// /}" ]; then
         check_names "$theirs" "$ours"
@@ -79,6 +93,19 @@ if [ -d "$module" ]; then
     for test in "${!theirs_of[@]}"; do [ -n "${row_of[$test]:-}" ] || complain "$test: has no row"; done
     for test in "${!row_of[@]}"; do [ -n "${theirs_of[$test]:-}" ] || complain "$test: client-go has no such test"; done
     compared="${#theirs_of[@]} tests of client-go $version, each with a row"
+fi
+
+runtime=${GOMODCACHE:-${GOPATH:-${HOME:-}/go}/pkg/mod}/sigs.k8s.io/controller-runtime@v0.24.1
+if [ -d "$runtime" ]; then
+    declare -A files_of
+    for spec in "${!spec_of[@]}"; do files_of[${spec%%_test.go *}_test.go]=1; done
+    all_specs=$(printf '\n%s' "${!spec_of[@]}") # a text of several lines is known by its first
+    for file in "${!files_of[@]}"; do
+        while read -r spec; do
+            [[ $all_specs == *$'\n'"$file $spec"* ]] || complain "controller-runtime: $file: \"$spec\" has no row"
+        done < <(sed -nE 's/^[[:space:]]*F?It\("(([^"\\]|\\.)*)".*/\1/p' "$runtime/$file" | sed 's/\\"/"/g')
+    done
+    compared+="; ${#spec_of[@]} specs of controller-runtime have a row"
 fi
 
 [ "$rows" -gt 0 ] || complain "has no rows"

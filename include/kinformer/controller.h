@@ -119,8 +119,9 @@ typedef bool (*ki_predicate)(const ki_event *event, void *user);
 typedef struct ki_controller_watch_options {
     size_t size; /* sizeof(ki_controller_watch_options); set by the macro */
     /* Whose key is queued: by default the object's own. */
-    const ki_resource *owner; /* the object that is its controller by the owner references, where that is of this group and kind; copied */
-    bool any_owner;           /* with `owner`: each owner of that group and kind, not only the controller */
+    const ki_resource *
+        owner; /* the object that is its controller by the owner references, where that is of this group and kind; copied */
+    bool any_owner; /* with `owner`: each owner of that group and kind, not only the controller */
     /* The keys that this function adds. Threads: on the loop; must not block. */
     void (*map)(const ki_object *obj, ki_requests *requests, void *user);
     ki_predicate predicate; /* NULL: every event matters */

@@ -124,11 +124,20 @@ static void a_controller_that_ends_or_cannot_be_run_fails_the_demo(void **state)
     }
 }
 
+static void two_demos_at_once_are_refused(void **state) {
+    const char *const argv[] = { KI_TEST_PROGRAM, "demo", "--controller", sample, "--faults", NULL };
+    (void)state;
+    assert_true(ki_process_start(&demo, argv, NULL, true));
+    assert_non_null(ki_process_expect_err(&demo, "choose one"));
+    assert_int_equal(ki_process_wait(&demo), 2);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(the_sample_controller_repairs_what_a_seed_decides),
         TEST(a_controller_that_does_its_work_only_once_is_found_out),
+        TEST(two_demos_at_once_are_refused),
         TEST(a_controller_that_ends_or_cannot_be_run_fails_the_demo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

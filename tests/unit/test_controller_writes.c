@@ -142,8 +142,7 @@ static void a_child_belongs_to_its_owner(void **state) {
     for (int i = 0; i < 2; i++) {
         ki_unstructured *child = ki_unstructured_new(CHILD);
         ki_error err = KI_ERROR_INIT;
-        ki_status status =
-            ki_client_apply_child(client, KI_SECRETS, owner, "me", child, i ? &second : &first, &err);
+        ki_status status = ki_client_apply_child(client, KI_SECRETS, owner, "me", child, i ? &second : &first, &err);
         if (status)
             fail_msg("%s", ki_error_message(&err));
         ki_unstructured_free(child);
@@ -177,9 +176,8 @@ static void a_child_that_cannot_be_is_refused(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_unstructured *child = ki_unstructured_new(cases[i].json);
         ki_error err = KI_ERROR_INIT;
-        assert_int_equal(
-            ki_client_apply_child(client, cases[i].resource, owner, cases[i].manager, child, NULL, &err),
-            cases[i].status);
+        assert_int_equal(ki_client_apply_child(client, cases[i].resource, owner, cases[i].manager, child, NULL, &err),
+                         cases[i].status);
         assert_int_equal(err.code, cases[i].status);
         ki_unstructured_free(child);
     }
@@ -274,8 +272,8 @@ static void a_reconcile_may_wait_for_its_requests(void **state) {
     stage_put(&s, KI_CONFIGMAPS, "team/m", "");
     assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .reconcile = make_child)), KI_OK);
     assert_int_equal(ki_controller_watch(s.controller, s.configmaps, NULL, NULL), KI_OK);
-    assert_int_equal(
-        ki_controller_watch(s.controller, s.secrets, &KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), NULL), KI_OK);
+    assert_int_equal(ki_controller_watch(s.controller, s.secrets, &KI_CONTROLLER_WATCH(.owner = KI_CONFIGMAPS), NULL),
+                     KI_OK);
     stage_start(&s);
     assert_int_equal(ki_informer_wait_for_version(s.secrets, "team/child", NULL, 60000, NULL), KI_OK);
 }

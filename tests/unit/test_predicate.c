@@ -59,10 +59,10 @@ static void an_update_passes_where_the_field_has_changed(void **state) {
         { ki_predicate_annotations_changed, "\"annotations\":{\"a\":\"b\",\"c\":\"d\"}",
           "\"annotations\":{\"c\":\"d\",\"a\":\"b\"}", false },
         { ki_predicate_annotations_changed, "\"annotations\":{\"a\":\"b\"}", "\"annotations\":{\"a\":\"c\"}", true },
-        { ki_predicate_annotations_changed, "\"annotations\":{\"a\":\"b\"}", "\"annotations\":{\"a\":\"b\",\"c\":\"d\"}",
-          true },
-        { ki_predicate_annotations_changed, "\"annotations\":{\"a\":\"b\",\"c\":\"d\"}", "\"annotations\":{\"a\":\"b\"}",
-          true },
+        { ki_predicate_annotations_changed, "\"annotations\":{\"a\":\"b\"}",
+          "\"annotations\":{\"a\":\"b\",\"c\":\"d\"}", true },
+        { ki_predicate_annotations_changed, "\"annotations\":{\"a\":\"b\",\"c\":\"d\"}",
+          "\"annotations\":{\"a\":\"b\"}", true },
         { ki_predicate_annotations_changed, "\"labels\":{\"a\":\"b\"}", "", false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
