@@ -15,7 +15,7 @@
     "{\"apiVersion\":\"apiextensions.k8s.io/" \
     "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"foos." CTL_GROUP \
     "\"},\"spec\":{\"group\":\"" CTL_GROUP "\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"foos\",\"singular\":" \
-                                           "\"foo\",\"kind\":\"Foo\",\"listKind\":\"FooList\"}," \
+    "\"foo\",\"kind\":\"Foo\",\"listKind\":\"FooList\"}," \
     "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":" \
     "{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}"
 
