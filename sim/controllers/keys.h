@@ -45,6 +45,8 @@ int ctl_key_number(const char *key);
 void ctl_key_text(unsigned number, char *ret_text, size_t size);
 
 void ctl_key_cause(ctl_process *process, unsigned number);
+/* The controller was given an event that queues the key. */
+void ctl_key_wait(ctl_process *process, unsigned number);
 /* Somebody else queues the key after a delay. */
 void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms);
 void ctl_key_start(ctl_process *process, unsigned number);
