@@ -33,7 +33,8 @@ static int list_mutants(void) {
 #endif
 
 static int usage(void) {
-    fputs("usage: sim [--scenario NAME] [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--jobs N] [--trace] [--shrink]\n"
+    fputs("usage: sim [--scenario NAME] [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--jobs N] [--trace] "
+          "[--shrink]\n"
           "  --scenario NAME informers (the default) or controllers\n"
           "  --seeds N       N seeds in a row, from SEED (1); ends at the first that fails\n"
           "  --jobs N        in N processes (one for each core); the result is the same\n"
@@ -53,7 +54,8 @@ static bool number(const char *text, uint64_t *ret_value) {
 
 static bool parse(int argc, char **argv, arguments *given) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    *given = (arguments){ .first = 1, .count = 1000, .jobs = cores > 0 ? (unsigned)cores : 1, .scenario = &sim_informers };
+    *given =
+        (arguments){ .first = 1, .count = 1000, .jobs = cores > 0 ? (unsigned)cores : 1, .scenario = &sim_informers };
     for (int i = 1; i < argc; i++) {
         uint64_t value = 0;
         bool has_value = i + 1 < argc && number(argv[i + 1], &value);
@@ -111,7 +113,8 @@ static int run_one(const arguments *given, uint64_t seed) {
 static int run_many(const arguments *given) {
     sim_totals totals;
     uint64_t failed;
-    bool is_whole = sim_jobs_run(given->scenario, given->first, given->count, given->without, given->jobs, &failed, &totals);
+    bool is_whole =
+        sim_jobs_run(given->scenario, given->first, given->count, given->without, given->jobs, &failed, &totals);
     if (failed) {
         int status = run_one(given, failed);
         if (!is_whole)

@@ -83,10 +83,9 @@ ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
                                            .on_update = parent_changed,
                                            .on_delete = parent_came_or_went,
                                            .on_synced = synced };
-    static const ki_handler of_children = { .on_add = child_came_or_went,
-                                            .on_update = child_changed,
-                                            .on_delete = child_came_or_went,
-                                            .on_synced = synced };
+    static const ki_handler of_children = {
+        .on_add = child_came_or_went, .on_update = child_changed, .on_delete = child_came_or_went, .on_synced = synced
+    };
     ki_registration_options options = KI_REGISTRATION_OPTIONS(.on_loop = true);
     ki_status status = ki_informer_register(process->parents, &of_parents, process, &options, NULL, err);
     return status ? status : ki_informer_register(process->children, &of_children, process, &options, NULL, err);

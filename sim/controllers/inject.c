@@ -16,7 +16,6 @@ static void lack_memory(ctl_process *process, const ctl_fault *fault) {
     ctl_after(process->world, fault->length, enough_memory, process, 0);
 }
 
-
 /* A process that is in the middle of a step can neither crash nor stop just there: what holds it up is the simulation. */
 static bool is_held(const ctl_process *process) {
     return process->is_inside;

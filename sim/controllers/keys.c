@@ -80,8 +80,7 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
 /* An event that nothing holds up is reconciled soon, whatever delay its key waits for. */
 static void check_wait(ctl_process *process, const ctl_key *key, unsigned number) {
     int64_t since = key->waits_since > key->finished_at ? key->waits_since : key->finished_at;
-    if (key->waits_since && process->hindered_at < since &&
-        process->world->now - since > LATE_MS * SIM_MILLISECOND)
+    if (key->waits_since && process->hindered_at < since && process->world->now - since > LATE_MS * SIM_MILLISECOND)
         ctl_fail(process->world, "process %u: key %u waits %lld ms for its reconcile", process->index, number,
                  (long long)((process->world->now - since) / SIM_MILLISECOND));
 }

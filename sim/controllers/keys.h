@@ -32,7 +32,7 @@ typedef struct ctl_key {
     unsigned delay_count;
     int failures; /* in a row */
     /* a start before that; true time */
-    int64_t early_at; /* 0: none */
+    int64_t early_at;    /* 0: none */
     int64_t early_after; /* a cause since then explains it */
     /* of the reconcile function: how long the object has been waiting to be ready */
     uint64_t wait_value;

@@ -170,8 +170,8 @@ static void read_events(ctl_request *request) {
         end(request, KI_OK);
         return;
     }
-    int64_t deadline = world->now + (kt_watch_deadline(request->response.watch) - ctl_server_now_ms(world) + 1) *
-                                        SIM_MILLISECOND;
+    int64_t deadline =
+        world->now + (kt_watch_deadline(request->response.watch) - ctl_server_now_ms(world) + 1) * SIM_MILLISECOND;
     if (deadline < request->deadline) {
         request->deadline = deadline;
         later(request, deadline, on_deadline);

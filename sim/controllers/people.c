@@ -12,8 +12,7 @@ enum {
 };
 
 static void parent_target(unsigned parent, bool has_name, char *ret_target, size_t size) {
-    int written =
-        snprintf(ret_target, size, "/apis/" CTL_GROUP "/v1/namespaces/%s/foos", ctl_namespace(parent));
+    int written = snprintf(ret_target, size, "/apis/" CTL_GROUP "/v1/namespaces/%s/foos", ctl_namespace(parent));
     if (has_name)
         snprintf(ret_target + written, size - (size_t)written, "/p%u", parent);
 }
@@ -225,9 +224,9 @@ bool ctl_people_are_served(ctl_world *world, char *ret_why, size_t size) {
         const ctl_parent_state *parent = &state->parents[i];
         if (parent->is_there && (parent->is_deleting || parent->observed != parent->value || !parent->is_ready)) {
             snprintf(ret_why, size, "p%u %s", i,
-                     parent->is_deleting                   ? "is still being deleted"
+                     parent->is_deleting                 ? "is still being deleted"
                      : parent->observed != parent->value ? "has an old status"
-                                                           : "is not ready");
+                                                         : "is not ready");
             return false;
         }
         for (unsigned j = 0; j < CTL_MAX_CHILDREN; j++) {

@@ -195,8 +195,8 @@ void ctl_plan_print(const ctl_plan *plan) {
            word(plan->any_owner, ", any owner"), word(plan->in_order, ", in order"),
            word(plan->no_streaming_list, ", no streaming lists"),
            plan->has_recorder ? plan->events_v1 ? ", events.k8s.io" : ", events" : "");
-    printf("  %u %% errors, %u %% slow, %u %% ticks, %u %% foreign, %u %% finalizers, %u %% waits; history %zu%s, lag %" PRId64
-           " ms\n",
+    printf("  %u %% errors, %u %% slow, %u %% ticks, %u %% foreign, %u %% finalizers, %u %% waits; history %zu%s, lag "
+           "%" PRId64 " ms\n",
            plan->errors, plan->slow, plan->ticks, plan->foreign, plan->finalizers, plan->waits, plan->compact_after,
            word(plan->no_watch_list, ", no streaming lists"), plan->lag / SIM_MILLISECOND);
     for (size_t i = 0; i < plan->fault_count; i++)

@@ -8,8 +8,9 @@
 #include <string.h>
 
 enum {
-    STOP_WITHIN_S = 50, /* the controller's timeout of 30 s, then that of elector and recorder; by the process's own clock */
-    START_AGAIN_S = 1   /* after a lack of memory */
+    STOP_WITHIN_S =
+        50, /* the controller's timeout of 30 s, then that of elector and recorder; by the process's own clock */
+    START_AGAIN_S = 1 /* after a lack of memory */
 };
 
 /* --- clocks -------------------------------------------------------------------------------------------------------------- */
@@ -81,25 +82,24 @@ static ki_status make_elector(ctl_process *process, ki_error *err) {
         snprintf(process->identity, sizeof process->identity, "process-%u", process->index);
     else
         snprintf(process->identity, sizeof process->identity, "process-%u-%" PRIu64, process->index, process->life);
-    return ki_elector_new(
-        process->factory,
-        &KI_ELECTOR_OPTIONS(.namespace_name = CTL_LEASE_NAMESPACE, .name = CTL_LEASE_NAME,
-                            .identity = process->identity, .lease_duration_ms = plan->lease_ms,
-                            .renew_deadline_ms = plan->renew_ms, .retry_period_ms = plan->retry_ms,
-                            .release_on_stop = plan->release_on_stop, .callbacks = ctl_elector_callbacks,
-                            .user = process),
-        &process->elector, err);
+    return ki_elector_new(process->factory,
+                          &KI_ELECTOR_OPTIONS(.namespace_name = CTL_LEASE_NAMESPACE, .name = CTL_LEASE_NAME,
+                                              .identity = process->identity, .lease_duration_ms = plan->lease_ms,
+                                              .renew_deadline_ms = plan->renew_ms, .retry_period_ms = plan->retry_ms,
+                                              .release_on_stop = plan->release_on_stop,
+                                              .callbacks = ctl_elector_callbacks, .user = process),
+                          &process->elector, err);
 }
 
 static ki_status make_controller(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
     const ki_rate_limit limits[] = { KI_RATE_LIMIT_EXPONENTIAL(plan->backoff_ms, plan->max_backoff_ms) };
-    ki_status status = ki_controller_new(
-        process->factory,
-        &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = ctl_reconcile, .user = process, .workers = plan->workers,
-                               .rate_limits = limits, .rate_limit_count = 1, .no_priority = plan->no_priority,
-                               .elector = process->elector),
-        &process->controller, err);
+    ki_status status =
+        ki_controller_new(process->factory,
+                          &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = ctl_reconcile, .user = process,
+                                                 .workers = plan->workers, .rate_limits = limits, .rate_limit_count = 1,
+                                                 .no_priority = plan->no_priority, .elector = process->elector),
+                          &process->controller, err);
     return status ? status : ctl_watches_add(process, err);
 }
 
@@ -107,11 +107,10 @@ static ki_status make_recorder(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
     if (!plan->has_recorder)
         return KI_OK;
-    return ki_event_recorder_new(
-        process->factory,
-        &KI_EVENT_RECORDER_OPTIONS(.component = "simulation", .instance = "simulation-1",
-                                   .api = plan->events_v1 ? KI_EVENTS_V1 : KI_EVENTS_CORE_V1),
-        &process->recorder, err);
+    return ki_event_recorder_new(process->factory,
+                                 &KI_EVENT_RECORDER_OPTIONS(.component = "simulation", .instance = "simulation-1",
+                                                            .api = plan->events_v1 ? KI_EVENTS_V1 : KI_EVENTS_CORE_V1),
+                                 &process->recorder, err);
 }
 
 static ki_status make(ctl_process *process, ki_error *err) {

@@ -40,16 +40,17 @@ struct ctl_process {
     unsigned index;
     const ctl_process_plan *plan;
     /* where it is */
-    uint64_t life;    /* how often it was started */
-    bool is_running;  /* it has an engine */
-    bool is_inside;   /* a step is under way */
-    bool is_stopping; /* the factory was asked to stop */
-    bool is_dropped;  /* it is being freed: nothing that it sends arrives */
-    bool has_quit;    /* it is not started again */
-    int64_t stop_since;  /* its own time */
-    int64_t restart_in;  /* ns after its stop */
-    int64_t busy_until;  /* it is not stepped before */
-    int64_t hindered_at; /* when something last kept it from working in time: a pause, no memory, a change of the leader */
+    uint64_t life;      /* how often it was started */
+    bool is_running;    /* it has an engine */
+    bool is_inside;     /* a step is under way */
+    bool is_stopping;   /* the factory was asked to stop */
+    bool is_dropped;    /* it is being freed: nothing that it sends arrives */
+    bool has_quit;      /* it is not started again */
+    int64_t stop_since; /* its own time */
+    int64_t restart_in; /* ns after its stop */
+    int64_t busy_until; /* it is not stepped before */
+    int64_t
+        hindered_at; /* when something last kept it from working in time: a pause, no memory, a change of the leader */
     int64_t wall_jump;
     int64_t partition_until;
     ctl_partition partition;

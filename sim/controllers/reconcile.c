@@ -28,16 +28,15 @@ struct ctl_op {
     ctl_process *process;
     uint64_t number;
     unsigned key;
-    ki_reconcile *call;   /* NULL: the reconcile has ended */
-    bool is_deferred;     /* the reconcile function has returned, or is about to */
-    bool has_request;     /* on_answer will be called */
+    ki_reconcile *call;        /* NULL: the reconcile has ended */
+    bool is_deferred;          /* the reconcile function has returned, or is about to */
+    bool has_request;          /* on_answer will be called */
     bool is_delete, is_status; /* the request's kind */
     bool has_written, has_stranger;
     ki_object *parent;
     const ctl_parent *spec;
     unsigned next_child;
     /* how it ends */
-    bool has_ended;
     ctl_result result;
     int64_t after_ms;
     ki_error cause;
@@ -95,7 +94,6 @@ static void finish_later(void *user, uint64_t number) {
 /* The work is over. A deferred reconcile ends now or after a while; one whose function still runs ends when the function returns. */
 static void end(ctl_op *op, ctl_result result, int64_t after_ms, const ki_error *cause) {
     ctl_process *process = op->process;
-    op->has_ended = true;
     op->result = result;
     op->after_ms = after_ms;
     if (cause)
@@ -178,8 +176,8 @@ static void send_object(ctl_op *op, ki_client_verb verb, const ki_resource *reso
                         const char *subresource, ki_unstructured *object) {
     ki_error err = KI_ERROR_INIT;
     const char *json = ki_unstructured_json(object, &err);
-    const ki_call_options options = KI_CALL_OPTIONS(
-            .timeout_ms = op->process->world->plan.call_timeout_ms, .subresource = subresource);
+    const ki_call_options options =
+        KI_CALL_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms, .subresource = subresource);
     if (json)
         send(op, &KI_CLIENT_REQUEST(.verb = verb, .resource = resource, .namespace_name = ctl_namespace(op->key),
                                     .name = name, .body = json, .body_size = strlen(json), .options = &options));
@@ -205,9 +203,9 @@ static void update_child(ctl_op *op, const char *name, const ki_object *known) {
 }
 
 static void delete_child(ctl_op *op, const char *name, const ki_object *known) {
-    const ki_call_options options = KI_CALL_OPTIONS(
-            .timeout_ms = op->process->world->plan.call_timeout_ms, .precondition_uid = ki_object_uid(known),
-            .precondition_resource_version = ki_object_resource_version(known));
+    const ki_call_options options = KI_CALL_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms,
+                                                    .precondition_uid = ki_object_uid(known),
+                                                    .precondition_resource_version = ki_object_resource_version(known));
     send(op, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_CONFIGMAPS,
                                 .namespace_name = ctl_namespace(op->key), .name = name, .options = &options));
 }

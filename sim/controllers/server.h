@@ -45,7 +45,7 @@ typedef struct ctl_revision_at {
 typedef struct ctl_server {
     kt_cluster *cluster;
     int64_t down_until;
-    int64_t lag, lag_until; /* of a fault */
+    int64_t lag, lag_until;                   /* of a fault */
     ctl_revision_at revisions[CTL_REVISIONS]; /* a ring */
     uint64_t revision_count;
     ctl_state state;

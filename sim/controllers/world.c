@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 enum {
-    SERVED_WITHIN_S = 300, /* silent watches 90 s, a backoff of 60 s, a Lease of 15 s, a failed key 16 s, calls of 15 s, a few in a row */
+    SERVED_WITHIN_S =
+        300, /* silent watches 90 s, a backoff of 60 s, a Lease of 15 s, a failed key 16 s, calls of 15 s, a few in a row */
     SERVED_AGAIN_WITHIN_S = 120,
     SETTLE_S = 15, /* what was under way when the faults ended is over: a renewal without an answer */
     QUIET_S = 30,
@@ -108,7 +109,8 @@ void ctl_world_pass(ctl_world *world, ctl_process *process, int64_t length) {
         return;
     CTL_TRACE(world, "process %u: pauses for %.3f s in the middle of a step", process->index, (double)length / 1e9);
     int64_t until = world->now + length;
-    for (unsigned i = 0; i < world->plan.processes; i++) { /* others may be in the middle of a step, too: they wait for this one */
+    for (unsigned i = 0; i < world->plan.processes;
+         i++) { /* others may be in the middle of a step, too: they wait for this one */
         ctl_process *inside = &world->processes[i];
         if (inside->is_inside && inside->busy_until < until)
             inside->busy_until = inside->hindered_at = until;

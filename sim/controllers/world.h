@@ -35,7 +35,6 @@ struct ctl_world {
     sim_random users;
     sim_random chance; /* of the order in which processes run, and of their delays */
     uint64_t values;   /* numbers of the specs that users wrote */
-    uint64_t settled;
     /* the result */
     bool failed;
     char message[CTL_MESSAGE_MAX];

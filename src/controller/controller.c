@@ -322,8 +322,8 @@ static void destroy(ki_controller *controller) {
     ki_component_remove(&controller->component);
     for (size_t i = 0; i < controller->thread_count; i++)
         ki_thread_join(&controller->threads[i]); /* it has ended, but for its last instructions */
+    ki_workqueue_free(controller->queue);        /* its callback posts a task */
     ki_engine_call(controller->engine, tear_down_on_loop, controller);
-    ki_workqueue_free(controller->queue);
     ki_cond_destroy(&controller->changed);
     ki_mutex_destroy(&controller->mutex);
     ki_free(allocator, controller->threads);

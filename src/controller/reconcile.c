@@ -49,7 +49,8 @@ static void release(ki_reconcile *call) {
     (void)ki_workqueue_done(controller->queue, call->key);
     ki_mutex_lock(&controller->mutex);
     controller->running--;
-    ki_task_post(&controller->work_task); /* with a stepped engine the next reconcile may have waited for this call */
+    if (!ki_engine_is_threaded(controller->engine))
+        ki_task_post(&controller->work_task); /* the next reconcile may have waited for this call */
     put_unused(call);
     ki_mutex_unlock(&controller->mutex);
 }

@@ -3,7 +3,6 @@
 #include "src/base/memory.h"
 #include "src/controller/elector_parts.h"
 #include "tests/support/election.h"
-#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -733,39 +732,6 @@ static void its_metrics_are_client_go_s(void **state) {
     ki_buffer_free(&out);
 }
 
-/* --- lack of memory ------------------------------------------------------------------------------------------------------------------------ */
-
-static void without_memory_for_a_while_an_elector_leads_all_the_same(void **state) {
-    (void)state;
-    for (size_t n = 0;; n++) {
-        scarce_memory memory;
-        election self;
-        scarce_memory_init(&memory, n);
-        candidate *me = ME(&self);
-        bool is_open = election_open(&self, &memory.allocator);
-        ki_status status =
-            is_open ? candidate_compete(me, &KI_ELECTOR_OPTIONS(.release_on_stop = true, .labels = "{\"a\":\"b\"}"))
-                    : KI_ERR_NO_MEMORY;
-        if (status) {
-            assert_int_equal(status, KI_ERR_NO_MEMORY);
-            assert_true(scarce_memory_failed(&memory));
-        } else {
-            me->fate = "..4";
-            election_advance(&self, 20000);
-            assert_true(leads(me));
-            candidate_expect(me, "leader=me started");
-            ki_elector_stop(me->elector);
-            election_advance(&self, 20000);
-            assert_false(leads(me));
-            assert_int_equal(me->elector->component.state, KI_COMPONENT_STOPPED);
-        }
-        election_close(&self);
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-        if (!scarce_memory_failed(&memory))
-            break;
-    }
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_election, close_election)
 
 int main(void) {
@@ -804,7 +770,6 @@ int main(void) {
         cmocka_unit_test(a_check_fails_where_a_lease_is_expired_for_long_and_the_loop_has_not_noticed),
         TEST(the_leader_is_written_as_far_as_there_is_room),
         TEST(its_metrics_are_client_go_s),
-        cmocka_unit_test(without_memory_for_a_while_an_elector_leads_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,49 @@
+/* test_elector_memory.c: an elector while memory runs out, at each allocation in turn. */
+#include "src/controller/elector_parts.h"
+#include "tests/support/election.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void without_memory_for_a_while_an_elector_leads_all_the_same(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        election self;
+        scarce_memory_init(&memory, n);
+        candidate *me = &self.candidates[0];
+        bool is_open = election_open(&self, &memory.allocator);
+        ki_status status =
+            is_open ? candidate_compete(me, &KI_ELECTOR_OPTIONS(.release_on_stop = true, .labels = "{\"a\":\"b\"}"))
+                    : KI_ERR_NO_MEMORY;
+        if (status) {
+            assert_int_equal(status, KI_ERR_NO_MEMORY);
+            assert_true(scarce_memory_failed(&memory));
+        } else {
+            me->fate = "..4";
+            election_advance(&self, 20000);
+            assert_true(ki_elector_is_leader(me->elector));
+            candidate_expect(me, "leader=me started");
+            ki_elector_stop(me->elector);
+            election_advance(&self, 20000);
+            assert_false(ki_elector_is_leader(me->elector));
+            assert_int_equal(me->elector->component.state, KI_COMPONENT_STOPPED);
+        }
+        election_close(&self);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_memory_for_a_while_an_elector_leads_all_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
