@@ -289,11 +289,14 @@ static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error
         else
             release_failed(elector, err);
         break;
-    case KI_ELECTOR_GIVES_UP: /* a conflict: a renewal that was cancelled arrived after all */
-        if (ki_error_is_conflict(err))
+    case KI_ELECTOR_GIVES_UP:
+        /* At most one cancelled renewal can still arrive: a second conflict has another cause. */
+        if (ki_error_is_conflict(err) && !elector->has_conflicted) {
+            elector->has_conflicted = true;
             send_read(elector, KI_ELECTOR_READS_TO_RELEASE);
-        else
+        } else {
             release_failed(elector, err);
+        }
         break;
     }
 }
@@ -366,13 +369,14 @@ static void send_read(ki_elector *elector, ki_elector_step step) {
         not_sent(elector, &err);
 }
 
-/* Returns the spec to write. `now` is the time as text. The number of transitions grows past all that were seen, also where the Lease was deleted meanwhile. */
+/* Returns the spec to write. `now` is the time as text. The number of transitions is never below one that was seen: the Lease may have been deleted
+ * or edited. */
 static ki_lease_record next_record(const ki_elector *elector, ki_elector_step step, ki_str now) {
     const ki_lease_record *last = &elector->lease.record;
     ki_lease_record next = {
         .holder = ki_str_of(elector->identity),
         .duration_s = (elector->lease_ns + KI_SECONDS(1) - 1) / KI_SECONDS(1),
-        .transitions = last->transitions,
+        .transitions = elector->most_transitions,
         .acquire_time = now,
         .renew_time = now,
     };
@@ -386,7 +390,8 @@ static ki_lease_record next_record(const ki_elector *elector, ki_elector_step st
             next.acquire_time = last->acquire_time;
         return next;
     }
-    next.transitions = elector->most_transitions < INT32_MAX ? elector->most_transitions + 1 : INT32_MAX;
+    if (next.transitions < INT32_MAX)
+        next.transitions++;
     return next;
 }
 
