@@ -18,9 +18,11 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
+#include "src/base/rfc3339.h"
 #include "src/cache/callback.h"
 
 #define JITTER 1.2 /* client-go's JitterFactor */
+#define NANOSECONDS_OF_MICROSECOND INT64_C(1000)
 
 static void send_read(ki_elector *elector, ki_elector_step step);
 
@@ -397,12 +399,12 @@ static ki_lease_record next_record(const ki_elector *elector, ki_elector_step st
 
 static ki_status write_body(ki_elector *elector, ki_elector_step step, char **ret_json, size_t *ret_size,
                             ki_error *err) {
-    char text[KI_LEASE_TIME_SIZE];
+    char text[KI_RFC3339_SIZE];
     yyjson_val *labels = yyjson_doc_get_root(elector->labels);
     const ki_lease_place place = { elector->namespace_name, elector->name, labels };
-    int64_t wall_us = ki_engine_wall_now(elector->engine) / 1000;
+    int64_t wall_us = ki_engine_wall_now(elector->engine) / NANOSECONDS_OF_MICROSECOND;
     elector->wall_us = wall_us > elector->wall_us ? wall_us : elector->wall_us + 1;
-    ki_lease_time(elector->wall_us, text);
+    ki_rfc3339_micros(elector->wall_us * NANOSECONDS_OF_MICROSECOND, text);
     const ki_lease_record record = next_record(elector, step, ki_str_of(text));
     const ki_lease *base = step == KI_ELECTOR_CREATES ? NULL : &elector->lease;
     return ki_lease_write(elector->allocator, &place, base, &record, ret_json, ret_size, err);
