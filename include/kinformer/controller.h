@@ -13,7 +13,8 @@
  *
  * A key is "namespace/name", or "name". Events only say which key to look at: the function reads the caches, not the events. One worker at a time
  * processes a key; a key that changes meanwhile is processed again afterwards. No reconcile begins before all watched informers have synced.
- * Lack of memory loses no key: what could not be queued is queued later. The concepts are those of controller-runtime: controller,
+ * What could not be queued for lack of memory is queued later; only a deletion can get lost, and is logged, where there is no memory even to
+ * remember it (each watch always remembers 256). The concepts are those of controller-runtime: controller,
  * watch, predicate, reconcile, result. */
 #ifndef KINFORMER_CONTROLLER_H
 #define KINFORMER_CONTROLLER_H
@@ -74,8 +75,8 @@ typedef struct ki_controller_options {
     /* One order for all keys; else keys of the first list and of resyncs come after keys that changed. */
     bool no_priority;
     int64_t stop_timeout_ms; /* how long a stop of the factory waits for running reconciles; 0: 30 s */
-    /* Reconciles only while this process leads; NULL: always. Freed after the controller. While another process leads, events queue nothing; each term
-     * begins with the keys of all objects, for which predicates are asked as for an add. */
+    /* Reconciles only while this process leads; NULL: always. Of the same engine, and freed after the controller. While another process leads, events
+     * queue nothing, deletions neither; each term begins with the keys of all objects, for which predicates are asked as for an add. */
     ki_elector *elector;
 } ki_controller_options;
 

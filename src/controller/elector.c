@@ -128,6 +128,10 @@ void ki_elector_stop(ki_elector *elector) {
         ki_task_post(&elector->stop_task);
 }
 
+ki_engine *ki_elector_engine(const ki_elector *elector) {
+    return elector->engine;
+}
+
 /* --- what any thread may ask ------------------------------------------------------------------------------------------------------ */
 
 /* The engine's clock is read anew: on the loop, too, where the engine's time stands still during a callback. */

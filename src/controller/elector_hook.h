@@ -1,4 +1,4 @@
-/* elector_hook.h: tells a controller when its elector begins and ceases to lead. The functions are in elector.c. */
+/* elector_hook.h: tells a controller when its elector begins and ceases to lead. The functions are in election.c and elector.c. */
 #ifndef KI_CONTROLLER_ELECTOR_HOOK_H
 #define KI_CONTROLLER_ELECTOR_HOOK_H
 
@@ -16,6 +16,8 @@ typedef struct ki_elector_hook {
 
 /* Adds a hook. Where the elector leads, `changed` is called from inside, with true. Loop only. */
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook);
+/* Returns the engine on whose loop hooks are called. Any thread. */
+ki_engine *ki_elector_engine(const ki_elector *elector);
 /* Removes a hook: `changed` is not called any more. Harmless where it was not added. Loop only. */
 void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook);
 

@@ -62,6 +62,7 @@ struct ki_elector {
     int64_t most_transitions; /* of all Leases seen; -1: none seen */
     int64_t wall_us;          /* the last time that was written */
     int64_t release_until;    /* in phase RELEASES */
+    bool has_conflicted;      /* in phase RELEASES: the server refused to give the Lease up as it was read */
     bool has_led;
     ki_timer retry_timer, lead_timer;
     ki_task stop_task;

@@ -441,6 +441,17 @@ static void close_leader(ki_elector *elector) {
     ki_elector_free(elector);
 }
 
+static void an_elector_of_another_engine_is_refused(void **state) {
+    (void)state;
+    controller_stage other;
+    assert_true(stage_open(&other, NULL, NULL));
+    ki_elector *elector = elect("me");
+    assert_int_equal(stage_control(&other, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_ERR_INVALID);
+    assert_null(other.controller);
+    stage_close(&other);
+    ki_elector_free(elector);
+}
+
 static void nothing_is_reconciled_while_another_process_leads(void **state) {
     (void)state;
     stage_put(&s, KI_CONFIGMAPS, "default/a", "");
@@ -557,6 +568,7 @@ int main(void) {
         TEST(what_is_too_much_to_remember_is_found_in_the_informer),
         TEST(a_key_to_be_processed_again_waits_for_memory),
         TEST(a_stop_does_not_wait_for_memory),
+        TEST(an_elector_of_another_engine_is_refused),
         TEST(nothing_is_reconciled_while_another_process_leads),
         TEST(a_new_term_begins_with_all_keys_that_matter),
         TEST(the_clock_ends_a_term_before_the_loop_does),
