@@ -74,7 +74,7 @@ typedef struct ki_controller_options {
     /* One order for all keys; else keys of the first list and of resyncs come after keys that changed. */
     bool no_priority;
     int64_t stop_timeout_ms; /* how long a stop of the factory waits for running reconciles; 0: 30 s */
-    /* Reconciles only while this process leads; NULL: always. Freed after the controller. While another process leads, events queue nothing; each term
+    /* Reconciles only while this process leads; NULL: always. Of the same engine; freed after the controller. While another process leads, events queue nothing; each term
      * begins with the keys of all objects, for which predicates are asked as for an add. */
     ki_elector *elector;
 } ki_controller_options;
