@@ -14,6 +14,8 @@ typedef struct ki_elector_hook {
     void *user;
 } ki_elector_hook;
 
+/* Returns the engine whose loop calls the hooks. Any thread. */
+ki_engine *ki_elector_engine(const ki_elector *elector);
 /* Adds a hook. Where the elector leads, `changed` is called from inside, with true. Loop only. */
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook);
 /* Returns the engine on whose loop hooks are called. Any thread. */
