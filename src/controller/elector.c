@@ -132,12 +132,6 @@ ki_engine *ki_elector_engine(const ki_elector *elector) {
     return elector->engine;
 }
 
-/* --- what any thread may ask ------------------------------------------------------------------------------------------------------ */
-
-ki_engine *ki_elector_engine(const ki_elector *elector) {
-    return elector->engine;
-}
-
 /* The engine's clock is read anew: on the loop, too, where the engine's time stands still during a callback. */
 bool ki_elector_is_leader(const ki_elector *elector) {
     int64_t renewed_at = atomic_load(&elector->renewed_at);

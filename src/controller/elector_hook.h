@@ -18,8 +18,6 @@ typedef struct ki_elector_hook {
 ki_engine *ki_elector_engine(const ki_elector *elector);
 /* Adds a hook. Where the elector leads, `changed` is called from inside, with true. Loop only. */
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook);
-/* Returns the engine on whose loop hooks are called. Any thread. */
-ki_engine *ki_elector_engine(const ki_elector *elector);
 /* Removes a hook: `changed` is not called any more. Harmless where it was not added. Loop only. */
 void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook);
 
