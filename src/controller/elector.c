@@ -138,10 +138,15 @@ bool ki_elector_is_leader(const ki_elector *elector) {
     return renewed_at != KI_ELECTOR_NEVER && ki_engine_clock(elector->engine) < renewed_at + elector->renew_ns;
 }
 
-/* The token is read first: it is that of the term in which ki_elector_is_leader says true, or of an earlier one of this process. */
+/* A term may begin in between: the token is read again, since that of a new term is stored before ki_elector_is_leader is true for it. */
 int64_t ki_elector_fencing_token(const ki_elector *elector) {
-    int64_t token = atomic_load(&elector->token);
-    return ki_elector_is_leader(elector) ? token : -1;
+    int64_t token;
+    bool leads;
+    do {
+        token = atomic_load(&elector->token);
+        leads = ki_elector_is_leader(elector);
+    } while (token != atomic_load(&elector->token));
+    return leads ? token : -1;
 }
 
 void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t size) {
