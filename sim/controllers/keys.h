@@ -10,7 +10,7 @@
 typedef struct ctl_process ctl_process;
 
 enum {
-    CTL_MAX_DELAYS = 8 /* of one key, at a time; of more the earliest are known */
+    CTL_MAX_DELAYS = 64 /* of one key, at a time; of more the earliest are known */
 };
 
 typedef enum ctl_result {
