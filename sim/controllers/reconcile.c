@@ -32,7 +32,7 @@ struct ctl_op {
     bool is_deferred;          /* the reconcile function has returned, or is about to */
     bool has_request;          /* on_answer will be called */
     bool is_delete, is_status; /* the request's kind */
-    bool is_unready; /* the status that was written says that the value is not ready */
+    bool is_unready;           /* the status that was written says that the value is not ready */
     bool has_written, has_stranger;
     ki_object *parent;
     const ctl_parent *spec;
