@@ -132,8 +132,8 @@ typedef struct ki_controller_watch_options {
 #define KI_CONTROLLER_WATCH(...) \
     ((ki_controller_watch_options){ .size = sizeof(ki_controller_watch_options), __VA_ARGS__ })
 
-/* Queues a key for each event of the informer, which may be another factory's of the same engine. On an update the owners, or the map function, of
- * the old state count too. `options` may be NULL.
+/* Queues a key for each event of the informer, which may be another factory's of the same engine: that one is freed after this
+ * controller's factory. On an update the owners, or the map function, of the old state count too. `options` may be NULL.
  * Threads: any. Blocks: no. Errors: KI_ERR_INVALID, KI_ERR_STATE (started or stopped), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
                                                    const ki_controller_watch_options *options, ki_error *err);

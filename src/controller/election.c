@@ -50,8 +50,11 @@ void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook) {
         place = &(*place)->next;
     if (elector->next_hook == hook)
         elector->next_hook = hook->next;
-    if (*place)
-        *place = hook->next;
+    if (!*place)
+        return;
+    *place = hook->next;
+    if (elector->is_freed && !elector->hooks)
+        ki_elector_release(elector);
 }
 
 static void call_hooks(ki_elector *elector, bool leads) {

@@ -35,6 +35,19 @@ static void tear_down_on_loop(void *user) {
     ki_task_cancel(&elector->stop_task);
     ki_timer_close(&elector->retry_timer);
     ki_timer_close(&elector->lead_timer);
+    elector->is_freed = true;
+    if (!elector->hooks)
+        ki_elector_release(elector);
+}
+
+void ki_elector_release(ki_elector *elector) {
+    ki_mutex_destroy(&elector->mutex);
+    ki_lease_clear(&elector->lease);
+    yyjson_doc_free(elector->labels);
+    ki_free(elector->allocator, elector->namespace_name);
+    ki_free(elector->allocator, elector->name);
+    ki_free(elector->allocator, elector->identity);
+    ki_free(elector->allocator, elector);
 }
 
 static ki_status fill(ki_elector *elector, const ki_elector_options *given, ki_error *err) {
@@ -79,15 +92,9 @@ static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
     return elector;
 }
 
+/* Ends its work. The memory stays for those who still have a hook: a controller that was freed inside a reconcile goes later. */
 static void destroy(ki_elector *elector) {
     ki_engine_call(elector->engine, tear_down_on_loop, elector);
-    ki_mutex_destroy(&elector->mutex);
-    ki_lease_clear(&elector->lease);
-    yyjson_doc_free(elector->labels);
-    ki_free(elector->allocator, elector->namespace_name);
-    ki_free(elector->allocator, elector->name);
-    ki_free(elector->allocator, elector->identity);
-    ki_free(elector->allocator, elector);
 }
 
 ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options, ki_elector **ret_elector,

@@ -18,7 +18,8 @@ typedef struct ki_elector_hook {
 ki_engine *ki_elector_engine(const ki_elector *elector);
 /* Adds a hook. Where the elector leads, `changed` is called from inside, with true. Loop only. */
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook);
-/* Removes a hook: `changed` is not called any more. Harmless where it was not added. Loop only. */
+/* Removes a hook: `changed` is not called any more. Harmless where it was not added. Until then the elector may be asked whether it leads, also
+ * after ki_elector_free: it does not. Loop only. */
 void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook);
 
 #endif
