@@ -57,7 +57,7 @@ typedef struct bench_queue {
 } bench_queue;
 
 static bench_queue open_queue(const ki_workqueue_options *options, bool is_still) {
-    static const ki_clock still = { engine_now, NULL };
+    static const ki_clock still = { .now = engine_now };
     bench_queue self = { NULL, NULL };
     const ki_engine_options engine_options =
         KI_ENGINE_OPTIONS(.allocator = is_still ? &counting : NULL, .clock = is_still ? &still : NULL);
