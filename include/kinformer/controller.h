@@ -87,7 +87,7 @@ typedef struct ki_controller_options {
 
 /* Makes a controller of the factory's engine. It starts with the next ki_factory_start or ki_factory_run, as informers do. It stops with the
  * factory, before informers and client do, so that running reconciles can end. With a host's stepped engine the host calls ki_factory_stop and goes on
- * stepping until ki_informer_health says KI_STATE_STOPPED: informers stop last. ki_factory_shutdown and ki_factory_free do not wait for that.
+ * stepping until ki_informer_health says KI_STATE_STOPPED: informers stop last. ki_factory_shutdown does not give them that time.
  * Ownership: the caller's, freed with ki_controller_free before the factory. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_LIMIT (1024 workers are the most), KI_ERR_EXISTS (the name), KI_ERR_STATE (the factory is stopped), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *options,
