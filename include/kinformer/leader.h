@@ -12,6 +12,11 @@
  * process takes the Lease no earlier than `lease_duration_ms` after it saw that renewal. So two processes never return true at one moment while
  * their clocks' rates differ by less than lease_duration / renew_deadline (15 s / 10 s: 1.5; 10 % fast against 10 % slow is 1.22).
  *
+ * Threads of the program's own. A controller with an elector ends its reconciles before the Lease is released. Of other threads the elector
+ * knows nothing. A program that has such workers, say of a ki_workqueue, uses ki_factory_start, waits for its signal (sigwait; the library's threads block
+ * all signals), ends its workers (ki_workqueue_shut_down_with_drain, then join), and only then calls ki_factory_stop. Each worker asks
+ * ki_elector_is_leader, or takes the fencing token, before each job.
+ *
  * What it cannot promise:
  *   - A process may be suspended between the return of ki_elector_is_leader and what it does next. A write that was decided before can arrive when another
  *     process leads. A program that cannot accept that sends ki_elector_fencing_token with each write, to a server that refuses lower
