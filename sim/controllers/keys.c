@@ -77,10 +77,17 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     }
 }
 
+/* How far apart the two handlers may hear of one thing: where steps are small or late, turns come between. */
+static int64_t slack(const ctl_process *process) {
+    return process->world->plan.max_work || process->plan->jitter ? 2 * SIM_SECOND : 0;
+}
+
 /* An event that nothing holds up is reconciled soon, whatever delay its key waits for. */
 static void check_wait(ctl_process *process, const ctl_key *key, unsigned number) {
     int64_t since = key->waits_since > key->finished_at ? key->waits_since : key->finished_at;
-    if (key->waits_since && process->hindered_at < since && process->world->now - since > LATE_MS * SIM_MILLISECOND)
+    bool is_known = !slack(process) || key->waits_since > key->started_at + slack(process); /* not of that reconcile */
+    if (key->waits_since && is_known && process->hindered_at < since &&
+        process->world->now - since > LATE_MS * SIM_MILLISECOND)
         ctl_fail(process->world, "process %u: key %u waits %lld ms for its reconcile", process->index, number,
                  (long long)((process->world->now - since) / SIM_MILLISECOND));
 }
@@ -136,11 +143,6 @@ void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, in
     key->retry_at = ctl_process_now(process) + delay * SIM_MILLISECOND;
     remember_delay(key, key->retry_at);
     key->failures = result == CTL_AGAIN ? 0 : key->failures + 1;
-}
-
-/* How far apart the two handlers may hear of one thing: where steps are small or late, turns come between. */
-static int64_t slack(const ctl_process *process) {
-    return process->world->plan.max_work || process->plan->jitter ? 2 * SIM_SECOND : 0;
 }
 
 void ctl_keys_look(ctl_process *process) {
