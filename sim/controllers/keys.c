@@ -68,7 +68,7 @@ void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms) {
 static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     ctl_world *world = process->world;
     int64_t now = ctl_process_now(process);
-    if (!take_delays(key, now) && now < key->retry_at) {
+    if (!key->has_passed && now < key->retry_at) {
         key->early_at = world->now;
         key->early_after = key->started_at;
     } else if (now - key->retry_at > LATE_MS * SIM_MILLISECOND && process->hindered_at < key->finished_at) {
@@ -100,9 +100,12 @@ void ctl_key_start(ctl_process *process, unsigned number) {
         ctl_fail(world, "process %u: two workers have key %u", process->index, number);
     if (is_busy(process))
         ctl_fail(world, "process %u: more reconciles than workers", process->index);
+    /* An event may have come first: then a delay that has passed queues the key once more. */
+    bool has_passed = take_delays(key, ctl_process_now(process));
+    key->has_passed |= has_passed;
     if (key->has_retry)
         check_retry(process, key, number);
-    (void)take_delays(key, ctl_process_now(process));
+    key->has_passed = has_passed;
     check_wait(process, key, number);
     key->waits_since = 0;
     key->has_retry = false;
