@@ -147,6 +147,14 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
     return status;
 }
 
+/* Returns true for an event of a Deployment that a Foo controls, unless it is a resync. A Deployment that was taken from its Foo is skipped,
+ * as by the Go program: the next resync of the Foo sees it. */
+static bool is_of_foo(const ki_event *event, void *user) {
+    char key[KI_OBJECT_KEY_MAX];
+    return ki_predicate_resource_version_changed(event, user) &&
+           ki_object_controller_key(event->obj, &foo_resource, key, sizeof key);
+}
+
 /* ---- the program ---- */
 
 struct flags {
@@ -228,9 +236,8 @@ int main(int argc, char **argv) {
                                                  .elector = elector),
                           &controller, &err) ||
         ki_controller_watch(controller, s.foos, NULL, &err) ||
-        ki_controller_watch(
-            controller, s.deployments,
-            &KI_CONTROLLER_WATCH(.owner = &foo_resource, .predicate = ki_predicate_resource_version_changed), &err) ||
+        ki_controller_watch(controller, s.deployments,
+                            &KI_CONTROLLER_WATCH(.owner = &foo_resource, .predicate = is_of_foo), &err) ||
         ki_factory_run(s.factory, &err)) /* until SIGTERM or SIGINT */
         fprintf(stderr, "%s: %s\n", component, ki_error_message(&err));
     ki_controller_free(controller);

@@ -13,8 +13,11 @@
  *
  * A key is "namespace/name", or "name". Events only say which key to look at: the function reads the caches, not the events. One worker at a time
  * processes a key; a key that changes meanwhile is processed again afterwards. No reconcile begins before all watched informers have synced.
- * Lack of memory loses no key: what could not be queued is queued later. The concepts are those of controller-runtime: controller,
- * watch, predicate, reconcile, result. */
+ * What could not be queued for lack of memory is queued later; only a deletion can get lost, and is logged, where there is no memory even to
+ * remember it (each watch always remembers 256). The concepts are those of controller-runtime: controller, watch, predicate, reconcile, result.
+ *
+ * All requests of the factory share one limit, by default 5 a second after 10 at once (client.h): more workers do not raise it. A controller with many
+ * objects sets requests_per_second and request_burst in KI_FACTORY_OPTIONS. */
 #ifndef KINFORMER_CONTROLLER_H
 #define KINFORMER_CONTROLLER_H
 
@@ -32,8 +35,8 @@ typedef struct ki_reconcile ki_reconcile; /* one call of the reconcile function 
 /* ---- reconciling ---- */
 
 /* Makes the cluster what the object under `key` asks for. The object may be gone.
- * Returns KI_OK: the key is done, and its failures are forgotten, unless one of the functions below says otherwise. Returns an error:
- * the key is processed again after the delay of the controller's rate limits; `err`, which is never NULL, is logged.
+ * Returns KI_OK: the key is done, and its failures are forgotten, unless one of the functions below says otherwise; what `err` holds does not
+ * count. Returns an error: the key is processed again after the delay of the controller's rate limits; `err`, which is never NULL, is logged.
  * Threads: with run and start one of the controller's workers, which may wait (ki_client_do and friends, ki_informer_wait_for_version). With a
  * stepped engine the loop, which may not: there the function calls ki_client_send and ki_reconcile_defer. No lock of the library is held. */
 typedef ki_status (*ki_reconcile_function)(ki_reconcile *call, const char *key, void *user, ki_error *err);
@@ -51,7 +54,8 @@ KI_API void ki_reconcile_is_terminal(ki_reconcile *call);
  * Ownership: `call` is valid until ki_reconcile_finish. Threads: inside the reconcile function. */
 KI_API void ki_reconcile_defer(ki_reconcile *call);
 /* Ends a deferred reconcile: with success where `cause` is NULL, else with an error, as if the function had returned it.
- * Must be called once, also after ki_controller_stop. Threads: any, also before the function has returned. Blocks: no. */
+ * Must be called once, also after ki_controller_stop: ki_factory_free waits for it. Requests of the factory's client that are under way then end with
+ * KI_ERR_CANCELLED, so that their callbacks can call it. Threads: any, also before the function has returned. Blocks: no. */
 KI_API void ki_reconcile_finish(ki_reconcile *call, const ki_error *cause);
 
 /* Ownership: borrowed until the reconcile ends. */
@@ -74,16 +78,16 @@ typedef struct ki_controller_options {
     /* One order for all keys; else keys of the first list and of resyncs come after keys that changed. */
     bool no_priority;
     int64_t stop_timeout_ms; /* how long a stop of the factory waits for running reconciles; 0: 30 s */
-    /* Reconciles only while this process leads; NULL: always. Freed after the controller. While another process leads, events queue nothing; each term
-     * begins with the keys of all objects, for which predicates are asked as for an add. */
+    /* Reconciles only while this process leads; NULL: always. Of the same engine, and freed after the controller. While another process leads, events
+     * queue nothing, deletions neither; each term begins with the keys of all objects, for which predicates are asked as for an add. */
     ki_elector *elector;
 } ki_controller_options;
 
 #define KI_CONTROLLER_OPTIONS(...) ((ki_controller_options){ .size = sizeof(ki_controller_options), __VA_ARGS__ })
 
 /* Makes a controller of the factory's engine. It starts with the next ki_factory_start or ki_factory_run, as informers do. It stops with the
- * factory, before informers and client do, so that running reconciles can end. With a host's stepped engine ki_factory_stop gives them
- * that time; ki_factory_shutdown does not wait for them.
+ * factory, before informers and client do, so that running reconciles can end. With a host's stepped engine the host calls ki_factory_stop and goes on
+ * stepping until ki_informer_health says KI_STATE_STOPPED: informers stop last. ki_factory_shutdown does not give them that time.
  * Ownership: the caller's, freed with ki_controller_free before the factory. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_LIMIT (1024 workers are the most), KI_ERR_EXISTS (the name), KI_ERR_STATE (the factory is stopped), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *options,
@@ -131,8 +135,8 @@ typedef struct ki_controller_watch_options {
 #define KI_CONTROLLER_WATCH(...) \
     ((ki_controller_watch_options){ .size = sizeof(ki_controller_watch_options), __VA_ARGS__ })
 
-/* Queues a key for each event of the informer, which may be another factory's of the same engine. On an update the owners, or the map function, of
- * the old state count too. `options` may be NULL.
+/* Queues a key for each event of the informer, which may be another factory's of the same engine: that one is freed after this
+ * controller's factory. On an update the owners, or the map function, of the old state count too. `options` may be NULL.
  * Threads: any. Blocks: no. Errors: KI_ERR_INVALID, KI_ERR_STATE (started or stopped), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
                                                    const ki_controller_watch_options *options, ki_error *err);
@@ -146,9 +150,9 @@ KI_API bool ki_predicate_resource_version_changed(const ki_event *event, void *u
 
 /* ---- writes that most reconcilers make; all wait, as ki_client_do ---- */
 
-/* Adds a finalizer to an object, or removes it, unless that is so already: then nothing is written. The server refuses the write where the object
- * has changed since `obj` (ki_error_is_conflict): return the error, and the key is processed again.
- * Ownership: `ret_obj` may be NULL; `*ret_obj` is a reference to the new state, the caller's. */
+/* Adds a finalizer to an object, or removes it. Writes nothing where the object has it, or has it not, already. The server refuses the write where the
+ * object has changed since `obj` (ki_error_is_conflict): return the error, and the key is processed again. A role needs the verb patch.
+ * Ownership: `ret_obj` may be NULL; `*ret_obj` is a reference to the new state, or to `obj` where nothing was written; the caller's. */
 KI_API KI_MUST_CHECK ki_status ki_client_add_finalizer(ki_client *client, const ki_resource *resource,
                                                        const ki_object *obj, const char *finalizer, ki_object **ret_obj,
                                                        ki_error *err);
@@ -157,13 +161,14 @@ KI_API KI_MUST_CHECK ki_status ki_client_remove_finalizer(ki_client *client, con
                                                           ki_object **ret_obj, ki_error *err);
 
 /* Applies (server-side, by force) the status of an object: `status_json` is the value of its field "status". Another object of that name is left
- * alone (ki_error_is_conflict). */
+ * alone (ki_error_is_conflict). A role needs the verb patch for the subresource status. */
 KI_API KI_MUST_CHECK ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource,
                                                       const ki_object *obj, const char *field_manager,
                                                       const char *status_json, ki_object **ret_obj, ki_error *err);
 
 /* Applies (server-side, by force) a child of `owner`. `child` has apiVersion, kind and name; its namespace, the owner's, and the controller reference
- * are set here. Errors: also those of ki_unstructured_json, KI_ERR_INVALID (a cluster-scoped child of a namespaced owner). */
+ * are set here. For a child in another namespace, which cannot have an owner reference, call ki_client_apply. A role needs the verbs create and patch.
+ * Errors: also those of ki_unstructured_json, KI_ERR_INVALID (a cluster-scoped child of a namespaced owner). */
 KI_API KI_MUST_CHECK ki_status ki_client_apply_child(ki_client *client, const ki_resource *resource,
                                                      const ki_object *owner, const char *field_manager,
                                                      ki_unstructured *child, ki_object **ret_obj, ki_error *err);

@@ -58,8 +58,8 @@ KI_API ki_engine *ki_factory_engine(const ki_factory *factory);
  * Threads: any. Blocks: no. Errors: KI_ERR_STATE after stop, also the engine's, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_start(ki_factory *factory, ki_error *err);
 
-/* Starts the informers and runs the loop on this thread until ki_factory_stop, SIGINT or SIGTERM; then shuts down. At once KI_OK where
- * the factory is stopped already.
+/* Starts the informers and runs the loop on this thread until ki_factory_stop, SIGINT or SIGTERM; then shuts down. A signal begins the same orderly stop
+ * as ki_factory_stop; a second one ends the loop at once. At once KI_OK where the factory is stopped already.
  * Blocks: yes. Errors: KI_ERR_STATE, KI_ERR_DEADLOCK, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_run(ki_factory *factory, ki_error *err);
 
@@ -69,8 +69,11 @@ KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int
 /* The same without waiting: true where nothing is started. Threads: any. Blocks: no. */
 KI_API bool ki_factory_has_synced(const ki_factory *factory);
 
-/* Asks everything to end; run returns, started threads end by themselves. Repeatable. Where the engine ends, the factory is stopped with it.
- * Threads: any, handlers too; signal handlers call ki_engine_stop instead. Blocks: no. */
+/* Asks everything to end, in this order: controllers end their reconciles, electors release their Leases and recorders send their events, informers
+ * stop. Then run returns, and started threads end by themselves. With a host's stepped engine the host goes on stepping until ki_informer_health says
+ * KI_STATE_STOPPED. Threads of the program that work only while it leads must end before: see leader.h. Repeatable. ki_engine_stop also
+ * stops the factory, but at once: no reconcile is waited for, and no Lease is released.
+ * Threads: any, handlers too; a signal handler sets a flag for the loop, or calls ki_engine_stop. Blocks: no. */
 KI_API void ki_factory_stop(ki_factory *factory);
 
 /* Stops and waits: reflectors and controllers first, then the handlers' threads; nothing is called afterwards.

@@ -12,6 +12,11 @@
  * process takes the Lease no earlier than `lease_duration_ms` after it saw that renewal. So two processes never return true at one moment while
  * their clocks' rates differ by less than lease_duration / renew_deadline (15 s / 10 s: 1.5; 10 % fast against 10 % slow is 1.22).
  *
+ * Threads of the program's own. A controller with an elector ends its reconciles before the Lease is released. Of other threads the elector
+ * knows nothing. A program that has such workers, say of a ki_workqueue, uses ki_factory_start, waits for its signal (sigwait; the library's threads block
+ * all signals), ends its workers (ki_workqueue_shut_down_with_drain, then join), and only then calls ki_factory_stop. Each worker asks
+ * ki_elector_is_leader, or takes the fencing token, before each job.
+ *
  * What it cannot promise:
  *   - A process may be suspended between the return of ki_elector_is_leader and what it does next. A write that was decided before can arrive when another
  *     process leads. A program that cannot accept that sends ki_elector_fencing_token with each write, to a server that refuses lower
@@ -78,16 +83,18 @@ KI_API KI_MUST_CHECK ki_status ki_elector_new(ki_factory *factory, const ki_elec
  * NULL is accepted. Threads: any, but not from a callback of the elector. Blocks: until the loop has ended its work for it. */
 KI_API void ki_elector_free(ki_elector *elector);
 
-/* Stops competing: on_stopped_leading is called; then, with `release_on_stop`, the Lease is given up, for which it takes up to `renew_deadline_ms`. What works
- * only while this process leads is stopped before; a stop of the factory keeps that order. Repeatable. Threads: any. Blocks: no. */
+/* Stops competing: on_stopped_leading is called; then, with `release_on_stop`, the Lease is given up within `renew_deadline_ms`, unless another
+ * process has taken it. Before the call, stop everything that may work only while this process leads: this function does not wait for running
+ * reconciles. A stop of the factory does. Repeatable. Threads: any. Blocks: no. */
 KI_API void ki_elector_stop(ki_elector *elector);
 
 /* Returns true while this process leads, by the clock at the time of the call (see the top). Threads: any. Blocks: no. */
 KI_API bool ki_elector_is_leader(const ki_elector *elector);
 
 /* Returns the number of this process's term: the Lease's leaseTransitions when this process acquired the Lease. Returns -1 where this process does not
- * lead. The number grows with each change of the leader: of two leaders the later one has the higher token. Where the Lease is deleted, a
- * process that saw the Lease counts on from there; a process that never saw it starts at 0. Threads: any. Blocks: no. */
+ * lead. The number grows with each change of the leader: of two leaders the later one has the higher token. Where the Lease is deleted, or its
+ * leaseTransitions are edited to a lower number, a process that saw the higher number counts on from there; a process that never saw it
+ * counts from what it finds, or from 0. Threads: any. Blocks: no. */
 KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);
 
 /* Writes the holder of the Lease, as this process saw it last, as text of at most `size` bytes with the closing zero: "" where nobody holds the Lease.

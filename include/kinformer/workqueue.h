@@ -143,7 +143,7 @@ KI_API int ki_workqueue_num_requeues(const ki_workqueue *queue, const void *key)
 
 /* ---- processing keys ---- */
 
-/* Takes the next key. Waits until there is one, for at most `timeout_ms` (0: not at all; < 0: for ever).
+/* Takes the next key, aligned for any type. Waits until there is one, for at most `timeout_ms` (0: not at all; < 0: for ever).
  * Returns NULL where there is none; `err` says why: KI_ERR_CLOSED (the queue is shut down and empty), KI_ERR_TIMEOUT, KI_ERR_DEADLOCK (it
  * would wait on the loop's own thread).
  * Ownership: borrowed until ki_workqueue_done. Blocks: as `timeout_ms` says. */

@@ -1,4 +1,5 @@
-/* handlers.c: the program's own handlers, which count what may cause a reconcile, and the controller's watches. */
+/* handlers.c: the program's own handlers, which count what may cause a reconcile, and the controller's watches, whose predicates note since when a key
+ * waits: the program's handlers may be called later than the controller's, and even than the reconcile. */
 #include "sim/controllers/world.h"
 
 #include <string.h>
@@ -10,10 +11,16 @@ static ctl_process *alive(void *user) {
     return process;
 }
 
-static void cause(ctl_process *process, const char *key) {
+typedef void note_function(ctl_process *process, unsigned number);
+
+static void note(ctl_process *process, const char *key, note_function *noted) {
     int number = ctl_key_number(key);
     if (number >= 0)
-        ctl_key_cause(process, (unsigned)number);
+        noted(process, (unsigned)number);
+}
+
+static void cause(ctl_process *process, const char *key) {
+    note(process, key, ctl_key_cause);
 }
 
 /* Until all informers have synced no reconcile begins. */
@@ -42,11 +49,11 @@ static void parent_changed(const ki_event *event, void *user) {
 
 /* --- children ------------------------------------------------------------------------------------------------------------ */
 
-static void cause_of_owner(ctl_process *process, const ki_object *obj) {
+static void note_owners(ctl_process *process, const ki_object *obj, note_function *noted) {
     ki_owner_reference *references = NULL;
     size_t count = 0;
     if (process->world->plan.maps_children) {
-        cause(process, ki_object_key(obj)); /* the parent's name is the first part of the child's */
+        note(process, ki_object_key(obj), noted); /* the parent's name is the first part of the child's */
         return;
     }
     if (ki_object_owner_references(obj, &references, &count, NULL)) {
@@ -62,9 +69,13 @@ static void cause_of_owner(ctl_process *process, const ki_object *obj) {
             number = ctl_key_number(key);
         }
         if (number >= 0)
-            ctl_key_cause(process, (unsigned)number);
+            noted(process, (unsigned)number);
     }
     ki_owner_references_free(references);
+}
+
+static void cause_of_owner(ctl_process *process, const ki_object *obj) {
+    note_owners(process, obj, ctl_key_cause);
 }
 
 static void child_came_or_went(const ki_event *event, void *user) {
@@ -103,14 +114,30 @@ static void map_child(const ki_object *obj, ki_requests *requests, void *user) {
     (void)ki_requests_add(requests, key); /* the controller maps the object again where there was no memory */
 }
 
+static bool parent_counts(const ki_event *event, void *user) {
+    ctl_process *process = alive(user);
+    if (process->world->plan.by_generation && !ki_predicate_generation_changed(event, NULL))
+        return false;
+    note(process, ki_object_key(event->obj), ctl_key_wait);
+    return true;
+}
+
+static bool child_counts(const ki_event *event, void *user) {
+    ctl_process *process = alive(user);
+    if (event->old)
+        note_owners(process, event->old, ctl_key_wait);
+    note_owners(process, event->obj, ctl_key_wait);
+    return true;
+}
+
 ki_status ctl_watches_add(ctl_process *process, ki_error *err) {
     const ctl_plan *plan = &process->world->plan;
-    ki_controller_watch_options of_parents = KI_CONTROLLER_WATCH(.user = process);
+    ki_controller_watch_options of_parents = KI_CONTROLLER_WATCH(.predicate = parent_counts, .user = process);
     ki_controller_watch_options of_children = KI_CONTROLLER_WATCH(.owner = &ctl_foos, .any_owner = plan->any_owner);
-    if (plan->by_generation)
-        of_parents.predicate = ki_predicate_generation_changed;
     if (plan->maps_children)
         of_children = KI_CONTROLLER_WATCH(.map = map_child);
+    of_children.predicate = child_counts;
+    of_children.user = process;
     ki_status status = ki_controller_watch(process->controller, process->parents, &of_parents, err);
     return status ? status : ki_controller_watch(process->controller, process->children, &of_children, err);
 }

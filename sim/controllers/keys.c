@@ -27,9 +27,13 @@ void ctl_key_cause(ctl_process *process, unsigned number) {
     ctl_key *key = &process->keys[number];
     key->causes++;
     key->cause_at = process->world->now;
+    process->looks_at_keys = true;
+}
+
+void ctl_key_wait(ctl_process *process, unsigned number) {
+    ctl_key *key = &process->keys[number];
     if (!key->waits_since)
         key->waits_since = process->world->now;
-    process->looks_at_keys = true;
 }
 
 static bool is_busy(const ctl_process *process) {

@@ -10,7 +10,7 @@
 typedef struct ctl_process ctl_process;
 
 enum {
-    CTL_MAX_DELAYS = 8 /* of one key, at a time; of more the earliest are known */
+    CTL_MAX_DELAYS = 64 /* of one key, at a time; of more the earliest are known */
 };
 
 typedef enum ctl_result {
@@ -46,6 +46,8 @@ int ctl_key_number(const char *key);
 void ctl_key_text(unsigned number, char *ret_text, size_t size);
 
 void ctl_key_cause(ctl_process *process, unsigned number);
+/* The controller was given an event that queues the key. */
+void ctl_key_wait(ctl_process *process, unsigned number);
 /* Somebody else queues the key after a delay. */
 void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms);
 void ctl_key_start(ctl_process *process, unsigned number);

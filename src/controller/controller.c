@@ -271,6 +271,8 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
     if (status)
         return status;
     ki_engine *engine = ki_factory_engine(factory);
+    if (given.elector && ki_elector_engine(given.elector) != engine)
+        return ki_error_set(err, KI_ERR_INVALID, "controller %s and its elector are of different engines", given.name);
     ki_controller *controller = ki_alloc_zero(ki_engine_allocator(engine), sizeof *controller);
     if (!controller)
         return ki_error_no_memory(err, "making a controller");

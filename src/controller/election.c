@@ -18,9 +18,11 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
+#include "src/base/rfc3339.h"
 #include "src/cache/callback.h"
 
 #define JITTER 1.2 /* client-go's JitterFactor */
+#define NANOSECONDS_OF_MICROSECOND INT64_C(1000)
 
 static void send_read(ki_elector *elector, ki_elector_step step);
 
@@ -48,8 +50,11 @@ void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook) {
         place = &(*place)->next;
     if (elector->next_hook == hook)
         elector->next_hook = hook->next;
-    if (*place)
-        *place = hook->next;
+    if (!*place)
+        return;
+    *place = hook->next;
+    if (elector->is_freed && !elector->hooks)
+        ki_elector_release(elector);
 }
 
 static void call_hooks(ki_elector *elector, bool leads) {
@@ -289,11 +294,14 @@ static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error
         else
             release_failed(elector, err);
         break;
-    case KI_ELECTOR_GIVES_UP: /* a conflict: a renewal that was cancelled arrived after all */
-        if (ki_error_is_conflict(err))
+    case KI_ELECTOR_GIVES_UP:
+        /* At most one cancelled renewal can still arrive: a second conflict has another cause. */
+        if (ki_error_is_conflict(err) && !elector->has_conflicted) {
+            elector->has_conflicted = true;
             send_read(elector, KI_ELECTOR_READS_TO_RELEASE);
-        else
+        } else {
             release_failed(elector, err);
+        }
         break;
     }
 }
@@ -366,13 +374,14 @@ static void send_read(ki_elector *elector, ki_elector_step step) {
         not_sent(elector, &err);
 }
 
-/* Returns the spec to write. `now` is the time as text. The number of transitions grows past all that were seen, also where the Lease was deleted meanwhile. */
+/* Returns the spec to write. `now` is the time as text. The number of transitions is never below one that was seen: the Lease may have been deleted
+ * or edited. */
 static ki_lease_record next_record(const ki_elector *elector, ki_elector_step step, ki_str now) {
     const ki_lease_record *last = &elector->lease.record;
     ki_lease_record next = {
         .holder = ki_str_of(elector->identity),
         .duration_s = (elector->lease_ns + KI_SECONDS(1) - 1) / KI_SECONDS(1),
-        .transitions = last->transitions,
+        .transitions = elector->most_transitions,
         .acquire_time = now,
         .renew_time = now,
     };
@@ -386,18 +395,19 @@ static ki_lease_record next_record(const ki_elector *elector, ki_elector_step st
             next.acquire_time = last->acquire_time;
         return next;
     }
-    next.transitions = elector->most_transitions < INT32_MAX ? elector->most_transitions + 1 : INT32_MAX;
+    if (next.transitions < INT32_MAX)
+        next.transitions++;
     return next;
 }
 
 static ki_status write_body(ki_elector *elector, ki_elector_step step, char **ret_json, size_t *ret_size,
                             ki_error *err) {
-    char text[KI_LEASE_TIME_SIZE];
+    char text[KI_RFC3339_SIZE];
     yyjson_val *labels = yyjson_doc_get_root(elector->labels);
     const ki_lease_place place = { elector->namespace_name, elector->name, labels };
-    int64_t wall_us = ki_engine_wall_now(elector->engine) / 1000;
+    int64_t wall_us = ki_engine_wall_now(elector->engine) / NANOSECONDS_OF_MICROSECOND;
     elector->wall_us = wall_us > elector->wall_us ? wall_us : elector->wall_us + 1;
-    ki_lease_time(elector->wall_us, text);
+    ki_rfc3339_micros(elector->wall_us * NANOSECONDS_OF_MICROSECOND, text);
     const ki_lease_record record = next_record(elector, step, ki_str_of(text));
     const ki_lease *base = step == KI_ELECTOR_CREATES ? NULL : &elector->lease;
     return ki_lease_write(elector->allocator, &place, base, &record, ret_json, ret_size, err);

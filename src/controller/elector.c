@@ -35,6 +35,19 @@ static void tear_down_on_loop(void *user) {
     ki_task_cancel(&elector->stop_task);
     ki_timer_close(&elector->retry_timer);
     ki_timer_close(&elector->lead_timer);
+    elector->is_freed = true;
+    if (!elector->hooks)
+        ki_elector_release(elector);
+}
+
+void ki_elector_release(ki_elector *elector) {
+    ki_mutex_destroy(&elector->mutex);
+    ki_lease_clear(&elector->lease);
+    yyjson_doc_free(elector->labels);
+    ki_free(elector->allocator, elector->namespace_name);
+    ki_free(elector->allocator, elector->name);
+    ki_free(elector->allocator, elector->identity);
+    ki_free(elector->allocator, elector);
 }
 
 static ki_status fill(ki_elector *elector, const ki_elector_options *given, ki_error *err) {
@@ -79,15 +92,9 @@ static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
     return elector;
 }
 
+/* Ends its work. The memory stays for those who still have a hook: a controller that was freed inside a reconcile goes later. */
 static void destroy(ki_elector *elector) {
     ki_engine_call(elector->engine, tear_down_on_loop, elector);
-    ki_mutex_destroy(&elector->mutex);
-    ki_lease_clear(&elector->lease);
-    yyjson_doc_free(elector->labels);
-    ki_free(elector->allocator, elector->namespace_name);
-    ki_free(elector->allocator, elector->name);
-    ki_free(elector->allocator, elector->identity);
-    ki_free(elector->allocator, elector);
 }
 
 ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options, ki_elector **ret_elector,
@@ -128,7 +135,9 @@ void ki_elector_stop(ki_elector *elector) {
         ki_task_post(&elector->stop_task);
 }
 
-/* --- what any thread may ask ------------------------------------------------------------------------------------------------------ */
+ki_engine *ki_elector_engine(const ki_elector *elector) {
+    return elector->engine;
+}
 
 /* The engine's clock is read anew: on the loop, too, where the engine's time stands still during a callback. */
 bool ki_elector_is_leader(const ki_elector *elector) {
@@ -136,10 +145,15 @@ bool ki_elector_is_leader(const ki_elector *elector) {
     return renewed_at != KI_ELECTOR_NEVER && ki_engine_clock(elector->engine) < renewed_at + elector->renew_ns;
 }
 
-/* The token is read first: it is that of the term in which ki_elector_is_leader says true, or of an earlier one of this process. */
+/* A term may begin in between: the token is read again, since that of a new term is stored before ki_elector_is_leader is true for it. */
 int64_t ki_elector_fencing_token(const ki_elector *elector) {
-    int64_t token = atomic_load(&elector->token);
-    return ki_elector_is_leader(elector) ? token : -1;
+    int64_t token;
+    bool leads;
+    do {
+        token = atomic_load(&elector->token);
+        leads = ki_elector_is_leader(elector);
+    } while (token != atomic_load(&elector->token));
+    return leads ? token : -1;
 }
 
 void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t size) {

@@ -1,4 +1,4 @@
-/* elector_hook.h: tells a controller when its elector begins and ceases to lead. The functions are in elector.c. */
+/* elector_hook.h: tells a controller when its elector begins and ceases to lead. The functions are in election.c and elector.c. */
 #ifndef KI_CONTROLLER_ELECTOR_HOOK_H
 #define KI_CONTROLLER_ELECTOR_HOOK_H
 
@@ -14,9 +14,12 @@ typedef struct ki_elector_hook {
     void *user;
 } ki_elector_hook;
 
+/* Returns the engine whose loop calls the hooks. Any thread. */
+ki_engine *ki_elector_engine(const ki_elector *elector);
 /* Adds a hook. Where the elector leads, `changed` is called from inside, with true. Loop only. */
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook);
-/* Removes a hook: `changed` is not called any more. Harmless where it was not added. Loop only. */
+/* Removes a hook: `changed` is not called any more. Harmless where it was not added. Until then the elector may be asked whether it leads, also
+ * after ki_elector_free: it does not. Loop only. */
 void ki_elector_remove_hook(ki_elector *elector, ki_elector_hook *hook);
 
 #endif

@@ -62,7 +62,9 @@ struct ki_elector {
     int64_t most_transitions; /* of all Leases seen; -1: none seen */
     int64_t wall_us;          /* the last time that was written */
     int64_t release_until;    /* in phase RELEASES */
+    bool has_conflicted;      /* in phase RELEASES: the server refused to give the Lease up as it was read */
     bool has_led;
+    bool is_freed; /* by the program; the last hook that is removed releases it */
     ki_timer retry_timer, lead_timer;
     ki_task stop_task;
     ki_elector_hook *hooks, *next_hook; /* next_hook: whose turn is next while hooks are called */
@@ -77,6 +79,8 @@ ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *gi
 void ki_election_start(ki_component *component);
 void ki_election_stop(ki_component *component);
 void ki_election_cut_off(ki_component *component);
+/* Frees the memory of an elector that was freed and has no hooks any more. */
+void ki_elector_release(ki_elector *elector);
 /* When a timer fires. */
 void ki_election_try(ki_timer *timer, void *user);
 void ki_election_expire(ki_timer *timer, void *user);

@@ -1,9 +1,10 @@
 /* event_json.c: the JSON of Events, as client-go's recorders write it (k8s.io/api core/v1 and events/v1). */
 #include "src/controller/event_json.h"
 
+#include "src/base/rfc3339.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 /* --- names ---------------------------------------------------------------------------------------------------------- */
 
@@ -37,7 +38,7 @@ void ki_event_name(const ki_event_source *source, const ki_event_record *record,
     int size = snprintf(ret_name, KI_EVENT_NAME_MAX + 1, "%s.%" PRIx64, record->regarding.name, (uint64_t)name_ns);
     if (size <= KI_EVENT_NAME_MAX && is_dns_subdomain(ret_name))
         return;
-    char digits[KI_EVENT_TIME_SIZE];
+    char digits[KI_RFC3339_SIZE];
     snprintf(digits, sizeof digits, "%" PRIx64, (uint64_t)name_ns);
     const char *const texts[] = { record->regarding.uid, record->regarding.name, digits };
     const ki_event_key key = ki_event_key_of(source->seed, texts, sizeof texts / sizeof *texts);
@@ -46,31 +47,6 @@ void ki_event_name(const ki_event_source *source, const ki_event_record *record,
 
 const char *ki_event_namespace(const ki_event_record *record) {
     return *record->regarding.namespace_name ? record->regarding.namespace_name : "default";
-}
-
-/* --- times ---------------------------------------------------------------------------------------------------------- */
-
-enum {
-    NANOSECONDS = 1000000000,
-    NANOSECONDS_OF_MICROSECOND = 1000
-};
-
-static size_t write_time(int64_t wall_ns, char ret_text[KI_EVENT_TIME_SIZE]) {
-    struct tm date;
-    time_t seconds = (time_t)(wall_ns / NANOSECONDS);
-    gmtime_r(&seconds, &date);
-    return strftime(ret_text, KI_EVENT_TIME_SIZE, "%Y-%m-%dT%H:%M:%S", &date);
-}
-
-void ki_event_time(int64_t wall_ns, char ret_text[KI_EVENT_TIME_SIZE]) {
-    size_t size = write_time(wall_ns, ret_text);
-    snprintf(ret_text + size, KI_EVENT_TIME_SIZE - size, "Z");
-}
-
-void ki_event_micro_time(int64_t wall_ns, char ret_text[KI_EVENT_TIME_SIZE]) {
-    size_t size = write_time(wall_ns, ret_text);
-    snprintf(ret_text + size, KI_EVENT_TIME_SIZE - size, ".%06dZ",
-             (int)(wall_ns % NANOSECONDS / NANOSECONDS_OF_MICROSECOND));
 }
 
 /* --- JSON: a buffer remembers its first failure, which is looked at once, at the end ---------------------------------- */
@@ -128,9 +104,9 @@ static void append_message(const ki_event_record *record, const ki_event_outcome
 
 ki_status ki_event_write_core(const ki_event_source *source, const ki_event_record *record,
                               const ki_event_outcome *outcome, ki_buffer *out) {
-    char first[KI_EVENT_TIME_SIZE], last[KI_EVENT_TIME_SIZE];
-    ki_event_time(outcome->first_ns, first);
-    ki_event_time(outcome->last_ns, last);
+    char first[KI_RFC3339_SIZE], last[KI_RFC3339_SIZE];
+    ki_rfc3339_seconds(outcome->first_ns, first);
+    ki_rfc3339_seconds(outcome->last_ns, last);
     append(out, "{\"kind\":\"Event\",\"apiVersion\":\"v1\"");
     append_metadata(source, record, outcome->name_ns, outcome->is_combined ? "" : record->annotations, out);
     append(out, ",\"involvedObject\":");
@@ -152,8 +128,8 @@ ki_status ki_event_write_core(const ki_event_source *source, const ki_event_reco
 }
 
 ki_status ki_event_patch_core(const ki_event_record *record, const ki_event_outcome *outcome, ki_buffer *out) {
-    char last[KI_EVENT_TIME_SIZE];
-    ki_event_time(outcome->last_ns, last);
+    char last[KI_RFC3339_SIZE];
+    ki_rfc3339_seconds(outcome->last_ns, last);
     ki_buffer_printf(out, "{\"count\":%" PRId32 ",\"lastTimestamp\":\"%s\"", outcome->count, last);
     if (*record->message || outcome->is_combined)
         append_message(record, outcome, out);
@@ -162,15 +138,15 @@ ki_status ki_event_patch_core(const ki_event_record *record, const ki_event_outc
 }
 
 static void append_series(int32_t count, int64_t last_wall_ns, ki_buffer *out) {
-    char last[KI_EVENT_TIME_SIZE];
-    ki_event_micro_time(last_wall_ns, last);
+    char last[KI_RFC3339_SIZE];
+    ki_rfc3339_micros(last_wall_ns, last);
     ki_buffer_printf(out, "\"series\":{\"count\":%" PRId32 ",\"lastObservedTime\":\"%s\"}", count, last);
 }
 
 ki_status ki_event_write_v1(const ki_event_source *source, const ki_event_record *record, int32_t count,
                             int64_t last_wall_ns, ki_buffer *out) {
-    char when[KI_EVENT_TIME_SIZE];
-    ki_event_micro_time(record->wall_ns, when);
+    char when[KI_RFC3339_SIZE];
+    ki_rfc3339_micros(record->wall_ns, when);
     append(out, "{\"kind\":\"Event\",\"apiVersion\":\"events.k8s.io/v1\"");
     append_metadata(source, record, record->name_ns, record->annotations, out);
     append_member(out, "eventTime", when);

@@ -7,8 +7,7 @@
 #include "src/controller/event_series.h"
 
 enum {
-    KI_EVENT_NAME_MAX = 253, /* bytes of a DNS subdomain (RFC 1123) */
-    KI_EVENT_TIME_SIZE = 32  /* bytes of a time with its closing zero */
+    KI_EVENT_NAME_MAX = 253 /* bytes of a DNS subdomain (RFC 1123) */
 };
 
 /* Who reports. Constant, as long as the recorder. */
@@ -26,10 +25,6 @@ void ki_event_name(const ki_event_source *source, const ki_event_record *record,
                    char ret_name[KI_EVENT_NAME_MAX + 1]);
 /* Returns the namespace in which the Event stands: the object's, "default" for a cluster-scoped one. */
 const char *ki_event_namespace(const ki_event_record *record);
-
-/* Write RFC 3339 in UTC, in whole seconds (Kubernetes' Time) or microseconds (MicroTime). Years from 1970 to 9999. */
-void ki_event_time(int64_t wall_ns, char ret_text[KI_EVENT_TIME_SIZE]);
-void ki_event_micro_time(int64_t wall_ns, char ret_text[KI_EVENT_TIME_SIZE]);
 
 /* Append to `out`. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_event_write_core(const ki_event_source *source, const ki_event_record *record,

@@ -4,11 +4,6 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
-#include <stdio.h>
-#include <time.h>
-
-#define MICROSECONDS 1000000
-
 /* --- reading ------------------------------------------------------------------------------------------------------------------- */
 
 static bool take_string(yyjson_val *object, const char *name, ki_str *ret_text) {
@@ -147,12 +142,4 @@ ki_status ki_lease_write(const ki_allocator *allocator, const ki_lease_place *pl
         return ki_error_no_memory(err, "writing a Lease");
     *ret_json = json;
     return KI_OK;
-}
-
-void ki_lease_time(int64_t wall_us, char ret_text[KI_LEASE_TIME_SIZE]) {
-    time_t seconds = (time_t)(wall_us / MICROSECONDS);
-    struct tm date = { .tm_year = 70, .tm_mday = 1 };
-    gmtime_r(&seconds, &date);
-    size_t size = strftime(ret_text, KI_LEASE_TIME_SIZE, "%Y-%m-%dT%H:%M:%S", &date);
-    snprintf(ret_text + size, KI_LEASE_TIME_SIZE - size, ".%06dZ", (int)(wall_us % MICROSECONDS));
 }

@@ -7,8 +7,7 @@
 #include "src/object/json.h"
 
 enum {
-    KI_LEASE_BYTES_MAX = 2 << 20, /* of a Lease as JSON; etcd keeps no object that is larger */
-    KI_LEASE_TIME_SIZE = 32       /* bytes of a time as text, with the closing zero */
+    KI_LEASE_BYTES_MAX = 2 << 20 /* of a Lease as JSON; etcd keeps no object that is larger */
 };
 
 /* The part of a Lease that an election changes. Strings are borrowed. */
@@ -47,8 +46,5 @@ typedef struct ki_lease_place {
  * Ownership: `*ret_json` is the caller's, freed with ki_free. Errors: KI_ERR_INVALID (a string that is not UTF-8), KI_ERR_NO_MEMORY. */
 ki_status ki_lease_write(const ki_allocator *allocator, const ki_lease_place *place, const ki_lease *base,
                          const ki_lease_record *record, char **ret_json, size_t *ret_size, ki_error *err);
-
-/* Writes a time as Kubernetes' MicroTime: "2006-01-02T15:04:05.000000Z". `wall_us` is microseconds since 1970. */
-void ki_lease_time(int64_t wall_us, char ret_text[KI_LEASE_TIME_SIZE]);
 
 #endif

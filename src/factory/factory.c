@@ -274,9 +274,17 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     return KI_OK;
 }
 
-/* Nothing of it runs any more. */
+static void cancel_requests(void *user) {
+    ki_factory *factory = user;
+    if (factory->client)
+        ki_client_cancel_all(factory->client);
+}
+
+/* Nothing of it runs any more. The requests of deferred reconciles end first: a controller that was left to the factory waits for these
+ * reconciles, and nobody steps the loop any more. */
 static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
     if (has_locks) {
+        ki_engine_call(factory->engine, cancel_requests, factory);
         ki_component_list_reap(&factory->components);
         ki_informer_table_free(&factory->table);
         ki_client_free_of(factory->client);

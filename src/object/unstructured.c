@@ -35,7 +35,7 @@ yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object) {
 
 /* --- new, free ----------------------------------------------------------------------------------------------------- */
 
-/* Returns true where arrays and maps nest no deeper than KI_UNSTRUCTURED_DEPTH_MAX. Brackets are counted before parsing. */
+/* Returns true where arrays and maps nest no deeper than KI_UNSTRUCTURED_DEPTH_MAX. Brackets are counted: the text need not be JSON. */
 static bool is_shallow(ki_str json) {
     size_t depth = 0;
     bool in_string = false;
@@ -55,14 +55,19 @@ static bool is_shallow(ki_str json) {
     return true;
 }
 
+static ki_status check_limits(ki_str json, const char *what, ki_error *err) {
+    if (json.size > KI_UNSTRUCTURED_SIZE_MAX)
+        return ki_error_set(err, KI_ERR_LIMIT, "%s is longer than %d bytes", what, KI_UNSTRUCTURED_SIZE_MAX);
+    if (!is_shallow(json))
+        return ki_error_set(err, KI_ERR_LIMIT, "%s nests deeper than %d", what, KI_UNSTRUCTURED_DEPTH_MAX);
+    return KI_OK;
+}
+
 static ki_status parse(const ki_allocator *allocator, ki_str json, yyjson_doc **ret_doc, ki_error *err) {
     if (!json.data)
         return ki_error_set(err, KI_ERR_PARSE, "no JSON: NULL");
-    if (json.size > KI_UNSTRUCTURED_SIZE_MAX)
-        return ki_error_set(err, KI_ERR_LIMIT, "the JSON is longer than %d bytes", KI_UNSTRUCTURED_SIZE_MAX);
-    if (!is_shallow(json))
-        return ki_error_set(err, KI_ERR_LIMIT, "the JSON nests deeper than %d", KI_UNSTRUCTURED_DEPTH_MAX);
-    return ki_json_parse_exact(allocator, json, ret_doc, err);
+    ki_status status = check_limits(json, "the JSON", err);
+    return status ? status : ki_json_parse_exact(allocator, json, ret_doc, err);
 }
 
 static ki_status read_document(ki_unstructured *object, ki_str json, ki_error *err) {
@@ -258,12 +263,12 @@ static ki_status write_text(ki_unstructured *object, ki_error *err) {
         return ki_error_no_memory(err, "writing an object");
     if (!text)
         return ki_error_set(err, KI_ERR_INVALID, "the object cannot be written: %s", failure.msg);
-    if (size > KI_UNSTRUCTURED_SIZE_MAX) {
+    ki_status status = check_limits((ki_str){ text, size }, "the object", err);
+    if (status)
         ki_free(&object->allocator, text);
-        return ki_error_set(err, KI_ERR_LIMIT, "the object is longer than %d bytes", KI_UNSTRUCTURED_SIZE_MAX);
-    }
-    object->json = text;
-    return KI_OK;
+    else
+        object->json = text;
+    return status;
 }
 
 const char *ki_unstructured_json(ki_unstructured *object, ki_error *err) {

@@ -72,6 +72,20 @@ static void what_cannot_be_is_refused(void **state) {
     assert_null(none);
 }
 
+static void an_elector_of_another_engine_is_refused(void **state) {
+    (void)state;
+    static controller_stage other;
+    ki_elector *elector = NULL;
+    assert_true(stage_open(&other, NULL, NULL));
+    assert_int_equal(
+        ki_elector_new(other.factory, &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock"), &elector, NULL),
+        KI_OK);
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_ERR_INVALID);
+    assert_null(s.controller);
+    ki_elector_free(elector);
+    stage_close(&other);
+}
+
 static void two_controllers_of_a_factory_have_two_names(void **state) {
     (void)state;
     ki_controller *second = NULL;
@@ -564,6 +578,7 @@ static void the_program_s_metrics_library_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_cannot_be_is_refused),
+        TEST(an_elector_of_another_engine_is_refused),
         TEST(two_controllers_of_a_factory_have_two_names),
         TEST(a_watch_that_cannot_be_is_refused),
         TEST(a_key_is_reconciled_once_its_informer_has_synced),

@@ -222,6 +222,34 @@ static void the_factory_frees_what_its_loop_could_not(void **state) {
     ki_reconcile_finish(s.deferred[0], NULL);
 }
 
+/* As a host that leaves its loop in the middle of a request: the answer would never come. */
+static void finish_deferred(const ki_answer *answer, const ki_error *err, void *user) {
+    ki_status *ret_code = user;
+    (void)answer;
+    *ret_code = err ? err->code : KI_OK;
+    assert_int_equal(ki_client_send(ki_factory_client(s.factory),
+                                    &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_CONFIGMAPS),
+                                    finish_deferred, user, NULL, NULL),
+                     KI_ERR_STATE);
+    ki_reconcile_finish(s.deferred[0], err);
+}
+
+static void the_factory_cancels_the_requests_of_deferred_reconciles(void **state) {
+    (void)state;
+    ki_status code = KI_OK;
+    control(KI_CONTROLLER_OPTIONS(.name = "c"));
+    s.script = "d";
+    add("a");
+    stage_settle(&s);
+    assert_int_equal(ki_client_send(ki_factory_client(s.factory),
+                                    &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_CONFIGMAPS),
+                                    finish_deferred, &code, NULL, NULL),
+                     KI_OK);
+    stage_close(&s);
+    assert_int_equal(code, KI_ERR_CANCELLED);
+    assert_true(stage_open(&s, NULL, NULL));
+}
+
 static void a_second_finish_does_nothing(void **state) {
     (void)state;
     control(KI_CONTROLLER_OPTIONS(.name = "c", .workers = 2));
@@ -532,6 +560,7 @@ int main(void) {
         TEST(a_stop_waits_no_longer_than_it_may),
         TEST(freed_while_a_reconcile_is_deferred_it_goes_with_that),
         TEST(the_factory_frees_what_its_loop_could_not),
+        TEST(the_factory_cancels_the_requests_of_deferred_reconciles),
         TEST(a_second_finish_does_nothing),
         cmocka_unit_test_threaded(workers_reconcile_at_once_and_no_more_than_they_are),
         cmocka_unit_test_threaded(a_free_waits_for_running_reconciles),

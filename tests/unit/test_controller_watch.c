@@ -441,6 +441,35 @@ static void close_leader(ki_elector *elector) {
     ki_elector_free(elector);
 }
 
+static void an_elector_of_another_engine_is_refused(void **state) {
+    (void)state;
+    controller_stage other;
+    assert_true(stage_open(&other, NULL, NULL));
+    ki_elector *elector = elect("me");
+    assert_int_equal(stage_control(&other, KI_CONTROLLER_OPTIONS(.name = "c", .elector = elector)), KI_ERR_INVALID);
+    assert_null(other.controller);
+    stage_close(&other);
+    ki_elector_free(elector);
+}
+
+/* The program cannot know when a controller goes that it has freed inside a reconcile. */
+static void an_elector_may_be_freed_after_a_controller_that_still_works(void **state) {
+    (void)state;
+    stage_put(&s, KI_CONFIGMAPS, "default/a", "");
+    ki_elector *elector = elect("me");
+    control_as_leader(elector, NULL);
+    s.script = "d";
+    stage_start(&s);
+    stage_advance(&s, 5000);
+    stage_expect(&s, "default/a");
+    close_leader(elector);
+    assert_true(ki_reconcile_is_cancelled(s.deferred[0]));
+    stage_advance(&s, 20000);
+    ki_reconcile_finish(s.deferred[0], NULL);
+    stage_settle(&s);
+    assert_int_equal((int)stage_metric(&s, "controller_runtime_active_workers{controller=\"c\"}"), -1); /* it is gone */
+}
+
 static void nothing_is_reconciled_while_another_process_leads(void **state) {
     (void)state;
     stage_put(&s, KI_CONFIGMAPS, "default/a", "");
@@ -557,6 +586,8 @@ int main(void) {
         TEST(what_is_too_much_to_remember_is_found_in_the_informer),
         TEST(a_key_to_be_processed_again_waits_for_memory),
         TEST(a_stop_does_not_wait_for_memory),
+        TEST(an_elector_of_another_engine_is_refused),
+        TEST(an_elector_may_be_freed_after_a_controller_that_still_works),
         TEST(nothing_is_reconciled_while_another_process_leads),
         TEST(a_new_term_begins_with_all_keys_that_matter),
         TEST(the_clock_ends_a_term_before_the_loop_does),

@@ -295,6 +295,18 @@ static void a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term(void *
     assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 1);
 }
 
+static void a_token_does_not_fall_where_the_transitions_are_edited(void **state) {
+    election *self = *state;
+    election_put(self, "\"leaseTransitions\":7");
+    compete(ME(self), NULL);
+    assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 8);
+    election_put(self, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15,\"leaseTransitions\":0");
+    election_advance(self, KI_RETRY_PERIOD_MS);
+    candidate_expect_requests(ME(self), "get:200 put:200 put:409 get:200 put:200");
+    candidate_expect(ME(self), "leader=me started");
+    assert_int_equal(ki_elector_fencing_token(ME(self)->elector), 8);
+}
+
 /* --- deletion ----------------------------------------------------------------------------------------------------------------------- */
 
 static void a_leader_makes_a_deleted_lease_again_with_a_higher_token(void **state) {
@@ -384,6 +396,8 @@ static void a_stop_gives_the_lease_up_where_that_is_asked_for(void **state) {
         { "while a candidate reads", "n", 0, "", "", "stopped", NULL, 0 },
         { "a conflict: a renewal came late", "", 1000, ".4", "get:200 put:409 get:200 put:200",
           "leader=me started stopped leader=", "\"holderIdentity\":\"\"", 0 },
+        { "each update is a conflict", "", 1000, ".4.4.4.4.4.4", "get:200 put:409 get:200 put:409",
+          "leader=me started stopped", "\"holderIdentity\":\"me\"", 0 },
         { "the server says no to reading", "", 1000, "5", "get:500", "leader=me started stopped",
           "\"holderIdentity\":\"me\"", 0 },
         { "the server says no to writing", "", 1000, ".5", "get:200 put:500", "leader=me started stopped",
@@ -751,6 +765,7 @@ int main(void) {
         TEST(a_leader_that_sees_another_holder_stops_at_once),
         cmocka_unit_test(a_write_that_the_server_changed_makes_no_leader),
         TEST(a_leader_whose_lease_was_cleared_takes_it_again_in_a_new_term),
+        TEST(a_token_does_not_fall_where_the_transitions_are_edited),
         TEST(a_leader_makes_a_deleted_lease_again_with_a_higher_token),
         TEST(a_candidate_waits_for_a_deleted_lease_as_if_it_were_there),
         TEST(of_two_one_leads_and_the_other_follows_when_it_is_gone),

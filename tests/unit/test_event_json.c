@@ -60,26 +60,6 @@ static void a_name_is_the_object_s_with_the_time_or_a_uuid(void **state) {
     }
 }
 
-static void times_are_rfc_3339(void **state) {
-    (void)state;
-    static const struct {
-        int64_t ns;
-        const char *seconds, *micros;
-    } cases[] = {
-        { 0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z" },
-        { 999, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z" },
-        { 1767323045678901234, "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678901Z" },
-        { 1709164799999999999, "2024-02-28T23:59:59Z", "2024-02-28T23:59:59.999999Z" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[KI_EVENT_TIME_SIZE];
-        ki_event_time(cases[i].ns, text);
-        assert_string_equal(text, cases[i].seconds);
-        ki_event_micro_time(cases[i].ns, text);
-        assert_string_equal(text, cases[i].micros);
-    }
-}
-
 static void a_core_event_says_all_that_client_go_s_says(void **state) {
     (void)state;
     static const char expected[] =
@@ -221,7 +201,6 @@ static void each_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_the_object_s_with_the_time_or_a_uuid),
-        cmocka_unit_test(times_are_rfc_3339),
         cmocka_unit_test(a_core_event_says_all_that_client_go_s_says),
         cmocka_unit_test(a_core_event_of_a_cluster_scoped_object_stands_in_default),
         cmocka_unit_test(a_combined_event_says_so_and_leaves_out_what_differs),

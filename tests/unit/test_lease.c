@@ -222,24 +222,6 @@ static void without_memory_nothing_is_read_or_written_and_nothing_leaks(void **s
     yyjson_doc_free(labels);
 }
 
-static void a_time_is_written_to_the_microsecond(void **state) {
-    (void)state;
-    const struct {
-        int64_t wall_us;
-        const char *text;
-    } cases[] = {
-        { 0, "1970-01-01T00:00:00.000000Z" },
-        { INT64_C(1772535845000006), "2026-03-03T11:04:05.000006Z" },
-        { INT64_C(1709164799999999), "2024-02-28T23:59:59.999999Z" },
-        { INT64_C(1709164800000000), "2024-02-29T00:00:00.000000Z" },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[KI_LEASE_TIME_SIZE];
-        ki_lease_time(cases[i].wall_us, text);
-        assert_string_equal(text, cases[i].text);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lease_is_read_field_by_field),
@@ -250,7 +232,6 @@ int main(void) {
         cmocka_unit_test(a_record_survives_writing_and_reading),
         cmocka_unit_test(a_holder_that_is_no_utf8_is_refused),
         cmocka_unit_test(without_memory_nothing_is_read_or_written_and_nothing_leaks),
-        cmocka_unit_test(a_time_is_written_to_the_microsecond),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,6 +275,10 @@ static void size_and_depth_have_limits(void **state) {
     memcpy(brackets + sizeof brackets - 3, "\"}", 3);
     assert_json(ki_unstructured_new(brackets), brackets);
     assert_failed(nested(KI_UNSTRUCTURED_DEPTH_MAX + 1, "x.y"), KI_ERR_LIMIT, "x.y");
+    assert_failed(nested(KI_UNSTRUCTURED_DEPTH_MAX, "x.y"), KI_ERR_LIMIT, "deeper"); /* with the two maps around it */
+    object = nested(KI_UNSTRUCTURED_DEPTH_MAX - 2, "x.y");
+    assert_non_null(ki_unstructured_json(object, NULL));
+    ki_unstructured_free(object);
 
     size_t size = (size_t)KI_UNSTRUCTURED_SIZE_MAX + 1;
     char *text = malloc(size + 1);
