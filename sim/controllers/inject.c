@@ -30,8 +30,17 @@ static void stop(ctl_process *process, const ctl_fault *fault) {
     }
 }
 
+/* Half of the faults hit the process that leads, where one does. */
+static ctl_process *choose(ctl_world *world, uint64_t detail) {
+    for (unsigned i = 0; i < world->plan.processes && detail >> 40 & 1; i++) {
+        if (world->processes[i].leads)
+            return &world->processes[i];
+    }
+    return &world->processes[detail % world->plan.processes];
+}
+
 static void hit_process(ctl_world *world, const ctl_fault *fault) {
-    ctl_process *process = &world->processes[fault->detail % world->plan.processes];
+    ctl_process *process = choose(world, fault->detail);
     switch (fault->kind) {
     case CTL_PAUSE:
         ctl_process_pause(process, fault->length);

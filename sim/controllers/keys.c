@@ -72,7 +72,7 @@ void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms) {
 static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     ctl_world *world = process->world;
     int64_t now = ctl_process_now(process);
-    if (!take_delays(key, now) && now < key->retry_at) {
+    if (!key->has_passed && now < key->retry_at) {
         key->early_at = world->now;
         key->early_after = key->started_at;
     } else if (now - key->retry_at > LATE_MS * SIM_MILLISECOND && process->hindered_at < key->finished_at) {
@@ -81,10 +81,17 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     }
 }
 
+/* How far apart the two handlers may hear of one thing: where steps are small or late, turns come between. */
+static int64_t slack(const ctl_process *process) {
+    return process->world->plan.max_work || process->plan->jitter ? 2 * SIM_SECOND : 0;
+}
+
 /* An event that nothing holds up is reconciled soon, whatever delay its key waits for. */
 static void check_wait(ctl_process *process, const ctl_key *key, unsigned number) {
     int64_t since = key->waits_since > key->finished_at ? key->waits_since : key->finished_at;
-    if (key->waits_since && process->hindered_at < since && process->world->now - since > LATE_MS * SIM_MILLISECOND)
+    bool is_known = !slack(process) || key->waits_since > key->started_at + slack(process); /* not of that reconcile */
+    if (key->waits_since && is_known && process->hindered_at < since &&
+        process->world->now - since > LATE_MS * SIM_MILLISECOND)
         ctl_fail(process->world, "process %u: key %u waits %lld ms for its reconcile", process->index, number,
                  (long long)((process->world->now - since) / SIM_MILLISECOND));
 }
@@ -97,9 +104,12 @@ void ctl_key_start(ctl_process *process, unsigned number) {
         ctl_fail(world, "process %u: two workers have key %u", process->index, number);
     if (is_busy(process))
         ctl_fail(world, "process %u: more reconciles than workers", process->index);
+    /* An event may have come first: then a delay that has passed queues the key once more. */
+    bool has_passed = take_delays(key, ctl_process_now(process));
+    key->has_passed |= has_passed;
     if (key->has_retry)
         check_retry(process, key, number);
-    (void)take_delays(key, ctl_process_now(process));
+    key->has_passed = has_passed;
     check_wait(process, key, number);
     key->waits_since = 0;
     key->has_retry = false;
@@ -140,11 +150,6 @@ void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, in
     key->retry_at = ctl_process_now(process) + delay * SIM_MILLISECOND;
     remember_delay(key, key->retry_at);
     key->failures = result == CTL_AGAIN ? 0 : key->failures + 1;
-}
-
-/* How far apart the two handlers may hear of one thing: where steps are small or late, turns come between. */
-static int64_t slack(const ctl_process *process) {
-    return process->world->plan.max_work || process->plan->jitter ? 2 * SIM_SECOND : 0;
 }
 
 void ctl_keys_look(ctl_process *process) {

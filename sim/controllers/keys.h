@@ -30,7 +30,8 @@ typedef struct ctl_key {
     int64_t retry_at;
     int64_t delays[CTL_MAX_DELAYS]; /* times that the queue may still remember */
     unsigned delay_count;
-    int failures; /* in a row */
+    bool has_passed; /* one of them had passed at the last start */
+    int failures;    /* in a row */
     /* a start before that; true time */
     int64_t early_at;    /* 0: none */
     int64_t early_after; /* a cause since then explains it */

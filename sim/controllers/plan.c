@@ -24,7 +24,7 @@ static const fault_info infos[CTL_FAULT_KINDS] = {
     [CTL_CRASH] = { "crash", 0, 20000, 6 },
     [CTL_STOP] = { "stop", 0, 15000, 3 },
     [CTL_PARTITION] = { "partition", 500, 60000, 4 },
-    [CTL_NO_MEMORY] = { "no-memory", 200, 8000, 3 },
+    [CTL_NO_MEMORY] = { "no-memory", 200, 8000, 5 },
     [CTL_CLOCK_JUMPS] = { "clock-jumps", 0, 0, 1 },
     [CTL_ANSWER_429] = { "answer-429", 0, 0, 2 },
     [CTL_ANSWER_5XX] = { "answer-5xx", 0, 0, 2 },
@@ -84,6 +84,8 @@ static void make_faults(ctl_plan *plan, sim_random *random) {
             .length = sim_between(random, info->shortest_ms, info->longest_ms) * SIM_MILLISECOND,
             .detail = sim_random_next(random),
         };
+        if (i > 0 && sim_chance(random, 30)) /* troubles come together */
+            plan->faults[i].at = plan->faults[i - 1].at + sim_between(random, 0, 4000) * SIM_MILLISECOND;
         if (sim_chance(random, 40)) /* most outages are short */
             plan->faults[i].length = info->shortest_ms * SIM_MILLISECOND + plan->faults[i].length / 10;
     }
@@ -136,7 +138,7 @@ static void make_program(ctl_plan *plan, sim_random *random) {
     plan->slow = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 1, 20);
     plan->ticks = sim_chance(random, 60) ? 0 : (unsigned)sim_between(random, 10, 100);
     plan->foreign = sim_chance(random, 70) ? 0 : (unsigned)sim_between(random, 5, 30);
-    plan->runs_out_of_memory = sim_chance(random, 20);
+    plan->runs_out_of_memory = sim_chance(random, 25);
 }
 
 static void make_cluster(ctl_plan *plan, sim_random *random) {
