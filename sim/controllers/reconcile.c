@@ -32,11 +32,7 @@ struct ctl_op {
     bool is_deferred;          /* the reconcile function has returned, or is about to */
     bool has_request;          /* on_answer will be called */
     bool is_delete, is_status; /* the request's kind */
-<<<<<<< HEAD
     bool is_ready;             /* what the status says that was written */
-=======
-    bool is_unready;           /* the status that was written says that the value is not ready */
->>>>>>> main
     bool has_written, has_stranger;
     ki_object *parent;
     const ctl_parent *spec;
@@ -227,11 +223,7 @@ static void update_status(ctl_op *op, bool is_ready) {
     ki_unstructured_set_string(parent, "status.observed", op->spec->value);
     ki_unstructured_set_bool(parent, "status.ready", is_ready);
     op->is_status = true;
-<<<<<<< HEAD
     op->is_ready = is_ready;
-=======
-    op->is_unready = !is_ready;
->>>>>>> main
     send_object(op, KI_CLIENT_UPDATE, &ctl_foos, ki_object_name(op->parent), "status", parent);
 }
 
@@ -323,8 +315,6 @@ static void end_well(ctl_op *op) {
         return;
     }
     record(op);
-    if (op->is_unready && wait_ms == 0)
-        wait_ms = 1; /* the time has passed while the status was written */
     end(op, wait_ms ? CTL_AGAIN : CTL_DONE, wait_ms, NULL);
 }
 
