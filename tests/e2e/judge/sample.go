@@ -51,7 +51,7 @@ func (h *harness) fooServer(ctx context.Context) (*server, error) {
 
 func (h *harness) installSampleResource(ctx context.Context, s *server) error {
 	k := h.kubectl(s)
-	if err := k.runAll(ctx, "create -f "+filepath.Join(h.examples, "sample-controller", "crd.yaml"),
+	if err := k.runAll(ctx, "apply -f "+filepath.Join(h.examples, "sample-controller", "crd.yaml"),
 		"wait --for=condition=Established --timeout=60s crd/"+foos.Resource+"."+foos.Group); err != nil {
 		return err
 	}
