@@ -387,7 +387,7 @@ ki_status ki_controller_watch(ki_controller *controller, ki_informer *informer,
                               controller->name);
     else
         status = ki_source_new(controller, informer, &given, &source, err);
-    if (!status) {
+    if (source) {
         source->next = controller->sources;
         controller->sources = source;
     }
