@@ -81,7 +81,7 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     }
 }
 
-/* How far apart the two handlers may hear of one thing: where steps are small or late, turns come between. */
+/* Returns how far apart the two handlers may be called for one event: with small or late steps other work comes between. */
 static int64_t slack(const ctl_process *process) {
     return process->world->plan.max_work || process->plan->jitter ? 2 * SIM_SECOND : 0;
 }

@@ -1,6 +1,6 @@
 /* controller.c: a controller's life: made, started with its factory, stopped, freed.
  *
- * The end: whoever stops it sets `is_stopping` and shuts the queue down. Each reconcile and each thread that ends afterwards looks whether it was the
+ * The end: ki_controller_stop sets `is_stopping` and shuts the queue down. Each reconcile and each thread that ends afterwards looks whether it was the
  * last. Then the loop's task tells the factory. The thread that frees the controller waits for that moment; where it must not wait, inside a
  * reconcile or on the loop, it leaves the controller to the loop's task. */
 #include "src/controller/controller.h"
