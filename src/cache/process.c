@@ -277,7 +277,7 @@ static ki_status apply(step *at, ki_error *err) {
 /* Where changes come without a pause the queue is never empty: the store is at least at the version of the list then. Lack of memory
  * leaves it without one until the next change. */
 static void take_list_version(ki_informer *informer) {
-    const char *version = informer->reflector.result_version;
+    const char *version = informer->reflector.initial_version;
     if (informer->store_version[0] || !version[0] || ki_store_set_resource_version(informer->store, version, NULL))
         return;
     (void)ki_reflector_copy_version(informer->store_version, version, NULL); /* it fits: it is a copy of one */

@@ -288,8 +288,10 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_reflector_hear_word(reflector);
     ki_reflector_found(reflector);
     ki_reflector_drop_objects(reflector);
-    if (ki_reflector_copy_version(reflector->result_version, version, NULL))
-        reflector->result_version[0] = '\0';
+    if (!reflector->has_initial_version) {
+        reflector->has_initial_version = true;
+        (void)ki_reflector_copy_version(reflector->initial_version, version, NULL); /* one too long: "" */
+    }
     (void)ki_reflector_advance(reflector, version);
     reflector->options.on_progress(reflector->options.user); /* an empty list wakes nobody else */
     return KI_OK;

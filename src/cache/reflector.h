@@ -80,6 +80,8 @@ typedef struct ki_reflector {
     /* the list under way */
     char list_version[KI_RESOURCE_VERSION_MAX + 1];   /* asked for */
     char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of its first page, or of a streaming list */
+    char initial_version[KI_RESOURCE_VERSION_MAX + 1]; /* of the first list that is in the queue: the initial population */
+    bool has_initial_version;
     ki_buffer continue_token;
     size_t pages;
     size_t empty_pages;    /* in a row, up to now */

@@ -194,6 +194,50 @@ static void what_came_and_went_at_once_has_been_seen_though_more_is_queued(void 
     close_stage(&s);
 }
 
+static void on_version_of_x(ki_informer *informer, ki_status status, void *user) {
+    ki_object *x = ki_informer_get(informer, "default/x");
+    bool *has_x = user;
+    assert_int_equal(status, KI_OK);
+    *has_x = x != NULL;
+    ki_object_unref(x);
+}
+
+static void list_many(stage *s) {
+    for (int i = 0; i < 500; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "item default/k%d 5", i);
+        assert_true(fake_play(&s->source, line));
+    }
+}
+
+/* The first list is processed key by key. Meanwhile the watch expires, and a second list brings w and x. */
+static void the_version_of_a_list_that_is_not_processed_has_not_been_seen(void **state) {
+    (void)state;
+    stage s;
+    bool has_x = false;
+    assert_int_equal(open_stage(&s, NULL), KI_OK);
+    assert_int_equal(ki_informer_when_version(s.informer, NULL, "19", -1, on_version_of_x, &has_x, NULL), KI_OK);
+    assert_int_equal(ki_informer_start(s.informer, NULL), KI_OK);
+    settle(&s);
+    list_many(&s);
+    assert_true(fake_play(&s.source, "page 10 -"));
+    for (int i = 0; i < 10 && !s.source.watches; i++)
+        assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+    assert_true(fake_play(&s.source, "fail 410"));
+    s.engine.now += KI_SECONDS(60); /* past the backoff */
+    for (int i = 0; i < 10 && !s.source.lists; i++)
+        assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+    assert_int_equal(ki_informer_has_synced(s.informer), in_order); /* in order, a list is one step */
+    list_many(&s);
+    assert_true(fake_play(&s.source, "item default/w 18"));
+    assert_true(fake_play(&s.source, "item default/x 19"));
+    assert_true(fake_play(&s.source, "page 20 -"));
+    while (ki_engine_timeout(s.engine.engine) == 0)
+        assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
+    assert_true(has_x);
+    close_stage(&s);
+}
+
 /* --- how it ends otherwise ----------------------------------------------------------------------------------------------------- */
 
 static void a_stop_ends_every_wait(void **state) {
@@ -380,6 +424,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_ends_with_the_change_it_waits_for),
         cmocka_unit_test(a_wait_for_what_is_there_does_not_wait),
+        cmocka_unit_test(the_version_of_a_list_that_is_not_processed_has_not_been_seen),
         cmocka_unit_test(what_came_and_went_at_once_has_been_seen_though_more_is_queued),
         cmocka_unit_test(a_stop_ends_every_wait),
         cmocka_unit_test(waiting_on_the_loop_would_be_a_deadlock),
