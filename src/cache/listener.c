@@ -102,12 +102,22 @@ static bool filter(const ki_listener *listener, ki_notification *change) {
     return change->type == KI_NOTIFY_DELETE ? was : is;
 }
 
+/* Returns true where the filter has removed its own handler: no call may begin afterwards. */
+static bool has_ended_in_filter(ki_listener *listener) {
+    if (!listener->handler.filter)
+        return false;
+    ki_mutex_lock(&listener->mutex);
+    bool has_ended = listener->is_removed || listener->is_stopped;
+    ki_mutex_unlock(&listener->mutex);
+    return has_ended;
+}
+
 /* Tells the handler of one change. No lock is held; `change` is borrowed. */
-static void tell(const ki_listener *listener, ki_notification change) {
+static void tell(ki_listener *listener, ki_notification change) {
     static const ki_event empty;
     ki_callback callback;
     ki_callback_enter(&callback, listener->owner);
-    if (filter(listener, &change)) {
+    if (filter(listener, &change) && !has_ended_in_filter(listener)) {
         ki_event event = empty;
         event.obj = change.obj;
         event.informer = listener->informer;

@@ -190,6 +190,44 @@ typedef struct counter {
     int resyncs;
 } counter;
 
+typedef struct self_remover {
+    stage *stage;
+    ki_registration *registration;
+} self_remover;
+
+static bool remove_own_handler(const ki_object *obj, void *user) {
+    self_remover *self = user;
+    (void)obj;
+    if (self->registration)
+        assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->registration, NULL), KI_OK);
+    self->registration = NULL;
+    return true;
+}
+
+static void note_call(const ki_event *e, void *user) {
+    self_remover *self = user;
+    on_add(e, self->stage);
+}
+
+static void note_end(void *user) {
+    self_remover *self = user;
+    note(self->stage, "removed");
+}
+
+static void a_handler_that_its_filter_removes_is_not_called_any_more(void **state) {
+    (void)state;
+    stage s;
+    static const ki_handler silent = { .on_add = NULL };
+    const ki_handler handler = { .on_add = note_call, .filter = remove_own_handler, .on_removed = note_end };
+    open_stage(&s, &silent, false, KI_DELIVER_ALL);
+    self_remover self = { .stage = &s };
+    assert_int_equal(ki_informer_register(s.informer, &handler, &self, NULL, &self.registration, NULL), KI_OK);
+    play(&s, "item default/a 5\npage 10 -\nsettle");
+    play(&s, "open\nadd default/b 11\nsettle");
+    assert_string_equal(s.heard, "removed");
+    close_stage(&s);
+}
+
 static void count_resyncs(const ki_event *e, void *user) {
     counter *self = user;
     self->resyncs += e->is_resync;
@@ -380,6 +418,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_told_of_an_object_is_told_of_its_deletion_and_nobody_else),
         cmocka_unit_test(the_deletion_of_another_object_is_that_of_the_known_one_too),
+        cmocka_unit_test(a_handler_that_its_filter_removes_is_not_called_any_more),
         cmocka_unit_test(a_change_on_top_of_a_resync_is_a_change),
         cmocka_unit_test(a_resync_that_is_late_is_not_lost_to_the_next),
         cmocka_unit_test(a_resync_for_which_there_is_no_memory_comes_a_second_later),
