@@ -20,14 +20,14 @@ enum {
 
 /* --- what comes next ------------------------------------------------------------------------------------------------------ */
 
-static void schedule(ki_reflector *reflector, ki_reflector_step next, int64_t at) {
+void ki_reflector_go_at(ki_reflector *reflector, ki_reflector_step next, int64_t at) {
     reflector->phase = KI_REFLECTOR_RESTS;
     reflector->next = next;
     ki_timer_set(&reflector->timer, at);
 }
 
 void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next) {
-    schedule(reflector, next, ki_engine_now(reflector->options.engine));
+    ki_reflector_go_at(reflector, next, ki_engine_now(reflector->options.engine));
 }
 
 static void take_step(ki_timer *timer, void *user) {
@@ -180,7 +180,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
         ki_reflector_count_relist(reflector, (int)cause->code);
     reflector->failed = attempt_under_way(reflector);
-    schedule(reflector, next, now + wait);
+    ki_reflector_go_at(reflector, next, now + wait);
     reflector->is_said_to_watch = false;
     ki_log_write(ki_engine_log(engine), KI_LOG_WARNING, "reflector", "%s: %s; next try in %.1f s",
                  reflector->options.name, ki_error_message(cause), seconds(wait));

@@ -11,6 +11,7 @@ enum {
 
 /* reflector.c */
 void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next); /* at once, but not from inside a callback */
+void ki_reflector_go_at(ki_reflector *reflector, ki_reflector_step next, int64_t at);
 /* Reports `err`, waits one step of the backoff (or as long as the server asked for), then goes on. */
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next); /* without the report */

@@ -8,6 +8,7 @@
     KI_SECONDS(30) /* nothing of the initial events for this long: the server does not stream lists */
 #define STREAM_TOTAL KI_SECONDS(300)
 #define VERY_SHORT_WATCH KI_SECONDS(1)
+#define REOPEN_JITTER KI_SECONDS(1)
 #define GOOD_WATCH KI_SECONDS(30) /* one that lasted as long as the longest step may be opened again at once */
 #define INTERNAL_ERRORS_APART KI_SECONDS(60) /* later than this after another one it is the first */
 enum {
@@ -275,6 +276,14 @@ static ki_reflector_step next_watch(const ki_reflector *reflector) {
     return ki_reflector_is_in_doubt(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
 }
 
+/* Opens the next watch: at once after a clean close, else after a part of a second, so that the clients of a server that restarts do not come all at
+ * once, and one that closes each watch after an event is not asked without a pause. */
+static void reopen(ki_reflector *reflector, bool with_jitter) {
+    ki_engine *engine = reflector->options.engine;
+    int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
+    ki_reflector_go_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
+}
+
 /* The server closed it, or the connection went: what was received holds, and the last version is where to go on. */
 static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
@@ -292,15 +301,15 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     if (err)
         ki_reflector_report(reflector, err);
     ki_reflector_count_wordless(reflector);
-    if (lasted >= GOOD_WATCH)
+    if (reflector->has_word || lasted >= GOOD_WATCH)
         reflector->has_reopened = false;
-    if (!reflector->has_reopened || KI_MUTANT(REOPEN_ALWAYS_AT_ONCE)) {
-        reflector->has_reopened = true;
-        ki_reflector_go(reflector, next_watch(reflector));
+    if (reflector->has_reopened && !KI_MUTANT(REOPEN_ALWAYS_AT_ONCE)) {
+        ki_error_set(&cause, KI_ERR_CUT, "the watch is closed again and again, with no event");
+        ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
         return;
     }
-    ki_error_set(&cause, KI_ERR_CUT, "the watch is closed again and again");
-    ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
+    reflector->has_reopened = !reflector->has_word;
+    reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH);
 }
 
 static bool is_lost_connection(const ki_error *err) {
