@@ -112,7 +112,17 @@ static void see_deletion(sim_witness *witness, const ki_object *obj) {
     witness->known[key] = 0;
 }
 
-static void see_list(sim_witness *witness, ki_object *const *objects, size_t count) {
+/* The key whose state could not be read: nothing of it has changed, as far as anyone knows. */
+static bool is_kept(const ki_listing *list, uint32_t key) {
+    bool is_kept = list->keeps_all;
+    for (size_t i = 0; !is_kept && i < list->kept_count; i++)
+        is_kept = strcmp(list->kept[i], sim_key_text(key)) == 0;
+    return is_kept;
+}
+
+static void see_list(sim_witness *witness, const ki_listing *list) {
+    ki_object *const *objects = list->objects;
+    size_t count = list->count;
     const sim_source *source = &witness->world->client.informers[witness->informer].source;
     uint64_t listed[SIM_KEYS] = { 0 }, versions[SIM_KEYS] = { 0 };
     for (size_t i = 0; i < count; i++) {
@@ -124,6 +134,8 @@ static void see_list(sim_witness *witness, ki_object *const *objects, size_t cou
         }
     }
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        if (!listed[key] && is_kept(list, key))
+            continue;
         if (listed[key] != witness->known[key])
             note_change(witness, key);
         if (listed[key])
@@ -165,20 +177,30 @@ static ki_status witness_update(ki_queue *queue, ki_object *obj, ki_error *err) 
     return refused(witness, status);
 }
 
-static ki_status witness_remove(ki_queue *queue, ki_object *obj, ki_error *err) {
+/* Of a deletion that could not be read: the object that is known is gone, and nobody saw its last state. */
+static void see_loss(sim_witness *witness, const ki_object *obj) {
+    uint32_t key;
+    if (!sim_truth_read(witness->world, obj, &key) || !witness->known[key])
+        return;
+    note_change(witness, key);
+    infer_end(witness, key);
+}
+
+static ki_status witness_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
     sim_witness *witness = of(queue);
-    ki_status status = witness->inner->ops->remove(witness->inner, obj, err);
-    if (!status)
+    ki_status status = witness->inner->ops->remove(witness->inner, obj, is_last_state, err);
+    if (!status && is_last_state)
         see_deletion(witness, obj);
+    else if (!status)
+        see_loss(witness, obj);
     return refused(witness, status);
 }
 
-static ki_status witness_replace(ki_queue *queue, ki_object *const *objects, size_t count, const char *version,
-                                 ki_error *err) {
+static ki_status witness_replace(ki_queue *queue, const ki_listing *list, ki_error *err) {
     sim_witness *witness = of(queue);
-    ki_status status = witness->inner->ops->replace(witness->inner, objects, count, version, err);
+    ki_status status = witness->inner->ops->replace(witness->inner, list, err);
     if (!status)
-        see_list(witness, objects, count);
+        see_list(witness, list);
     return refused(witness, status);
 }
 

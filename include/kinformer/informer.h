@@ -172,6 +172,10 @@ typedef struct ki_health {
     ki_attempt next;                 /* what retry_in_ms is until; KI_ATTEMPT_NONE: nothing is waited for */
     uint64_t failures;               /* that it waited after in a row, since something came of a list or a watch */
     char words[KI_HEALTH_WORDS_MAX]; /* the cause for a person: "forbidden: list pods at cluster scope"; else "" */
+    /* Objects whose present state could not be read: malformed, over the limit, or the transform failed. The cache keeps the last state that it could
+     * read, and says nothing newer of them: neither `staleness_ms` nor a resource version speaks for them. */
+    size_t unreadable;
+    char unreadable_words[KI_HEALTH_WORDS_MAX]; /* the first of them and why: "default/big: …"; else "" */
 } ki_health;
 
 /* A snapshot of the first `size` bytes: ki_health grows at its end, and a program knows the one that it was built with. */

@@ -276,14 +276,13 @@ static void on_object(ki_object *obj, void *user) {
         suspect(audit, obj, false);
 }
 
-static void on_bad_object(const ki_error *err, const char *key, void *user) {
-    ki_audit *audit = user;
-    (void)err; /* the watch has told of it */
+static void on_bad_object(const ki_bad_object *bad, void *user) {
+    ki_audit *audit = user; /* the watch has told of it */
     if (audit->is_check)
         return;
-    if (!key[0])
+    if (!bad->key[0])
         audit->has_nameless = true;
-    else if (remember(audit, key))
+    else if (remember(audit, bad->key))
         give_up(audit);
 }
 

@@ -11,7 +11,6 @@
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
 #include "src/cache/processor.h"
-#include "src/cache/transform.h"
 
 enum {
     INLINE_DELTAS = 2,    /* more than these of one key are allocated */
@@ -284,34 +283,8 @@ static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
 
 /* ---- what comes in ---- */
 
-static ki_status transformed(const delta_fifo *fifo, ki_object *obj, ki_object **ret_obj) {
-    const ki_delta_fifo_options *options = &fifo->options;
-    const ki_transform_step step = { options->transform, options->transform_user, options->on_transform_error,
-                                     options->on_transform_error_user };
-    return ki_transform_object(&step, obj, ret_obj);
-}
-
-/* Stages one object that comes from the source. `listed`: the number of the Replace that it is part of,
- * or 0. */
-static ki_status stage_object(delta_fifo *fifo, ki_delta_type type, ki_object *obj, uint64_t listed) {
-    ki_object *queued;
-    ki_status status = transformed(fifo, obj, &queued);
-    if (status || (!queued && !listed))
-        return status;
-    /* In a list it counts as there even where its transform failed, so that it gets no tombstone. */
-    entry *e = touch(fifo, queued ? queued : obj);
-    if (e && listed)
-        e->listed = listed;
-    if (!e)
-        status = KI_ERR_NO_MEMORY;
-    else if (queued)
-        status = stage(fifo, e, type, false, queued);
-    ki_object_unref(queued);
-    return status;
-}
-
-static ki_status queue_one(delta_fifo *fifo, ki_delta_type type, ki_object *obj, ki_error *err) {
-    ki_status status = finish(fifo, stage_object(fifo, type, obj, 0), false, err);
+static ki_status queue_one(delta_fifo *fifo, ki_delta_type type, bool tombstone, ki_object *obj, ki_error *err) {
+    ki_status status = finish(fifo, stage(fifo, touch(fifo, obj), type, tombstone, obj), false, err);
     if (!status)
         fifo->populated = true;
     return status;
@@ -319,22 +292,27 @@ static ki_status queue_one(delta_fifo *fifo, ki_delta_type type, ki_object *obj,
 
 static ki_status fifo_add(ki_queue *queue, ki_object *obj, ki_error *err) {
     ki_status status = check_open(of(queue), err);
-    return status ? status : queue_one(of(queue), KI_DELTA_ADDED, obj, err);
+    return status ? status : queue_one(of(queue), KI_DELTA_ADDED, false, obj, err);
 }
 
 static ki_status fifo_update(ki_queue *queue, ki_object *obj, ki_error *err) {
     ki_status status = check_open(of(queue), err);
-    return status ? status : queue_one(of(queue), KI_DELTA_UPDATED, obj, err);
+    return status ? status : queue_one(of(queue), KI_DELTA_UPDATED, false, obj, err);
+}
+
+/* A reference, or NULL. */
+static ki_object *known_object(const delta_fifo *fifo, const char *key) {
+    const ki_known_objects *known = &fifo->options.known;
+    return known->get ? known->get(key, known->user) : NULL;
 }
 
 static bool is_known(const delta_fifo *fifo, const char *key) {
-    const ki_known_objects *known = &fifo->options.known;
-    ki_object *obj = known->get ? known->get(key, known->user) : NULL;
+    ki_object *obj = known_object(fifo, key);
     ki_object_unref(obj);
     return obj != NULL;
 }
 
-static ki_status fifo_remove(ki_queue *queue, ki_object *obj, ki_error *err) {
+static ki_status fifo_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
     delta_fifo *fifo = of(queue);
     ki_status status = check_open(fifo, err);
     if (status)
@@ -345,15 +323,53 @@ static ki_status fifo_remove(ki_queue *queue, ki_object *obj, ki_error *err) {
         fifo->populated = true;
         return KI_OK;
     }
-    return queue_one(fifo, KI_DELTA_DELETED, obj, err);
+    return queue_one(fifo, KI_DELTA_DELETED, !is_last_state, obj, err);
 }
 
 /* ---- Replace and Resync ---- */
 
-static ki_status stage_list(delta_fifo *fifo, ki_object *const *objects, size_t count) {
+/* Returns the known object where `obj` is the same state: then the store keeps what it has, and the list's own memory goes. A reference. */
+static ki_object *known_instance(const delta_fifo *fifo, ki_object *obj) {
+    ki_object *known = known_object(fifo, ki_object_key(obj));
+    if (known && ki_is_same_state(obj, known))
+        return known;
+    ki_object_unref(known);
+    return ki_object_ref(obj);
+}
+
+static ki_status stage_listed(delta_fifo *fifo, ki_object *obj) {
+    entry *e = touch(fifo, obj);
+    if (!e)
+        return KI_ERR_NO_MEMORY;
+    e->listed = fifo->replaces;
+    ki_object *queued = known_instance(fifo, obj);
+    ki_status status = stage(fifo, e, KI_DELTA_REPLACED, false, queued);
+    ki_object_unref(queued);
+    return status;
+}
+
+/* Counts `key` as listed where it is queued or known, so that it gets no tombstone. */
+static ki_status keep(delta_fifo *fifo, const char *key) {
+    entry *e = find(fifo, key);
+    if (!e) {
+        ki_object *known = known_object(fifo, key);
+        if (!known)
+            return KI_OK;
+        e = touch(fifo, known);
+        ki_object_unref(known);
+    }
+    if (!e)
+        return KI_ERR_NO_MEMORY;
+    e->listed = fifo->replaces;
+    return KI_OK;
+}
+
+static ki_status stage_list(delta_fifo *fifo, const ki_listing *list) {
     ki_status status = KI_OK;
-    for (size_t i = 0; !status && i < count; i++)
-        status = stage_object(fifo, KI_DELTA_REPLACED, objects[i], fifo->replaces);
+    for (size_t i = 0; !status && i < list->count; i++)
+        status = stage_listed(fifo, list->objects[i]);
+    for (size_t i = 0; !status && i < list->kept_count; i++)
+        status = keep(fifo, list->kept[i]);
     return status;
 }
 
@@ -382,18 +398,16 @@ static ki_status each_known(delta_fifo *fifo, ki_status (*each)(ki_object *obj, 
     return known->each ? known->each(each, fifo, known->user) : KI_OK;
 }
 
-static ki_status fifo_replace(ki_queue *queue, ki_object *const *objects, size_t count, const char *resource_version,
-                              ki_error *err) {
+static ki_status fifo_replace(ki_queue *queue, const ki_listing *list, ki_error *err) {
     delta_fifo *fifo = of(queue);
-    (void)resource_version; /* the store learns it from the reflector */
-    ki_status status = check_open(fifo, err);
+    ki_status status = check_open(fifo, err); /* the store learns the list's version from the reflector */
     if (status)
         return status;
     fifo->replaces++;
-    status = stage_list(fifo, objects, count);
-    if (!status)
+    status = stage_list(fifo, list);
+    if (!status && !list->keeps_all)
         status = stage_queued_deletions(fifo);
-    if (!status)
+    if (!status && !list->keeps_all)
         status = each_known(fifo, stage_known_deletion);
     status = finish(fifo, status, !fifo->populated || KI_MUTANT(ALWAYS_INITIAL), err);
     if (!status)

@@ -10,12 +10,7 @@
 typedef struct ki_delta_fifo_options {
     const ki_allocator *allocator;
     ki_known_objects known; /* get NULL: nothing is known downstream (the queue then looks at itself only) */
-    ki_transform transform; /* or NULL */
-    void *transform_user;
-    /* A transform failed: this change is dropped. May be NULL. */
-    void (*on_transform_error)(const ki_error *err, const char *key, void *user);
-    void *on_transform_error_user;
-    uint64_t seed; /* of the key hashes */
+    uint64_t seed;          /* of the key hashes */
 } ki_delta_fifo_options;
 
 ki_status ki_delta_fifo_new(const ki_delta_fifo_options *options, ki_queue **ret_queue, ki_error *err);

@@ -8,11 +8,14 @@
 #include "src/base/map.h"
 #include "src/base/memory.h"
 #include "src/base/ring.h"
+#include "src/cache/processor.h"
 
-/* A list that came in; one block. */
+/* A list that came in; one block with its texts. */
 typedef struct replacement {
-    size_t count;
-    char *resource_version; /* in this block */
+    size_t count, kept_count;
+    const char **kept;
+    bool keeps_all;
+    char *resource_version;
     ki_delta items[];
 } replacement;
 
@@ -25,7 +28,7 @@ typedef struct item {
 typedef struct in_order_fifo {
     ki_queue queue; /* first */
     ki_allocator allocator;
-    ki_transform_step transform;
+    ki_known_objects known;
     size_t batch_size;
     ki_ring items;
     size_t processing; /* at the front, handed over now */
@@ -70,78 +73,85 @@ static ki_status push(in_order_fifo *fifo, const item *pushed, ki_error *err) {
     return KI_OK;
 }
 
-static ki_status push_event(ki_queue *queue, ki_delta_type type, ki_object *obj, ki_error *err) {
+static ki_status push_event(ki_queue *queue, ki_delta_type type, bool tombstone, ki_object *obj, ki_error *err) {
     in_order_fifo *fifo = of(queue);
-    item event = { .kind = KI_DELTAS_BATCH, .delta = { .type = type } };
+    const item event = { .kind = KI_DELTAS_BATCH, .delta = { .type = type, .tombstone = tombstone, .obj = obj } };
     ki_status status = check_open(fifo, err);
-    if (status)
-        return status;
-    status = ki_transform_object(&fifo->transform, obj, &event.delta.obj);
-    if (status)
-        return ki_error_set(err, status, "queueing a change");
-    if (event.delta.obj)
+    if (!status)
         status = push(fifo, &event, err);
     if (status)
-        ki_object_unref(event.delta.obj);
-    else
-        fifo->populated = true;
-    return status;
-}
-
-static ki_status fifo_add(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return push_event(queue, KI_DELTA_ADDED, obj, err);
-}
-
-static ki_status fifo_update(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return push_event(queue, KI_DELTA_UPDATED, obj, err);
-}
-
-static ki_status fifo_remove(ki_queue *queue, ki_object *obj, ki_error *err) {
-    return push_event(queue, KI_DELTA_DELETED, obj, err);
-}
-
-static replacement *new_replacement(in_order_fifo *fifo, size_t count, const char *resource_version) {
-    size_t version_size = strlen(resource_version) + 1;
-    if (count > (SIZE_MAX - version_size - sizeof(replacement)) / sizeof(ki_delta))
-        return NULL;
-    replacement *list = ki_alloc(&fifo->allocator, sizeof *list + count * sizeof *list->items + version_size);
-    if (!list)
-        return NULL;
-    list->count = 0;
-    list->resource_version = (char *)(list->items + count);
-    memcpy(list->resource_version, resource_version, version_size);
-    return list;
-}
-
-static ki_status fill(in_order_fifo *fifo, replacement *list, ki_object *const *objects, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        ki_delta delta = { .type = KI_DELTA_REPLACED, .is_in_initial_list = !fifo->populated };
-        ki_status status = ki_transform_object(&fifo->transform, objects[i], &delta.obj);
-        if (status)
-            return status;
-        if (!delta.obj) {
-            delta.is_unusable = true;
-            delta.obj = ki_object_ref(objects[i]);
-        }
-        list->items[list->count++] = delta;
-    }
+        return status;
+    ki_object_ref(obj);
+    fifo->populated = true;
     return KI_OK;
 }
 
-static ki_status fifo_replace(ki_queue *queue, ki_object *const *objects, size_t count, const char *resource_version,
-                              ki_error *err) {
+static ki_status fifo_add(ki_queue *queue, ki_object *obj, ki_error *err) {
+    return push_event(queue, KI_DELTA_ADDED, false, obj, err);
+}
+
+static ki_status fifo_update(ki_queue *queue, ki_object *obj, ki_error *err) {
+    return push_event(queue, KI_DELTA_UPDATED, false, obj, err);
+}
+
+static ki_status fifo_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
+    return push_event(queue, KI_DELTA_DELETED, !is_last_state, obj, err);
+}
+
+static size_t texts_size(const ki_listing *list) {
+    size_t size = strlen(list->resource_version) + 1;
+    for (size_t i = 0; i < list->kept_count; i++)
+        size += strlen(list->kept[i]) + 1;
+    return size;
+}
+
+static char *append_text(char **at, const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = memcpy(*at, text, size);
+    *at += size;
+    return copy;
+}
+
+/* Without its objects. Items, keys and texts of a list are in memory already: their sum cannot overflow by much. */
+static replacement *new_replacement(in_order_fifo *fifo, const ki_listing *list) {
+    size_t fixed = sizeof(replacement) + list->kept_count * sizeof(char *) + texts_size(list);
+    if (list->count > (SIZE_MAX - fixed) / sizeof(ki_delta))
+        return NULL;
+    replacement *made = ki_alloc(&fifo->allocator, fixed + list->count * sizeof *made->items);
+    if (!made)
+        return NULL;
+    *made = (replacement){ .kept_count = list->kept_count, .keeps_all = list->keeps_all };
+    made->kept = (const char **)(made->items + list->count);
+    char *texts = (char *)(made->kept + list->kept_count);
+    made->resource_version = append_text(&texts, list->resource_version);
+    for (size_t i = 0; i < list->kept_count; i++)
+        made->kept[i] = append_text(&texts, list->kept[i]);
+    return made;
+}
+
+/* The known object where `obj` is the same state: then the store keeps what it has, and the list's own memory goes. A reference. */
+static ki_object *known_instance(const in_order_fifo *fifo, ki_object *obj) {
+    ki_object *known = fifo->known.get ? fifo->known.get(ki_object_key(obj), fifo->known.user) : NULL;
+    if (known && ki_is_same_state(obj, known))
+        return known;
+    ki_object_unref(known);
+    return ki_object_ref(obj);
+}
+
+static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
     in_order_fifo *fifo = of(queue);
     ki_status status = check_open(fifo, err);
     if (status)
         return status;
-    item list = { .kind = KI_DELTAS_REPLACE, .replacement = new_replacement(fifo, count, resource_version) };
+    item list = { .kind = KI_DELTAS_REPLACE, .replacement = new_replacement(fifo, listing) };
     if (!list.replacement)
         return ki_error_no_memory(err, "queueing a list");
-    status = fill(fifo, list.replacement, objects, count);
-    if (status)
-        status = ki_error_set(err, status, "queueing a list");
-    else
-        status = push(fifo, &list, err);
+    for (size_t i = 0; i < listing->count; i++)
+        list.replacement->items[list.replacement->count++] =
+            (ki_delta){ .type = KI_DELTA_REPLACED,
+                        .is_in_initial_list = !fifo->populated,
+                        .obj = known_instance(fifo, listing->objects[i]) };
+    status = push(fifo, &list, err);
     if (status) {
         release(fifo, &list);
         return status;
@@ -203,6 +213,9 @@ static size_t next(in_order_fifo *fifo, ki_deltas *ret_deltas) {
     case KI_DELTAS_REPLACE:
         ret_deltas->items = first->replacement->items;
         ret_deltas->count = first->replacement->count;
+        ret_deltas->kept = first->replacement->kept;
+        ret_deltas->kept_count = first->replacement->kept_count;
+        ret_deltas->keeps_all = first->replacement->keeps_all;
         ret_deltas->resource_version = first->replacement->resource_version;
         return 1;
     case KI_DELTAS_OF_KEY: /* never queued */
@@ -291,7 +304,7 @@ ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue
         return ki_error_no_memory(err, "making a queue");
     fifo->queue.ops = &in_order_fifo_ops;
     fifo->allocator = *options->allocator;
-    fifo->transform = options->transform;
+    fifo->known = options->known;
     bool is_whole = options->batch_size == 0 || options->batch_size > KI_IN_ORDER_BATCH;
     fifo->batch_size = is_whole ? KI_IN_ORDER_BATCH : options->batch_size;
     ki_ring_init(&fifo->items, &fifo->allocator, sizeof(item));

@@ -5,7 +5,6 @@
 #include <kinformer/allocator.h>
 
 #include "src/cache/queue.h"
-#include "src/cache/transform.h"
 
 enum {
     KI_IN_ORDER_BATCH = 1000
@@ -13,9 +12,9 @@ enum {
 
 typedef struct ki_in_order_fifo_options {
     const ki_allocator *allocator;
-    ki_transform_step transform;
-    size_t batch_size; /* at most KI_IN_ORDER_BATCH; 0: that */
-    uint64_t seed;     /* of the key hashes */
+    ki_known_objects known; /* get NULL: nothing is known downstream */
+    size_t batch_size;      /* at most KI_IN_ORDER_BATCH; 0: that */
+    uint64_t seed;          /* of the key hashes */
 } ki_in_order_fifo_options;
 
 ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue **ret_queue, ki_error *err);

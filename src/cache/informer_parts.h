@@ -11,6 +11,7 @@
 #include "src/cache/processor.h"
 #include "src/cache/reflector.h"
 #include "src/cache/shared_informer.h"
+#include "src/cache/unreadable.h"
 #include "src/cache/wait_table.h"
 
 enum {
@@ -71,6 +72,7 @@ struct ki_informer {
     ki_metrics_record metrics;
     _Atomic bool synced; /* set under `wait_lock` and `change_lock` */
     ki_health_record health;
+    ki_unreadable unreadable;
     ki_mutex wait_lock;          /* for all waiting */
     ki_cond changed;             /* `synced`, or stopped */
     bool is_over;                /* under `wait_lock`: stopped */

@@ -39,12 +39,21 @@ typedef struct ki_list_result {
     int64_t remaining_item_count; /* -1: not told */
 } ki_list_result;
 
+/* An object or event that cannot be used. Valid during the call. */
+typedef struct ki_bad_object {
+    const ki_error *err;
+    const char *key;              /* "namespace/name" where it could be told, else "" */
+    const char *resource_version; /* where it could be told, else "" */
+    bool is_deleted;              /* a watch event that says that the object is gone */
+    bool is_foreign; /* of another kind, or no object at all: no object of the resource has changed by it */
+} ki_bad_object;
+
 /* What comes back. Objects are borrowed: ref to keep. on_end comes exactly once, last, unless cancelled; never from inside list or watch. Any
  * callback may cancel. */
 typedef struct ki_list_handler {
     void (*on_object)(ki_object *obj, void *user);
-    /* One object that cannot be used; the rest goes on. `key` is "namespace/name" where it could be told, else "". */
-    void (*on_bad_object)(const ki_error *err, const char *key, void *user);
+    /* The rest goes on. */
+    void (*on_bad_object)(const ki_bad_object *bad, void *user);
     /* err NULL: the page is whole and `result` tells the rest. */
     void (*on_end)(const ki_list_result *result, const ki_error *err, void *user);
     void *user;
@@ -57,7 +66,7 @@ typedef struct ki_watch_handler {
     void (*on_bytes)(void *user);
     void (*on_event)(ki_watch_kind kind, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);
-    void (*on_bad_object)(const ki_error *err, const char *key, void *user);
+    void (*on_bad_object)(const ki_bad_object *bad, void *user);
     /* err NULL: the server closed it cleanly. `opened`: the error came after on_open; `in_stream`: it came as an ERROR event. */
     void (*on_end)(const ki_error *err, bool opened, bool in_stream, void *user);
     void *user;

@@ -75,9 +75,7 @@ static void tell_updated(teller *to, const ki_delta *delta, ki_object *known) {
     ki_audience audience = KI_AUDIENCE_ALL;
     if (delta->type == KI_DELTA_SYNC)
         audience = KI_AUDIENCE_DUE;
-    else if (delta->type == KI_DELTA_REPLACED &&
-             strcmp(ki_object_resource_version(delta->obj), ki_object_resource_version(known)) == 0 &&
-             (ki_object_has_same_content(delta->obj, known) || KI_MUTANT(SAME_VERSION_SAME_CONTENT)))
+    else if (delta->type == KI_DELTA_REPLACED && ki_is_same_state(delta->obj, known))
         audience = KI_AUDIENCE_RESYNCING;
     tell(to,
          (ki_notification){
@@ -94,8 +92,8 @@ static ki_object *follow(const ki_delta *delta, ki_object *known, teller *to) {
             return NULL;
         if (KI_MUTANT(OTHER_S_DELETION_IS_NOTHING) && delta->obj && !ki_is_same_object(delta->obj, known))
             return known;
-        if (delta->obj && ki_is_same_object(delta->obj, known))
-            tell_deleted(to, delta->obj, known, delta->tombstone);
+        if (!delta->tombstone && delta->obj && ki_is_same_object(delta->obj, known))
+            tell_deleted(to, delta->obj, known, false);
         else
             tell_deleted(to, known, known, true);
         return NULL;
@@ -118,6 +116,7 @@ typedef struct step {
     const ki_deltas *deltas;
     const ki_snapshot *before;
     const ki_snapshot *after; /* NULL: nothing is to be stored */
+    ki_map listed;            /* of a list: see note_listed */
 } step;
 
 /* NULL where there is none, or no such moment. */
@@ -159,14 +158,40 @@ static ki_status stage_events(const step *at) {
     return status;
 }
 
-/* The list, and what stays though it could not be used. */
+/* Notes each key of the list with the place, from 1, of its last object; 0 for a key that is kept. */
+static ki_status note_listed(step *at) {
+    const ki_deltas *deltas = at->deltas;
+    ki_status status = ki_map_reserve(&at->listed, deltas->count + deltas->kept_count);
+    for (size_t i = 0; !status && i < deltas->kept_count; i++)
+        status = ki_map_put(&at->listed, ki_str_of(deltas->kept[i]), NULL, NULL);
+    for (size_t i = 0; !status && i < deltas->count; i++)
+        status =
+            ki_map_put(&at->listed, ki_str_of(ki_object_key(deltas->items[i].obj)), (void *)(uintptr_t)(i + 1), NULL);
+    return status;
+}
+
+/* Is it the one that counts for its key? */
+static bool is_last(const step *at, size_t i) {
+    return (uintptr_t)ki_map_get(&at->listed, ki_str_of(ki_object_key(at->deltas->items[i].obj))) == i + 1;
+}
+
+static bool is_listed(const step *at, const ki_object *obj) {
+    return at->deltas->keeps_all || ki_map_has(&at->listed, ki_str_of(ki_object_key(obj)));
+}
+
+/* Only what differs: a list in which nothing is new costs no change of the store. */
 static ki_status stage_list(const step *at) {
+    ki_store *store = at->informer->store;
     ki_status status = KI_OK;
+    ki_cursor cursor = KI_CURSOR_INIT;
+    ki_object *known;
+    while (!status && (known = ki_tree_next(&at->before->items, &cursor)))
+        if (!is_listed(at, known))
+            status = ki_store_stage_delete(store, ki_object_key(known));
     for (size_t i = 0; !status && i < at->deltas->count; i++) {
-        const ki_delta *delta = &at->deltas->items[i];
-        ki_object *obj = delta->is_unusable ? object_in(at->before, ki_object_key(delta->obj)) : delta->obj;
-        if (obj)
-            status = ki_store_stage_put(at->informer->store, obj);
+        ki_object *obj = at->deltas->items[i].obj;
+        if (is_last(at, i) && object_in(at->before, ki_object_key(obj)) != obj)
+            status = ki_store_stage_put(store, obj);
     }
     return status;
 }
@@ -176,13 +201,12 @@ static void tell_list(const step *at, teller *to) {
     ki_cursor cursor = KI_CURSOR_INIT;
     ki_object *known;
     while ((known = ki_tree_next(&at->before->items, &cursor)))
-        if (!object_in(at->after, ki_object_key(known)))
+        if (!is_listed(at, known))
             tell_deleted(to, known, known, true);
     for (size_t i = 0; i < at->deltas->count; i++) {
         const ki_delta *delta = &at->deltas->items[i];
-        const char *key = ki_object_key(delta->obj);
-        if (!delta->is_unusable && object_in(at->after, key) == delta->obj)
-            follow(delta, object_in(at->before, key), to);
+        if (is_last(at, i))
+            follow(delta, object_in(at->before, ki_object_key(delta->obj)), to);
     }
 }
 
@@ -220,7 +244,9 @@ static const char *version_after(const ki_informer *informer, const ki_deltas *d
 /* What will be there is staged, not yet seen by anyone. */
 static ki_status stage(step *at, bool is_list, const char *version, ki_error *err) {
     ki_store *store = at->informer->store;
-    ki_status status = ki_store_begin(store, is_list, version, err);
+    if (is_list && note_listed(at))
+        return ki_error_no_memory(err, "taking a list");
+    ki_status status = ki_store_begin(store, false, version, err);
     if (status)
         return status;
     status = is_list ? stage_list(at) : stage_events(at);
@@ -267,6 +293,8 @@ static ki_status apply(step *at, ki_error *err) {
         watch_stored(at);
     teller tells = { .processor = &informer->processor };
     tell_all(at, &tells);
+    if (informer->queue->ops->length(informer->queue) == 0)
+        ki_unreadable_catch_up(&informer->unreadable);
     if (!at->deltas->key) {
         ki_processor_trim(&informer->processor);
         (void)ki_engine_work(informer->engine, counts.count < INT_MAX ? (int)counts.count : INT_MAX);
@@ -313,8 +341,11 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     ki_mutex_lock(&informer->change_lock);
     note_synced(informer);
     ki_snapshot *before = ki_store_snapshot(informer->store);
-    ki_status status = apply(&(step){ .informer = informer, .deltas = deltas, .before = before }, err);
+    step at = { .informer = informer, .deltas = deltas, .before = before };
+    ki_map_init(&at.listed, ki_engine_allocator(informer->engine), informer->seed);
+    ki_status status = apply(&at, err);
     ki_mutex_unlock(&informer->change_lock);
+    ki_map_free(&at.listed);
     ki_snapshot_free(before);
     follow_resync(informer, deltas, status != KI_OK);
     if (!status)
@@ -335,8 +366,10 @@ ki_status ki_informer_drained(void *user, ki_error *err) {
         if (!status)
             status = ki_reflector_copy_version(informer->store_version, version, err);
     }
-    if (!status)
+    if (!status) {
         ki_metrics_queue(&informer->metrics, 0);
+        ki_unreadable_catch_up(&informer->unreadable);
+    }
     ki_informer_note_resync_left(informer, 0);
     note_synced(informer);
     ki_mutex_unlock(&informer->change_lock);

@@ -41,6 +41,8 @@ struct ki_processor {
 
 /* Two states of one object, as far as their uids tell; else one was deleted and the other made under its name. */
 bool ki_is_same_object(const ki_object *a, const ki_object *b);
+/* One state of one object: the same version and the same content. */
+bool ki_is_same_state(const ki_object *a, const ki_object *b);
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns);
 

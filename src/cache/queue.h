@@ -23,9 +23,18 @@ typedef struct ki_delta {
     ki_delta_type type;
     bool tombstone;
     bool is_in_initial_list; /* part of the initial population */
-    bool is_unusable;        /* of a list: its content could not be transformed; what is known of its key stays */
     ki_object *obj;          /* a reference of the delta's; NULL only for a tombstone */
 } ki_delta;
+
+/* A whole list; borrowed during the call. What is known and not in it is gone, but for what is kept. */
+typedef struct ki_listing {
+    ki_object *const *objects;
+    size_t count;
+    const char *const *kept; /* keys that are listed with a state that could not be read: what is known of them stays */
+    size_t kept_count;
+    bool keeps_all; /* something is listed whose key could not be read: nothing is gone */
+    const char *resource_version;
+} ki_listing;
 
 /* What a pop hands over. */
 typedef enum ki_deltas_kind {
@@ -42,6 +51,10 @@ typedef struct ki_deltas {
     const ki_delta *items;
     size_t count;
     bool is_in_initial_list;
+    /* With KI_DELTAS_REPLACE, as in ki_listing. */
+    const char *const *kept;
+    size_t kept_count;
+    bool keeps_all;
     const char *resource_version; /* with KI_DELTAS_REPLACE: the list's; else NULL */
 } ki_deltas;
 
@@ -60,9 +73,9 @@ typedef struct ki_known_objects {
 typedef struct ki_queue_ops {
     ki_status (*add)(ki_queue *queue, ki_object *obj, ki_error *err);
     ki_status (*update)(ki_queue *queue, ki_object *obj, ki_error *err);
-    ki_status (*remove)(ki_queue *queue, ki_object *obj, ki_error *err);
-    ki_status (*replace)(ki_queue *queue, ki_object *const *objects, size_t count, const char *resource_version,
-                         ki_error *err);
+    /* `is_last_state` false: the object is gone, and `obj` only names it: a tombstone. */
+    ki_status (*remove)(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err);
+    ki_status (*replace)(ki_queue *queue, const ki_listing *list, ki_error *err);
     ki_status (*resync)(ki_queue *queue, ki_error *err);
     /* Hands one item to `process`. KI_ERR_NOT_FOUND: empty now; KI_ERR_CLOSED: empty and closed; else what process returned. Never blocks
      * (ours: the controller is told by `ready` when there is something; client-go's Pop blocks). */

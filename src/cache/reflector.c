@@ -1,5 +1,6 @@
 /* reflector.c: the outer loop: what comes next, how long to wait for it, what is remembered. Lists are in reflector_list.c, watches
- * and streaming lists in reflector_watch.c, what is done about watches without a word in reflector_check.c. */
+ * and streaming lists in reflector_watch.c, what is done about watches without a word in
+ * reflector_check.c, about objects that cannot be read in reflector_unreadable.c. */
 #include "src/cache/reflector.h"
 
 #include "src/base/error.h"
@@ -130,10 +131,13 @@ void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
 static void delete_all(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     ki_queue *queue = reflector->options.queue;
-    if (queue->ops->replace(queue, NULL, 0, reflector->resource_version, &err)) {
+    const ki_listing nothing = { .resource_version = reflector->resource_version };
+    if (queue->ops->replace(queue, &nothing, &err)) {
         ki_reflector_report(reflector, &err); /* again after the next answer */
         return;
     }
+    ki_unreadable_take_list(reflector->options.unreadable, &reflector->listed_unreadable, "",
+                            reflector->resource_version);
     reflector->is_gone = true;
     reflector->is_unavailable = true; /* then not from a cache that lags and has the old ones still */
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector",
@@ -201,16 +205,6 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
 }
 
-void ki_reflector_bad_object(ki_reflector *reflector, const ki_error *err, const char *key) {
-    if (err->code == KI_ERR_NO_MEMORY) { /* nothing is wrong with the object */
-        ki_reflector_give_up(reflector, err);
-        return;
-    }
-    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: object %s set aside: %s",
-                 reflector->options.name, key[0] ? key : "without a name", ki_error_message(err));
-    reflector->options.on_bad_object(err, key, reflector->options.user);
-}
-
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
     if (state == KI_STATE_WATCHING && !reflector->is_said_to_watch) {
         reflector->is_said_to_watch = true; /* one that is only opened again, every few minutes, is no news */
@@ -238,6 +232,7 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
         ki_reflector_report(reflector, &err); /* the one before it is still good to watch from */
         return false;
     }
+    ki_unreadable_advance(reflector->options.unreadable, version);
     reflector->options.on_progress(reflector->options.user);
     return true;
 }
@@ -267,13 +262,35 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
     while (ki_map_next(&reflector->staged, &cursor, NULL, &obj))
         ki_object_unref(obj);
     ki_map_free(&reflector->staged);
+    ki_unreadable_marks_clear(&reflector->listed_unreadable);
     ki_buffer_reset(&reflector->continue_token, 0);
 }
 
-ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err) {
+/* With what could not be read of it. */
+static ki_status queue_list(ki_reflector *reflector, const char *version, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
+    ki_unreadable *unreadable = reflector->options.unreadable;
+    ki_unreadable_marks *marks = &reflector->listed_unreadable;
+    const char **kept = NULL;
+    size_t kept_count = 0;
+    if (ki_unreadable_reserve(unreadable, marks) || ki_unreadable_marks_keys(marks, &kept, &kept_count))
+        return ki_error_no_memory(err, "queueing a list");
+    const ki_listing list = { .objects = reflector->objects,
+                              .count = reflector->object_count,
+                              .kept = kept,
+                              .kept_count = kept_count,
+                              .keeps_all = ki_unreadable_marks_has(marks, ""),
+                              .resource_version = version };
+    ki_status status = queue->ops->replace(queue, &list, err);
+    ki_free(ki_engine_allocator(reflector->options.engine), kept);
+    if (!status)
+        ki_unreadable_take_list(unreadable, marks, reflector->resource_version, version);
+    return status;
+}
+
+ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err) {
     ki_metrics_record *metrics = reflector->options.metrics;
-    ki_status status = queue->ops->replace(queue, reflector->objects, reflector->object_count, version, err);
+    ki_status status = queue_list(reflector, version, err);
     if (status && !KI_MUTANT(LIST_WITHOUT_QUEUEING))
         return status;
     int64_t now = ki_engine_now(reflector->options.engine);
@@ -308,6 +325,7 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
     if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector))
         return ki_error_no_memory(err, "starting an informer");
     ki_map_init(&reflector->staged, allocator, (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX));
+    ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, reflector->staged.seed);
     ki_buffer_init(&reflector->continue_token, allocator, CONTINUE_TOKEN_MAX);
     reflector->is_open = true;
     return KI_OK;

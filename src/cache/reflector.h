@@ -12,6 +12,8 @@
 #include "src/cache/list_watch.h"
 #include "src/cache/metrics.h"
 #include "src/cache/queue.h"
+#include "src/cache/transform.h"
+#include "src/cache/unreadable.h"
 #include "src/engine/engine.h"
 
 enum {
@@ -29,6 +31,9 @@ typedef struct ki_reflector_options {
     bool may_go; /* the resource's type: where the server does not know it for a while, its objects are gone */
     int64_t internal_error_retry_ns; /* how long after the first internal error in a watch it is only watched again */
     ki_metrics_record *metrics;      /* borrowed; NULL: nothing is counted */
+    ki_unreadable *unreadable;       /* borrowed: the objects whose state could not be read */
+    ki_transform_step transform;     /* of each object as it is decoded */
+    ki_object *(*known)(const char *key, void *user); /* a reference to what the store has, or NULL */
     /* It is in another state. `retry_at`: when it goes on by itself; -1: nothing planned. */
     void (*on_state)(ki_state state, const ki_error *cause, int64_t retry_at, void *user);
     void (*on_listed)(size_t listed, int64_t total, void *user); /* total -1: unknown */
@@ -80,7 +85,8 @@ typedef struct ki_reflector {
     /* the list under way */
     char list_version[KI_RESOURCE_VERSION_MAX + 1];   /* asked for */
     char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of its first page, or of a streaming list */
-    char initial_version[KI_RESOURCE_VERSION_MAX + 1]; /* of the first list that is in the queue: the initial population */
+    char initial_version[KI_RESOURCE_VERSION_MAX +
+                         1]; /* of the first list that is in the queue: the initial population */
     bool has_initial_version;
     ki_buffer continue_token;
     size_t pages;
@@ -92,6 +98,7 @@ typedef struct ki_reflector {
     bool is_latest;        /* at "", since the version was expired or too large */
     ki_object **objects;
     size_t object_count, object_capacity;
+    ki_unreadable_marks listed_unreadable; /* of the list or streaming list under way */
 
     /* the watch or streaming list under way */
     int64_t list_began_at;
@@ -103,6 +110,8 @@ typedef struct ki_reflector {
     bool holds_version;                              /* opened at "" or "0": until the first event that is not ADDED */
     bool is_said_to_watch;                           /* in the log, with no list and no failure since */
     bool has_reopened;                               /* at once, and it has not proved good since */
+    bool has_resumed; /* from `resumed_version`, since an event after it could not be read */
+    char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
     bool has_word;     /* an event or bookmark has come, and not one that is over or bad */
     unsigned wordless; /* watches in a row that were accepted and ended with none, since word_at */
     int64_t word_at;   /* of the last one, or of the last list or check */

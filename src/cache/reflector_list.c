@@ -12,9 +12,14 @@ enum {
 
 static void on_object(ki_object *obj, void *user) {
     ki_reflector *reflector = user;
+    ki_object *kept;
     if (reflector->object_count == 0)
         ki_reflector_set_state(reflector, KI_STATE_LISTING);
-    if (ki_reflector_append(reflector, obj)) {
+    if (!ki_reflector_transform(reflector, obj, false, &kept))
+        return;
+    ki_status status = ki_reflector_append(reflector, kept);
+    ki_object_unref(kept);
+    if (status) {
         ki_error err = KI_ERROR_INIT;
         ki_error_no_memory(&err, "listing");
         ki_reflector_give_up(reflector, &err);
@@ -23,8 +28,8 @@ static void on_object(ki_object *obj, void *user) {
     reflector->options.on_listed(reflector->object_count, -1, reflector->options.user);
 }
 
-static void on_bad_object(const ki_error *err, const char *key, void *user) {
-    ki_reflector_bad_object(user, err, key);
+static void on_bad_object(const ki_bad_object *bad, void *user) {
+    ki_reflector_skip_listed(user, bad);
 }
 
 void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {

@@ -20,7 +20,6 @@ void ki_reflector_count_relist(const ki_reflector *reflector, int cause); /* a k
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state);
 /* Cancels what is under way and fails with KI_ERR_NO_MEMORY or whatever `err` is; from inside its callbacks. */
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
-void ki_reflector_bad_object(ki_reflector *reflector, const ki_error *err, const char *key);
 bool ki_reflector_advance(ki_reflector *reflector, const char *version); /* on_progress was called */
 /* Hands all objects to the queue, then advances. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
@@ -42,6 +41,14 @@ void ki_reflector_stream(ki_reflector *reflector);
 void ki_reflector_stream_deadline(ki_reflector *reflector);
 void ki_reflector_watch(ki_reflector *reflector);
 void ki_reflector_count_watch_end(ki_reflector *reflector); /* where one is under way */
+/* Opens the next watch: at once, or after a part of a second. */
+void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter);
+/* reflector_unreadable.c: any of them may end what is under way. */
+void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad); /* of a list or streaming list */
+void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);   /* of a watch */
+void ki_reflector_skip_event(ki_reflector *reflector, const ki_bad_object *bad);  /* the same, with no further try */
+/* Gives the transformed object as a reference. Returns false where the transform failed: that is dealt with, but for the deletion of a watch. */
+bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj);
 /* reflector_check.c */
 void ki_reflector_hear_word(ki_reflector *reflector);         /* the server goes on from where the copy is */
 void ki_reflector_count_wordless(ki_reflector *reflector);    /* the watch under way ends */

@@ -78,6 +78,8 @@ static void on_open(void *user) {
 
 /* The initial events may come in any order, and changes among them. */
 static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj) {
+    const char *version = kind == KI_EVENT_DELETED ? "" : ki_object_resource_version(obj);
+    ki_unreadable_marks_remove(&reflector->listed_unreadable, ki_object_key(obj), version);
     ki_str key = ki_str_of(ki_object_key(obj));
     const ki_object *known = ki_map_get(&reflector->staged, key);
     if (known && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(known)))
@@ -111,9 +113,32 @@ static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object 
     case KI_EVENT_MODIFIED:
         return queue->ops->update(queue, obj, err);
     case KI_EVENT_DELETED:
-        return queue->ops->remove(queue, obj, err);
+        return queue->ops->remove(queue, obj, true, err);
     }
     return KI_OK;
+}
+
+/* What is told of the object is in the queue. */
+static void settle(ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
+    const char *version = kind == KI_EVENT_DELETED ? "" : ki_object_resource_version(obj);
+    ki_unreadable_settle(reflector->options.unreadable, ki_object_key(obj), version);
+}
+
+/* An object whose transform fails is skipped; where it is deleted, the known one is. */
+static ki_status take(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj, ki_error *err) {
+    ki_object *kept;
+    ki_queue *queue = reflector->options.queue;
+    bool is_transformed = ki_reflector_transform(reflector, obj, kind == KI_EVENT_DELETED, &kept);
+    if (reflector->phase != KI_REFLECTOR_WATCHES)
+        return KI_ERR_CANCELLED; /* it was given up */
+    if (!is_transformed && kind != KI_EVENT_DELETED)
+        return KI_OK;
+    ki_status status =
+        is_transformed ? enqueue(reflector, kind, kept, err) : queue->ops->remove(queue, obj, false, err);
+    ki_object_unref(kept);
+    if (!status)
+        settle(reflector, kind, obj);
+    return status;
 }
 
 /* A server that repeats itself after a resume: what it tells is over, and the object may be gone by now. Deletions are not looked at here,
@@ -135,7 +160,12 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     ki_error err = KI_ERROR_INIT;
     heard(reflector);
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
-        if (stage(reflector, kind, obj)) {
+        ki_object *kept;
+        if (!ki_reflector_transform(reflector, obj, kind == KI_EVENT_DELETED, &kept))
+            return;
+        ki_status status = stage(reflector, kind, kept);
+        ki_object_unref(kept);
+        if (status) {
             ki_error_no_memory(&err, "listing");
             ki_reflector_give_up(reflector, &err);
             return;
@@ -148,7 +178,10 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
         return;
     }
     ki_reflector_hear_word(reflector);
-    if (enqueue(reflector, kind, obj, &err) && !KI_MUTANT(ADVANCE_WITHOUT_QUEUEING)) {
+    ki_status status = take(reflector, kind, obj, &err);
+    if (status == KI_ERR_CANCELLED)
+        return;
+    if (status && !KI_MUTANT(ADVANCE_WITHOUT_QUEUEING)) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
@@ -206,9 +239,13 @@ static void on_bookmark(const char *version, bool initial_events_end, void *user
     told(reflector);
 }
 
-static void on_bad_object(const ki_error *err, const char *key, void *user) {
-    heard(user);
-    ki_reflector_bad_object(user, err, key);
+static void on_bad_object(const ki_bad_object *bad, void *user) {
+    ki_reflector *reflector = user;
+    heard(reflector);
+    if (reflector->phase == KI_REFLECTOR_STREAMS)
+        ki_reflector_skip_listed(reflector, bad);
+    else
+        ki_reflector_bad_event(reflector, bad);
 }
 
 /* --- how a streaming list ends ------------------------------------------------------------------------------------------------ */
@@ -278,9 +315,10 @@ static ki_reflector_step next_watch(const ki_reflector *reflector) {
 
 /* Opens the next watch: at once after a clean close, else after a part of a second, so that the clients of a server that restarts do not come all at
  * once, and one that closes each watch after an event is not asked without a pause. */
-static void reopen(ki_reflector *reflector, bool with_jitter) {
+void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_engine *engine = reflector->options.engine;
     int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
+    ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
     ki_reflector_go_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
 }
 
@@ -309,7 +347,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
         return;
     }
     reflector->has_reopened = !reflector->has_word;
-    reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH);
+    ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH);
 }
 
 static bool is_lost_connection(const ki_error *err) {

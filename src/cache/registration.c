@@ -195,6 +195,10 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     int64_t staleness = ki_metrics_staleness(metrics, now);
     health.staleness_ms = staleness < 0 ? -1 : staleness / KI_MILLISECONDS(1);
     health.failures = atomic_load_explicit(&metrics->failures_in_row, memory_order_relaxed);
+    ki_unreadable *unreadable;
+    const ki_unreadable *constant_unreadable = &informer->unreadable;
+    memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* as above */
+    health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_words, sizeof health.unreadable_words);
     ki_health_describe(&health, failed, &informer->resource, informer->namespace_name);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }

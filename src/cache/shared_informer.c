@@ -131,10 +131,6 @@ static ki_status known_each(ki_status (*each)(ki_object *obj, void *context), vo
 
 static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
     const ki_informer *informer = user;
-    if (!informer->transform) {
-        *ret_obj = ki_object_ref(obj);
-        return KI_OK;
-    }
     ki_callback callback;
     ki_callback_enter(&callback, informer->owner);
     ki_status status = informer->transform(obj, ret_obj, informer->transform_user);
@@ -206,8 +202,13 @@ static ki_status make_locks(ki_informer *informer, ki_error *err) {
     if (status)
         goto no_cond;
     status = ki_health_init(&informer->health, ki_engine_now(informer->engine), err);
+    if (status)
+        goto no_health;
+    status = ki_unreadable_init(&informer->unreadable, ki_engine_allocator(informer->engine), informer->seed, err);
     if (!status)
         return KI_OK;
+    ki_health_destroy(&informer->health);
+no_health:
     ki_cond_destroy(&informer->changed);
 no_cond:
     ki_mutex_destroy(&informer->wait_lock);
@@ -220,10 +221,6 @@ static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
     ki_delta_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
         .known = { .get = known_get, .each = known_each, .user = informer },
-        .transform = transform,
-        .transform_user = informer,
-        .on_transform_error = set_aside,
-        .on_transform_error_user = informer,
         .seed = informer->seed,
     };
     return ki_delta_fifo_new(&options, &informer->queue, err);
@@ -232,7 +229,7 @@ static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
 static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
     ki_in_order_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
-        .transform = { transform, informer, set_aside, informer },
+        .known = { .get = known_get, .user = informer },
         .seed = informer->seed,
     };
     return ki_in_order_fifo_new(&options, &informer->queue, err);
@@ -295,6 +292,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     *ret_informer = informer;
     return KI_OK;
 no_store:
+    ki_unreadable_destroy(&informer->unreadable);
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
@@ -414,6 +412,9 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .may_go = informer->may_go,
         .internal_error_retry_ns = informer->internal_error_retry_ns,
         .metrics = &informer->metrics,
+        .unreadable = &informer->unreadable,
+        .transform = { informer->transform ? transform : NULL, informer },
+        .known = known_get,
         .on_state = on_state,
         .on_listed = on_listed,
         .on_error = on_error,
@@ -540,6 +541,7 @@ void ki_informer_free(ki_informer *informer) {
     informer->queue->ops->free(informer->queue);
     ki_store_free(informer->store);
     ki_informer_free_waits(informer);
+    ki_unreadable_destroy(&informer->unreadable);
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);

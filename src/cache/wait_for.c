@@ -16,7 +16,7 @@
 static void see_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
     for (size_t i = 0; i < deltas->count && waits->keyed > 0; i++) {
         const ki_delta *delta = &deltas->items[i];
-        if (delta->obj && !delta->is_unusable)
+        if (delta->obj)
             ki_wait_table_seen(waits, ki_object_key(delta->obj), ki_object_resource_version(delta->obj),
                                delta->type == KI_DELTA_DELETED);
     }
@@ -37,6 +37,7 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
     if (deltas)
         see_deltas(&informer->waits, deltas);
+    ki_wait_table_look_at_held(&informer->waits);
     note_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
     ki_snapshot_free(now);
@@ -180,9 +181,17 @@ static void run(ki_task *task, void *user) {
         ki_task_post(task);
 }
 
+/* The version of an object that cannot be read counts as seen only once that object is readable, replaced or deleted. */
+static bool may_lack(const ki_version_wait *wait, void *user) {
+    ki_informer *informer = user;
+    return ki_unreadable_may_lack(&informer->unreadable, wait->key, wait->version);
+}
+
 void ki_informer_init_waits(ki_informer *informer) {
     ki_task_init(&informer->wait_task, informer->engine, run, informer);
     ki_wait_table_init(&informer->waits, ki_engine_allocator(informer->engine), informer->seed);
+    informer->waits.may_lack = may_lack;
+    informer->waits.may_lack_user = informer;
 }
 
 void ki_informer_end_waits(ki_informer *informer) {

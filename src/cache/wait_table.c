@@ -169,12 +169,14 @@ void ki_wait_table_init(ki_wait_table *table, const ki_allocator *allocator, uin
     ki_map_init(&table->groups, allocator, seed);
     ki_heap_init(&table->deadlines, allocator, less_by_deadline);
     ki_heap_init(&table->decided, allocator, less_by_sequence);
+    ki_heap_init(&table->held, allocator, less_by_sequence);
 }
 
 void ki_wait_table_free(ki_wait_table *table) {
     ki_map_free(&table->groups);
     ki_heap_free(&table->deadlines);
     ki_heap_free(&table->decided);
+    ki_heap_free(&table->held);
     ki_free(table->allocator, table->scratch);
     table->scratch = NULL;
     table->scratch_size = 0;
@@ -190,11 +192,14 @@ ki_status ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait) {
         place(&wait->groups[i], wait);
     place(&wait->by_deadline, wait);
     place(&wait->decided, wait);
+    place(&wait->held, wait);
     wait->is_decided = false;
     wait->status = KI_OK;
     wait->sequence = table->next_sequence;
     /* Room for its end now, since that cannot fail. */
     ki_status status = ki_heap_reserve(&table->decided, table->count + 1);
+    if (!status)
+        status = ki_heap_reserve(&table->held, table->count + 1);
     if (!status)
         status = join_groups(table, wait);
     if (!status && wait->deadline != INT64_MAX)
@@ -214,6 +219,7 @@ ki_status ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait) {
 static void leave(ki_wait_table *table, ki_version_wait *wait) {
     leave_groups(table, wait);
     ki_heap_remove(&table->deadlines, &wait->by_deadline.node);
+    ki_heap_remove(&table->held, &wait->held.node);
     table->undecided--;
     table->keyed -= wait->key != NULL;
 }
@@ -243,10 +249,45 @@ static ki_version_wait *first_of(const ki_wait_table *table, const group_name *n
     return group ? wait_of(ki_heap_peek(&group->waits)) : NULL;
 }
 
-static void decide_reached(ki_wait_table *table, const group_name *name, const char *version) {
+static bool may_lack(const ki_wait_table *table, const ki_version_wait *wait) {
+    return table->may_lack && table->may_lack(wait, table->may_lack_user);
+}
+
+/* Takes it out of the copy's group: that its object is seen may decide it, or its deadline. */
+static void hold(ki_wait_table *table, ki_version_wait *wait) {
+    ki_wait_group *group = wait->groups[KI_WAIT_OF_COPY].group;
+    ki_heap_remove(&group->waits, &wait->groups[KI_WAIT_OF_COPY].node);
+    drop_if_empty(table, group);
+    if (ki_heap_push(&table->held, &wait->held.node))
+        return; /* cannot be: ki_wait_table_add reserved its place */
+}
+
+static void decide_reached(ki_wait_table *table, const group_name *name, bool is_of_copy, const char *version) {
     ki_version_wait *wait;
-    while ((wait = first_of(table, name)) && is_reached(table, version, wait->version))
-        decide(table, wait, KI_OK);
+    while ((wait = first_of(table, name)) && is_reached(table, version, wait->version)) {
+        if (is_of_copy && may_lack(table, wait))
+            hold(table, wait);
+        else
+            decide(table, wait, KI_OK);
+    }
+}
+
+void ki_wait_table_look_at_held(ki_wait_table *table) {
+    /* Each once: those that stay are pushed behind the others, to where there was room for them. */
+    ki_version_wait *kept = NULL;
+    ki_version_wait *wait;
+    while ((wait = wait_of(ki_heap_peek(&table->held)))) {
+        ki_heap_remove(&table->held, &wait->held.node);
+        if (may_lack(table, wait)) {
+            wait->next_kept = kept;
+            kept = wait;
+        } else {
+            decide(table, wait, KI_OK);
+        }
+    }
+    for (; kept; kept = kept->next_kept)
+        if (ki_heap_push(&table->held, &kept->held.node))
+            return; /* cannot be, as above */
 }
 
 static void decide_all(ki_wait_table *table, const group_name *name, ki_status status) {
@@ -263,7 +304,7 @@ void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *versi
     if (version[0] == '\0')
         return;
     group_name name = name_of(key ? 'k' : 'c', key, version);
-    decide_reached(table, &name, version);
+    decide_reached(table, &name, key == NULL, version);
 }
 
 int64_t ki_wait_table_next_deadline(const ki_wait_table *table) {
@@ -288,6 +329,8 @@ bool ki_wait_table_cancel(ki_wait_table *table, ki_version_handler handler, void
 void ki_wait_table_cancel_all(ki_wait_table *table) {
     size_t cursor = 0;
     void *group;
+    while (table->held.count > 0)
+        decide(table, wait_of(ki_heap_peek(&table->held)), KI_ERR_CANCELLED);
     while (table->undecided > 0) {
         if (!ki_map_next(&table->groups, &cursor, NULL, &group)) {
             cursor = 0;

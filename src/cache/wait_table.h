@@ -43,8 +43,9 @@ struct ki_version_wait {
     bool is_decided;
     ki_status status;  /* once it is decided */
     uint64_t sequence; /* of asking */
+    ki_version_wait *next_kept;
     ki_wait_place groups[KI_WAIT_GROUPS];
-    ki_wait_place by_deadline, decided;
+    ki_wait_place by_deadline, decided, held;
 };
 
 struct ki_wait_table {
@@ -52,7 +53,11 @@ struct ki_wait_table {
     ki_map groups;
     ki_heap deadlines;
     ki_heap decided; /* those with a handler that were not handed out yet */
-    size_t count;    /* in the table: undecided, or not handed out yet */
+    ki_heap held;    /* their version is reached, and the copy may lack its state; in no group of the copy */
+    /* May a copy at the wait's version lack its state? NULL: never. */
+    bool (*may_lack)(const ki_version_wait *wait, void *user);
+    void *may_lack_user;
+    size_t count; /* in the table: undecided, or not handed out yet */
     size_t undecided;
     size_t keyed; /* of them with a key */
     uint64_t next_sequence;
@@ -72,6 +77,8 @@ void ki_wait_table_remove(ki_wait_table *table, ki_version_wait *wait);
 
 /* The copy is at `version`; with a key: its object was there at `version`, and `is_gone` tells whether that is its end. */
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_gone);
+/* Decides those that are held and need not be any more. */
+void ki_wait_table_look_at_held(ki_wait_table *table);
 /* Decides what has no more time. */
 void ki_wait_table_expire(ki_wait_table *table, int64_t now);
 /* INT64_MAX: none. */

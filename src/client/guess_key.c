@@ -1,5 +1,5 @@
-/* guess_key.c: follows nesting and strings only, and takes metadata.name and metadata.namespace (or object.metadata's, in a watch event) where
- * they are whole. No validation: the text is known to be bad. */
+/* guess_key.c: follows nesting and strings only, and takes name, namespace and resourceVersion of metadata (or of object.metadata, in a watch
+ * event) and an event's type where they are whole. No validation: the text is known to be bad. */
 #include "src/client/guess_key.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ typedef struct walk {
     ki_str member[LEVELS + 1]; /* the name whose value is being read, by depth from 1 */
     size_t depth;
     bool is_name; /* the next string is a member's name */
-    ki_str name, namespace_name;
+    ki_str name, namespace_name, resource_version, type;
 } walk;
 
 /* The string that begins after `at`'s quote, without escapes decoded; false where it is cut. */
@@ -31,8 +31,10 @@ static bool take_string(ki_str text, size_t *at, ki_str *ret_string) {
     return true;
 }
 
-/* A member's value; is it one of the two? */
+/* A member's value; is it one of those that tell? */
 static void look(walk *at, ki_str value) {
+    if (at->depth == 1 && ki_str_equals(at->member[1], "type"))
+        at->type = value;
     bool plain = at->depth == 2 && ki_str_equals(at->member[1], "metadata");
     bool in_event =
         at->depth == 3 && ki_str_equals(at->member[1], "object") && ki_str_equals(at->member[2], "metadata");
@@ -42,6 +44,8 @@ static void look(walk *at, ki_str value) {
         at->name = value;
     else if (ki_str_equals(at->member[at->depth], "namespace"))
         at->namespace_name = value;
+    else if (ki_str_equals(at->member[at->depth], "resourceVersion"))
+        at->resource_version = value;
 }
 
 static void enter(walk *at) {
@@ -50,9 +54,8 @@ static void enter(walk *at) {
         at->member[at->depth] = (ki_str){ NULL, 0 };
 }
 
-void ki_guess_key(ki_str text, char key[KI_GUESSED_KEY_MAX]) {
+static walk walk_through(ki_str text) {
     walk at = { .depth = 0 };
-    key[0] = '\0';
     for (size_t i = 0; i < text.size; i++) {
         char c = text.data[i];
         ki_str string;
@@ -76,17 +79,28 @@ void ki_guess_key(ki_str text, char key[KI_GUESSED_KEY_MAX]) {
             at.is_name = true; /* wrong inside an array, whose strings are of no interest */
         }
     }
-    /* Names have no escapes and no control characters; others would only confuse a log. */
-    for (size_t i = 0; i < at.name.size; i++) {
-        if ((unsigned char)at.name.data[i] <= ' ' || at.name.data[i] == '\\')
-            return;
+    return at;
+}
+
+/* Names and versions have no escapes and no control characters; others would only confuse a log. */
+static bool is_plain(ki_str text) {
+    for (size_t i = 0; i < text.size; i++) {
+        if ((unsigned char)text.data[i] <= ' ' || text.data[i] == '\\')
+            return false;
     }
-    for (size_t i = 0; i < at.namespace_name.size; i++) {
-        if ((unsigned char)at.namespace_name.data[i] <= ' ' || at.namespace_name.data[i] == '\\')
-            return;
-    }
+    return true;
+}
+
+void ki_guess_object(ki_str text, ki_guess *ret_guess) {
+    walk at = walk_through(text);
+    *ret_guess = (ki_guess){ .is_deleted = ki_str_equals(at.type, "DELETED") };
+    if (is_plain(at.resource_version) && at.resource_version.size < KI_GUESSED_VERSION_MAX && at.resource_version.size)
+        memcpy(ret_guess->resource_version, at.resource_version.data, at.resource_version.size);
+    if (!is_plain(at.name) || !is_plain(at.namespace_name))
+        return;
+    ret_guess->has_namespace = at.namespace_name.size > 0;
     if (at.name.size && at.name.size + at.namespace_name.size + 2 <= KI_GUESSED_KEY_MAX)
-        snprintf(key, KI_GUESSED_KEY_MAX, "%.*s%s%.*s", (int)at.namespace_name.size,
+        snprintf(ret_guess->key, KI_GUESSED_KEY_MAX, "%.*s%s%.*s", (int)at.namespace_name.size,
                  at.namespace_name.size ? at.namespace_name.data : "", at.namespace_name.size ? "/" : "",
                  (int)at.name.size, at.name.data);
 }

@@ -10,6 +10,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
+#include "src/object/json.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
 #include "src/wire/watch_decoder.h"
@@ -136,20 +137,60 @@ static ki_status interest(http_call *call) {
     return KI_OK;
 }
 
-static ki_status bad_object(http_call *call, const ki_error *why, ki_str text) {
-    char key[KI_GUESSED_KEY_MAX];
-    ki_guess_key(text, key);
+/* What is known of a bad object beside its bytes. */
+typedef enum badness {
+    UNREADABLE,   /* a state of an object of the resource, as far as can be told */
+    FOREIGN,      /* well-formed, and of another kind or no object */
+    AN_END,       /* of an event of the type DELETED */
+    FROM_ITS_TEXT /* a whole event: its type is in the text */
+} badness;
+
+/* A key without its namespace is another object's. */
+static void complete_key(const http_list_watch *owner, ki_guess *guess) {
+    if (guess->has_namespace || !owner->resource.namespaced || !guess->key[0])
+        return;
+    char name[KI_GUESSED_KEY_MAX];
+    memcpy(name, guess->key, sizeof name);
+    int size =
+        owner->namespace_name ? snprintf(guess->key, sizeof guess->key, "%s/%s", owner->namespace_name, name) : 0;
+    if (size <= 0 || (size_t)size >= sizeof guess->key)
+        guess->key[0] = '\0';
+}
+
+static ki_status bad_object(http_call *call, const ki_error *why, ki_str text, badness how) {
+    ki_guess guess;
+    ki_guess_object(text, &guess);
+    if (how != FOREIGN || call->list)
+        complete_key(call->owner, &guess);
     ki_error err = *why;
     ki_error_prefix(&err, "%s", call->what);
+    const ki_bad_object bad = { .err = &err,
+                                .key = guess.key,
+                                .resource_version = guess.resource_version,
+                                .is_deleted = how == AN_END || (how == FROM_ITS_TEXT && guess.is_deleted),
+                                .is_foreign = how == FOREIGN };
     if (call->list)
-        call->list_handler.on_bad_object(&err, key, call->list_handler.user);
+        call->list_handler.on_bad_object(&bad, call->list_handler.user);
     else
-        call->watch_handler.on_bad_object(&err, key, call->watch_handler.user);
+        call->watch_handler.on_bad_object(&bad, call->watch_handler.user);
     return interest(call);
 }
 
+/* A Table, a Status, an object without metadata: whole JSON that tells nothing of the resource's objects. */
+static bool is_foreign(const http_call *call, ki_str text) {
+    yyjson_doc *doc;
+    if (ki_json_parse(call->allocator, text, &doc, NULL))
+        return false;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    ki_str kind = ki_json_string(root, "kind");
+    bool is_foreign = (kind.size && !ki_str_equals(kind, call->owner->resource.kind)) ||
+                      !yyjson_is_obj(yyjson_obj_get(root, "metadata"));
+    yyjson_doc_free(doc);
+    return is_foreign;
+}
+
 /* One object of the wanted kind. KI_OK with no object: it was bad, and reported. */
-static ki_status make_object(http_call *call, ki_str text, ki_object **ret_obj) {
+static ki_status make_object(http_call *call, ki_str text, bool is_end, ki_object **ret_obj) {
     http_list_watch *owner = call->owner;
     ki_error err = KI_ERROR_INIT;
     ki_object *obj = NULL;
@@ -160,24 +201,24 @@ static ki_status make_object(http_call *call, ki_str text, ki_object **ret_obj) 
         return status;
     }
     if (status)
-        return bad_object(call, &err, text);
+        return bad_object(call, &err, text, is_foreign(call, text) ? FOREIGN : is_end ? AN_END : UNREADABLE);
     if (strcmp(ki_object_kind(obj), owner->resource.kind) != 0) {
         ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->resource.kind, ki_object_kind(obj));
         ki_object_unref(obj);
-        return bad_object(call, &err, text);
+        return bad_object(call, &err, text, FOREIGN);
     }
     *ret_obj = obj;
     return KI_OK;
 }
 
 static ki_status on_bad(const ki_error *why, ki_str sample, void *user) {
-    return bad_object(user, why, sample);
+    return bad_object(user, why, sample, FROM_ITS_TEXT);
 }
 
 static ki_status on_item(ki_str item, void *user) {
     http_call *call = user;
     ki_object *obj;
-    ki_status status = make_object(call, item, &obj);
+    ki_status status = make_object(call, item, false, &obj);
     if (!obj)
         return status;
     call->list_handler.on_object(obj, call->list_handler.user);
@@ -200,7 +241,7 @@ static ki_status bookmark(http_call *call, ki_str object) {
     if (!status && !meta.resource_version[0] && !meta.initial_events_end)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "a bookmark has no resourceVersion");
     if (status)
-        return bad_object(call, &err, object);
+        return bad_object(call, &err, object, FOREIGN);
     call->watch_handler.on_bookmark(meta.resource_version, meta.initial_events_end, call->watch_handler.user);
     return interest(call);
 }
@@ -216,7 +257,7 @@ static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
         return ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
     }
     ki_object *obj;
-    ki_status status = make_object(call, object, &obj);
+    ki_status status = make_object(call, object, type == KI_WATCH_DELETED, &obj);
     if (!obj)
         return status;
     ki_watch_kind kind = type == KI_WATCH_ADDED      ? KI_EVENT_ADDED

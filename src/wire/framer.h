@@ -16,7 +16,7 @@
 
 enum {
     KI_WIRE_MAX_DEPTH = 512,          /* nesting of one value */
-    KI_WIRE_SAMPLE_MAX = 4096,        /* bytes that are kept of a value over the limit, or given as a sample */
+    KI_WIRE_SAMPLE_MAX = 64 * 1024,   /* bytes that are kept of a value over the limit, or given as a sample */
     KI_WIRE_BUFFER_KEEP = 256 * 1024, /* bytes; a larger gathering buffer is freed after its value */
     KI_WIRE_SHOW_MAX = 96             /* bytes of what a message shows of unexpected input, with the closing zero */
 };

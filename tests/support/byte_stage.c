@@ -37,6 +37,10 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
     (void)informer;
     size_t used = strlen(s->errors);
     assert_true(cause->message[0] != '\0');
+    if (strstr(cause->message, "the watch is resumed")) {
+        s->resumes++;
+        return;
+    }
     snprintf(s->errors + used, sizeof s->errors - used, "%s%s:%s", used ? " " : "", ki_status_name(cause->code), key);
 }
 
@@ -75,8 +79,44 @@ void byte_stage_close(byte_stage *s) {
     test_engine_close(&s->engine);
 }
 
-void byte_stage_send(byte_stage *s, const char *bytes, size_t size) {
+/* False: the watch has ended meanwhile. */
+static bool send_once(byte_stage *s, const char *bytes, size_t size, size_t piece) {
+    for (size_t at = 0; at < size; at += piece) {
+        if (!s->watch)
+            return false;
+        (void)ki_memory_call_data(s->watch, bytes + at, size - at < piece ? size - at : piece);
+        assert_true(test_engine_settle(&s->engine));
+    }
+    return s->watch != NULL;
+}
+
+void byte_stage_send_in_pieces(byte_stage *s, const char *bytes, size_t size, size_t piece) {
+    enum {
+        JITTER_MS = 1000
+    };
+    int resumes;
     assert_non_null(s->watch);
-    (void)ki_memory_call_data(s->watch, bytes, size);
+    do {
+        resumes = s->resumes;
+        if (send_once(s, bytes, size, piece) || s->resumes == resumes)
+            return;
+        assert_true(test_engine_advance(&s->engine, JITTER_MS));
+    } while (s->watch);
+}
+
+void byte_stage_send(byte_stage *s, const char *bytes, size_t size) {
+    byte_stage_send_in_pieces(s, bytes, size, size);
+}
+
+const char *byte_stage_end_watch(byte_stage *s) {
+    enum {
+        JITTER_MS = 1000
+    };
+    assert_non_null(s->watch);
+    int watches = s->watches;
+    ki_memory_call_end(s->watch, NULL);
     assert_true(test_engine_settle(&s->engine));
+    if (s->watches == watches)
+        assert_true(test_engine_advance(&s->engine, JITTER_MS));
+    return s->target;
 }

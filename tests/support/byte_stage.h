@@ -16,6 +16,7 @@ typedef struct byte_stage {
     ki_memory_call *watch; /* under way, or NULL */
     const char *list;      /* what a list gets */
     int lists, watches;
+    int resumes;       /* watches that were resumed since an event could not be read: not among the errors */
     char target[2048]; /* of the last request */
     char errors[4096]; /* "status:key" of each that was reported */
     size_t adds, deletes;
@@ -27,6 +28,10 @@ typedef struct byte_stage {
 
 void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options *options);
 void byte_stage_close(byte_stage *s);
-void byte_stage_send(byte_stage *s, const char *bytes, size_t size); /* into the watch */
+/* Into the watch. Where the informer ends that and opens it again, the same bytes are sent once more, as a server does. */
+void byte_stage_send(byte_stage *s, const char *bytes, size_t size);
+void byte_stage_send_in_pieces(byte_stage *s, const char *bytes, size_t size, size_t piece);
+/* The server closes the watch in good order, and the informer goes on: gives the target of its next request. */
+const char *byte_stage_end_watch(byte_stage *s);
 
 #endif

@@ -149,13 +149,18 @@ static bool page(fake_list_watch *fake, const char *version, const char *token, 
     return true;
 }
 
-static bool bad(fake_list_watch *fake, const char *key) {
+static bool bad(fake_list_watch *fake, const char *what, const char *key, const char *version) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_PARSE, "bad object");
+    const ki_bad_object object = { .err = &err,
+                                   .key = strcmp(key, "-") == 0 ? "" : key,
+                                   .resource_version = version,
+                                   .is_deleted = strcmp(what, "bad-del") == 0,
+                                   .is_foreign = strcmp(what, "foreign") == 0 };
     if (fake->lists)
-        fake->list.on_bad_object(&err, key, fake->list.user);
+        fake->list.on_bad_object(&object, fake->list.user);
     else if (fake->watches)
-        fake->watch.on_bad_object(&err, key, fake->watch.user);
+        fake->watch.on_bad_object(&object, fake->watch.user);
     else
         return false;
     return true;
@@ -202,8 +207,8 @@ bool fake_play(fake_list_watch *fake, const char *line) {
     }
     if (strcmp(what, "page") == 0 && count >= 3)
         return page(fake, strcmp(words[1], "-") == 0 ? "" : words[1], words[2], words[3]);
-    if (strcmp(what, "bad") == 0 && count >= 2)
-        return bad(fake, words[1]);
+    if ((strncmp(what, "bad", 3) == 0 || strcmp(what, "foreign") == 0) && count >= 2)
+        return bad(fake, what, words[1], words[2]);
     if (strcmp(what, "bookmark") == 0 || strcmp(what, "initial-end") == 0) {
         bool watches = fake->watches;
         if (watches)

@@ -33,7 +33,7 @@ void fake_note(fake_list_watch *fake, const char *text); /* into the trace */
  *   open                            the watch is accepted
  *   byte                            something of an event arrives
  *   add|mod|del KEY RV [UID]        an event
- *   bad KEY                         an object that cannot be used, of list or watch
+ *   bad KEY|- [RV]                  an object of list or watch that cannot be read; `bad-del`: a deletion; `foreign`: of another kind
  *   bookmark RV, initial-end RV|-   bookmarks
  *   close                           the watch ends cleanly
  *   fail WHAT                       the list or watch fails; `error WHAT`: by an ERROR event. WHAT is an HTTP status (410 is "expired"), or

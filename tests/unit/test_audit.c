@@ -250,7 +250,8 @@ static void while_an_object_has_no_name_nothing_is_a_ghost(void **state) {
     ki_error_set(&bad, KI_ERR_PARSE, "bad object");
     assert_int_equal(open_stage(&s, NULL, audits), KI_OK);
     play(&s, WATCHING "wait 60000\n" LISTS "a item default/a 5");
-    s.audit.list.on_bad_object(&bad, "", s.audit.list.user); /* it may be default/b */
+    s.audit.list.on_bad_object(&(ki_bad_object){ .err = &bad, .key = "", .resource_version = "" },
+                               s.audit.list.user); /* it may be default/b */
     play(&s, "a page 10 -\nwait 4000\na? -\nerrors -\nw? -");
     close_stage(&s);
 }

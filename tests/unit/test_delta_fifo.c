@@ -34,7 +34,6 @@ typedef struct fixture {
     ki_queue *queue;
     int ready;
     char popped[TEXT]; /* what was handed out, as text */
-    char errors[TEXT];
 } fixture;
 
 static objects objects_of(const char *text) {
@@ -76,19 +75,9 @@ static void count_ready(void *user) {
     ((fixture *)user)->ready++;
 }
 
-static void note_error(const ki_error *err, const char *key, void *user) {
-    fixture *f = user;
-    assert_non_null(strstr(ki_error_message(err), key));
-    strcat(strcat(f->errors, key), ";");
-}
-
-static void set_up(fixture *f, const char *known, ki_transform transform, const ki_allocator *allocator) {
+static void set_up(fixture *f, const char *known, const ki_allocator *allocator) {
     *f = (fixture){ .ready = 0 };
-    ki_delta_fifo_options options = { .allocator = allocator,
-                                      .transform = transform,
-                                      .on_transform_error = note_error,
-                                      .on_transform_error_user = f,
-                                      .seed = 3 };
+    ki_delta_fifo_options options = { .allocator = allocator, .seed = 3 };
     if (known) {
         f->known = objects_of(known);
         options.known = (ki_known_objects){ known_get, known_each, f };
@@ -103,7 +92,26 @@ static void tear_down(fixture *f) {
     objects_free(&f->known);
 }
 
-/* One change by a word and what it needs: "add foo=1", "delete foo=2", "replace foo=3 bar=1", "resync". */
+/* A list as "key=version", "key=!" for a key whose state could not be read, and "?=!" for one whose key could not be read either. */
+static ki_status replace(ki_queue *queue, const objects *list, const char *version, ki_error *err) {
+    ki_object *good[MANY];
+    const char *kept[MANY];
+    ki_listing listing = { .objects = good, .kept = kept, .resource_version = version };
+    for (size_t i = 0; i < list->count; i++) {
+        const char *key = ki_object_key(list->items[i]);
+        bool is_bad = strcmp(ki_object_resource_version(list->items[i]), "!") == 0;
+        if (!is_bad)
+            good[listing.count++] = list->items[i];
+        else if (strcmp(key, "?") == 0)
+            listing.keeps_all = true;
+        else
+            kept[listing.kept_count++] = key;
+    }
+    return queue->ops->replace(queue, &listing, err);
+}
+
+/* One change by a word and what it needs: "add foo=1", "delete foo=2", "lose foo=2" (a deletion whose state could not be read),
+ * "replace foo=3 bar=1", "resync". */
 static ki_status change(ki_queue *queue, const char *text, ki_error *err) {
     size_t verb = strcspn(text, " ");
     objects list = objects_of(text + verb);
@@ -113,9 +121,11 @@ static ki_status change(ki_queue *queue, const char *text, ki_error *err) {
     else if (strncmp(text, "update", verb) == 0)
         status = queue->ops->update(queue, list.items[0], err);
     else if (strncmp(text, "delete", verb) == 0)
-        status = queue->ops->remove(queue, list.items[0], err);
+        status = queue->ops->remove(queue, list.items[0], true, err);
+    else if (strncmp(text, "lose", verb) == 0)
+        status = queue->ops->remove(queue, list.items[0], false, err);
     else if (strncmp(text, "replace", verb) == 0)
-        status = queue->ops->replace(queue, list.items, list.count, "1", err);
+        status = replace(queue, &list, "1", err);
     else
         status = queue->ops->resync(queue, err);
     objects_free(&list);
@@ -240,7 +250,7 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;
-        set_up(&f, cases[i].known, NULL, &ki_allocator_default);
+        set_up(&f, cases[i].known, &ki_allocator_default);
         script(f.queue, cases[i].script);
         if (strcmp(pop_all(&f), cases[i].popped) != 0)
             fail_msg("%s\ngives: %s\nnot:   %s", cases[i].script, f.popped, cases[i].popped);
@@ -251,7 +261,7 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
 static void a_key_that_was_popped_does_not_jump_the_line(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, NULL, NULL, &ki_allocator_default);
+    set_up(&f, NULL, &ki_allocator_default);
     script(f.queue, "add foo=10; add bar=1; add foo=11; add foo=13; add zab=30");
     assert_string_equal(pop_one(&f), "foo: Added 10 Added 11 Added 13; ");
     script(f.queue, "add foo=14");
@@ -265,7 +275,7 @@ static void many_keys_come_out_as_they_went_in(void **state) {
         KEYS = 20000
     };
     fixture f;
-    set_up(&f, NULL, NULL, &ki_allocator_default);
+    set_up(&f, NULL, &ki_allocator_default);
     char text[64];
     for (int round = 0; round < 2; round++) { /* the table and the entries are given back between them */
         for (int i = 0; i < KEYS; i++) {
@@ -328,7 +338,7 @@ static void it_has_synced_once_the_first_list_is_processed(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;
-        set_up(&f, cases[i].known, NULL, &ki_allocator_default);
+        set_up(&f, cases[i].known, &ki_allocator_default);
         assert_false(f.queue->ops->has_synced(f.queue));
         script(f.queue, cases[i].script);
         for (int pops = 0; pops < cases[i].pops; pops++) {
@@ -351,7 +361,7 @@ static void it_has_synced_once_the_first_list_is_processed(void **state) {
 static void a_resync_alone_does_not_make_it_synced(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, "a=1", NULL, &ki_allocator_default);
+    set_up(&f, "a=1", &ki_allocator_default);
     script(f.queue, "resync");
     pop_all(&f);
     assert_false(f.queue->ops->has_synced(f.queue));
@@ -361,7 +371,7 @@ static void a_resync_alone_does_not_make_it_synced(void **state) {
 static void it_has_not_synced_while_the_last_one_is_processed(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, NULL, NULL, &ki_allocator_default);
+    set_up(&f, NULL, &ki_allocator_default);
     script(f.queue, "replace a=1; add b=1");
     watcher w = { .f = &f };
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_OK);
@@ -376,7 +386,7 @@ static void it_has_not_synced_while_the_last_one_is_processed(void **state) {
 static void a_failure_without_requeue_counts_as_processed(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, NULL, NULL, &ki_allocator_default);
+    set_up(&f, NULL, &ki_allocator_default);
     script(f.queue, "replace a=1");
     watcher w = { .f = &f, .answer = KI_ERR_INVALID };
     ki_error err = KI_ERROR_INIT;
@@ -392,7 +402,7 @@ static void a_failure_without_requeue_counts_as_processed(void **state) {
 static void a_requeued_key_goes_to_the_back_and_is_still_awaited(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, NULL, NULL, &ki_allocator_default);
+    set_up(&f, NULL, &ki_allocator_default);
     script(f.queue, "replace a=1 b=1");
     watcher w = { .f = &f, .answer = KI_ERR_STATE, .requeue = true };
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_STATE);
@@ -408,7 +418,7 @@ static void a_requeued_key_goes_to_the_back_and_is_still_awaited(void **state) {
 static void a_requeue_gives_way_to_something_newer(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, NULL, NULL, &ki_allocator_default);
+    set_up(&f, NULL, &ki_allocator_default);
     script(f.queue, "replace a=1");
     watcher w = { .f = &f, .answer = KI_ERR_STATE, .requeue = true, .add = "update a=2" };
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_STATE);
@@ -421,7 +431,7 @@ static void a_requeue_gives_way_to_something_newer(void **state) {
 static void the_callback_may_queue_and_pop(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, "x=1", NULL, &ki_allocator_default);
+    set_up(&f, "x=1", &ki_allocator_default);
     script(f.queue, "add a=1");
     watcher w = { .f = &f, .add = "add a=2; add b=1; replace a=3; resync" };
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_OK);
@@ -433,7 +443,7 @@ static void the_callback_may_queue_and_pop(void **state) {
 static void ready_is_called_when_there_is_something_again(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, "k=1", NULL, &ki_allocator_default);
+    set_up(&f, "k=1", &ki_allocator_default);
     script(f.queue, "delete unknown=1");
     assert_int_equal(f.ready, 0);
     script(f.queue, "add a=1");
@@ -457,7 +467,7 @@ static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
     (void)state;
     static const char *const changes[] = { "add a=1", "update a=1", "delete a=1", "replace a=1", "resync" };
     fixture f;
-    set_up(&f, "a=0", NULL, &ki_allocator_default);
+    set_up(&f, "a=0", &ki_allocator_default);
     ki_error err = KI_ERROR_INIT;
     assert_int_equal(f.queue->ops->pop(f.queue, note, &f, &err), KI_ERR_NOT_FOUND);
     script(f.queue, "add b=1");
@@ -469,90 +479,67 @@ static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
     tear_down(&f);
 }
 
-/* --- transforms ------------------------------------------------------------------------------------------------------------- */
+/* --- what could not be read --------------------------------------------------------------------------------------------------- */
 
-static int transforms;
+static void a_listed_object_that_cannot_be_read_is_not_deleted(void **state) {
+    static const struct {
+        const char *known, *script, *popped;
+    } rows[] = {
+        { "a=1 b=1", "replace a=!", "b: Tombstone 1; " },
+        { "a=1 b=1", "replace b=2 ?=!", "b: Replaced 2; " },
+        { "", "add a=1; add b=1; replace a=!", "a: Added 1; b: Added 1 Tombstone 1; " },
+        { "", "add a=1; replace ?=!", "a: Added 1; " },
+        { "", "replace new=!", "" },
+        { "a=1", "replace a=!; replace", "a: Tombstone 1; " },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        set_up(&f, rows[i].known, &ki_allocator_default);
+        script(f.queue, rows[i].script);
+        assert_string_equal(pop_all(&f), rows[i].popped);
+        assert_true(f.queue->ops->has_synced(f.queue));
+        tear_down(&f);
+    }
+}
 
-/* "bad…" fails, "odd…" changes its key, "none…" gives nothing, others get a label; no two objects come
- * back the same. */
-static ki_status relabel(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
-    transforms++;
-    if (strncmp(ki_object_name(obj), "bad", 3) == 0)
-        return KI_ERR_INVALID;
-    if (strncmp(ki_object_name(obj), "oom", 3) == 0)
-        return KI_ERR_NO_MEMORY;
-    if (strncmp(ki_object_name(obj), "none", 4) == 0)
-        return KI_OK;
-    bool odd = strncmp(ki_object_name(obj), "odd", 3) == 0;
-    char version[32];
-    snprintf(version, sizeof version, "%s0", ki_object_resource_version(obj));
-    *ret_obj = make_object(odd ? "another" : ki_object_key(obj), version, "seen=yes");
+static void a_deletion_that_cannot_be_read_is_a_tombstone(void **state) {
+    fixture f;
+    (void)state;
+    set_up(&f, "a=1", &ki_allocator_default);
+    script(f.queue, "lose a=1; add b=1; lose b=1; lose unknown=1");
+    assert_string_equal(pop_all(&f), "a: Tombstone 1; b: Added 1 Tombstone 1; ");
+    tear_down(&f);
+}
+
+static void note_object(const char *key, const ki_deltas *deltas, ki_object **ret_obj) {
+    if (strcmp(deltas->key, key) == 0)
+        *ret_obj = deltas->items[0].obj;
+}
+
+typedef struct instances {
+    ki_object *same, *newer;
+} instances;
+
+static ki_status note_instances(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
+    instances *found = user;
+    (void)ret_requeue;
+    (void)err;
+    note_object("same", deltas, &found->same);
+    note_object("newer", deltas, &found->newer);
     return KI_OK;
 }
 
-static ki_status keep(ki_object *obj, ki_object **ret_obj, void *user) {
-    (void)user;
-    *ret_obj = ki_object_ref(obj);
-    return KI_OK;
-}
-
-static void a_transform_sees_what_comes_in_and_nothing_twice(void **state) {
-    (void)state;
+static void a_listed_object_that_is_known_as_it_is_stays_the_known_one(void **state) {
     fixture f;
-    set_up(&f, "k=1 l=2", relabel, &ki_allocator_default);
-    transforms = 0;
-    script(f.queue, "add a=1; update a=2; delete a=3; replace b=4; resync");
-    assert_int_equal(transforms, 4); /* not the tombstones, not the Syncs */
-    assert_string_equal(pop_all(&f),
-                        "a: Added 10 Updated 20 Deleted 30; b: Replaced 40; k: Tombstone 1; l: Tombstone 2; ");
-    script(f.queue, "resync");
-    assert_string_equal(pop_all(&f), "k: Sync 1; l: Sync 2; ");
-    assert_int_equal(transforms, 4);
-    script(f.queue, "add foo=1; add bar=1; delete foo=2; replace k=1 l=2; add bar=3; replace k=1 l=2");
-    assert_string_equal(pop_all(&f), "foo: Added 10 Deleted 20; bar: Added 10 Tombstone 10 Added 30 Tombstone 30; "
-                                     "k: Replaced 10 Replaced 10; l: Replaced 20 Replaced 20; ");
-    assert_string_equal(f.errors, "");
-    tear_down(&f);
-    set_up(&f, NULL, keep, &ki_allocator_default);
-    script(f.queue, "add a=1");
-    assert_string_equal(pop_all(&f), "a: Added 1; ");
-    tear_down(&f);
-}
-
-static void a_failed_transform_drops_that_change_only(void **state) {
+    instances found = { NULL, NULL };
     (void)state;
-    fixture f;
-    set_up(&f, "bad1=1 gone=2", relabel, &ki_allocator_default);
-    script(f.queue, "add bad=1; add odd=1; add none=1; add a=1");
-    assert_string_equal(f.errors, "bad;odd;none;");
-    assert_string_equal(pop_all(&f), "a: Added 10; ");
-    /* In a list it is there all the same: no tombstone. */
-    script(f.queue, "replace bad1=2 bad2=3 b=4");
-    assert_string_equal(f.errors, "bad;odd;none;bad1;bad2;");
-    assert_string_equal(pop_all(&f), "b: Replaced 40; gone: Tombstone 2; ");
-    tear_down(&f);
-}
-
-static void a_list_whose_transforms_all_fail_is_synced_at_once(void **state) {
-    (void)state;
-    fixture f;
-    set_up(&f, NULL, relabel, &ki_allocator_default);
-    script(f.queue, "replace bad1=2 bad2=3");
-    assert_true(f.queue->ops->has_synced(f.queue));
-    assert_int_equal(f.ready, 0);
-    tear_down(&f);
-}
-
-static void a_transform_without_memory_loses_no_change(void **state) {
-    (void)state;
-    fixture f;
-    set_up(&f, "k=1", relabel, &ki_allocator_default);
-    assert_int_equal(change(f.queue, "add oom=1", NULL), KI_ERR_NO_MEMORY);
-    assert_int_equal(change(f.queue, "replace a=1 oom=1", NULL), KI_ERR_NO_MEMORY);
-    assert_string_equal(f.errors, "");
-    assert_int_equal(f.queue->ops->length(f.queue), 0);
-    assert_false(f.queue->ops->has_synced(f.queue));
+    set_up(&f, "same=1 newer=1", &ki_allocator_default);
+    script(f.queue, "replace same=1 newer=2");
+    while (f.queue->ops->length(f.queue))
+        assert_int_equal(f.queue->ops->pop(f.queue, note_instances, &found, NULL), KI_OK);
+    assert_ptr_equal(found.same, f.known.items[0]);
+    assert_ptr_not_equal(found.newer, f.known.items[1]);
     tear_down(&f);
 }
 
@@ -598,7 +585,7 @@ static void what_is_known_ends_as_what_the_source_has(void **state) {
     };
     for (uint64_t seed = 0; seed < ROUNDS; seed++) {
         fixture f;
-        set_up(&f, "", NULL, &ki_allocator_default);
+        set_up(&f, "", &ki_allocator_default);
         unsigned source[KEYS] = { 0 }; /* versions; 0: not there */
         uint64_t random = seed;
         for (unsigned version = 1; version <= CHANGES; version++) {
@@ -653,7 +640,7 @@ static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
         scarce_memory memory;
         scarce_memory_init(&memory, fail_at);
         fixture f;
-        set_up(&f, "b=1 k=1", NULL, &memory.allocator);
+        set_up(&f, "b=1 k=1", &memory.allocator);
         size_t length = 0;
         for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
             ki_error err = KI_ERROR_INIT;
@@ -703,7 +690,7 @@ static void a_requeue_needs_no_memory(void **state) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         fixture f;
-        set_up(&f, NULL, NULL, &memory.allocator);
+        set_up(&f, NULL, &memory.allocator);
         script(f.queue, "add x=1");
         crowd c = { &f, &memory, count };
         assert_int_equal(f.queue->ops->pop(f.queue, crowd_out, &c, NULL), KI_ERR_STATE);
@@ -730,7 +717,7 @@ static void nothing_is_allocated_in_the_steady_state(void **state) {
     scarce_memory memory;
     scarce_memory_init(&memory, SIZE_MAX);
     fixture f;
-    set_up(&f, NULL, NULL, &memory.allocator);
+    set_up(&f, NULL, &memory.allocator);
     script(f.queue, "add a=1; add b=2; add c=3");
     pop_all(&f);
     size_t calls = memory.calls;
@@ -745,7 +732,7 @@ static void nothing_is_allocated_in_the_steady_state(void **state) {
 static void a_key_may_have_any_number_of_changes(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, NULL, NULL, &ki_allocator_default);
+    set_up(&f, NULL, &ki_allocator_default);
     for (int round = 0; round < 2; round++) {
         char text[32], expected[TEXT] = "a:";
         for (int i = 1; i <= 100; i++) {
@@ -762,7 +749,7 @@ static void a_key_may_have_any_number_of_changes(void **state) {
 static void what_is_queued_is_freed_with_the_queue(void **state) {
     (void)state;
     fixture f;
-    set_up(&f, "k=1", NULL, &ki_allocator_default);
+    set_up(&f, "k=1", &ki_allocator_default);
     script(f.queue, "add a=1; update a=2; update a=3; replace b=1");
     tear_down(&f);
 }
@@ -781,10 +768,6 @@ int main(void) {
         cmocka_unit_test(the_callback_may_queue_and_pop),
         cmocka_unit_test(ready_is_called_when_there_is_something_again),
         cmocka_unit_test(a_closed_queue_hands_out_the_rest_and_takes_nothing),
-        cmocka_unit_test(a_transform_sees_what_comes_in_and_nothing_twice),
-        cmocka_unit_test(a_failed_transform_drops_that_change_only),
-        cmocka_unit_test(a_list_whose_transforms_all_fail_is_synced_at_once),
-        cmocka_unit_test(a_transform_without_memory_loses_no_change),
         cmocka_unit_test(what_is_known_ends_as_what_the_source_has),
         cmocka_unit_test(lack_of_memory_leaves_the_queue_as_it_was),
         cmocka_unit_test(a_requeue_needs_no_memory),
@@ -792,6 +775,9 @@ int main(void) {
         cmocka_unit_test(nothing_is_allocated_in_the_steady_state),
         cmocka_unit_test(a_key_may_have_any_number_of_changes),
         cmocka_unit_test(what_is_queued_is_freed_with_the_queue),
+        cmocka_unit_test(a_listed_object_that_cannot_be_read_is_not_deleted),
+        cmocka_unit_test(a_deletion_that_cannot_be_read_is_a_tombstone),
+        cmocka_unit_test(a_listed_object_that_is_known_as_it_is_stays_the_known_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

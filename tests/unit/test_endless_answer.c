@@ -40,8 +40,8 @@ static void on_object(ki_object *obj, void *user) {
     ((fixture *)user)->objects++;
 }
 
-static void on_bad_object(const ki_error *err, const char *key, void *user) {
-    fail_msg("%s: %s", key, ki_error_message(err));
+static void on_bad_object(const ki_bad_object *bad, void *user) {
+    fail_msg("%s: %s", bad->key, ki_error_message(bad->err));
     (void)user;
 }
 

@@ -406,8 +406,9 @@ static void what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on(void **
     make_stage(&s, &all, false, KI_DELIVER_ALL);
     assert_int_equal(ki_informer_set_watch_error_handler(s.informer, note_error, &s, NULL), KI_OK);
     start(&s);
-    play(&s, "item default/a 5\nbad default/b\npage 10 -\nsettle\nopen\nbad default/c\nmod default/a 12\nsettle");
-    assert_string_equal(s.heard, "malformed(default/b) +a=5i synced malformed(default/c) ~a=5>12");
+    play(&s, "item default/a 5\nbad default/b\npage 10 -\nsettle\nopen\nbad default/c\nwait 1000\nopen\n"
+             "bad default/c\nmod default/a 12\nsettle");
+    assert_string_equal(s.heard, "malformed(default/b) +a=5i synced malformed() malformed(default/c) ~a=5>12");
     ki_informer_health(s.informer, &health);
     assert_int_equal(health.set_aside, 2);
     assert_int_equal(health.state, KI_STATE_WATCHING);

@@ -98,9 +98,9 @@ static void on_object(ki_object *obj, void *user) {
     note(user, "%s@%s", ki_object_key(obj), ki_object_resource_version(obj));
 }
 
-static void on_bad_object(const ki_error *err, const char *key, void *user) {
-    ((fixture *)user)->bad = *err;
-    note(user, "bad(%s)", key);
+static void on_bad_object(const ki_bad_object *bad, void *user) {
+    ((fixture *)user)->bad = *bad->err;
+    note(user, "bad(%s)", bad->key);
 }
 
 static ki_status start_list(fixture *self);
@@ -333,7 +333,7 @@ static const exchange_case exchange_cases[] = {
     { "an item of another kind",
       false,
       { 200, NULL, LIST("{\"kind\":\"Node\",\"metadata\":{\"name\":\"x\"}}," POD("b", "2")), 0, 0, KI_OK },
-      "bad(x) n/b@2 end(9,,-1)",
+      "bad() n/b@2 end(9,,-1)",
       NULL,
       "expected kind Pod, got Node",
       0 },
@@ -498,7 +498,7 @@ static const exchange_case exchange_cases[] = {
       true,
       { 200, NULL, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"},oops}}" EVENT("ADDED", POD("a", "2")),
         0, 0, KI_OK },
-      "open bad(a) +n/a@2 end(ok,opened)",
+      "open bad() +n/a@2 end(ok,opened)",
       NULL,
       "watch pods",
       0 },

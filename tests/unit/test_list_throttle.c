@@ -37,9 +37,8 @@ static void on_object(ki_object *obj, void *user) {
     (void)user;
 }
 
-static void on_bad_object(const ki_error *err, const char *key, void *user) {
-    (void)err;
-    (void)key;
+static void on_bad_object(const ki_bad_object *bad, void *user) {
+    (void)bad;
     (void)user;
 }
 

@@ -51,8 +51,8 @@ static void tell(const char *script, const char *words, const char *heard) {
 }
 
 /* Watches that were accepted, and then were cut for silence. */
-#define SILENT_WATCH "wait 90000\nfail timeout\n? watch rv=10\nopen\n"
-#define TWICE_SILENT SILENT_WATCH "wait 90000\nfail timeout\n"
+#define SILENT_WATCH "wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nopen\n"
+#define TWICE_SILENT SILENT_WATCH "wait 90000\nfail timeout\nwait 1000\n"
 #define CHECK "list rv=10 match=NotOlderThan limit=1"
 #define RESTORED \
     "the server's state is older than this copy: it was restored from a backup, or lags; everything is listed anew"
@@ -78,26 +78,26 @@ static void a_check_that_expired_lists_as_well(void **state) {
 
 static void a_server_that_is_well_and_says_nothing_is_only_asked_for_one_object_now_and_then(void **state) {
     (void)state;
-    tell(TWICE_SILENT
-         "? " CHECK "\nitem default/a 5\npage 10 - 1\n? watch rv=10\nopen\n" TWICE_SILENT "? " CHECK
-         "\nitem default/a 5\npage 12 - 1\n? watch rv=10\nopen\n" SILENT_WATCH "bookmark 12\nwait 90000\n"
-         "fail timeout\n? watch rv=12\nopen\nwait 90000\nfail timeout\n? watch rv=12\nopen\nadd default/c 13",
+    tell(TWICE_SILENT "? " CHECK "\nitem default/a 5\npage 10 - 1\n? watch rv=10\nopen\n" TWICE_SILENT "? " CHECK
+                      "\nitem default/a 5\npage 12 - 1\n? watch rv=10\nopen\n" SILENT_WATCH "bookmark 12\nwait 90000\n"
+                      "fail timeout\nwait 1000\n? watch rv=12\nopen\nwait 90000\nfail timeout\nwait 1000\n? watch "
+                      "rv=12\nopen\nadd default/c 13",
          "", "+c=13");
 }
 
 static void one_silent_watch_is_a_dead_connection(void **state) {
     (void)state;
-    tell(SILENT_WATCH
-         "quiet 89999\nbookmark 11\nwait 90000\nfail timeout\n? watch rv=11\nopen\nquiet 89999\nmod default/a "
-         "12\nwait 90000\nfail timeout\n? watch rv=12",
+    tell(SILENT_WATCH "quiet 89999\nbookmark 11\nwait 90000\nfail timeout\nwait 1000\n? watch rv=11\nopen\nquiet "
+                      "89999\nmod default/a "
+                      "12\nwait 90000\nfail timeout\nwait 1000\n? watch rv=12",
          "", "~a=5>12");
 }
 
 static void watches_that_were_never_accepted_do_not_count(void **state) {
     (void)state;
-    tell("wait 90000\nfail timeout\n? watch rv=10\nwait 60000\nfail connect\nwait 1600\n? watch rv=10\nwait "
+    tell("wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nwait 60000\nfail connect\nwait 1600\n? watch rv=10\nwait "
          "60000\nfail 429\n"
-         "wait 3200\n? watch rv=10\nopen\nwait 60000\nfail cut\n? " CHECK,
+         "wait 3200\n? watch rv=10\nopen\nwait 60000\nfail cut\nwait 1000\n? " CHECK,
          "", "");
 }
 
@@ -111,9 +111,12 @@ static void short_silences_are_none_until_they_come_to_the_idle_deadline(void **
 
 static void what_is_over_is_no_word(void **state) {
     (void)state;
-    tell("wait 90000\nfail timeout\n? watch rv=10\nopen\nmod default/a 5\nwait 90000\nfail timeout\n? " CHECK, "", "");
-    tell("wait 90000\nfail timeout\n? watch rv=10\nopen\nmod default/a 11\nwait 90000\nfail timeout\n? watch rv=11", "",
-         "~a=5>11");
+    tell("wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nopen\nmod default/a 5\nwait 90000\nfail timeout\nwait "
+         "1000\n? " CHECK,
+         "", "");
+    tell("wait 90000\nfail timeout\nwait 1000\n? watch rv=10\nopen\nmod default/a 11\nwait 90000\nfail timeout\nwait "
+         "1000\n? watch rv=11",
+         "", "~a=5>11");
 }
 
 static void a_check_that_is_refused_is_made_later(void **state) {
@@ -144,13 +147,13 @@ static void a_check_that_cannot_be_made_is_followed_by_a_list(void **state) {
     stage s;
     open_stage(&s, 0);
     start_stage(&s);
-    play_each(&s, LISTED "\nwait 90000\nfail timeout\nopen\nwait 90000");
+    play_each(&s, LISTED "\nwait 90000\nfail timeout\nwait 1000\nopen\nwait 90000");
     s.source.trace[0] = '\0';
     s.source.refuse = KI_ERR_NO_MEMORY;
     play_line(&s, "fail timeout");
+    play_line(&s, "wait 1000");
     play_line(&s, "? " CHECK);
-    play_line(&s, "quiet 799");
-    play_line(&s, "wait 801");
+    play_line(&s, "wait 1600");
     play_line(&s, "? list rv=10");
     close_stage(&s);
 }
@@ -185,7 +188,7 @@ static void a_version_that_any_server_knows_is_not_checked(void **state) {
     play_each(&s, "page 0 -\nopen");
     s.source.trace[0] = '\0';
     for (unsigned times = 0; times < 5; times++) {
-        play_each(&s, "wait 90000\nfail timeout");
+        play_each(&s, "wait 90000\nfail timeout\nwait 1000");
         play_line(&s, "? watch rv=0");
         play_each(&s, "open");
     }
@@ -199,7 +202,7 @@ static void an_answer_to_a_check_ends_the_failures(void **state) {
     ki_health health;
     open_stage(&s, 0);
     start_stage(&s);
-    play_each(&s, LISTED "\nwait 90000\nfail timeout\nopen\nwait 90000\nfail timeout\nfail 429");
+    play_each(&s, LISTED "\nwait 90000\nfail timeout\nwait 1000\nopen\nwait 90000\nfail timeout\nwait 1000\nfail 429");
     ki_informer_health(s.informer, &health);
     assert_int_equal(health.failures, 1);
     play_each(&s, "wait 1600\npage 10 -\nopen");
@@ -218,8 +221,9 @@ static void an_audit_that_finds_a_difference_lists_instead_of_checking(void **st
     s.source.trace[0] = '\0';
     play_line(&s, "wait 90000");
     play_line(&s, "fail timeout");
+    play_line(&s, "wait 1000");
     play_line(&s, "? watch rv=10");
-    play_each(&s, "open\nwait 90000\nfail timeout");
+    play_each(&s, "open\nwait 90000\nfail timeout\nwait 1000");
     play_line(&s, "? " CHECK);
     ki_reflector_relist(&s.informer->reflector);
     settle(&s);
