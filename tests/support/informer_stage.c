@@ -91,7 +91,7 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
     snprintf(s->states + used, sizeof s->states - used, "%s%s", used ? ", " : "", ki_state_name(health->state));
 }
 
-void open_stage(stage *s, int64_t resync_ms) {
+static void open_stage_as(stage *s, int64_t resync_ms, bool streams) {
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, NULL, 1));
     fake_init(&s->source);
@@ -100,13 +100,21 @@ void open_stage(stage *s, int64_t resync_ms) {
         .list_watch = &s->source.base,
         .resource = &configmaps,
         .resync_ns = KI_MILLISECONDS(resync_ms),
-        .no_streaming_list = true,
+        .no_streaming_list = !streams,
         .in_order = in_order,
     };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
     assert_int_equal(ki_informer_set_state_handler(s->informer, on_state, s, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine)); /* from now on it is stepped */
+}
+
+void open_stage(stage *s, int64_t resync_ms) {
+    open_stage_as(s, resync_ms, false);
+}
+
+void open_streaming_stage(stage *s) {
+    open_stage_as(s, 0, true);
 }
 
 void start_stage(stage *s) {

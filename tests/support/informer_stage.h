@@ -38,6 +38,7 @@ extern bool in_order; /* the queue of all stages that follow */
 #define LISTED "item default/a 5\nitem default/b 6\npage 10 -\nopen"
 
 void open_stage(stage *s, int64_t resync_ms);
+void open_streaming_stage(stage *s);
 void start_stage(stage *s);
 void close_stage(stage *s);
 /* Lines of the source, one after another; `wait MS` moves the clock. What is queued in between is applied only with settle. */

@@ -1,0 +1,321 @@
+/* test_unreadable.c: an object whose state cannot be read, from the source to handlers, health and waits: never a deletion, a ghost or a claim that is
+ * not true. With both queues. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/error.h"
+#include "src/cache/unreadable.h"
+#include "src/object/object.h"
+#include "tests/support/informer_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void expect_unreadable(const stage *s, size_t count, const char *words) {
+    ki_health health;
+    ki_informer_health(s->informer, &health);
+    assert_int_equal(health.unreadable, count);
+    assert_string_equal(health.unreadable_words, words);
+}
+
+static void begin(stage *s, hearer *h, const char *list) {
+    open_stage(s, 0);
+    add_hearer(h, s, NULL);
+    start_stage(s);
+    play_each(s, list);
+    h->heard[0] = '\0';
+}
+
+#define RELIST "error 410\nwait 2000\n"
+#define BAD_B "default/b: bad object"
+
+/* --- lists ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void a_listed_object_that_cannot_be_read_keeps_its_state(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED);
+    play_each(&s, RELIST "item default/a 5\nbad default/b 15\npage 20 -\nopen");
+    expect(&h, "");
+    expect_unreadable(&s, 1, BAD_B);
+    play_each(&s, "mod default/b 21");
+    expect(&h, "~b=6>21");
+    expect_unreadable(&s, 0, "");
+    close_stage(&s);
+}
+
+static void where_a_listed_object_has_no_key_the_list_deletes_nothing(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED);
+    play_each(&s, RELIST "item default/c 15\nbad -\npage 20 -\nopen");
+    expect(&h, "+c=15");
+    expect_unreadable(&s, 1, "an object without a known key: bad object");
+    play_each(&s, RELIST "item default/c 15\npage 30 -\nopen");
+    expect_any_order(&h, "-a=5? -b=6?");
+    expect_unreadable(&s, 0, "");
+    close_stage(&s);
+}
+
+static void a_new_object_that_cannot_be_read_is_added_once_it_can(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, "item default/a 5\nbad default/b 6\npage 10 -\nopen");
+    assert_true(ki_informer_has_synced(s.informer));
+    expect_unreadable(&s, 1, BAD_B);
+    play_each(&s, "mod default/b 11");
+    expect(&h, "+b=11");
+    expect_unreadable(&s, 0, "");
+    close_stage(&s);
+}
+
+static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) {
+    static const struct {
+        const char *events, *heard;
+        size_t unreadable;
+    } rows[] = {
+        { "add default/a 5\nbad default/b 6", "+a=5i", 1 },
+        { "add default/a 5\nbad default/b 6\nmod default/b 7", "+a=5i +b=7i", 0 },
+        { "add default/a 5\nadd default/b 4\nbad default/b 6", "+a=5i +b=4i", 1 },
+        { "add default/a 5\nadd default/b 4\nbad default/b 6\nadd default/b 4", "+a=5i +b=4i", 1 },
+        { "add default/a 5\nbad default/b 6\ndel default/b 7", "+a=5i", 0 },
+        { "add default/a 5\nadd default/b 4\nbad-del default/b 6", "+a=5i", 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        hearer h;
+        open_streaming_stage(&s);
+        add_hearer(&h, &s, NULL);
+        start_stage(&s);
+        play_each(&s, "open");
+        play_each(&s, rows[i].events);
+        play_each(&s, "initial-end 10");
+        char heard[TEXT];
+        snprintf(heard, sizeof heard, "%s synced", rows[i].heard);
+        expect_any_order(&h, heard);
+        expect_unreadable(&s, rows[i].unreadable, rows[i].unreadable ? BAD_B : "");
+        close_stage(&s);
+    }
+}
+
+/* --- watches -------------------------------------------------------------------------------------------------------------------------- */
+
+static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED "\nmod default/a 11");
+    h.heard[0] = s.source.trace[0] = '\0';
+    play_each(&s, "bad default/b 12\nwait 1000");
+    assert_string_equal(s.source.trace, "cancel; watch rv=11");
+    expect_unreadable(&s, 0, "");
+    play_each(&s, "open\nmod default/b 12"); /* its bytes had been damaged on their way */
+    expect(&h, "~b=6>12");
+    expect_unreadable(&s, 0, "");
+    close_stage(&s);
+}
+
+static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED);
+    s.source.trace[0] = '\0';
+    play_each(&s, "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13\nbad default/b 14");
+    assert_string_equal(s.source.trace, "cancel; watch rv=10"); /* once, and not for a key that is known to be bad */
+    expect(&h, "~a=5>13");
+    expect_unreadable(&s, 1, BAD_B);
+    play_each(&s, "mod default/b 6"); /* repeated: from before */
+    expect_unreadable(&s, 1, BAD_B);
+    play_each(&s, "del default/b 15");
+    expect(&h, "-b=15");
+    expect_unreadable(&s, 0, "");
+    close_stage(&s);
+}
+
+static void a_deletion_that_cannot_be_read_deletes_the_known_object(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED);
+    s.source.trace[0] = '\0';
+    play_each(&s, "bad-del default/b 12");
+    expect(&h, "-b=6?");
+    assert_string_equal(s.source.trace, "");
+    close_stage(&s);
+}
+
+static void a_deletion_of_an_unknown_key_is_followed_by_a_list(void **state) {
+    static const char *const events[] = { "bad-del -", "bad-del default/c 12" };
+    (void)state;
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        stage s;
+        hearer h;
+        begin(&s, &h, LISTED);
+        s.source.trace[0] = '\0';
+        play_each(&s, events[i]);
+        play_each(&s, "wait 1600\nitem default/b 6\npage 20 -");
+        assert_string_equal(s.source.trace, "cancel; list rv=10; watch rv=20");
+        expect(&h, "-a=5?");
+        close_stage(&s);
+    }
+}
+
+/* --- transforms ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Does not like versions that end with 7. */
+static ki_status dislike(ki_object *obj, ki_object **ret_obj, void *user) {
+    (void)user;
+    const char *version = ki_object_resource_version(obj);
+    if (version[strlen(version) - 1] == '7')
+        return KI_ERR_INVALID;
+    *ret_obj = ki_object_ref(obj);
+    return KI_OK;
+}
+
+static void a_transform_that_fails_on_a_deletion_leaves_no_ghost(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    open_stage(&s, 0);
+    assert_int_equal(ki_informer_set_transform(s.informer, dislike, NULL, NULL), KI_OK);
+    add_hearer(&h, &s, NULL);
+    start_stage(&s);
+    play_each(&s, LISTED);
+    h.heard[0] = '\0';
+    play_each(&s, "del default/b 17");
+    expect(&h, "-b=6?");
+    assert_null(ki_informer_get(s.informer, "default/b"));
+    play_each(&s, "mod default/a 27");
+    expect(&h, "");
+    expect_unreadable(&s, 1, "default/a: transform of default/a: invalid argument");
+    play_each(&s, RELIST "item default/a 27\npage 40 -\nopen");
+    expect(&h, "");
+    expect_unreadable(&s, 1, "default/a: transform of default/a: invalid argument");
+    close_stage(&s);
+}
+
+/* --- waits ---------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct waiter {
+    int calls;
+    ki_status status;
+} waiter;
+
+static void on_version(ki_informer *informer, ki_status status, void *user) {
+    waiter *w = user;
+    (void)informer;
+    w->calls++;
+    w->status = status;
+}
+
+static void when(stage *s, waiter *w, const char *key, const char *version, int64_t timeout_ms) {
+    *w = (waiter){ .calls = 0 };
+    assert_int_equal(ki_informer_when_version(s->informer, key, version, timeout_ms, on_version, w, NULL), KI_OK);
+    settle(s);
+}
+
+static void a_wait_for_what_could_not_be_read_is_held(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    waiter own, any, other, before, after, late;
+    begin(&s, &h, LISTED);
+    when(&s, &own, "default/b", "12", -1);
+    when(&s, &any, NULL, "12", -1);
+    play_each(&s, "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13");
+    when(&s, &other, "default/a", "12", -1);
+    when(&s, &before, NULL, "10", -1);
+    when(&s, &after, NULL, "13", -1);
+    when(&s, &late, "default/b", "12", 5000);
+    assert_int_equal(own.calls + any.calls, 0);
+    assert_int_equal(other.calls, 1);
+    assert_int_equal(before.calls, 1);
+    assert_int_equal(after.calls, 1);
+    play_each(&s, "wait 6000");
+    assert_int_equal(late.calls, 1);
+    assert_int_equal(late.status, KI_ERR_TIMEOUT);
+    play_each(&s, "mod default/b 14");
+    assert_int_equal(own.calls, 1);
+    assert_int_equal(any.calls, 1);
+    assert_int_equal(own.status, KI_OK);
+    assert_int_equal(any.status, KI_OK);
+    close_stage(&s);
+}
+
+static void a_stop_ends_a_wait_that_is_held(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    waiter any;
+    begin(&s, &h, "item default/a 5\nbad default/b 6\npage 10 -\nopen");
+    when(&s, &any, NULL, "6", -1);
+    assert_int_equal(any.calls, 0);
+    ki_informer_stop(s.informer);
+    assert_int_equal(any.calls, 1);
+    assert_int_equal(any.status, KI_ERR_CANCELLED);
+    close_stage(&s);
+}
+
+static void an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    waiter inside, beyond;
+    begin(&s, &h, LISTED);
+    play_each(&s, "bad -\nwait 1000\nopen\nbad -\nmod default/a 15");
+    when(&s, &inside, "default/b", "12", -1);
+    when(&s, &beyond, "default/b", "16", -1);
+    assert_int_equal(inside.calls, 0);
+    play_each(&s, "mod default/a 17");
+    assert_int_equal(inside.calls, 0);
+    assert_int_equal(beyond.calls, 1);
+    play_each(&s, RELIST "item default/a 17\nitem default/b 12\npage 20 -\nopen"); /* a list tells all */
+    assert_int_equal(inside.calls, 1);
+    close_stage(&s);
+}
+
+/* --- instances ------------------------------------------------------------------------------------------------------------------------ */
+
+static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED);
+    ki_object *before = ki_informer_get(s.informer, "default/a");
+    play_each(&s, RELIST "item default/a 5\nitem default/b 16\npage 20 -\nopen");
+    expect(&h, "~b=6>16");
+    ki_object *after = ki_informer_get(s.informer, "default/a");
+    assert_ptr_equal(before, after);
+    ki_object_unref(before);
+    ki_object_unref(after);
+    close_stage(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_listed_object_that_cannot_be_read_keeps_its_state),
+        cmocka_unit_test(where_a_listed_object_has_no_key_the_list_deletes_nothing),
+        cmocka_unit_test(a_new_object_that_cannot_be_read_is_added_once_it_can),
+        cmocka_unit_test(a_streaming_list_takes_a_later_state_that_can_be_read),
+        cmocka_unit_test(an_event_that_cannot_be_read_is_asked_for_once_more),
+        cmocka_unit_test(an_event_that_can_never_be_read_is_skipped_and_named),
+        cmocka_unit_test(a_deletion_that_cannot_be_read_deletes_the_known_object),
+        cmocka_unit_test(a_deletion_of_an_unknown_key_is_followed_by_a_list),
+        cmocka_unit_test(a_transform_that_fails_on_a_deletion_leaves_no_ghost),
+        cmocka_unit_test(a_wait_for_what_could_not_be_read_is_held),
+        cmocka_unit_test(a_stop_ends_a_wait_that_is_held),
+        cmocka_unit_test(an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own),
+        cmocka_unit_test(a_list_in_which_nothing_changed_keeps_the_objects_that_are_there),
+    };
+    int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
+    in_order = true;
+    return failed + cmocka_run_group_tests_name("with the in-order queue", tests, NULL, NULL);
+}
