@@ -164,7 +164,11 @@ bool sim_answer(sim_connection *connection) {
         bool known = detail & 1;
         answer_status(connection, known ? 403 : 401, -1, known ? "Forbidden" : "Unauthorized", "no", "");
     } else if (sim_network_hits(world, SIM_TYPE_GONE, &detail)) {
-        answer(connection, 404, -1, "404 page not found\n");
+        bool is_discovery = !strstr(connection->target, "configmaps");
+        if (is_discovery)
+            answer(connection, 200, -1, "{\"kind\":\"APIResourceList\",\"groupVersion\":\"v1\",\"resources\":[]}");
+        else
+            answer(connection, 404, -1, "404 page not found\n");
     } else if (connection->is_continuation) {
         return answer_continuation(connection);
     } else if (sim_network_hits(world, SIM_ANSWER_410, &detail)) {

@@ -42,6 +42,16 @@ static ki_status source_watch(ki_list_watch *base, const ki_watch_options *optio
     return status;
 }
 
+static ki_status source_find_type(ki_list_watch *base, void (*on_found)(ki_type_found found, void *user), void *user,
+                                  ki_error *err) {
+    sim_source *source = (sim_source *)(void *)base;
+    sim_world *world = source->world;
+    world->asks = sim_source_number(source->informer, source->is_audit);
+    ki_status status = source->inner->ops->find_type(source->inner, on_found, user, err);
+    world->asks = SIM_NOBODY;
+    return status;
+}
+
 static void source_cancel(ki_list_watch *base) {
     sim_source *source = (sim_source *)(void *)base;
     source->inner->ops->cancel(source->inner);
@@ -53,7 +63,7 @@ static void source_free(ki_list_watch *base) {
 }
 
 void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_audit, ki_list_watch *inner) {
-    static const ki_list_watch_ops ops = { source_list, source_watch, source_cancel, source_free };
+    static const ki_list_watch_ops ops = { source_list, source_watch, source_find_type, source_cancel, source_free };
     *source =
         (sim_source){ .base = { &ops }, .inner = inner, .world = world, .informer = informer, .is_audit = is_audit };
 }

@@ -72,16 +72,26 @@ typedef struct ki_watch_handler {
     void *user;
 } ki_watch_handler;
 
+/* Does the source have the resource at all? */
+typedef enum ki_type_found {
+    KI_TYPE_UNCERTAIN, /* what answers does not tell */
+    KI_TYPE_THERE,
+    KI_TYPE_MISSING
+} ki_type_found;
+
 typedef struct ki_list_watch_ops {
     ki_status (*list)(ki_list_watch *list_watch, const ki_list_options *options, const ki_list_handler *handler,
                       ki_error *err);
     ki_status (*watch)(ki_list_watch *list_watch, const ki_watch_options *options, const ki_watch_handler *handler,
                        ki_error *err);
-    void (*cancel)(ki_list_watch *list_watch); /* the list or watch under way, where there is one: nothing more comes */
+    /* `on_found` is called once, not from inside, unless cancelled. */
+    ki_status (*find_type)(ki_list_watch *list_watch, void (*on_found)(ki_type_found found, void *user), void *user,
+                           ki_error *err);
+    void (*cancel)(ki_list_watch *list_watch); /* what is under way, where anything is: nothing more comes */
     void (*free)(ki_list_watch *list_watch);   /* cancels first */
 } ki_list_watch_ops;
 
-/* One list or one watch is under way at a time. */
+/* One list, watch or search is under way at a time. */
 struct ki_list_watch {
     const ki_list_watch_ops *ops;
 };

@@ -31,6 +31,8 @@ void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next) {
     ki_reflector_go_at(reflector, next, ki_engine_now(reflector->options.engine));
 }
 
+static void find_type(ki_reflector *reflector);
+
 static void take_step(ki_timer *timer, void *user) {
     (void)timer;
     ki_reflector *reflector = user;
@@ -62,6 +64,9 @@ static void take_step(ki_timer *timer, void *user) {
     case KI_REFLECT_CHECK:
         ki_reflector_check(reflector);
         return;
+    case KI_REFLECT_FIND_TYPE:
+        find_type(reflector);
+        return;
     }
 }
 
@@ -83,6 +88,7 @@ ki_attempt ki_reflector_next(const ki_reflector *reflector) {
     case KI_REFLECT_LIST_FULL:
     case KI_REFLECT_LIST_LATEST:
     case KI_REFLECT_CHECK:
+    case KI_REFLECT_FIND_TYPE:
         return KI_ATTEMPT_LIST;
     case KI_REFLECT_WATCH:
         return KI_ATTEMPT_WATCH;
@@ -146,11 +152,13 @@ static void delete_all(ki_reflector *reflector) {
     reflector->options.on_progress(reflector->options.user);
 }
 
-static void note_missing(ki_reflector *reflector, const ki_error *cause) {
+/* Returns true where the server has to be asked whether it has the type at all. Only a Status says so by itself: a bare 404 is a proxy's as well as
+ * that of a kube-apiserver whose definition of the type was deleted. */
+static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     int64_t now = ki_engine_now(reflector->options.engine);
     if (cause->http_status != UNKNOWN_TYPE) {
         reflector->missing_answers = 0;
-        return;
+        return false;
     }
     if (reflector->missing_answers++ == 0)
         reflector->missing_since = now;
@@ -158,8 +166,28 @@ static void note_missing(ki_reflector *reflector, const ki_error *cause) {
     bool is_sure = reflector->missing_answers >= GONE_ANSWERS && now - reflector->missing_since >= GONE_AFTER;
     if (KI_MUTANT(GONE_AT_FIRST_ANSWER))
         is_sure = true;
-    if (reflector->options.may_go && has_objects && is_sure && !KI_MUTANT(GONE_TYPE_KEEPS_OBJECTS))
+    if (!reflector->options.may_go || !has_objects || !is_sure || KI_MUTANT(GONE_TYPE_KEEPS_OBJECTS))
+        return false;
+    if (strcmp(cause->reason, "NotFound") != 0)
+        return true;
+    delete_all(reflector);
+    return false;
+}
+
+static void on_type_found(ki_type_found found, void *user) {
+    ki_reflector *reflector = user;
+    if (found == KI_TYPE_MISSING)
         delete_all(reflector);
+    ki_reflector_go(reflector, KI_REFLECT_BEGIN);
+}
+
+static void find_type(ki_reflector *reflector) {
+    ki_list_watch *list_watch = reflector->options.list_watch;
+    ki_error err = KI_ERROR_INIT;
+    reflector->phase = KI_REFLECTOR_CHECKS;
+    ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
+    if (list_watch->ops->find_type(list_watch, on_type_found, reflector, &err))
+        ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
 }
 
 void ki_reflector_found(ki_reflector *reflector) {
@@ -179,7 +207,8 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     if (KI_MUTANT(NO_BACKOFF))
         wait = 0;
     ki_reflector_drop_objects(reflector);
-    note_missing(reflector, cause);
+    if (note_missing(reflector, cause))
+        next = KI_REFLECT_FIND_TYPE;
     ki_metrics_failed(reflector->options.metrics, true);
     if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
         ki_reflector_count_relist(reflector, (int)cause->code);

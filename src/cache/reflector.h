@@ -53,7 +53,8 @@ typedef enum ki_reflector_step {
     KI_REFLECT_LIST_FULL,   /* the same list once more, in one piece */
     KI_REFLECT_LIST_LATEST, /* the list at "" */
     KI_REFLECT_WATCH,
-    KI_REFLECT_CHECK /* does the server still know the version that is watched from? */
+    KI_REFLECT_CHECK,    /* does the server still know the version that is watched from? */
+    KI_REFLECT_FIND_TYPE /* does the server have the resource at all? Then from the beginning */
 } ki_reflector_step;
 
 typedef enum ki_reflector_phase {

@@ -6,6 +6,7 @@
 #include "src/client/http_list_watch.h"
 
 #include "src/client/guess_key.h"
+#include "src/client/type_lookup.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -43,6 +44,7 @@ typedef struct http_list_watch {
     ki_throttle *throttle; /* NULL: none */
     /* loop only */
     http_call *call; /* under way, or NULL */
+    ki_type_lookup lookup;
 } http_list_watch;
 
 struct http_call {
@@ -561,9 +563,17 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     return send_call(call, options->idle_timeout_ns, total, err);
 }
 
+static ki_status http_find_type(ki_list_watch *base, void (*on_found)(ki_type_found found, void *user), void *user,
+                                ki_error *err) {
+    http_list_watch *self = (http_list_watch *)(void *)base;
+    ki_status status = check_free(self, err);
+    return status ? status : ki_type_lookup_begin(&self->lookup, on_found, user, err);
+}
+
 static void http_cancel(ki_list_watch *base) {
     http_list_watch *self = (http_list_watch *)(void *)base;
     http_call *call = self->call;
+    ki_type_lookup_cancel(&self->lookup);
     if (!call)
         return;
     call->inside++;
@@ -582,7 +592,7 @@ static void http_free(ki_list_watch *base) {
     ki_free(self->allocator, self);
 }
 
-static const ki_list_watch_ops http_ops = { http_list, http_watch, http_cancel, http_free };
+static const ki_list_watch_ops http_ops = { http_list, http_watch, http_find_type, http_cancel, http_free };
 
 /* --- new -------------------------------------------------------------------------------------------------------------------- */
 
@@ -623,6 +633,7 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
     self->transport = transport;
     self->format = ki_object_format_ref(format);
     self->throttle = options->throttle;
+    ki_type_lookup_init(&self->lookup, self->allocator, transport, &self->resource);
     self->object_limit = options->object_limit ? options->object_limit : KI_WIRE_OBJECT_LIMIT;
     if (!copy_resource(self, resource) || !copy(self, &self->namespace_name, options->namespace_name) ||
         !copy(self, &self->label_selector, options->label_selector) ||

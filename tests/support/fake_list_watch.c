@@ -75,11 +75,29 @@ static ki_status fake_watch(ki_list_watch *base, const ki_watch_options *options
     return KI_OK;
 }
 
+static ki_status fake_find_type(ki_list_watch *base, void (*on_found)(ki_type_found found, void *user), void *user,
+                                ki_error *err) {
+    fake_list_watch *fake = (fake_list_watch *)base;
+    fake_note(fake, "find type");
+    fake->on_found = on_found;
+    fake->on_found_user = user;
+    return refuse(fake, err);
+}
+
+static bool find_type(fake_list_watch *fake) {
+    void (*on_found)(ki_type_found found, void *user) = fake->on_found;
+    fake->on_found = NULL;
+    if (on_found)
+        on_found(fake->type, fake->on_found_user);
+    return on_found != NULL;
+}
+
 static void fake_cancel(ki_list_watch *base) {
     fake_list_watch *fake = (fake_list_watch *)base;
     if (fake->lists || fake->watches)
         fake_note(fake, "cancel");
     fake->lists = fake->watches = false;
+    fake->on_found = NULL;
 }
 
 static void fake_free(ki_list_watch *base) {
@@ -88,7 +106,7 @@ static void fake_free(ki_list_watch *base) {
     fake->freed = true;
 }
 
-static const ki_list_watch_ops fake_ops = { fake_list, fake_watch, fake_cancel, fake_free };
+static const ki_list_watch_ops fake_ops = { fake_list, fake_watch, fake_find_type, fake_cancel, fake_free };
 
 void fake_init(fake_list_watch *fake) {
     memset(fake, 0, sizeof *fake);
@@ -122,6 +140,8 @@ static ki_error error_of(const char *what) {
     int status = atoi(what);
     ki_error_set(&err, status == 410 ? KI_ERR_EXPIRED : KI_ERR_HTTP, "HTTP %s", what);
     err.http_status = status;
+    if (strstr(what, "NotFound"))
+        snprintf(err.reason, sizeof err.reason, "NotFound");
     const char *plus = strchr(what, '+');
     if (plus)
         err.retry_after_ms = atoi(plus + 1);
@@ -199,6 +219,8 @@ bool fake_play(fake_list_watch *fake, const char *line) {
             fake->watch.on_bytes(fake->watch.user);
         return watches;
     }
+    if (strcmp(what, "type") == 0)
+        return find_type(fake);
     if (strcmp(what, "close") == 0)
         return end(fake, NULL, false);
     if (count >= 2 && (strcmp(what, "fail") == 0 || strcmp(what, "error") == 0)) {

@@ -1,6 +1,6 @@
 /* fake_list_watch.h: a source of objects that a test plays by hand: what is asked of it is written down, the answers are the test's.
  *
- * Written down as "list rv=0 limit=500", "list continue=TOKEN limit=500", "watch rv=10", "stream rv=10", "cancel"; in one line, with "; "
+ * Written down as "list rv=0 limit=500", "list continue=TOKEN limit=500", "watch rv=10", "stream rv=10", "find type", "cancel"; in one line, with "; "
  * between. A parameter that is not sent is not there. */
 #ifndef TESTS_SUPPORT_FAKE_LIST_WATCH_H
 #define TESTS_SUPPORT_FAKE_LIST_WATCH_H
@@ -17,9 +17,12 @@ typedef struct fake_list_watch {
     ki_watch_handler watch;
     bool lists, watches; /* one of them is under way */
     bool opened;
-    bool streams;                       /* the watch under way began as a streaming list */
-    int64_t idle_timeout_ns, timeout_s; /* of the last request */
-    ki_status refuse;                   /* the next list or watch fails at once with this */
+    bool streams;                                      /* the watch under way began as a streaming list */
+    int64_t idle_timeout_ns, timeout_s;                /* of the last request */
+    ki_type_found type;                                /* what is found of the type */
+    void (*on_found)(ki_type_found found, void *user); /* NULL: nobody has asked for it */
+    void *on_found_user;
+    ki_status refuse; /* the next list or watch fails at once with this */
     bool freed;
     char trace[FAKE_TRACE_MAX];
 } fake_list_watch;
@@ -28,6 +31,7 @@ typedef struct fake_list_watch {
 void fake_init(fake_list_watch *fake);
 void fake_note(fake_list_watch *fake, const char *text); /* into the trace */
 /* One step of the source, as a line; what it does not understand is false:
+ *   type                            the search for the type ends
  *   item KEY RV [UID]               an object of the list under way
  *   page RV TOKEN|- [REMAINING]     the page's end
  *   open                            the watch is accepted

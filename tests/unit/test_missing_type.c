@@ -57,6 +57,7 @@ static void open_stage_with(stage *s, const ki_resource *resource, const char *n
     memset(s, 0, sizeof *s);
     assert_true(test_engine_open(&s->engine, allocator, 1));
     fake_init(&s->source);
+    s->source.type = KI_TYPE_MISSING;
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
                                            .resource = resource,
@@ -99,6 +100,8 @@ static void refuse(stage *s, const char *how, int seconds) {
     for (int i = 0; i <= seconds * 10; i++) {
         for (; s->source.lists || s->source.watches; s->requests++)
             play(s, line);
+        if (s->source.on_found)
+            play(s, "type");
         if (i < seconds * 10)
             assert_true(test_engine_advance(&s->engine, 100));
     }
@@ -188,7 +191,7 @@ static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
         /* And goes again. */
         play(&s, "error 404");
-        refuse(&s, "404", 91);
+        refuse(&s, "404", 151);
         expect(&s, "-a=22? ");
         close_stage(&s);
     }
@@ -246,9 +249,36 @@ static void two_answers_far_apart_are_not_enough(void **state) {
     play(&s, "fail 404");
     expect(&s, "+a=5 +b=6 ");
     await_list(&s);
-    play(&s, "fail 404");
+    refuse(&s, "404", 31);
     expect(&s, "-a=5? -b=6? ");
     close_stage(&s);
+}
+
+/* A proxy's "not found" is no word of the API server. */
+static void a_bare_404_empties_nothing_unless_discovery_says_so(void **state) {
+    static const struct {
+        const char *how;
+        ki_type_found found;
+        bool is_gone, asks;
+    } rows[] = {
+        { "404", KI_TYPE_UNCERTAIN, false, true },
+        { "404", KI_TYPE_THERE, false, true },
+        { "404", KI_TYPE_MISSING, true, true },
+        { "404NotFound", KI_TYPE_UNCERTAIN, true, false }, /* a Status */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage s;
+        open_stage(&s, &foos, NULL, false);
+        s.source.type = rows[i].found;
+        play(&s, LISTED);
+        s.heard[0] = '\0';
+        play(&s, "error 404");
+        refuse(&s, rows[i].how, 200);
+        expect(&s, rows[i].is_gone ? "-a=5? -b=6? " : "");
+        assert_int_equal(strstr(s.source.trace, "find type") != NULL, rows[i].asks);
+        close_stage(&s);
+    }
 }
 
 static void without_memory_for_it_they_go_a_little_later(void **state) {
@@ -305,6 +335,7 @@ int main(void) {
         cmocka_unit_test(nothing_else_takes_objects_for_gone),
         cmocka_unit_test(another_answer_in_between_begins_the_count_anew),
         cmocka_unit_test(two_answers_far_apart_are_not_enough),
+        cmocka_unit_test(a_bare_404_empties_nothing_unless_discovery_says_so),
         cmocka_unit_test(without_memory_for_it_they_go_a_little_later),
         cmocka_unit_test(only_what_can_be_nothing_else_is_custom),
     };

@@ -1,0 +1,131 @@
+/* type_lookup.c: GET /apis/GROUP/VERSION lists the resources; where that is not found, GET /apis lists the groups and versions. */
+#include "src/client/type_lookup.h"
+
+#include "src/base/error.h"
+#include "src/object/json.h"
+
+enum {
+    BODY_MAX = 4 * 1024 * 1024, /* bytes of an answer */
+    HTTP_OK = 200,
+    HTTP_NOT_FOUND = 404
+};
+
+#define TIMEOUT KI_SECONDS(30)
+
+/* --- answers -------------------------------------------------------------------------------------------------------------------------- */
+
+/* The value that is an array of objects: does one of them have `name` as its member `member`? */
+static bool has_named(yyjson_val *array, const char *member, const char *name) {
+    size_t index, count;
+    yyjson_val *item;
+    yyjson_arr_foreach(array, index, count, item) {
+        if (ki_str_equals(ki_json_string(item, member), name))
+            return true;
+    }
+    return false;
+}
+
+static ki_type_found find_resource(yyjson_val *root, const ki_resource *resource) {
+    yyjson_val *resources = yyjson_obj_get(root, "resources");
+    if (!ki_str_equals(ki_json_string(root, "kind"), "APIResourceList") || !yyjson_is_arr(resources))
+        return KI_TYPE_UNCERTAIN;
+    return has_named(resources, "name", resource->plural) ? KI_TYPE_THERE : KI_TYPE_MISSING;
+}
+
+/* A group that is there in the version says that the first answer was wrong, or is over. */
+static ki_type_found find_group(yyjson_val *root, const ki_resource *resource) {
+    yyjson_val *groups = yyjson_obj_get(root, "groups");
+    if (!ki_str_equals(ki_json_string(root, "kind"), "APIGroupList") || !yyjson_is_arr(groups))
+        return KI_TYPE_UNCERTAIN;
+    size_t index, count;
+    yyjson_val *group;
+    yyjson_arr_foreach(groups, index, count, group) {
+        if (ki_str_equals(ki_json_string(group, "name"), resource->group) &&
+            has_named(yyjson_obj_get(group, "versions"), "version", resource->version))
+            return KI_TYPE_UNCERTAIN;
+    }
+    return KI_TYPE_MISSING;
+}
+
+static ki_type_found read_answer(const ki_type_lookup *lookup) {
+    yyjson_doc *doc;
+    if (lookup->status != HTTP_OK || lookup->body.failed ||
+        ki_json_parse(lookup->allocator, (ki_str){ lookup->body.data, lookup->body.size }, &doc, NULL))
+        return KI_TYPE_UNCERTAIN;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    ki_type_found found =
+        lookup->asks_for_groups ? find_group(root, lookup->resource) : find_resource(root, lookup->resource);
+    yyjson_doc_free(doc);
+    return found;
+}
+
+/* --- requests ------------------------------------------------------------------------------------------------------------------------- */
+
+static ki_status ask(ki_type_lookup *lookup, bool for_groups, ki_error *err);
+
+static void on_head(const ki_response_head *head, void *user) {
+    ki_type_lookup *lookup = user;
+    lookup->status = head->status;
+}
+
+static void on_data(const char *data, size_t size, void *user) {
+    ki_type_lookup *lookup = user;
+    (void)ki_buffer_append(&lookup->body, data, size); /* read_answer sees the failure */
+}
+
+static void on_end(const ki_error *err, void *user) {
+    ki_type_lookup *lookup = user;
+    lookup->exchange = NULL;
+    bool has_no_group = !err && lookup->status == HTTP_NOT_FOUND && !lookup->asks_for_groups;
+    if (has_no_group && lookup->resource->group[0] && ask(lookup, true, NULL) == KI_OK)
+        return;
+    ki_type_found found = err ? KI_TYPE_UNCERTAIN : read_answer(lookup);
+    ki_buffer_free(&lookup->body);
+    lookup->on_found(found, lookup->user);
+}
+
+static ki_status ask(ki_type_lookup *lookup, bool for_groups, ki_error *err) {
+    const ki_resource *resource = lookup->resource;
+    ki_buffer target;
+    ki_buffer_init(&target, lookup->allocator, 0);
+    ki_buffer_append_string(&target, resource->group[0] ? "/apis" : "/api");
+    if (!for_groups && resource->group[0]) {
+        ki_buffer_append_char(&target, '/');
+        ki_buffer_append_url(&target, ki_str_of(resource->group));
+    }
+    if (!for_groups) {
+        ki_buffer_append_char(&target, '/');
+        ki_buffer_append_url(&target, ki_str_of(resource->version));
+    }
+    lookup->asks_for_groups = for_groups;
+    lookup->status = 0;
+    ki_buffer_free(&lookup->body);
+    ki_buffer_init(&lookup->body, lookup->allocator, BODY_MAX);
+    const ki_request request = { .method = "GET", .target = target.data, .total_timeout_ns = TIMEOUT };
+    const ki_response_sink sink = { on_head, on_data, on_end, lookup };
+    ki_status status = target.failed ? ki_error_no_memory(err, "making a request")
+                                     : ki_transport_send(lookup->transport, &request, &sink, &lookup->exchange, err);
+    ki_buffer_free(&target);
+    return status;
+}
+
+void ki_type_lookup_init(ki_type_lookup *lookup, const ki_allocator *allocator, ki_transport *transport,
+                         const ki_resource *resource) {
+    *lookup = (ki_type_lookup){ .allocator = allocator, .transport = transport, .resource = resource };
+    ki_buffer_init(&lookup->body, allocator, BODY_MAX);
+}
+
+ki_status ki_type_lookup_begin(ki_type_lookup *lookup, void (*on_found)(ki_type_found found, void *user), void *user,
+                               ki_error *err) {
+    lookup->on_found = on_found;
+    lookup->user = user;
+    return ask(lookup, false, err);
+}
+
+void ki_type_lookup_cancel(ki_type_lookup *lookup) {
+    ki_exchange *exchange = lookup->exchange;
+    lookup->exchange = NULL;
+    if (exchange)
+        ki_transport_cancel(lookup->transport, exchange);
+    ki_buffer_free(&lookup->body);
+}

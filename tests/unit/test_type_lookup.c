@@ -1,0 +1,165 @@
+/* test_type_lookup.c: what is made of the answers of discovery. The server is a table of paths. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/error.h"
+#include "src/client/type_lookup.h"
+#include "src/transport/memory.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define RESOURCES(names) "{\"kind\":\"APIResourceList\",\"groupVersion\":\"example.com/v1\",\"resources\":[" names "]}"
+#define GROUPS(groups) "{\"kind\":\"APIGroupList\",\"groups\":[" groups "]}"
+#define GROUP(name, version) \
+    "{\"name\":\"" name "\",\"versions\":[{\"groupVersion\":\"x\",\"version\":\"" version "\"}]}"
+
+typedef struct answer {
+    int status; /* 0: the connection is cut */
+    const char *body;
+} answer;
+
+static const answer plain = { 404, "404 page not found\n" }, html = { 404, "<html>no such page</html>" };
+
+typedef struct fixture {
+    test_engine engine;
+    ki_transport *transport;
+    ki_type_lookup lookup;
+    answer of_version, of_groups;
+    char asked[256];
+    int calls;
+    ki_type_found found;
+} fixture;
+
+static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+    fixture *f = user;
+    size_t used = strlen(f->asked);
+    snprintf(f->asked + used, sizeof f->asked - used, "%s ", request->target);
+    const answer *what = strcmp(request->target, "/apis") == 0 ? &f->of_groups : &f->of_version;
+    const ki_response_head head = { what->status, -1, "" };
+    if (what->status &&
+        (!ki_memory_call_head(call, &head) || !ki_memory_call_data(call, what->body, strlen(what->body))))
+        return;
+    ki_error cut = KI_ERROR_INIT;
+    ki_error_set(&cut, KI_ERR_CUT, "cut");
+    ki_memory_call_end(call, what->status ? NULL : &cut);
+}
+
+static void abandoned(ki_memory_call *call, void *user) {
+    (void)call;
+    (void)user;
+}
+
+static void on_found(ki_type_found found, void *user) {
+    fixture *f = user;
+    f->calls++;
+    f->found = found;
+}
+
+static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
+
+static void set_up(fixture *f, const ki_allocator *allocator) {
+    memset(f, 0, sizeof *f);
+    assert_true(test_engine_open(&f->engine, allocator, 1));
+    const ki_memory_server server = { serve, abandoned, f };
+    assert_int_equal(ki_memory_transport_new(f->engine.engine, &server, &f->transport, NULL), KI_OK);
+    ki_type_lookup_init(&f->lookup, ki_engine_allocator(f->engine.engine), f->transport, &foos);
+}
+
+static void tear_down(fixture *f) {
+    ki_type_lookup_cancel(&f->lookup);
+    ki_transport_free(f->transport);
+    test_engine_close(&f->engine);
+}
+
+static void only_an_answer_that_names_what_there_is_tells(void **state) {
+    static const struct {
+        answer of_version, of_groups;
+        ki_type_found found;
+    } rows[] = {
+        { { 200, RESOURCES("{\"name\":\"bars\"},{\"name\":\"foos\"}") }, { 0, NULL }, KI_TYPE_THERE },
+        { { 200, RESOURCES("{\"name\":\"bars\"},{\"name\":\"foos/status\"}") }, { 0, NULL }, KI_TYPE_MISSING },
+        { { 200, RESOURCES("") }, { 0, NULL }, KI_TYPE_MISSING },
+        { { 404, "404 page not found\n" }, { 200, GROUPS(GROUP("apps", "v1")) }, KI_TYPE_MISSING },
+        { { 404, "404 page not found\n" }, { 200, GROUPS(GROUP("example.com", "v2")) }, KI_TYPE_MISSING },
+        { { 404, "404 page not found\n" }, { 200, GROUPS(GROUP("example.com", "v1")) }, KI_TYPE_UNCERTAIN },
+        { { 404, "<html>no such page</html>" }, { 404, "<html>no such page</html>" }, KI_TYPE_UNCERTAIN },
+        { { 200, "<html>all is well</html>" }, { 0, NULL }, KI_TYPE_UNCERTAIN },
+        { { 404, "" }, { 200, "<html>all is well</html>" }, KI_TYPE_UNCERTAIN },
+        { { 404, "" }, { 200, "{\"kind\":\"APIGroupList\"}" }, KI_TYPE_UNCERTAIN },
+        { { 404, "" }, { 403, GROUPS("") }, KI_TYPE_UNCERTAIN },
+        { { 200, "{\"kind\":\"APIResourceList\"}" }, { 0, NULL }, KI_TYPE_UNCERTAIN },
+        { { 200, "{\"kind\":\"Status\",\"resources\":[]}" }, { 0, NULL }, KI_TYPE_UNCERTAIN },
+        { { 503, RESOURCES("") }, { 0, NULL }, KI_TYPE_UNCERTAIN },
+        { { 0, NULL }, { 0, NULL }, KI_TYPE_UNCERTAIN },
+        { { 404, "" }, { 0, NULL }, KI_TYPE_UNCERTAIN },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        set_up(&f, NULL);
+        f.of_version = rows[i].of_version;
+        f.of_groups = rows[i].of_groups;
+        assert_int_equal(ki_type_lookup_begin(&f.lookup, on_found, &f, NULL), KI_OK);
+        assert_int_equal(f.calls, 0);
+        assert_true(test_engine_settle(&f.engine));
+        assert_int_equal(f.calls, 1);
+        assert_int_equal(f.found, rows[i].found);
+        assert_string_equal(f.asked,
+                            f.of_version.status == 404 ? "/apis/example.com/v1 /apis " : "/apis/example.com/v1 ");
+        tear_down(&f);
+    }
+}
+
+static void a_cancelled_lookup_tells_nothing(void **state) {
+    fixture f;
+    (void)state;
+    set_up(&f, NULL);
+    f.of_version = plain;
+    f.of_groups = html;
+    assert_int_equal(ki_type_lookup_begin(&f.lookup, on_found, &f, NULL), KI_OK);
+    ki_type_lookup_cancel(&f.lookup);
+    ki_type_lookup_cancel(&f.lookup);
+    assert_true(test_engine_settle(&f.engine));
+    assert_int_equal(f.calls, 0);
+    tear_down(&f);
+}
+
+static void without_memory_nothing_is_certain(void **state) {
+    (void)state;
+    for (size_t at = 0;; at++) {
+        fixture f;
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        set_up(&f, &memory.allocator);
+        f.of_version = plain;
+        f.of_groups = (answer){ 200, GROUPS("") };
+        memory.fail_at = atomic_load(&memory.calls) + at;
+        ki_status status = ki_type_lookup_begin(&f.lookup, on_found, &f, NULL);
+        assert_true(test_engine_settle(&f.engine));
+        bool has_failed = scarce_memory_failed(&memory);
+        if (status)
+            assert_int_equal(status, KI_ERR_NO_MEMORY);
+        assert_int_equal(f.calls, status ? 0 : 1);
+        if (f.calls && f.found != KI_TYPE_MISSING)
+            assert_true(has_failed && f.found == KI_TYPE_UNCERTAIN);
+        tear_down(&f);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!has_failed)
+            return;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_an_answer_that_names_what_there_is_tells),
+        cmocka_unit_test(a_cancelled_lookup_tells_nothing),
+        cmocka_unit_test(without_memory_nothing_is_certain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
