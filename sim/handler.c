@@ -206,6 +206,15 @@ static void check_end(sim_handler *handler, uint32_t key, uint64_t n, uint64_t k
         OBJECT(handler, "%u: the end of %s is said to be known, and nobody saw it", handler->number, sim_key_text(key));
 }
 
+/* An object whose state could not be read is not gone. One whose type the server does not know for a while is. */
+static bool is_inferred_wrongly(const sim_handler *handler, uint32_t key, uint64_t known) {
+    const sim_world *world = handler->world;
+    const sim_truth *truth = &world->truth;
+    return !sim_plan_has(&world->plan, SIM_TYPE_GONE) && !truth->keys[key].is_unknowable && !handler->has_filter &&
+           world->client.restored == truth->restored &&
+           sim_truth_is_there_since(truth, &informer_of(handler)->selection, known);
+}
+
 static void on_delete(const ki_event *event, void *user) {
     sim_handler *handler = user;
     const sim_truth *truth = &handler->world->truth;
@@ -225,6 +234,9 @@ static void on_delete(const ki_event *event, void *user) {
     if (!truth->keys[key].is_poisoned && truth->keys[key].n == known && known && is_wanted(handler, known) &&
         !sim_truth_may_follow(truth, known, known)) /* it may have been deleted in what was lost */
         OBJECT(handler, "%u: delete of %s, which is still there unchanged", handler->number, sim_key_text(key));
+    if (event->final_state_unknown && known && is_inferred_wrongly(handler, key, known))
+        OBJECT(handler, "%u: %s is said to be gone, and has been there all the time", handler->number,
+               sim_key_text(key));
     if (known)
         check_end(handler, key, n, known, event->final_state_unknown);
     handler->present[key] = 0;

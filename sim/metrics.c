@@ -44,14 +44,6 @@ typedef struct expected {
     bool is_certain; /* whatever faults there were */
 } expected;
 
-static bool has_fault(const sim_world *world, sim_fault_kind kind) {
-    for (size_t i = 0; i < world->plan.fault_count; i++) {
-        if (world->plan.faults[i].kind == kind)
-            return true;
-    }
-    return false;
-}
-
 static size_t count_pending(const sim_world *world, unsigned informer) {
     size_t pending = 0;
     for (size_t i = 0; i < world->client.handler_count; i++) {
@@ -87,7 +79,8 @@ static void compare(sim_world *world, unsigned index, const char *text) {
     };
     ki_snapshot_free(snapshot);
     /* Where memory was lacking, lists and watches end in ways that only the client knows; a type that goes is no list. */
-    bool is_plain = !world->memory.refused && !has_fault(world, SIM_TYPE_GONE) && !has_fault(world, SIM_ANSWER_GARBAGE);
+    bool is_plain = !world->memory.refused && !sim_plan_has(&world->plan, SIM_TYPE_GONE) &&
+                    !sim_plan_has(&world->plan, SIM_ANSWER_GARBAGE);
     char labels[LABELS_MAX];
     labels_of(informer, labels);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -105,8 +105,10 @@ static void wait_to_deliver(sim_connection *connection, int64_t delay) {
 
 /* An event is lost for good if its bookmark arrived and it did not: no client can know. */
 static void lose_what_was_announced(sim_connection *connection) {
-    if (connection->ahead)
-        connection->world->truth.keys[connection->ahead - 1].is_poisoned = true;
+    if (!connection->ahead)
+        return;
+    sim_key *key = &connection->world->truth.keys[connection->ahead - 1];
+    key->is_poisoned = key->is_unknowable = true;
 }
 
 /* The oracle of streaming lists: they end, with their bookmark or given up. */

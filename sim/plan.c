@@ -111,6 +111,14 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
         plan->bookmark_every_ms = NO_BOOKMARKS_MS;
 }
 
+bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind) {
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        if (plan->faults[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
 void sim_plan_leave_out(sim_plan *plan, uint32_t without) {
     size_t kept = 0;
     for (size_t i = 0; i < plan->fault_count; i++) {

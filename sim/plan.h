@@ -78,6 +78,7 @@ typedef struct sim_plan {
 
 void sim_plan_make(sim_plan *plan, uint64_t seed);
 void sim_plan_print(const sim_plan *plan);
+bool sim_plan_has(const sim_plan *plan, sim_fault_kind kind);
 /* Its faults without those whose bit is set. */
 void sim_plan_leave_out(sim_plan *plan, uint32_t without);
 

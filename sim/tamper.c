@@ -50,12 +50,30 @@ static void poison(sim_world *world, ki_str text) {
         world->truth.keys[key].is_poisoned = true;
 }
 
-/* An event whose object cannot be used, in one of several ways; the client can skip it and go on. */
+/* The event with bytes that are no JSON: its key and its version are still there to be seen. */
+static bool append_damaged(sim_connection *connection, ki_str frame) {
+    static const char field[] = "\"data\":";
+    const char *at = memmem(frame.data, frame.size, field, sizeof field - 1);
+    if (!at)
+        return false;
+    size_t head = (size_t)(at - frame.data) + sizeof field - 1;
+    ki_buffer_append(&connection->out, frame.data, head);
+    ki_buffer_append_string(&connection->out, ",,");
+    ki_buffer_append(&connection->out, frame.data + head, frame.size - head);
+    return true;
+}
+
+/* An event whose object cannot be used. In place of every other one stands something that is no event of this object: nobody can know of that. */
 static void append_bad(sim_connection *connection, ki_str frame) {
+    uint32_t key;
     poison(connection->world, frame);
     SIM_TRACE(connection->world, "connection %llu: a bad event in place of %.*s",
               (unsigned long long)connection->number, (int)frame.size, frame.data);
-    ki_buffer_append_string(&connection->out, kt_fault_bad_event((size_t)connection->number));
+    if (connection->number % 2 && append_damaged(connection, frame))
+        return;
+    if (read_key(connection->world, frame, &key))
+        connection->world->truth.keys[key].is_unknowable = true;
+    ki_buffer_append_string(&connection->out, kt_fault_bad_event((size_t)connection->number / 2));
 }
 
 static void append_huge(sim_connection *connection, ki_str frame) {
@@ -87,7 +105,10 @@ static void append_bookmark(sim_connection *connection, ki_str of) {
 static void append_event(sim_connection *connection, ki_str frame) {
     bool is_change = frame_is(frame, "ADDED") || frame_is(frame, "MODIFIED");
     if (connection->lose_next && (is_change || frame_is(frame, "DELETED"))) {
+        uint32_t key;
         connection->lose_next = false;
+        if (read_key(connection->world, frame, &key))
+            connection->world->truth.keys[key].is_unknowable = true;
         SIM_TRACE(connection->world, "connection %llu: loses %.*s", (unsigned long long)connection->number,
                   (int)frame.size, frame.data);
         return;

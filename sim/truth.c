@@ -109,6 +109,16 @@ bool sim_truth_has(const sim_truth *truth, const sim_selection *selection, uint6
     return n && !write->is_delete && sim_selection_has(selection, sim_key_ns(write->key), write->label);
 }
 
+bool sim_truth_is_there_since(const sim_truth *truth, const sim_selection *selection, uint64_t n) {
+    uint32_t key = truth->writes[n].key;
+    for (uint64_t later = n; later < truth->write_count; later++) {
+        const sim_write *write = &truth->writes[later];
+        if (write->key == key && (write->is_delete || write->is_lost || !sim_truth_has(truth, selection, later)))
+            return false;
+    }
+    return true;
+}
+
 bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after) {
     if (before < after)
         return true;

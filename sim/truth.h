@@ -34,6 +34,7 @@ typedef struct sim_write {
 typedef struct sim_key {
     uint64_t n;       /* the write of its state now; 0: it is not there */
     bool is_poisoned; /* one of its states was made unusable on its way: its place in the cache is no longer foreseen */
+    bool is_unknowable;  /* an event of it was lost, and no client can know */
     uint64_t touched_at; /* the last write of any kind */
 } sim_key;
 
@@ -61,6 +62,8 @@ void sim_truth_restore(sim_world *world, size_t kept);
 uint64_t sim_truth_read(sim_world *world, const ki_object *obj, uint32_t *ret_key);
 /* Is `n` part of the selection? */
 bool sim_truth_has(const sim_truth *truth, const sim_selection *selection, uint64_t n);
+/* Has the object been there, and of the selection, ever since write `n` made its state? */
+bool sim_truth_is_there_since(const sim_truth *truth, const sim_selection *selection, uint64_t n);
 /* May a reader who has seen `before` (0: nothing) see `after` now? */
 bool sim_truth_may_follow(const sim_truth *truth, uint64_t before, uint64_t after);
 

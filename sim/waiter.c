@@ -1,4 +1,5 @@
 /* waiter.c: see waiter.h. */
+#include "sim/oracle.h"
 #include "sim/world.h"
 
 #include <inttypes.h>
@@ -11,6 +12,32 @@ static uint64_t version_of_copy(const sim_wait *wait) {
     uint64_t version = strtoull(ki_snapshot_resource_version(snapshot), NULL, 10);
     ki_snapshot_free(snapshot);
     return version;
+}
+
+/* Who is told that the copy has it looks there. What was written may be gone again, or not be of the informer's selection. */
+static void check_copy(const sim_wait *wait) {
+    sim_world *world = wait->world;
+    const sim_truth *truth = &world->truth;
+    const sim_informer *informer = &world->client.informers[wait->informer];
+    uint64_t present[SIM_KEYS];
+    sim_oracle_read(world, informer, present);
+    for (uint64_t n = 1; n < truth->write_count; n++) {
+        const sim_write *write = &truth->writes[n];
+        if (write->revision != wait->version || write->is_lost || write->is_delete ||
+            truth->keys[write->key].is_unknowable || !present[write->key])
+            continue;
+        if (present[write->key] < n && sim_truth_has(truth, &informer->selection, n))
+            sim_fail(world, "who waits for version %" PRIu64 " is told that it is there, and %s is at write %" PRIu64,
+                     wait->version, sim_key_text(write->key), present[write->key]);
+    }
+}
+
+static bool may_be_unreadable(const sim_world *world) {
+    for (uint32_t key = 0; key < SIM_KEYS; key++) {
+        if (world->truth.keys[key].is_poisoned)
+            return true;
+    }
+    return false;
 }
 
 static void on_version(ki_informer *informer, ki_status status, void *user) {
@@ -31,6 +58,8 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
         version_of_copy(wait) < wait->version)
         sim_fail(world, "who waits for version %" PRIu64 " is told that it is there, and the copy is at %" PRIu64,
                  wait->version, version_of_copy(wait));
+    if (status == KI_OK && !world->truth.restored && !wait->is_of_another_time)
+        check_copy(wait);
 }
 
 void sim_waiter_written(sim_world *world, uint64_t version) {
@@ -64,7 +93,7 @@ void sim_waiter_look(sim_world *world) {
         const sim_wait *wait = &world->waiter.waits[i];
         if (wait->is_called)
             continue;
-        if (version_of_copy(wait) >= wait->version)
+        if (version_of_copy(wait) >= wait->version && !may_be_unreadable(world))
             sim_fail(world, "who waits for version %" PRIu64 " is not told that the copy has it", wait->version);
         if (world->now > wait->deadline && !world->memory.refused)
             sim_fail(world, "who waits for version %" PRIu64 " is not told that it takes too long", wait->version);

@@ -105,6 +105,7 @@ typedef struct ki_reflector {
     int64_t list_began_at;
     ki_map staged; /* a streaming list's objects by key */
     int64_t opened_at, heard_at;
+    char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced one when it was opened */
     uint64_t events;
     bool is_open_at_server;                          /* it has accepted it */
     char watch_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the watch goes on from: what is older has been told */

@@ -313,13 +313,20 @@ static ki_reflector_step next_watch(const ki_reflector *reflector) {
     return ki_reflector_is_in_doubt(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
 }
 
-/* Opens the next watch: at once after a clean close, else after a part of a second, so that the clients of a server that restarts do not come all at
- * once, and one that closes each watch after an event is not asked without a pause. */
+/* At once after a clean close, else after a part of a second, so that the clients of a server that restarts do not come all at once, and a server
+ * that closes each watch after an event is not asked without a pause. */
 void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_engine *engine = reflector->options.engine;
     int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
     ki_reflector_go_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
+}
+
+/* Did the watch bring an event or a bookmark? A bookmark that repeats the version, and then the end within a second, is nothing: a server that
+ * goes on like that would be asked without an end. */
+static bool was_good(const ki_reflector *reflector, int64_t lasted) {
+    bool has_advanced = strcmp(reflector->resource_version, reflector->opened_version) != 0;
+    return lasted >= GOOD_WATCH || (reflector->has_word && (has_advanced || lasted >= VERY_SHORT_WATCH));
 }
 
 /* The server closed it, or the connection went: what was received holds, and the last version is where to go on. */
@@ -339,14 +346,15 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     if (err)
         ki_reflector_report(reflector, err);
     ki_reflector_count_wordless(reflector);
-    if (reflector->has_word || lasted >= GOOD_WATCH)
+    bool is_good = was_good(reflector, lasted);
+    if (is_good)
         reflector->has_reopened = false;
     if (reflector->has_reopened && !KI_MUTANT(REOPEN_ALWAYS_AT_ONCE)) {
         ki_error_set(&cause, KI_ERR_CUT, "the watch is closed again and again, with no event");
         ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
         return;
     }
-    reflector->has_reopened = !reflector->has_word;
+    reflector->has_reopened = !is_good;
     ki_reflector_reopen(reflector, err != NULL || lasted < VERY_SHORT_WATCH);
 }
 
@@ -432,6 +440,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
     reflector->events = 0;
     reflector->is_open_at_server = reflector->has_word = false;
+    memcpy(reflector->opened_version, reflector->resource_version, sizeof reflector->opened_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
                  reflector->options.name, name_of_stream(reflector), version, (long long)options.timeout_s);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
