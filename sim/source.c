@@ -42,8 +42,7 @@ static ki_status source_watch(ki_list_watch *base, const ki_watch_options *optio
     return status;
 }
 
-static ki_status source_find_type(ki_list_watch *base, void (*on_found)(ki_type_found found, void *user), void *user,
-                                  ki_error *err) {
+static ki_status source_find_type(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
     sim_source *source = (sim_source *)(void *)base;
     sim_world *world = source->world;
     world->asks = sim_source_number(source->informer, source->is_audit);

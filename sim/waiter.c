@@ -32,7 +32,10 @@ static void check_copy(const sim_wait *wait) {
     }
 }
 
+/* Of what could not be read it is not told before that is readable, replaced or gone; of what was no event at all, not before the next list. */
 static bool may_be_unreadable(const sim_world *world) {
+    if (sim_plan_has(&world->plan, SIM_ANSWER_GARBAGE))
+        return true;
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
         if (world->truth.keys[key].is_poisoned)
             return true;

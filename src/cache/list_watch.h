@@ -79,14 +79,15 @@ typedef enum ki_type_found {
     KI_TYPE_MISSING
 } ki_type_found;
 
+/* Called once, not from inside, unless cancelled. `err`: the source could not be asked, or refuses; else NULL. */
+typedef void (*ki_on_type_found)(ki_type_found found, const ki_error *err, void *user);
+
 typedef struct ki_list_watch_ops {
     ki_status (*list)(ki_list_watch *list_watch, const ki_list_options *options, const ki_list_handler *handler,
                       ki_error *err);
     ki_status (*watch)(ki_list_watch *list_watch, const ki_watch_options *options, const ki_watch_handler *handler,
                        ki_error *err);
-    /* `on_found` is called once, not from inside, unless cancelled. */
-    ki_status (*find_type)(ki_list_watch *list_watch, void (*on_found)(ki_type_found found, void *user), void *user,
-                           ki_error *err);
+    ki_status (*find_type)(ki_list_watch *list_watch, ki_on_type_found on_found, void *user, ki_error *err);
     void (*cancel)(ki_list_watch *list_watch); /* what is under way, where anything is: nothing more comes */
     void (*free)(ki_list_watch *list_watch);   /* cancels first */
 } ki_list_watch_ops;

@@ -174,8 +174,12 @@ static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     return false;
 }
 
-static void on_type_found(ki_type_found found, void *user) {
+static void on_type_found(ki_type_found found, const ki_error *err, void *user) {
     ki_reflector *reflector = user;
+    if (err) {
+        ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
+        return;
+    }
     if (found == KI_TYPE_MISSING)
         delete_all(reflector);
     ki_reflector_go(reflector, KI_REFLECT_BEGIN);

@@ -563,8 +563,7 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     return send_call(call, options->idle_timeout_ns, total, err);
 }
 
-static ki_status http_find_type(ki_list_watch *base, void (*on_found)(ki_type_found found, void *user), void *user,
-                                ki_error *err) {
+static ki_status http_find_type(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
     http_list_watch *self = (http_list_watch *)(void *)base;
     ki_status status = check_free(self, err);
     return status ? status : ki_type_lookup_begin(&self->lookup, on_found, user, err);

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/object/json.h"
+#include "src/wire/status.h"
 
 enum {
     BODY_MAX = 4 * 1024 * 1024, /* bytes of an answer */
@@ -66,6 +67,7 @@ static ki_status ask(ki_type_lookup *lookup, bool for_groups, ki_error *err);
 static void on_head(const ki_response_head *head, void *user) {
     ki_type_lookup *lookup = user;
     lookup->status = head->status;
+    lookup->retry_after_ms = head->retry_after_ms;
 }
 
 static void on_data(const char *data, size_t size, void *user) {
@@ -79,9 +81,15 @@ static void on_end(const ki_error *err, void *user) {
     bool has_no_group = !err && lookup->status == HTTP_NOT_FOUND && !lookup->asks_for_groups;
     if (has_no_group && lookup->resource->group[0] && ask(lookup, true, NULL) == KI_OK)
         return;
+    ki_error failure = KI_ERROR_INIT;
+    if (!err && lookup->status != HTTP_OK && lookup->status != HTTP_NOT_FOUND) {
+        ki_status_to_error(lookup->allocator, lookup->status, (ki_str){ lookup->body.data, lookup->body.size },
+                           lookup->retry_after_ms, &failure);
+        err = &failure;
+    }
     ki_type_found found = err ? KI_TYPE_UNCERTAIN : read_answer(lookup);
     ki_buffer_free(&lookup->body);
-    lookup->on_found(found, lookup->user);
+    lookup->on_found(found, err, lookup->user);
 }
 
 static ki_status ask(ki_type_lookup *lookup, bool for_groups, ki_error *err) {
@@ -115,8 +123,7 @@ void ki_type_lookup_init(ki_type_lookup *lookup, const ki_allocator *allocator, 
     ki_buffer_init(&lookup->body, allocator, BODY_MAX);
 }
 
-ki_status ki_type_lookup_begin(ki_type_lookup *lookup, void (*on_found)(ki_type_found found, void *user), void *user,
-                               ki_error *err) {
+ki_status ki_type_lookup_begin(ki_type_lookup *lookup, ki_on_type_found on_found, void *user, ki_error *err) {
     lookup->on_found = on_found;
     lookup->user = user;
     return ask(lookup, false, err);

@@ -19,16 +19,16 @@ typedef struct ki_type_lookup {
     ki_exchange *exchange; /* NULL: nothing is under way */
     bool asks_for_groups;  /* the second request */
     int status;
+    int64_t retry_after_ms;
     ki_buffer body;
-    void (*on_found)(ki_type_found found, void *user);
+    ki_on_type_found on_found;
     void *user;
 } ki_type_lookup;
 
 void ki_type_lookup_init(ki_type_lookup *lookup, const ki_allocator *allocator, ki_transport *transport,
                          const ki_resource *resource);
 /* Asks. `on_found` is called once, not from inside, unless it is cancelled; it may begin anything but free the lookup. */
-ki_status ki_type_lookup_begin(ki_type_lookup *lookup, void (*on_found)(ki_type_found found, void *user), void *user,
-                               ki_error *err);
+ki_status ki_type_lookup_begin(ki_type_lookup *lookup, ki_on_type_found on_found, void *user, ki_error *err);
 void ki_type_lookup_cancel(ki_type_lookup *lookup); /* nothing where none is under way */
 
 #endif

@@ -75,8 +75,7 @@ static ki_status fake_watch(ki_list_watch *base, const ki_watch_options *options
     return KI_OK;
 }
 
-static ki_status fake_find_type(ki_list_watch *base, void (*on_found)(ki_type_found found, void *user), void *user,
-                                ki_error *err) {
+static ki_status fake_find_type(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
     fake_list_watch *fake = (fake_list_watch *)base;
     fake_note(fake, "find type");
     fake->on_found = on_found;
@@ -85,10 +84,10 @@ static ki_status fake_find_type(ki_list_watch *base, void (*on_found)(ki_type_fo
 }
 
 static bool find_type(fake_list_watch *fake) {
-    void (*on_found)(ki_type_found found, void *user) = fake->on_found;
+    ki_on_type_found on_found = fake->on_found;
     fake->on_found = NULL;
     if (on_found)
-        on_found(fake->type, fake->on_found_user);
+        on_found(fake->type, NULL, fake->on_found_user);
     return on_found != NULL;
 }
 

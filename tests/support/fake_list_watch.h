@@ -17,10 +17,10 @@ typedef struct fake_list_watch {
     ki_watch_handler watch;
     bool lists, watches; /* one of them is under way */
     bool opened;
-    bool streams;                                      /* the watch under way began as a streaming list */
-    int64_t idle_timeout_ns, timeout_s;                /* of the last request */
-    ki_type_found type;                                /* what is found of the type */
-    void (*on_found)(ki_type_found found, void *user); /* NULL: nobody has asked for it */
+    bool streams;                       /* the watch under way began as a streaming list */
+    int64_t idle_timeout_ns, timeout_s; /* of the last request */
+    ki_type_found type;                 /* what is found of the type */
+    ki_on_type_found on_found;          /* NULL: nobody has asked for it */
     void *on_found_user;
     ki_status refuse; /* the next list or watch fails at once with this */
     bool freed;

@@ -34,6 +34,7 @@ typedef struct fixture {
     char asked[256];
     int calls;
     ki_type_found found;
+    ki_status err;
 } fixture;
 
 static void serve(ki_memory_call *call, const ki_request *request, void *user) {
@@ -55,8 +56,9 @@ static void abandoned(ki_memory_call *call, void *user) {
     (void)user;
 }
 
-static void on_found(ki_type_found found, void *user) {
+static void on_found(ki_type_found found, const ki_error *err, void *user) {
     fixture *f = user;
+    f->err = err ? err->code : KI_OK;
     f->calls++;
     f->found = found;
 }
@@ -110,6 +112,8 @@ static void only_an_answer_that_names_what_there_is_tells(void **state) {
         assert_true(test_engine_settle(&f.engine));
         assert_int_equal(f.calls, 1);
         assert_int_equal(f.found, rows[i].found);
+        int last = f.of_version.status == 404 ? f.of_groups.status : f.of_version.status;
+        assert_int_equal(f.err, last == 0 ? KI_ERR_CUT : last == 200 || last == 404 ? KI_OK : KI_ERR_HTTP);
         assert_string_equal(f.asked,
                             f.of_version.status == 404 ? "/apis/example.com/v1 /apis " : "/apis/example.com/v1 ");
         tear_down(&f);
