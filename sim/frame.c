@@ -35,7 +35,8 @@ static void arrived(sim_connection *connection, const char *frame, size_t size) 
         return;
     }
     arrivals->frames++;
-    bool is_bad = !is_bookmark && (!has(frame, size, "\"n\":\"") || size > SIM_OBJECT_LIMIT);
+    bool is_bad =
+        !is_bookmark && (!has(frame, size, "\"n\":\"") || has(frame, size, "\"data\":,,") || size > SIM_OBJECT_LIMIT);
     if (is_bad)
         arrivals->has_bad = true;
     else if (is_word(connection, frame, size))

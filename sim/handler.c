@@ -46,7 +46,7 @@ static void call_back(sim_handler *handler) {
         sim_client_add_handler(world, handler->informer);
         break;
     case 5:
-        if (handler->registration && !handler->asked_to_go && sim_chance(&client->random, 20)) {
+        if (handler->registration.informer && !handler->asked_to_go && sim_chance(&client->random, 20)) {
             handler->asked_to_go = true;
             if (ki_informer_remove_handler(informer, handler->registration, NULL))
                 OBJECT(handler, "%u: cannot remove itself", handler->number);

@@ -11,7 +11,7 @@ typedef struct sim_handler {
     unsigned number;
     unsigned informer; /* of the client */
     uint64_t life;     /* of the client's */
-    ki_registration *registration;
+    ki_registration registration;
     ki_delivery delivery;
     sim_selection filter; /* beyond what the informer selects */
     bool has_filter;

@@ -13,7 +13,12 @@
 KI_BEGIN_DECLS
 
 typedef struct ki_informer ki_informer;
-typedef struct ki_registration ki_registration;
+
+/* A handler of an informer. A plain value: copied freely, never freed; `{ NULL, 0 }` is none. `id` is never given twice. */
+typedef struct ki_registration {
+    ki_informer *informer;
+    uint64_t id;
+} ki_registration;
 
 /* ---- what to watch ---- */
 
@@ -99,21 +104,22 @@ typedef struct ki_registration_options {
 KI_API KI_MUST_CHECK ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
                                                        ki_error *err);
 
-/* The same with options and a handle. `options` and `ret_registration` may be NULL.
- * Ownership: the registration is the informer's; valid until it is removed or the informer goes. */
+/* The same with options and a handle. `options` and `ret_registration` may be NULL. The handle is there before the handler's first call.
+ * Ownership: a value; of no use once the informer is freed. */
 KI_API KI_MUST_CHECK ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
                                                     const ki_registration_options *options,
-                                                    ki_registration **ret_registration, ki_error *err);
+                                                    ki_registration *ret_registration, ki_error *err);
 
 /* No call begins any more once this has returned, but for on_removed, and one that is running now ends; on_removed comes after it.
- * Threads: any, at any time, handlers too, its own too. Blocks: no. Errors: KI_ERR_NOT_FOUND where it is not this informer's. */
-KI_API KI_MUST_CHECK ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration *registration,
+ * Threads: any, at any time, handlers too, its own too. Blocks: no.
+ * Errors: KI_ERR_NOT_FOUND where it is not a handler of this informer, or no longer one. */
+KI_API KI_MUST_CHECK ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration registration,
                                                           ki_error *err);
 
-/* Has the handler returned from every initial add? Threads: any. Blocks: no. */
-KI_API bool ki_registration_has_synced(const ki_registration *registration);
-/* Changes that wait for the handler. Threads: any. Blocks: no. */
-KI_API size_t ki_registration_pending(const ki_registration *registration);
+/* Returns true once the handler has returned from every initial add; false for one that was removed. Threads: any. Blocks: no. */
+KI_API bool ki_registration_has_synced(ki_registration registration);
+/* Returns how many changes wait for the handler; 0 for one that was removed. Threads: any. Blocks: no. */
+KI_API size_t ki_registration_pending(ki_registration registration);
 
 /* ---- before the start ---- */
 

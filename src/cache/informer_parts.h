@@ -55,6 +55,11 @@ struct ki_informer {
     char index_error_key[KI_INFORMER_KEY_MAX + 1];
     size_t index_errors; /* not reported yet */
 
+    /* Under `registry_lock`, which is held to find a registration's listener, and for nothing else. */
+    ki_mutex registry_lock;
+    ki_listener *registered; /* by `next_registered` */
+    uint64_t last_id;
+
     /* Loop. */
     ki_queue *queue;
     ki_cache_controller controller;

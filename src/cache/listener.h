@@ -1,4 +1,4 @@
-/* listener.h: one registration: what waits for it, and its thread or its turns on the loop. A registration's handle is its listener.
+/* listener.h: one registration: what waits for it, and its thread or its turns on the loop. A registration's handle has its id.
  *
  * Three parties: the loop (or whoever holds the change lock) pushes; the listener's thread, or its task on the loop, delivers; any
  * thread removes. Handlers are called under no lock. */
@@ -23,7 +23,10 @@ typedef struct ki_listener_options {
 } ki_listener_options;
 
 struct ki_listener {
+    /* Under the informer's registry lock. */
+    ki_listener *next_registered;
     /* Constant. */
+    uint64_t id; /* of its registration */
     ki_engine *engine;
     ki_informer *informer;
     const void *owner;
@@ -60,6 +63,11 @@ struct ki_listener {
     _Atomic size_t waiting; /* in `pending` */
     _Atomic size_t to_replay;
 };
+
+/* Changes that wait for it. Any thread. */
+static inline size_t ki_listener_pending(const ki_listener *listener) {
+    return atomic_load(&listener->waiting) + atomic_load(&listener->to_replay);
+}
 
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);
 /* Once it has ended or never began. Calls on_removed where that is still owed. */

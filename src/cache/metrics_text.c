@@ -53,7 +53,7 @@ static ki_status gather(const ki_informer *informer, handler_pending **ret_handl
             }
             count++;
         }
-        handlers[at].pending += ki_registration_pending((const ki_registration *)listener);
+        handlers[at].pending += ki_listener_pending(listener);
     }
     *ret_handlers = handlers;
     *ret_count = count;

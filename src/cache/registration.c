@@ -80,6 +80,36 @@ static int64_t resync_period(const ki_informer *informer, int64_t asked_ms) {
     return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
 }
 
+/* Gives the listener its id and makes it known by that. */
+static ki_registration enlist(ki_informer *informer, ki_listener *listener) {
+    ki_mutex_lock(&informer->registry_lock);
+    listener->id = ++informer->last_id;
+    listener->next_registered = informer->registered;
+    informer->registered = listener;
+    ki_mutex_unlock(&informer->registry_lock);
+    return (ki_registration){ .informer = informer, .id = listener->id };
+}
+
+/* Caller holds the registry lock. The place has NULL where there is no such handler, or no longer. */
+static ki_listener **find_listed(ki_registration registration) {
+    ki_listener **at = &registration.informer->registered;
+    while (*at && (*at)->id != registration.id)
+        at = &(*at)->next_registered;
+    return at;
+}
+
+/* Returns the listener, which is no longer known by its id; NULL where it was not. */
+static ki_listener *delist(ki_registration registration) {
+    ki_informer *informer = registration.informer;
+    ki_mutex_lock(&informer->registry_lock);
+    ki_listener **at = find_listed(registration);
+    ki_listener *listener = *at;
+    if (listener)
+        *at = listener->next_registered;
+    ki_mutex_unlock(&informer->registry_lock);
+    return listener;
+}
+
 /* On the loop: a listener that was removed has ended. */
 static void on_listener_end(ki_listener *listener, void *user) {
     ki_informer *informer = user;
@@ -117,7 +147,7 @@ static ki_status check_handler(const ki_handler *handler, const ki_registration_
 }
 
 ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
-                               const ki_registration_options *options, ki_registration **ret_registration,
+                               const ki_registration_options *options, ki_registration *ret_registration,
                                ki_error *err) {
     ki_status status = check_handler(handler, options, err);
     if (status)
@@ -141,9 +171,10 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
     if (status)
         return status;
     /* Its first call may come before this function returns, and may want to remove it. */
-    ki_registration *before = ret_registration ? *ret_registration : NULL;
+    const ki_registration before = ret_registration ? *ret_registration : (ki_registration){ NULL, 0 };
+    const ki_registration registration = enlist(informer, listener);
     if (ret_registration)
-        *ret_registration = (ki_registration *)listener;
+        *ret_registration = registration;
     ki_mutex_lock(&informer->change_lock);
     status = join_in(informer, listener, resync_period(informer, given.resync_ms), err);
     ki_mutex_unlock(&informer->change_lock);
@@ -151,6 +182,7 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
         return KI_OK;
     if (ret_registration)
         *ret_registration = before;
+    (void)delist(registration);
     ki_listener_discard(listener);
     return status;
 }
@@ -159,25 +191,37 @@ ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handl
     return ki_informer_register(informer, handler, user, NULL, NULL, err);
 }
 
-ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration *registration, ki_error *err) {
-    ki_listener *listener = (ki_listener *)registration;
+ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration registration, ki_error *err) {
+    bool is_own = registration.informer == informer;
     ki_mutex_lock(&informer->change_lock);
-    bool found = ki_processor_remove(&informer->processor, listener);
+    ki_listener *listener = is_own ? delist(registration) : NULL;
+    if (listener)
+        (void)ki_processor_remove(&informer->processor, listener);
     ki_mutex_unlock(&informer->change_lock);
-    if (!found)
+    if (!listener)
         return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s", informer->resource.plural);
     ki_listener_remove(listener);
     return KI_OK;
 }
 
-bool ki_registration_has_synced(const ki_registration *registration) {
-    const ki_listener *listener = (const ki_listener *)registration;
-    return atomic_load(&listener->synced);
+bool ki_registration_has_synced(ki_registration registration) {
+    if (!registration.informer)
+        return false;
+    ki_mutex_lock(&registration.informer->registry_lock);
+    const ki_listener *listener = *find_listed(registration);
+    bool has_synced = listener && atomic_load(&listener->synced);
+    ki_mutex_unlock(&registration.informer->registry_lock);
+    return has_synced;
 }
 
-size_t ki_registration_pending(const ki_registration *registration) {
-    const ki_listener *listener = (const ki_listener *)registration;
-    return atomic_load(&listener->waiting) + atomic_load(&listener->to_replay);
+size_t ki_registration_pending(ki_registration registration) {
+    if (!registration.informer)
+        return 0;
+    ki_mutex_lock(&registration.informer->registry_lock);
+    const ki_listener *listener = *find_listed(registration);
+    size_t pending = listener ? ki_listener_pending(listener) : 0;
+    ki_mutex_unlock(&registration.informer->registry_lock);
+    return pending;
 }
 
 /* --- how it is ------------------------------------------------------------------------------------------------------------------- */

@@ -195,6 +195,9 @@ static ki_status make_locks(ki_informer *informer, ki_error *err) {
     ki_status status = ki_mutex_init(&informer->change_lock, err);
     if (status)
         return status;
+    status = ki_mutex_init(&informer->registry_lock, err);
+    if (status)
+        goto no_registry_lock;
     status = ki_mutex_init(&informer->wait_lock, err);
     if (status)
         goto no_wait_lock;
@@ -213,6 +216,8 @@ no_health:
 no_cond:
     ki_mutex_destroy(&informer->wait_lock);
 no_wait_lock:
+    ki_mutex_destroy(&informer->registry_lock);
+no_registry_lock:
     ki_mutex_destroy(&informer->change_lock);
     return status;
 }
@@ -296,6 +301,7 @@ no_store:
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
+    ki_mutex_destroy(&informer->registry_lock);
     ki_mutex_destroy(&informer->change_lock);
 no_locks:
     free_texts(informer);
@@ -545,6 +551,7 @@ void ki_informer_free(ki_informer *informer) {
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
+    ki_mutex_destroy(&informer->registry_lock);
     ki_mutex_destroy(&informer->change_lock);
     free_texts(informer);
     free_resource(allocator, &informer->resource);

@@ -24,9 +24,9 @@ static void hear(hearer *self, const char *text) {
         self->removes_itself = false;
         assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->registration, &err), KI_OK);
     }
-    if (self->removes) {
+    if (self->removes.informer) {
         assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->removes, &err), KI_OK);
-        self->removes = NULL;
+        self->removes = (ki_registration){ NULL, 0 };
     }
 }
 
@@ -56,7 +56,7 @@ static void on_delete(const ki_event *e, void *user) {
 static void on_synced(ki_informer *informer, void *user) {
     const hearer *self = user;
     assert_ptr_equal(informer, self->stage->informer);
-    if (self->registration)
+    if (self->registration.informer)
         assert_false(ki_registration_has_synced(self->registration));
     hear(user, "synced");
 }

@@ -23,10 +23,10 @@ typedef struct stage {
  * unknown, "synced", "removed". Keys are in namespace "default", which is left out. */
 typedef struct hearer {
     stage *stage;
-    ki_registration *registration;
+    ki_registration registration;
     char heard[TEXT];
-    bool removes_itself;      /* in its next call */
-    ki_registration *removes; /* another one, in its next call */
+    bool removes_itself;     /* in its next call */
+    ki_registration removes; /* another one, in its next call */
     int removed;
 } hearer;
 

@@ -163,7 +163,7 @@ static const ki_handler handler = { .on_add = on_add, .on_removed = on_removed }
 
 static ki_informer *configmaps_of(host *h, bool on_loop) {
     ki_informer *informer = NULL;
-    ki_registration *registration = NULL;
+    ki_registration registration = { NULL, 0 };
     assert_int_equal(ki_factory_informer(h->factory, KI_CONFIGMAPS, &KI_INFORMER_OPTIONS(.no_streaming_list = true),
                                          &informer, NULL),
                      KI_OK);

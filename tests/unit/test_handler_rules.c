@@ -192,15 +192,15 @@ typedef struct counter {
 
 typedef struct self_remover {
     stage *stage;
-    ki_registration *registration;
+    ki_registration registration;
 } self_remover;
 
 static bool remove_own_handler(const ki_object *obj, void *user) {
     self_remover *self = user;
     (void)obj;
-    if (self->registration)
+    if (self->registration.informer)
         assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->registration, NULL), KI_OK);
-    self->registration = NULL;
+    self->registration = (ki_registration){ NULL, 0 };
     return true;
 }
 

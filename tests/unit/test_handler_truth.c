@@ -31,7 +31,7 @@ typedef struct stage {
 
 typedef struct hearer {
     stage *stage;
-    ki_registration *registration;
+    ki_registration registration;
     bool reads_the_store;
     char heard[TEXT]; /* "+a=5i ~a=5>6 ~a=6>6r -a=6?", with "(5)" after a version that the transform has seen */
 } hearer;
@@ -368,12 +368,12 @@ static void one_handler_may_be_registered_twice_and_removed_once(void **state) {
     (void)state;
     stage s;
     hearer h;
-    ki_registration *first;
+    ki_registration first;
     make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true });
     listen(&h, &s, 0);
     first = h.registration;
     assert_int_equal(ki_informer_register(s.informer, &hearing, &h, NULL, &h.registration, NULL), KI_OK);
-    assert_ptr_not_equal(first, h.registration);
+    assert_int_not_equal(first.id, h.registration.id);
     start(&s);
     play(&s, "item default/a 5\npage 10 -\nopen");
     expect(&h, "+a=5i +a=5i");
@@ -383,6 +383,57 @@ static void one_handler_may_be_registered_twice_and_removed_once(void **state) {
     assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_OK);
     play(&s, "mod default/a 12");
     expect(&h, "");
+    close_stage(&s);
+}
+
+static void a_registration_that_was_removed_removes_nobody_else(void **state) {
+    (void)state;
+    stage s;
+    hearer a, b;
+    make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true });
+    listen(&a, &s, 0);
+    start(&s);
+    play(&s, LISTED);
+    assert_true(ki_registration_has_synced(a.registration));
+    assert_int_equal(ki_informer_remove_handler(s.informer, a.registration, NULL), KI_OK);
+    play(&s, "mod default/a 11"); /* it ends, and its memory is free for the next one */
+    listen(&b, &s, 0);
+    assert_int_equal(ki_informer_remove_handler(s.informer, a.registration, NULL), KI_ERR_NOT_FOUND);
+    assert_false(ki_registration_has_synced(a.registration));
+    assert_int_equal(ki_registration_pending(a.registration), 0);
+    b.heard[0] = '\0';
+    play(&s, "mod default/a 12");
+    assert_non_null(strstr(b.heard, "~a=11>12"));
+    const ki_registration none = { NULL, 0 };
+    assert_int_equal(ki_informer_remove_handler(s.informer, none, NULL), KI_ERR_NOT_FOUND);
+    assert_false(ki_registration_has_synced(none));
+    close_stage(&s);
+}
+
+static ki_registration asked_about;
+
+/* Called under the lock that a change holds. */
+static ki_status index_and_ask(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)obj;
+    (void)values;
+    (void)user;
+    (void)ki_registration_has_synced(asked_about);
+    (void)ki_registration_pending(asked_about);
+    return KI_OK;
+}
+
+static void to_ask_about_a_registration_waits_for_no_change(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    const ki_indexer indexer = { .name = "asks", .index = index_and_ask };
+    make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true });
+    assert_int_equal(ki_informer_add_indexers(s.informer, &indexer, 1, NULL), KI_OK);
+    listen(&h, &s, 0);
+    asked_about = h.registration;
+    start(&s);
+    play(&s, LISTED);
+    assert_true(ki_registration_has_synced(h.registration));
     close_stage(&s);
 }
 
@@ -476,6 +527,8 @@ int main(void) {
         cmocka_unit_test(an_index_follows_the_source_and_may_come_late),
         cmocka_unit_test(a_registration_has_synced_after_the_informer_and_its_own_last_add),
         cmocka_unit_test(one_handler_may_be_registered_twice_and_removed_once),
+        cmocka_unit_test(a_registration_that_was_removed_removes_nobody_else),
+        cmocka_unit_test(to_ask_about_a_registration_waits_for_no_change),
         cmocka_unit_test(to_remove_it_from_another_informer_changes_nothing),
         cmocka_unit_test(after_a_lost_watch_only_who_wants_resyncs_hears_of_what_stayed),
         cmocka_unit_test(what_a_store_read_error_hides_is_gone_after_the_list),

@@ -268,7 +268,7 @@ static bool scenario(size_t fail_at) {
     ki_status status = open_stage(&s, &memory.allocator, 0);
     if (status)
         goto no_stage;
-    ki_registration *registration = NULL;
+    ki_registration registration = { NULL, 0 };
     status = ki_informer_register(s.informer, &hearing, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST),
                                   &registration, NULL);
     if (!status)

@@ -149,7 +149,7 @@ static void serve(story *s) {
 
 typedef struct hearer {
     story *story;
-    ki_registration *registration;
+    ki_registration registration;
     int version[KEYS]; /* that it was told of; 0: not there */
     char uid[KEYS][32];
     bool is_in, synced, removed;

@@ -137,7 +137,7 @@ static void close_stage(stage *s) {
 
 typedef struct hearer {
     stage *stage;
-    ki_registration *registration;
+    ki_registration registration;
     pthread_t thread; /* of the first call */
     bool was_called;
     int calls;
@@ -466,13 +466,13 @@ static void *add_until_refused(void *user) {
     };
     meddler *self = user;
     ki_informer *informer = self->stage->informer;
-    ki_registration *held[HELD] = { NULL };
+    ki_registration held[HELD] = { { NULL, 0 } };
     for (;;) {
         self->random = self->random * 1664525 + 1013904223;
-        ki_registration **one = &held[(self->random >> 16) % HELD];
-        if (*one) {
+        ki_registration *one = &held[(self->random >> 16) % HELD];
+        if (one->informer) {
             assert_int_equal(ki_informer_remove_handler(informer, *one, NULL), KI_OK); /* also once it has stopped */
-            *one = NULL;
+            *one = (ki_registration){ NULL, 0 };
             continue;
         }
         self->refused =

@@ -561,8 +561,8 @@ static bool memory_scenario(memory_case c) {
     ki_informer_stop(s.informer);
     ki_informer_join(s.informer);
     ki_informer_free(s.informer);
-    assert_int_equal(h.removed, h.registration != NULL);
-    assert_int_equal(latest.removed, latest.registration != NULL);
+    assert_int_equal(h.removed, h.registration.informer != NULL);
+    assert_int_equal(latest.removed, latest.registration.informer != NULL);
 no_informer:
     test_engine_close(&s.engine);
 no_engine:
