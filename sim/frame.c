@@ -38,9 +38,11 @@ static void arrived(sim_connection *connection, const char *frame, size_t size) 
     bool is_bad =
         !is_bookmark && (!has(frame, size, "\"n\":\"") || has(frame, size, "\"data\":,,") || size > SIM_OBJECT_LIMIT);
     if (is_bad)
-        arrivals->has_bad = true;
+        arrivals->has_bad = connection->line->has_bad = true;
     else if (is_word(connection, frame, size))
         sim_line_hear_word(connection);
+    if (!arrivals->has_bad)
+        connection->line->has_bad = false;
     if (!is_bad && connection->informer < world->client.informer_count)
         sim_witness_told(&world->client.informers[connection->informer].witness);
 }

@@ -103,7 +103,8 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
         sim_fail(world, "informer %u is %s, and a streaming list has begun", informer, state);
     if (!found->has_answer && !found->connection->is_continuation && health->state == KI_STATE_LISTING)
         sim_fail(world, "informer %u is listing, and nothing has come back", informer);
-    if (health->cause.code != KI_OK || health->retry_in_ms >= 0)
+    bool may_have_cause = health->state == KI_STATE_CONNECTING; /* the last failure, or silence */
+    if ((health->cause.code != KI_OK && !may_have_cause) || health->retry_in_ms >= 0)
         sim_fail(world, "informer %u is %s, and gives a cause: %s", informer, state, ki_error_message(&health->cause));
 }
 
@@ -128,7 +129,7 @@ static void check_age(sim_world *world, sim_informer *informer, unsigned index, 
     if (health->staleness_ms >= 0 && health->staleness_ms < age / SIM_MILLISECOND)
         sim_fail(world, "informer %u says that its copy is %lld ms old, and it is %lld ms", index,
                  (long long)health->staleness_ms, (long long)(age / SIM_MILLISECOND));
-    bool is_healthy = found->watches && !found->connection->arrivals.has_bad && health->next != KI_ATTEMPT_STORE;
+    bool is_healthy = found->watches && !found->connection->line->has_bad && health->next != KI_ATTEMPT_STORE;
     if (is_healthy &&
         (health->staleness_ms < 0 || health->staleness_ms > (age + LATEST_S * SIM_SECOND) / SIM_MILLISECOND))
         sim_fail(world, "informer %u watches, says that its copy is %lld ms old, and it is %lld ms", index,

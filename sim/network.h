@@ -30,6 +30,7 @@ typedef struct sim_line {
     unsigned wordless;                /* of those, in a row, that ended and had nothing to tell */
     int64_t word_at;                  /* when something was told, by a watch, list or check */
     bool is_doubtful;                 /* what comes next must not be a watch */
+    bool has_bad;                     /* an event could not be read, and no watch without one has told anything since */
     char *saved_page;                 /* what follows an empty page; NULL: nothing */
 } sim_line;
 

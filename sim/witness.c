@@ -134,8 +134,12 @@ static void see_list(sim_witness *witness, const ki_listing *list) {
         }
     }
     for (uint32_t key = 0; key < SIM_KEYS; key++) {
-        if (!listed[key] && is_kept(list, key))
+        if (!listed[key] && is_kept(list, key)) {
+            /* Of a time before a restore: whatever comes now is newer. */
+            if (witness->version[key] > strtoull(list->resource_version, NULL, 10))
+                witness->version[key] = 0;
             continue;
+        }
         if (listed[key] != witness->known[key])
             note_change(witness, key);
         if (listed[key])

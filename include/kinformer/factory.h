@@ -43,7 +43,8 @@ KI_API KI_MUST_CHECK ki_status ki_factory_new_default(const ki_factory_options *
  * caller's other options win. A view is shared, too: who asks again names the same one (the same paths, members and struct size, in the
  * same order) or none; with another it is KI_ERR_EXISTS, also where the first had none. `options` may be NULL.
  * Ownership: borrowed from the factory. `resource` is copied, its strings too. Threads: any. Blocks: no.
- * Errors: KI_ERR_EXISTS, KI_ERR_STATE after stop, also the engine's, KI_ERR_PARSE (a view's path), KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
+ * Errors: KI_ERR_EXISTS, KI_ERR_STATE after stop, also the engine's, KI_ERR_PARSE (a selector, a view's path), KI_ERR_INVALID (a namespace, or a
+ * name of the resource), KI_ERR_LIMIT, KI_ERR_NO_MEMORY,
  * KI_ERR_UNSUPPORTED (a built-in that cannot be listed and watched: KI_TOKENREVIEWS). */
 KI_API KI_MUST_CHECK ki_status ki_factory_informer(ki_factory *factory, const ki_resource *resource,
                                                    const ki_informer_options *options, ki_informer **ret_informer,
@@ -64,7 +65,8 @@ KI_API KI_MUST_CHECK ki_status ki_factory_start(ki_factory *factory, ki_error *e
 KI_API KI_MUST_CHECK ki_status ki_factory_run(ki_factory *factory, ki_error *err);
 
 /* Waits until all started informers have synced, at most `timeout_ms` (< 0: for ever); those that are not started are not waited
- * for. Threads and errors as ki_informer_wait_for_sync; the message of a timeout names those that have not: "pods in default, nodes (app=web)". */
+ * for. Threads and errors as ki_informer_wait_for_sync; the message of a timeout names those that have not, each with the
+ * reason: "pods in default (blocked: forbidden: list pods in namespace default)". That a cache has synced does not mean that handlers have run. */
 KI_API KI_MUST_CHECK ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_error *err);
 /* The same without waiting: true where nothing is started. Threads: any. Blocks: no. */
 KI_API bool ki_factory_has_synced(const ki_factory *factory);

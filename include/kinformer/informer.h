@@ -167,11 +167,12 @@ typedef struct ki_health {
     ki_state state;
     int64_t since_ms;    /* how long it has been so */
     int64_t retry_in_ms; /* when it will try again; -1: nothing planned */
-    ki_error cause;      /* of backing off and blocked; else code KI_OK */
-    size_t listed;       /* objects that have arrived of the list under way */
-    int64_t list_total;  /* how many it will be; -1: the server has not said */
-    size_t objects;      /* in the store */
-    uint64_t set_aside;  /* objects that could not be used, since the start */
+    ki_error
+        cause; /* of backing off and blocked; while connecting the last failure, or that nothing comes back; else code KI_OK */
+    size_t listed;      /* objects that have arrived of the list under way */
+    int64_t list_total; /* how many it will be; -1: the server has not said */
+    size_t objects;     /* in the store */
+    uint64_t set_aside; /* objects that could not be used, since the start */
     /* The copy is at most as old as this, as far as the server that answers knows: the time since it last said anything on the watch, or
      * was asked for a list, and all that it had said, whole events and bookmarks, was in the store. A quiet resource's watch is silent for a minute. -1: no copy yet. */
     int64_t staleness_ms;
@@ -196,7 +197,7 @@ KI_API const char *ki_attempt_name(ki_attempt attempt);
 /* "watching". Ownership: static. Threads: any. */
 KI_API const char *ki_state_name(ki_state state);
 
-/* Called at each change of state. Threads: on the loop; must not block. Errors: KI_ERR_STATE after the start. */
+/* Called at each change of state, and where a state has another cause. Threads: on the loop; must not block. Errors: KI_ERR_STATE after the start. */
 typedef void (*ki_state_handler)(ki_informer *informer, const ki_health *health, void *user);
 KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler,
                                                              void *user, ki_error *err);

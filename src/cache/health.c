@@ -26,12 +26,15 @@ bool ki_health_set_state(ki_health_record *record, ki_state state, const ki_erro
     static const ki_error none = KI_ERROR_INIT;
     ki_mutex_lock(&record->mutex);
     ki_state before = shown(record);
+    bool has_new_cause = cause && strcmp(cause->message, record->cause.message) != 0;
     if (record->state != state)
         record->since = now;
     record->state = state;
-    record->cause = cause ? *cause : none;
+    /* While it is tried again the last failure is the reason still. */
+    if (cause || state != KI_STATE_CONNECTING)
+        record->cause = cause ? *cause : none;
     record->retry_at = retry_at;
-    bool changed = shown(record) != before;
+    bool changed = shown(record) != before || has_new_cause;
     ki_mutex_unlock(&record->mutex);
     return changed;
 }
@@ -169,6 +172,10 @@ void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource 
         describe_forbidden(health, failed, resource, namespace_name);
     else if (cause->http_status == 404)
         describe_missing(health, resource);
+    else if (cause->http_status == 429 && strstr(cause->message, "(re)initializing"))
+        /* A definition that is new, or was changed: kube-apiserver's apiextensions answer 429 until its storage is there. */
+        snprintf(health->words, sizeof health->words, "the server is preparing the storage of %s%s%s", resource->plural,
+                 resource->group[0] ? "." : "", resource->group);
     else if (cause->http_status == 429)
         snprintf(health->words, sizeof health->words, "the server is too busy");
     else if (cause->code == KI_ERR_TOO_LARGE_RV)

@@ -17,9 +17,18 @@ static ki_order order_of(const ki_object *obj, const ki_object *known) {
     return version[0] ? ki_resource_version_compare(version, ki_object_resource_version(known)) : KI_ORDER_UNKNOWN;
 }
 
+/* Is it newer than all that the server has told? A server that was restored from a backup gives versions twice, and its list may have kept an object
+ * that it could not read: what comes after the list is newer than that object whatever the versions say. */
+static bool is_of_another_time(const ki_object *known, const char *newest) {
+    return newest[0] && strcmp(newest, "0") != 0 &&
+           ki_resource_version_compare(ki_object_resource_version(known), newest) == KI_ORDER_NEWER;
+}
+
 /* A watch that was resumed may repeat what is known already, or tell of a time before it. A list is always believed. */
-static bool is_repeated(const ki_delta *delta, const ki_object *known) {
+static bool is_repeated(const ki_delta *delta, const ki_object *known, const char *newest) {
     ki_order order = delta->obj ? order_of(delta->obj, known) : KI_ORDER_UNKNOWN;
+    if (order == KI_ORDER_OLDER && is_of_another_time(known, newest))
+        return false;
     if (KI_MUTANT(REPEATED_IS_NEW) && delta->type != KI_DELTA_DELETED)
         return false;
     if (KI_MUTANT(OLDER_DELETE_COUNTS) && delta->type == KI_DELTA_DELETED)
@@ -40,6 +49,7 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known) {
 /* Tells the listeners, or only counts. */
 typedef struct teller {
     ki_processor *processor; /* NULL: only counts */
+    const char *newest;      /* the last synced version */
     size_t count;
     size_t changes; /* of the store */
 } teller;
@@ -85,7 +95,7 @@ static void tell_updated(teller *to, const ki_delta *delta, ki_object *known) {
 
 /* What becomes of `known` (NULL: nothing is there) by one delta; tells of it. */
 static ki_object *follow(const ki_delta *delta, ki_object *known, teller *to) {
-    if (known && is_repeated(delta, known))
+    if (known && is_repeated(delta, known, to->newest))
         return known;
     if (delta->type == KI_DELTA_DELETED) {
         if (!known)
@@ -147,7 +157,7 @@ static ki_status stage_events(const step *at) {
     ki_store *store = at->informer->store;
     ki_status status = KI_OK;
     for (size_t i = 0, next; !status && i < at->deltas->count; i = next) {
-        teller silent = { .processor = NULL };
+        teller silent = { .newest = at->informer->reflector.resource_version };
         ki_object *known;
         ki_object *obj = follow_group(at, i, &next, &known, &silent);
         if (obj && obj != known)
@@ -270,7 +280,7 @@ static ki_status apply(step *at, ki_error *err) {
     ki_informer *informer = at->informer;
     const char *version = version_after(informer, at->deltas);
     bool is_list = at->deltas->kind == KI_DELTAS_REPLACE;
-    teller counts = { .processor = NULL };
+    teller counts = { .newest = informer->reflector.resource_version };
     if (!is_list)
         tell_all(at, &counts);
     if (counts.changes || is_list) {
@@ -291,7 +301,7 @@ static ki_status apply(step *at, ki_error *err) {
         (void)ki_reflector_copy_version(informer->store_version, version, NULL); /* one that fits: see version_after */
     if (at->after && informer->detect_mutations)
         watch_stored(at);
-    teller tells = { .processor = &informer->processor };
+    teller tells = { .processor = &informer->processor, .newest = informer->reflector.resource_version };
     tell_all(at, &tells);
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);

@@ -17,11 +17,24 @@ enum {
 };
 
 #define GONE_AFTER KI_SECONDS(60)
+#define NO_RESPONSE KI_SECONDS(10)
 #define BLOCKED_MAX KI_SECONDS(30) /* a person who has mended it should not wait longer */
 
 /* --- what comes next ------------------------------------------------------------------------------------------------------ */
 
+/* A request is out, and nothing comes back: says so, again and again. */
+static void tell_silence(ki_timer *timer, void *user) {
+    ki_reflector *reflector = user;
+    int64_t now = ki_engine_now(reflector->options.engine);
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_TIMEOUT, "no response for %d s",
+                 (int)((now - reflector->connecting_since) / KI_SECONDS(1)));
+    reflector->options.on_state(KI_STATE_CONNECTING, &err, -1, reflector->options.user);
+    ki_timer_set(timer, now + NO_RESPONSE);
+}
+
 void ki_reflector_go_at(ki_reflector *reflector, ki_reflector_step next, int64_t at) {
+    ki_timer_cancel(&reflector->silence);
     reflector->phase = KI_REFLECTOR_RESTS;
     reflector->next = next;
     ki_timer_set(&reflector->timer, at);
@@ -73,7 +86,7 @@ static void take_step(ki_timer *timer, void *user) {
 /* --- failures --------------------------------------------------------------------------------------------------------------- */
 
 static bool needs_a_person(const ki_error *err) {
-    return err->http_status == 401 || err->http_status == 403 || err->http_status == 404 ||
+    return err->http_status == 400 || err->http_status == 401 || err->http_status == 403 || err->http_status == 404 ||
            err->category == KI_CATEGORY_CREDENTIALS;
 }
 
@@ -244,6 +257,13 @@ void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
         ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector", "%s: watching",
                      reflector->options.name);
     }
+    int64_t now = ki_engine_now(reflector->options.engine);
+    if (state == KI_STATE_CONNECTING) {
+        reflector->connecting_since = now;
+        ki_timer_set(&reflector->silence, now + NO_RESPONSE);
+    } else {
+        ki_timer_cancel(&reflector->silence);
+    }
     reflector->options.on_state(state, NULL, -1, reflector->options.user);
 }
 
@@ -355,7 +375,8 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
                                  .no_streaming = options->no_streaming_list,
                                  .first_internal = KI_NEVER,
                                  .last_internal_error = KI_NEVER };
-    if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector))
+    if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector) ||
+        ki_timer_init(&reflector->silence, options->engine, tell_silence, reflector))
         return ki_error_no_memory(err, "starting an informer");
     ki_map_init(&reflector->staged, allocator, (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX));
     ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, reflector->staged.seed);
@@ -390,6 +411,7 @@ void ki_reflector_close(ki_reflector *reflector) {
     reflector->is_open = false;
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_timer_close(&reflector->timer);
+    ki_timer_close(&reflector->silence);
     ki_reflector_drop_objects(reflector);
     ki_buffer_free(&reflector->continue_token);
 }

@@ -70,7 +70,9 @@ typedef struct ki_reflector {
     bool is_open;
     ki_reflector_phase phase;
     ki_reflector_step next;
-    ki_timer timer; /* while streaming: its deadline */
+    ki_timer timer;   /* while streaming: its deadline */
+    ki_timer silence; /* while a request is out and nothing has come back */
+    int64_t connecting_since;
     ki_backoff backoff;
     ki_attempt failed; /* what it waits for after */
 

@@ -247,6 +247,14 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
 
+const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]) {
+    ki_health health;
+    ki_informer_health(informer, &health);
+    snprintf(why, KI_INFORMER_WHY_MAX, "%s%s%s", ki_state_name(health.state), health.words[0] ? ": " : "",
+             health.words);
+    return why;
+}
+
 bool ki_informer_has_synced(const ki_informer *informer) {
     return atomic_load(&informer->synced);
 }
@@ -305,7 +313,8 @@ ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_
         return KI_OK;
     if (over)
         return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", name);
-    return ki_error_set(err, KI_ERR_TIMEOUT, "%s not synced in time", name);
+    char why[KI_INFORMER_WHY_MAX];
+    return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s (%s)", name, ki_informer_why(informer, why));
 }
 
 ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err) {

@@ -48,6 +48,12 @@ void ki_informer_join(ki_informer *informer);
 /* After join. NULL is accepted. Each on_removed that is still owed comes here. */
 void ki_informer_free(ki_informer *informer);
 
+enum {
+    KI_INFORMER_WHY_MAX = KI_HEALTH_WORDS_MAX + 32 /* bytes with the closing zero */
+};
+/* Writes how it is and why: "blocked: forbidden: list pods at cluster scope". Returns `why`. Any thread. */
+const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);
+
 /* The monotonic clock's time in `timeout_ms`; INT64_MAX where that is negative or very long. */
 int64_t ki_deadline_of_timeout(int64_t timeout_ms);
 /* Until `deadline_ns` of the monotonic clock; else as ki_informer_wait_for_sync. */

@@ -11,7 +11,9 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
+#include "src/object/field_selector.h"
 #include "src/object/json.h"
+#include "src/object/selector.h"
 #include "src/wire/list_decoder.h"
 #include "src/wire/status.h"
 #include "src/wire/watch_decoder.h"
@@ -617,12 +619,29 @@ static bool copy_resource(http_list_watch *self, const ki_resource *resource) {
     return self->group && self->version && self->plural && self->kind && self->api_version;
 }
 
+/* What a server would refuse, again and again, is told to who asks for it. */
+static ki_status check_selection(const ki_allocator *allocator, const ki_http_list_watch_options *options,
+                                 ki_error *err) {
+    ki_selector *selector = NULL;
+    ki_status status = ki_resource_check(&options->resource, options->namespace_name, NULL, err);
+    if (!status && (!options->resource.version[0] || !options->resource.plural[0]))
+        status = ki_error_set(err, KI_ERR_INVALID, "a resource needs a version and a plural");
+    if (!status)
+        status = ki_selector_parse(allocator, options->label_selector, &selector, err);
+    if (!status)
+        ki_selector_free(allocator, selector);
+    return status ? status : ki_field_selector_check(options->field_selector, err);
+}
+
 ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_object_format *format,
                                  const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
                                  ki_error *err) {
     const ki_resource *resource = &options->resource;
     if (!resource->group || !resource->version || !resource->plural || !resource->kind)
         return ki_error_set(err, KI_ERR_INVALID, "a resource needs group, version, plural and kind");
+    ki_status status = check_selection(ki_engine_allocator(engine), options, err);
+    if (status)
+        return status;
     http_list_watch *self = ki_alloc_zero(ki_engine_allocator(engine), sizeof *self);
     if (!self)
         return ki_error_no_memory(err, "making a list and watch");

@@ -24,6 +24,12 @@ ki_status ki_http_list_watch_new(ki_engine *engine, ki_transport *transport, ki_
                                  const ki_http_list_watch_options *options, ki_list_watch **ret_list_watch,
                                  ki_error *err);
 
+/* Returns KI_ERR_INVALID where one of the texts, as a segment of a path, would lead somewhere else or is none that an API server knows: what, in a word,
+ * is in the message. NULL and "" are accepted for `namespace_name` and `name`, and "" for the group. */
+ki_status ki_resource_check(const ki_resource *resource, const char *namespace_name, const char *name, ki_error *err);
+/* The same for any other segment of a path; NULL and "" are accepted. */
+ki_status ki_path_segment_check(const char *what, const char *text, ki_error *err);
+
 /* The path of a resource's collection or of one object below the server's URL. */
 ki_status ki_resource_path(ki_buffer *out, const ki_resource *resource, const char *namespace_name, const char *name);
 

@@ -49,22 +49,6 @@ static const char *const propagations[] = {
 
 /* --- checks ----------------------------------------------------------------------------------------------------------------- */
 
-/* As a segment of a path, this would lead somewhere else. */
-static ki_status check_segment(const char *what, const char *text, ki_error *err) {
-    if (!is_set(text))
-        return KI_OK;
-    if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "%s may not be '%s'", what, text);
-    for (const char *at = text; *at; at++) {
-        if (*at == '/' || *at == '%' || (unsigned char)*at < 0x20 || *at == 0x7f)
-            return ki_error_set(err, KI_ERR_INVALID, "%s '%.100s' may not contain '%s'", what, text,
-                                *at == '/'   ? "/"
-                                : *at == '%' ? "%"
-                                             : "control characters");
-    }
-    return KI_OK;
-}
-
 /* Goes into the request line or a header as it is. */
 static ki_status check_line(const char *what, const char *text, bool spaces, ki_error *err) {
     for (const char *at = text ? text : ""; *at; at++) {
@@ -100,10 +84,7 @@ static ki_status check_resource(const ki_client_request *request, ki_error *err)
     const ki_resource *resource = request->resource;
     if (!resource || !resource->group || !is_set(resource->version) || !is_set(resource->plural) || !resource->kind)
         return ki_error_set(err, KI_ERR_INVALID, "the request needs a resource with group, version, plural and kind");
-    ki_status status = check_segment("the resource's group", resource->group, err);
-    if (!status)
-        status = check_segment("the resource's version", resource->version, err);
-    return status ? status : check_segment("the resource's plural", resource->plural, err);
+    return ki_resource_check(resource, request->namespace_name, request->name, err);
 }
 
 static ki_status check_names(const ki_client_request *request, const ki_call_options *options, ki_error *err) {
@@ -118,10 +99,7 @@ static ki_status check_names(const ki_client_request *request, const ki_call_opt
         return ki_error_set(err, KI_ERR_INVALID, "%s %s: a subresource needs the object's name", verb->word, plural);
     if (request->resource->namespaced && verb->needs_namespace && !is_set(request->namespace_name))
         return ki_error_set(err, KI_ERR_INVALID, "%s %s: the namespace is missing", verb->word, plural);
-    ki_status status = check_segment("the namespace", request->namespace_name, err);
-    if (!status)
-        status = check_segment("the name", request->name, err);
-    return status ? status : check_segment("the subresource", options->subresource, err);
+    return ki_path_segment_check("the subresource", options->subresource, err);
 }
 
 static ki_status check_body(const ki_client_request *request, ki_error *err) {

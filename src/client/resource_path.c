@@ -1,5 +1,62 @@
-/* resource_path.c: where the API server keeps a resource. */
+/* resource_path.c: where the API server keeps a resource, and the one check of what goes into a path, for informers and requests. */
 #include "src/client/http_list_watch.h"
+
+#include "src/base/error.h"
+
+enum {
+    LABEL_MAX = 63,     /* bytes of a namespace and of a version: RFC 1123 labels */
+    SUBDOMAIN_MAX = 253 /* of a group and of a plural */
+};
+
+/* --- checks --------------------------------------------------------------------------------------------------------------------------- */
+
+ki_status ki_path_segment_check(const char *what, const char *text, ki_error *err) {
+    if (!text)
+        return KI_OK;
+    if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
+        return ki_error_set(err, KI_ERR_INVALID, "%s may not be '%s'", what, text);
+    for (const char *at = text; *at; at++) {
+        if (*at == '/' || *at == '%' || (unsigned char)*at < 0x20 || *at == 0x7f)
+            return ki_error_set(err, KI_ERR_INVALID, "%s '%.100s' may not contain '%s'", what, text,
+                                *at == '/'   ? "/"
+                                : *at == '%' ? "%"
+                                             : "control characters");
+    }
+    return KI_OK;
+}
+
+static bool is_alphanumeric(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Of groups, versions, plurals and namespaces: RFC 1123 labels, with dots where it may be several. */
+static ki_status check_labels(const char *what, const char *text, size_t limit, ki_error *err) {
+    ki_status status = ki_path_segment_check(what, text, err);
+    if (status || !text || !text[0])
+        return status;
+    size_t size = strlen(text);
+    bool is_good = size <= limit && is_alphanumeric(text[0]) && is_alphanumeric(text[size - 1]);
+    for (size_t i = 0; is_good && i < size; i++)
+        is_good = is_alphanumeric(text[i]) || text[i] == '-' || (text[i] == '.' && limit > LABEL_MAX);
+    if (is_good)
+        return KI_OK;
+    return ki_error_set(err, KI_ERR_INVALID,
+                        "%s '%.100s' must be at most %zu of a-z, 0-9%s and '-', with neither of the last at an end",
+                        what, text, limit, limit > LABEL_MAX ? ", '.'" : "");
+}
+
+ki_status ki_resource_check(const ki_resource *resource, const char *namespace_name, const char *name, ki_error *err) {
+    ki_status status = check_labels("the resource's group", resource->group, SUBDOMAIN_MAX, err);
+    if (!status)
+        status = check_labels("the resource's version", resource->version, LABEL_MAX, err);
+    if (!status)
+        status = check_labels("the resource's plural", resource->plural, SUBDOMAIN_MAX, err);
+    if (!status)
+        status = check_labels("the namespace", namespace_name, LABEL_MAX, err);
+    return status ? status : ki_path_segment_check("the name", name, err);
+}
+
+/* --- paths ---------------------------------------------------------------------------------------------------------------------------- */
 
 static void append_segment(ki_buffer *out, const char *segment) {
     ki_buffer_append_char(out, '/');

@@ -17,8 +17,11 @@
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
 #include "src/factory/informer_table.h"
-#include "src/transport/curl.h"
 
+#include "src/transport/curl.h"
+#include <stdio.h>
+
+#include <stdio.h>
 #include <stdlib.h>
 
 #define START_RETRY KI_SECONDS(1)
@@ -509,26 +512,24 @@ bool ki_factory_has_synced(const ki_factory *factory) {
     return true;
 }
 
-/* "not synced in time: pods in default, nodes (app=web)" */
+/* "not synced in time: pods in default (blocked: forbidden: list pods in namespace default), nodes (connecting)" */
 static ki_status timed_out(ki_factory *factory, ki_error *err) {
-    char names[KI_ERROR_MESSAGE_MAX / 2];
+    char names[KI_ERROR_MESSAGE_MAX];
     size_t used = 0;
     ki_informer_entry *entry;
     bool wanted;
     names[0] = '\0';
     for (size_t i = 0; (entry = entry_at(factory, i, &wanted)); i++) {
+        char why[KI_INFORMER_WHY_MAX];
         if (!wanted || ki_informer_has_synced(entry->informer))
             continue;
-        const char *name = entry->selection;
-        size_t size = strlen(name);
-        if (used + size + 3 > sizeof names)
+        int size = snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "", entry->selection,
+                            ki_informer_why(entry->informer, why));
+        if (size < 0 || (size_t)size >= sizeof names - used) {
+            names[used] = '\0'; /* no half of one */
             break;
-        if (used > 0) {
-            names[used++] = ',';
-            names[used++] = ' ';
         }
-        memcpy(names + used, name, size + 1);
-        used += size;
+        used += (size_t)size;
     }
     return ki_error_set(err, KI_ERR_TIMEOUT, "not synced in time: %s", names);
 }

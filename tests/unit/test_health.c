@@ -26,7 +26,7 @@ static ki_health read_at(ki_health_record *record, int64_t now_ms, ki_attempt *r
     return health;
 }
 
-static void what_is_waited_for_is_told_only_while_it_waits(void **state) {
+static void the_last_failure_is_told_until_something_comes(void **state) {
     (void)state;
     ki_health_record record;
     ki_error busy = KI_ERROR_INIT;
@@ -46,7 +46,15 @@ static void what_is_waited_for_is_told_only_while_it_waits(void **state) {
     health = read_at(&record, 1000, &failed);
     assert_int_equal(health.next, KI_ATTEMPT_NONE);
     assert_int_equal(health.retry_in_ms, -1);
-    assert_int_equal(health.cause.code, KI_OK);
+    assert_int_equal(health.cause.code, KI_ERR_HTTP); /* while it is tried again */
+
+    ki_error silence = KI_ERROR_INIT;
+    ki_error_set(&silence, KI_ERR_TIMEOUT, "no response for 10 s");
+    assert_true(ki_health_set_state(&record, KI_STATE_CONNECTING, &silence, -1, KI_MILLISECONDS(11000)));
+    assert_false(ki_health_set_state(&record, KI_STATE_CONNECTING, &silence, -1, KI_MILLISECONDS(12000)));
+    assert_int_equal(read_at(&record, 12000, &failed).cause.code, KI_ERR_TIMEOUT);
+    assert_true(ki_health_set_state(&record, KI_STATE_WATCHING, NULL, -1, KI_MILLISECONDS(13000)));
+    assert_int_equal(read_at(&record, 13000, &failed).cause.code, KI_OK);
     ki_health_destroy(&record);
 }
 
@@ -85,7 +93,7 @@ static void a_change_that_cannot_be_stored_outweighs_the_reflector(void **state)
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_state_and_attempt_has_a_name),
-        cmocka_unit_test(what_is_waited_for_is_told_only_while_it_waits),
+        cmocka_unit_test(the_last_failure_is_told_until_something_comes),
         cmocka_unit_test(a_change_that_cannot_be_stored_outweighs_the_reflector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -491,13 +491,14 @@ static void nothing(const ki_event *event, void *user) {
 
 static ki_status add_informers(host *h) {
     const ki_handler handler = { .on_add = nothing };
-    static const char *const selectors[] = { "a=\"b\\c\nd\"", "plain" };
+    static const char *const labels[] = { NULL, "plain" }, *const fields[] = { "a=\"b\\\\c\nd\"", NULL };
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < 2; i++) {
         ki_informer *informer = NULL;
         status = ki_factory_informer(h->factory, KI_CONFIGMAPS,
                                      &KI_INFORMER_OPTIONS(.namespace_name = "team", .no_streaming_list = true,
-                                                          .label_selector = selectors[i], .audit_ms = 1),
+                                                          .label_selector = labels[i], .field_selector = fields[i],
+                                                          .audit_ms = 1),
                                      &informer, NULL);
         for (int handlers = 0; !status && handlers < 3; handlers++)
             status = ki_informer_register(informer, &handler, NULL,
@@ -520,7 +521,7 @@ static void the_text_is_strict_and_complete(void **state) {
     read_strictly(text);
     static const char *const lines[] = {
         "\nreflector_lists_total{group=\"\",version=\"v1\",resource=\"configmaps\",namespace=\"team\",label_selector="
-        "\"a=\\\"b\\\\c\\nd\\\"\",field_selector=\"\"} 1\n",
+        "\"\",field_selector=\"a=\\\"b\\\\\\\\c\\nd\\\"\"} 1\n",
         "label_selector=\"plain\",field_selector=\"\",handler=\"same\"} 0\n",
         "label_selector=\"plain\",field_selector=\"\",handler=\"handler\"} 0\n",
         "\nreflector_last_resource_version{",

@@ -149,6 +149,9 @@ static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
         ki_health health = health_of(&s);
         assert_int_equal(health.state, KI_STATE_BLOCKED);
         assert_string_equal(health.words, cases[i].words);
+        char why[KI_INFORMER_WHY_MAX], expected[KI_INFORMER_WHY_MAX];
+        snprintf(expected, sizeof expected, "blocked: %s", cases[i].words);
+        assert_string_equal(ki_informer_why(s.informer, why), expected);
         assert_in_range(health.retry_in_ms, 0, 30000);
         assert_int_equal(health.next, KI_ATTEMPT_LIST);
         assert_in_range(s.requests, 600 / 30, 6 + 600 / 15 + 1); /* neither rarely nor all the time */
@@ -161,6 +164,49 @@ static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
         expect(&s, "+a=5 +b=6 ");
         close_stage(&s);
     }
+}
+
+static void a_server_that_accepts_and_is_silent_is_told_of_within_ten_seconds(void **state) {
+    (void)state;
+    for (int streams = 0; streams < 2; streams++) {
+        stage s;
+        open_stage(&s, &foos, NULL, streams);
+        assert_true(test_engine_advance(&s.engine, 9999));
+        assert_string_equal(health_of(&s).words, "");
+        assert_true(test_engine_advance(&s.engine, 1));
+        assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
+        assert_string_equal(health_of(&s).words, "no response for 10 s");
+        assert_true(test_engine_advance(&s.engine, 10000));
+        assert_string_equal(health_of(&s).words, "no response for 20 s");
+        play(&s, streams ? "open\ninitial-end 10" : LISTED);
+        assert_string_equal(health_of(&s).words, "");
+        assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
+        assert_true(test_engine_advance(&s.engine, 60000)); /* a quiet watch is none */
+        assert_string_equal(health_of(&s).words, "");
+        close_stage(&s);
+    }
+}
+
+static void the_last_failure_is_told_while_it_is_tried_again(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &foos, NULL, false);
+    play(&s, "fail 403");
+    await_list(&s);
+    assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
+    assert_string_equal(health_of(&s).words, "forbidden: list foos.example.com at cluster scope");
+    play(&s, LISTED);
+    assert_string_equal(health_of(&s).words, "");
+    close_stage(&s);
+}
+
+static void a_list_that_the_server_refuses_as_wrong_blocks(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &foos, NULL, false);
+    play(&s, "fail 400");
+    assert_int_equal(health_of(&s).state, KI_STATE_BLOCKED);
+    close_stage(&s);
 }
 
 /* --- after it ------------------------------------------------------------------------------------------------------------------- */
@@ -331,6 +377,9 @@ static void only_what_can_be_nothing_else_is_custom(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_refused_is_waited_for_and_said_in_words),
+        cmocka_unit_test(a_server_that_accepts_and_is_silent_is_told_of_within_ten_seconds),
+        cmocka_unit_test(the_last_failure_is_told_while_it_is_tried_again),
+        cmocka_unit_test(a_list_that_the_server_refuses_as_wrong_blocks),
         cmocka_unit_test(the_objects_of_a_custom_resource_go_with_its_type_and_come_back),
         cmocka_unit_test(nothing_else_takes_objects_for_gone),
         cmocka_unit_test(another_answer_in_between_begins_the_count_anew),

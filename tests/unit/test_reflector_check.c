@@ -121,24 +121,33 @@ static void what_is_over_is_no_word(void **state) {
 
 static void a_check_that_is_refused_is_made_later(void **state) {
     (void)state;
-    static const char *const causes[] = { "connect", "cut", "timeout", "429" };
+    static const struct {
+        const char *cause, *words; /* these until something comes back */
+    } causes[] = {
+        { "connect", "connect" }, { "cut", "cut" }, { "timeout", "timeout" }, { "429", "the server is too busy" }
+    };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[TEXT];
         snprintf(script, sizeof script,
                  TWICE_SILENT "? " CHECK "\nfail %s\nquiet 799\nwait 801\n? " CHECK "\nfail toolarge\n? list limit=500",
-                 causes[i]);
-        tell(script, "", "");
+                 causes[i].cause);
+        tell(script, causes[i].words, "");
     }
 }
 
 static void a_check_that_fails_otherwise_is_followed_by_a_list(void **state) {
     (void)state;
-    static const char *const causes[] = { "500", "403", "nomemory", "protocol" };
+    static const struct {
+        const char *cause, *words;
+    } causes[] = { { "500", "HTTP 500" },
+                   { "403", "forbidden: list configmaps at cluster scope" },
+                   { "nomemory", "out of memory" },
+                   { "protocol", "protocol" } };
     for (size_t i = 0; i < sizeof causes / sizeof *causes; i++) {
         char script[TEXT];
         snprintf(script, sizeof script, TWICE_SILENT "? " CHECK "\nfail %s\nquiet 799\nwait 801\n? list rv=10",
-                 causes[i]);
-        tell(script, "", "");
+                 causes[i].cause);
+        tell(script, causes[i].words, "");
     }
 }
 

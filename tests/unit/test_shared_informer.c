@@ -556,7 +556,8 @@ static bool memory_scenario(memory_case c) {
         check_memory_story(&latest);
         ki_health health;
         ki_informer_health(s.informer, &health);
-        assert_int_equal(health.cause.code, KI_OK);
+        if (health.state != KI_STATE_CONNECTING)
+            assert_int_equal(health.cause.code, KI_OK);
     }
     ki_informer_stop(s.informer);
     ki_informer_join(s.informer);

@@ -105,6 +105,20 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
     }
 }
 
+/* The server was restored from a backup: its versions are given a second time. */
+static void what_was_kept_from_before_a_restore_is_replaced_by_what_comes(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED "\nmod default/b 90");
+    h.heard[0] = '\0';
+    play_each(&s, "error 410\nwait 2000\nitem default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/b 30");
+    expect(&h, "~b=90>30");
+    play_each(&s, "mod default/b 25"); /* repeated */
+    expect(&h, "");
+    close_stage(&s);
+}
+
 /* --- watches -------------------------------------------------------------------------------------------------------------------------- */
 
 static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
@@ -305,6 +319,7 @@ int main(void) {
         cmocka_unit_test(where_a_listed_object_has_no_key_the_list_deletes_nothing),
         cmocka_unit_test(a_new_object_that_cannot_be_read_is_added_once_it_can),
         cmocka_unit_test(a_streaming_list_takes_a_later_state_that_can_be_read),
+        cmocka_unit_test(what_was_kept_from_before_a_restore_is_replaced_by_what_comes),
         cmocka_unit_test(an_event_that_cannot_be_read_is_asked_for_once_more),
         cmocka_unit_test(an_event_that_can_never_be_read_is_skipped_and_named),
         cmocka_unit_test(a_deletion_that_cannot_be_read_deletes_the_known_object),
