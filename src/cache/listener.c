@@ -233,6 +233,7 @@ static void close_listener(ki_listener *listener) {
 
 static void thread_main(void *user) {
     ki_listener *listener = user;
+    ki_engine_adopt_thread(listener->engine);
     while (deliver(listener, true) != STEP_END) {}
     close_listener(listener);
     ki_mutex_lock(&listener->mutex);

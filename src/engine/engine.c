@@ -21,6 +21,12 @@ uintptr_t ki_thread_self(void) {
     return (uintptr_t)&place;
 }
 
+static _Thread_local const ki_engine *adopted_by;
+
+void ki_engine_adopt_thread(const ki_engine *engine) {
+    adopted_by = engine;
+}
+
 static int64_t monotonic(void *user) {
     (void)user;
     return ki_monotonic_now();
@@ -432,7 +438,7 @@ ki_status ki_engine_start(ki_engine *engine, ki_error *err) {
 ki_status ki_engine_join(ki_engine *engine, ki_error *err) {
     if (atomic_load(&engine->drive) != KI_DRIVE_START)
         return KI_OK;
-    if (ki_engine_on_loop(engine))
+    if (ki_engine_on_loop(engine) || adopted_by == engine)
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_engine_join on the thread that it would wait for");
     ki_mutex_lock(&engine->mutex);
     while (!atomic_load(&engine->ended))

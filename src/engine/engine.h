@@ -108,6 +108,9 @@ bool ki_engine_is_idle(const ki_engine *engine);
  * For a stepped engine from another thread it waits until the next step. Errors: none of its own. */
 void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user);
 
+/* The calling thread is one of the engine's own from now on, beside the loop: a handler's. To join the engine on it would wait for itself. */
+void ki_engine_adopt_thread(const ki_engine *engine);
+
 /* Waits until `*done`, which something on the loop sets with ki_engine_notify, for at most `timeout_ns` (< 0: no limit). Where nobody drives
  * the engine yet and `may_drive`, the calling thread does so meanwhile, without deciding how it is driven later: whoever decides that
  * takes over at once. Any thread. Errors: KI_ERR_TIMEOUT, KI_ERR_DEADLOCK on the loop, KI_ERR_STATE where nobody drives it and

@@ -89,22 +89,19 @@ static size_t sample_max(const ki_framer *framer) {
     return framer->limit < KI_WIRE_SAMPLE_MAX ? framer->limit : KI_WIRE_SAMPLE_MAX;
 }
 
-/* Takes the value's next bytes into the buffer, or only counts them where the value is over a limit. */
+/* Takes the value's next bytes into the buffer. Where the value is over a limit, takes as many as a sample has, however they come, and counts the rest. */
 static ki_status gather(ki_framer *framer, const char *data, size_t size) {
     if (!framer->skipped && !framer->too_deep && size <= framer->limit - framer->partial.size)
         return ki_buffer_append(&framer->partial, data, size);
+    size_t sample = sample_max(framer);
     if (!framer->skipped) {
         framer->skipped = framer->partial.size;
-        size_t sample = sample_max(framer);
         if (framer->partial.size > sample)
             framer->partial.size = sample;
-        size_t more = sample - framer->partial.size;
-        ki_status status = ki_buffer_append(&framer->partial, data, size < more ? size : more);
-        if (status)
-            return status;
     }
     framer->skipped += size;
-    return KI_OK;
+    size_t more = sample - framer->partial.size;
+    return more ? ki_buffer_append(&framer->partial, data, size < more ? size : more) : KI_OK;
 }
 
 static void advance(ki_str *chunk, size_t size) {

@@ -48,6 +48,7 @@ struct ki_list_decoder {
     size_t object_limit;
     place at;
     member member;
+    unsigned seen;         /* a bit for each of our members */
     char name[NAME_LIMIT]; /* as it is written, without quotes */
     size_t name_size;      /* NAME_LIMIT + 1: too long */
     bool name_escaped;
@@ -273,7 +274,12 @@ static void take_name_char(ki_list_decoder *decoder, char c) {
         decoder->name_size = NAME_LIMIT + 1;
 }
 
-static void begin_value(ki_list_decoder *decoder, ki_str *chunk) {
+/* A second one of ours would be another list, or another version, than the first. */
+static ki_status begin_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
+    if (decoder->member != OTHER && decoder->seen & 1U << decoder->member)
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list has two members of the name %.*s", (int)decoder->name_size,
+                            decoder->name);
+    decoder->seen |= 1U << decoder->member;
     ki_framer_reset(&decoder->framer);
     if (decoder->member == ITEMS && *chunk->data == '[') {
         chunk->data++;
@@ -281,10 +287,11 @@ static void begin_value(ki_list_decoder *decoder, ki_str *chunk) {
         decoder->framer.limit = decoder->object_limit;
         decoder->items_may = MAY_VALUE | MAY_CLOSE;
         decoder->at = IN_ITEMS;
-        return;
+        return KI_OK;
     }
     decoder->framer.limit = decoder->member == OTHER ? 0 : MEMBER_LIMIT;
     decoder->at = IN_VALUE;
+    return KI_OK;
 }
 
 /* One character between names and values; it is left where it is not what must come. */
@@ -346,10 +353,8 @@ static ki_status take_next(ki_list_decoder *decoder, ki_str *chunk, ki_error *er
     default:
         if (is_space(*chunk->data))
             break;
-        if (decoder->at == AT_VALUE) {
-            begin_value(decoder, chunk);
-            return KI_OK;
-        }
+        if (decoder->at == AT_VALUE)
+            return begin_value(decoder, chunk, err);
         return take_char(decoder, chunk, err);
     }
     chunk->data++;

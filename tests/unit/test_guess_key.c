@@ -5,8 +5,13 @@
 
 #include <cmocka.h>
 
-#include "src/client/guess_key.h"
+#include <kinformer/allocator.h>
 
+#include "src/base/memory.h"
+#include "src/client/guess_key.h"
+#include "src/wire/watch_decoder.h"
+
+#include <stdio.h>
 #include <string.h>
 
 static void a_key_is_guessed_from_what_there_is(void **state) {
@@ -58,9 +63,88 @@ static void an_event_s_type_and_version_are_guessed_too(void **state) {
     }
 }
 
+/* --- chunks --------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct guesses {
+    char keys[512];
+} guesses;
+
+static ki_status ignore_event(ki_watch_type type, ki_str object, void *user) {
+    (void)type;
+    (void)object;
+    (void)user;
+    return KI_OK;
+}
+
+static ki_status note_guess(const ki_error *why, ki_str sample, void *user) {
+    guesses *found = user;
+    ki_guess guess;
+    size_t used = strlen(found->keys);
+    ki_guess_object(sample, &guess);
+    snprintf(found->keys + used, sizeof found->keys - used, "%s:%s@%s%s ", ki_status_name(why->code), guess.key,
+             guess.resource_version, guess.is_deleted ? "!" : "");
+    return KI_OK;
+}
+
+static guesses decode(const char *text, size_t limit, size_t chunk) {
+    guesses found = { "" };
+    ki_watch_decoder *decoder;
+    const ki_watch_sink sink = { ignore_event, note_guess, &found };
+    assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, limit, &sink, &decoder, NULL), KI_OK);
+    for (size_t at = 0, size = strlen(text); at < size; at += chunk) {
+        size_t part = size - at < chunk ? size - at : chunk;
+        assert_int_equal(ki_watch_decoder_feed(decoder, text + at, part, NULL), KI_OK);
+    }
+    ki_watch_decoder_free(decoder);
+    return found;
+}
+
+static void a_guess_does_not_depend_on_how_the_bytes_come(void **state) {
+#define HEAD "{\"type\":\"DELETED\",\"object\":{\"kind\":\"ConfigMap\",\"metadata\":{"
+#define WHO "\"name\":\"bad\",\"namespace\":\"default\",\"resourceVersion\":\"21\""
+#define GOOD "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"good\"}}}\n"
+    static const char *const texts[] = {
+        HEAD WHO "},\"data\":{\"a\":\"0123456789012345678901234567890123456789\"}}}\n" GOOD,
+        HEAD WHO "},,\"data\":{\"a\":\"0123456789\"}},}\n" GOOD,
+        HEAD WHO "\n" GOOD,
+        HEAD "\"name\":\"ba\n" GOOD GOOD,
+        "{\"type\":\"X\",\n\"object\":\n{\"metadata\":{" WHO "}}}\n" GOOD,
+        "{\"object\":{\"metadata\":{" WHO "}}\n,\"type\":\"DELETED\",,}\n" GOOD,
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (size_t limit = 1; limit < 300; limit++) {
+            const guesses whole = decode(texts[i], limit, strlen(texts[i]));
+            for (size_t chunk = 1; chunk < 120; chunk++) {
+                const guesses pieces = decode(texts[i], limit, chunk);
+                if (strcmp(pieces.keys, whole.keys) != 0)
+                    fail_msg("text %zu, limit %zu, chunks of %zu: \"%s\", and whole \"%s\"", i, limit, chunk,
+                             pieces.keys, whole.keys);
+            }
+        }
+    }
+}
+
+/* Nested deeper than an object may be, and only then it says whose it is. */
+static void a_guess_reaches_behind_what_is_too_deep(void **state) {
+    enum {
+        DEEP = 600
+    };
+    char text[2 * DEEP + 512];
+    size_t used = (size_t)snprintf(text, sizeof text, "{\"type\":\"MODIFIED\",\"object\":{\"data\":");
+    (void)state;
+    memset(text + used, '[', DEEP);
+    memset(text + used + DEEP, ']', DEEP);
+    snprintf(text + used + 2 * DEEP, sizeof text - used - 2 * DEEP, ",\"metadata\":{" WHO "}}}\n" GOOD);
+    for (size_t chunk = 1; chunk < sizeof text; chunk += 7)
+        assert_string_equal(decode(text, 100000, chunk).keys, "limit reached:default/bad@21 ");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_is_guessed_from_what_there_is),
+        cmocka_unit_test(a_guess_does_not_depend_on_how_the_bytes_come),
+        cmocka_unit_test(a_guess_reaches_behind_what_is_too_deep),
         cmocka_unit_test(an_event_s_type_and_version_are_guessed_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

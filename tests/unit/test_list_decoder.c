@@ -121,6 +121,10 @@ static void what_is_no_list_is_refused(void **state) {
         { KI_STR("{" HEAD "]"), " protocol violation" },
         { KI_STR("{" HEAD " \"items\":[]}"), " protocol violation" },
         { KI_STR("{\"items\" []}"), " protocol violation" },
+        { KI_STR("{" HEAD ",\"items\":[{}],\"items\":[{}]}"), "{}; protocol violation" },
+        { KI_STR("{" HEAD ",\"items\":null,\"items\":[]}"), " protocol violation" },
+        { KI_STR("{" HEAD ",\"items\":[],\"metadata\":{\"resourceVersion\":\"8\"}}"), " protocol violation" },
+        { KI_STR("{" HEAD ",\"items\":[],\"kind\":\"NodeList\"}"), " protocol violation" },
         { KI_STR("{\"items\":]}"), " protocol violation" },
         { KI_STR("{\"x\":,}"), " protocol violation" },
         { KI_STR("{" HEAD ",\"items\":{}}"), " protocol violation" },
@@ -193,7 +197,7 @@ static void the_metadata_is_limited_and_other_members_are_not_stored(void **stat
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         memset(text, 'x', SIZE);
-        size_t used = (size_t)sprintf(text, "{" HEAD ",\"%s\":{\"a\":\"", other ? "other" : "metadata");
+        size_t used = (size_t)sprintf(text, other ? "{" HEAD ",\"other\":{\"a\":\"" : "{\"metadata\":{\"a\":\"");
         text[used] = 'x';
         memcpy(text + SIZE - 3, "\"}}", 3);
         ki_status status;

@@ -147,7 +147,8 @@ typedef struct hearer {
     sem_t finished;   /* the last change */
     sem_t *waits_for; /* once in each call; NULL: does not wait */
     bool removes_itself;
-    ki_status waited;  /* what waiting calls answered */
+    ki_status waited; /* what waiting calls answered */
+    ki_status joined;
     int version[KEYS]; /* that it knows of each key; 0: none */
 } hearer;
 
@@ -186,6 +187,7 @@ static void on_delete(const ki_event *e, void *user) {
 static void on_synced(ki_informer *informer, void *user) {
     hearer *self = user;
     self->waited = ki_informer_wait_for_sync(informer, 0, NULL);
+    self->joined = ki_engine_join(self->stage->engine, NULL);
     sem_post(&self->synced);
 }
 
@@ -248,6 +250,8 @@ static void each_handler_has_its_thread_or_the_loop_s(void **state) {
     assert_false(pthread_equal(own.thread, other.thread));
     assert_int_equal(own.waited, KI_ERR_DEADLOCK);
     assert_int_equal(on_loop.waited, KI_ERR_DEADLOCK);
+    assert_int_equal(own.joined, KI_ERR_DEADLOCK);
+    assert_int_equal(on_loop.joined, KI_ERR_DEADLOCK);
     close_stage(&s);
     await(&own.removed);
     await(&other.removed);
