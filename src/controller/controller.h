@@ -59,7 +59,7 @@ typedef struct ki_source {
     /* Constant. */
     ki_controller *controller;
     ki_informer *informer;
-    ki_registration *registration;
+    ki_registration registration;
     bool by_owner, any_owner;
     char *owner_group, *owner_kind;
     bool is_owner_namespaced;

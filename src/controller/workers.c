@@ -55,6 +55,7 @@ static void work(ki_controller *controller) {
 
 static void thread_main(void *user) {
     ki_controller *controller = user;
+    ki_engine_adopt_thread(controller->engine);
     work(controller);
     ki_mutex_lock(&controller->mutex);
     controller->live_threads--;

@@ -122,12 +122,60 @@ static void the_order_of_things_follows_from_the_engine_s_seed_alone(void **stat
         close_host(&h[i]);
 }
 
+/* What a server would refuse, again and again, or what would lead to another path. */
+static void what_cannot_be_asked_for_is_refused_at_once(void **state) {
+    static const struct {
+        const char *group, *version, *plural, *namespace_name, *labels, *fields;
+        ki_status status;
+    } rows[] = {
+        { "", "v1", "pods", "default", "app=web,tier in (a, b),!x", "metadata.name=a,spec.nodeName!=b\\,c", KI_OK },
+        { "example.com", "v1beta1", "foos", NULL, NULL, "", KI_OK },
+        { "", "v1", "pods", "..", NULL, NULL, KI_ERR_INVALID },
+        { "", "v1", "pods", "a b", NULL, NULL, KI_ERR_INVALID },
+        { "", "v1", "pods", "a/b", NULL, NULL, KI_ERR_INVALID },
+        { "", "v1", "pods", "a\r\nb", NULL, NULL, KI_ERR_INVALID },
+        { "", "v1", "pods", "a.b", NULL, NULL, KI_ERR_INVALID },
+        { "", "v1", "pods", "-a", NULL, NULL, KI_ERR_INVALID },
+        { "", "v1", "..", NULL, NULL, NULL, KI_ERR_INVALID },
+        { "", "v1", "", NULL, NULL, NULL, KI_ERR_INVALID },
+        { "", "", "pods", NULL, NULL, NULL, KI_ERR_INVALID },
+        { "", "v1/x", "pods", NULL, NULL, NULL, KI_ERR_INVALID },
+        { "a..", "v1", "pods", NULL, NULL, NULL, KI_ERR_INVALID },
+        { "a%2f", "v1", "pods", NULL, NULL, NULL, KI_ERR_INVALID },
+        { "", "v1", "pods", NULL, "app in (a", NULL, KI_ERR_PARSE },
+        { "", "v1", "pods", NULL, "=a", NULL, KI_ERR_PARSE },
+        { "", "v1", "pods", NULL, NULL, "metadata.name", KI_ERR_PARSE },
+        { "", "v1", "pods", NULL, NULL, "=a", KI_ERR_PARSE },
+        { "", "v1", "pods", NULL, NULL, "a=b=c", KI_ERR_PARSE },
+        { "", "v1", "pods", NULL, NULL, "a=b\\", KI_ERR_PARSE },
+        { "", "v1", "pods", NULL, NULL, "a=b\\n", KI_ERR_PARSE },
+    };
+    (void)state;
+    host h;
+    open_host(&h, false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const ki_resource resource = { rows[i].group, rows[i].version, rows[i].plural, "Thing", true };
+        ki_error err = KI_ERROR_INIT;
+        ki_informer *informer = NULL;
+        ki_status status = ki_factory_informer(h.factory, &resource,
+                                               &KI_INFORMER_OPTIONS(.namespace_name = rows[i].namespace_name,
+                                                                    .label_selector = rows[i].labels,
+                                                                    .field_selector = rows[i].fields),
+                                               &informer, &err);
+        if (status != rows[i].status)
+            fail_msg("row %zu: %s: %s", i, ki_status_name(status), ki_error_message(&err));
+        assert_int_equal(informer == NULL, status != KI_OK);
+    }
+    close_host(&h);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mutations_are_detected_where_option_or_environment_asks_for_it),
         cmocka_unit_test(an_informer_has_the_queue_that_it_was_asked_for),
         cmocka_unit_test(of_what_no_server_lists_and_watches_there_is_no_informer),
         cmocka_unit_test(the_order_of_things_follows_from_the_engine_s_seed_alone),
+        cmocka_unit_test(what_cannot_be_asked_for_is_refused_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
