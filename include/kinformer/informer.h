@@ -124,7 +124,8 @@ KI_API size_t ki_registration_pending(ki_registration registration);
 /* ---- before the start ---- */
 
 /* Changes each object before it is queued and stored. Gives a reference: `obj` itself with one more, or another made by
- * ki_object_with_json. Key and resource version stay those of `obj` whatever is done. A failure drops this one change; it is reported to the error handler.
+ * ki_object_with_json. Key and resource version stay those of `obj` whatever is done. Called as soon as
+ * an object is decoded, also within a list. Where it fails, the cache keeps the last state (ki_health.unreadable), and a deletion is told with that state.
  * Threads: called on the loop; must not block. Errors: KI_ERR_STATE after the start. */
 typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *user);
 KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user,
