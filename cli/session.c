@@ -166,8 +166,8 @@ static void say_health(target *t, const ki_health *health) {
 
 /* A selector that is none, say: what the server cannot read it will not read later either. */
 static bool is_hopeless(const target *t, const ki_health *health) {
-    return !t->synced && health->state == KI_STATE_BACKING_OFF && ki_error_is_bad_request(&health->cause) &&
-           health->cause.reason[0];
+    bool waits = health->state == KI_STATE_BACKING_OFF || health->state == KI_STATE_BLOCKED;
+    return !t->synced && waits && ki_error_is_bad_request(&health->cause) && health->cause.reason[0];
 }
 
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {

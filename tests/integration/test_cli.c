@@ -369,7 +369,7 @@ static void who_waits_for_a_list_is_told_once_that_it_is_tried_again(void **stat
 static void what_the_server_cannot_read_ends_it(void **state) {
     (void)state;
     run("get pods --server URL -l app~web");
-    assert_says("unable to parse requirement");
+    assert_says("expected a label's name");
     assert_ends(1);
     run("watch pods,nodes --server URL --field-selector spec.nowhere=x -q");
     assert_says("field label not supported");
