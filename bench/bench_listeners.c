@@ -60,7 +60,10 @@ static void source_nothing(ki_list_watch *base) {
     (void)base;
 }
 
-static const ki_list_watch_ops source_ops = { source_list, source_watch, source_nothing, source_nothing };
+/* find_type is asked only after a 404: never here. */
+static const ki_list_watch_ops source_ops = {
+    .list = source_list, .watch = source_watch, .cancel = source_nothing, .free = source_nothing
+};
 
 typedef struct longest {
     int64_t step, total;
