@@ -151,22 +151,6 @@ static void make(ctl_world *world) {
 
 /* --- the run ----------------------------------------------------------------------------------------------------------------- */
 
-static bool are_served(ctl_world *world) {
-    char why[CTL_MESSAGE_MAX];
-    return ctl_people_are_served(world, why, sizeof why);
-}
-
-static void demand_service(ctl_world *world, int64_t within) {
-    char why[CTL_MESSAGE_MAX];
-    if (run_until(world, world->now + within, are_served)) {
-        CTL_TRACE(world, "the cluster is as the specs ask");
-        return;
-    }
-    if (!world->failed && !ctl_people_are_served(world, why, sizeof why))
-        ctl_fail(world, "%lld s after the last fault the cluster is not as the specs ask: %s",
-                 (long long)(within / SIM_SECOND), why);
-}
-
 /* The process whose controller works. NULL: none. */
 static ctl_process *the_leader(ctl_world *world) {
     for (unsigned i = 0; i < world->plan.processes; i++) {
@@ -175,6 +159,32 @@ static ctl_process *the_leader(ctl_world *world) {
             return process;
     }
     return NULL;
+}
+
+/* Specs that ask for nothing are met before anybody works: a leader has to be ready, too. Says what is missing. */
+static bool are_met(ctl_world *world, char *ret_why, size_t size) {
+    const ctl_process *leader = the_leader(world);
+    if (!leader || !ki_informer_has_synced(leader->parents) || !ki_informer_has_synced(leader->children)) {
+        snprintf(ret_why, size, "%s", leader ? "the leader's informers have not synced" : "nobody leads");
+        return false;
+    }
+    return ctl_people_are_served(world, ret_why, size);
+}
+
+static bool are_served(ctl_world *world) {
+    char why[CTL_MESSAGE_MAX];
+    return are_met(world, why, sizeof why);
+}
+
+static void demand_service(ctl_world *world, int64_t within) {
+    char why[CTL_MESSAGE_MAX];
+    if (run_until(world, world->now + within, are_served)) {
+        CTL_TRACE(world, "the cluster is as the specs ask");
+        return;
+    }
+    if (!world->failed && !are_met(world, why, sizeof why))
+        ctl_fail(world, "%lld s after the last fault the cluster is not as the specs ask: %s",
+                 (long long)(within / SIM_SECOND), why);
 }
 
 static bool are_all_stopped(ctl_world *world) {
