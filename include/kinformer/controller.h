@@ -68,7 +68,7 @@ KI_API bool ki_reconcile_is_cancelled(const ki_reconcile *call);
 
 typedef struct ki_controller_options {
     size_t size;      /* sizeof(ki_controller_options); set by the macro */
-    const char *name; /* of its metrics, logs and threads; unique in the factory; needed; copied */
+    const char *name; /* of its metrics, logs and threads; UTF-8; unique in the factory; needed; copied */
     ki_reconcile_function reconcile;
     void *user;
     int workers; /* reconciles at once, deferred ones too; 0: 1 */

@@ -74,7 +74,7 @@ typedef struct ki_rate_limit {
 
 typedef struct ki_workqueue_options {
     size_t size; /* sizeof(ki_workqueue_options); set by the macro */
-    /* The label `name` of the queue's metrics; copied. NULL or "": the queue counts, but takes no times, which saves half of a key's cost.
+    /* The label `name` of the queue's metrics, UTF-8; copied. NULL or "": the queue counts, but takes no times, which saves half of a key's cost.
      * As in client-go, where a queue without a name has no metrics. */
     const char *name;
     size_t

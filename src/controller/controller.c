@@ -7,6 +7,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/string_view.h"
 #include "src/cache/callback.h"
 
 #include <string.h>
@@ -165,8 +166,8 @@ static ki_status read_options(const ki_controller_options *options, ki_controlle
                             "ki_controller_new without options, or options without a size: use "
                             "KI_CONTROLLER_OPTIONS()");
     memcpy(ret_given, options, options->size < sizeof *ret_given ? options->size : sizeof *ret_given);
-    if (!ret_given->name || !ret_given->name[0])
-        return ki_error_set(err, KI_ERR_INVALID, "a controller needs a name");
+    if (!ret_given->name || !ret_given->name[0] || !ki_str_is_utf8(ki_str_of(ret_given->name)))
+        return ki_error_set(err, KI_ERR_INVALID, "a controller needs a name, in UTF-8");
     if (!ret_given->reconcile)
         return ki_error_set(err, KI_ERR_INVALID, "controller %s has no reconcile function", ret_given->name);
     if (ret_given->workers < 0 || ret_given->stop_timeout_ms < 0)

@@ -14,7 +14,8 @@
 
 enum {
     KI_CONTROLLER_WORKERS_MAX = 1024,
-    KI_SOURCE_MISSED_MIN = 256 /* objects that a source can remember without memory */
+    KI_SOURCE_MISSED_MIN = 256, /* objects that a source can remember without memory */
+    KI_SOURCE_MISSED_MAX = 4096 /* objects of an informer's cache that it remembers; beyond them it walks the cache */
 };
 
 #define KI_CONTROLLER_STOP_TIMEOUT_MS INT64_C(30000)

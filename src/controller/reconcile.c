@@ -138,10 +138,11 @@ static void end(ki_reconcile *call) {
     ki_controller *controller = call->controller;
     ki_controller_count_end(controller, count_of(call), call->status && call->is_terminal,
                             ki_engine_now(controller->engine) - call->started_at);
+    bool is_retried = !call->is_terminal && !atomic_load(&controller->is_stopping);
     if (call->status)
         ki_log_write(ki_engine_log(controller->engine), KI_LOG_ERROR, "controller", "%s: reconcile %s: %s; %s",
                      controller->name, call->key, ki_error_message(&call->err),
-                     call->is_terminal ? "not retried" : "retried later");
+                     is_retried ? "retried later" : "not retried");
     queue_and_release(call);
 }
 

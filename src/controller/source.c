@@ -98,7 +98,7 @@ static bool make_room(ki_source *source) {
 static void remember(ki_source *source, const ki_object *obj, bool is_there) {
     ki_controller *controller = source->controller;
     ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
-    if (make_room(source))
+    if (!(is_there && source->missed_count >= KI_SOURCE_MISSED_MAX) && make_room(source))
         source->missed[source->missed_count++] = ki_object_ref(obj);
     else if (is_there)
         source->must_walk = true;

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/string_view.h"
 
 #include <string.h>
 
@@ -54,6 +55,8 @@ static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *g
     if (given->key_size > KI_WORKQUEUE_KEY_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "a work queue with keys of %zu bytes; %d are the most", given->key_size,
                             KI_WORKQUEUE_KEY_MAX);
+    if (given->name && !ki_str_is_utf8(ki_str_of(given->name)))
+        return ki_error_set(err, KI_ERR_INVALID, "a work queue whose name is not UTF-8");
     queue->key_size = given->key_size;
     queue->by_priority = given->by_priority;
     queue->has_library = given->metrics != NULL;

@@ -128,6 +128,7 @@ static void options_that_contradict_themselves_are_refused(void **state) {
         ki_status status;
     } cases[] = {
         { { .name = "no size" }, KI_ERR_INVALID },
+        { KI_WORKQUEUE_OPTIONS(.name = "not UTF-8: \xff"), KI_ERR_INVALID },
         { KI_WORKQUEUE_OPTIONS(.key_size = KI_WORKQUEUE_KEY_MAX + 1), KI_ERR_LIMIT },
         { KI_WORKQUEUE_OPTIONS(.rate_limits = too_many, .rate_limit_count = KI_WORKQUEUE_LIMITS_MAX + 1),
           KI_ERR_LIMIT },
