@@ -124,13 +124,16 @@ static void tick(ctl_world *world) {
     if (!process->is_running || process->is_stopping || process->is_inside)
         return;
     ctl_key_text(parent, key, sizeof key);
-    CTL_TRACE(world, "process %u: %s is queued from elsewhere, after %" PRId64 " ms", process->index, key, after_ms);
+    ki_status status = ki_workqueue_add_with(ki_controller_queue(process->controller), key,
+                                             &KI_ADD_OPTIONS(.priority = priority, .after_ms = after_ms));
+    CTL_TRACE(world, "process %u: %s is queued from elsewhere, after %" PRId64 " ms: %s", process->index, key, after_ms,
+              ki_status_name(status));
+    if (status)
+        return; /* who queued it knows that it is not */
     if (after_ms)
         ctl_key_delay(process, parent, after_ms);
     else
         ctl_key_cause(process, parent);
-    (void)ki_workqueue_add_with(ki_controller_queue(process->controller), key,
-                                &KI_ADD_OPTIONS(.priority = priority, .after_ms = after_ms));
 }
 
 /* --- the garbage collector ------------------------------------------------------------------------------------------------------ */
