@@ -12,6 +12,7 @@ enum {
     SERVED_WITHIN_S =
         300, /* silent watches 90 s, a backoff of 60 s, a Lease of 15 s, a failed key 16 s, calls of 15 s, a few in a row */
     SERVED_AGAIN_WITHIN_S = 120,
+    HOLDS_S = 5,   /* the garbage collector has looked twice */
     SETTLE_S = 15, /* what was under way when the faults ended is over: a renewal without an answer */
     QUIET_S = 30,
     STOPPED_WITHIN_S = 60,
@@ -176,9 +177,19 @@ static bool are_served(ctl_world *world) {
     return are_met(world, why, sizeof why);
 }
 
+/* A controller with an old cache goes on making what the garbage collector deletes. */
+static bool are_served_for_long(ctl_world *world) {
+    if (!are_served(world))
+        world->served_since = 0;
+    else if (!world->served_since)
+        world->served_since = world->now;
+    return world->served_since && world->now - world->served_since >= HOLDS_S * SIM_SECOND;
+}
+
 static void demand_service(ctl_world *world, int64_t within) {
     char why[CTL_MESSAGE_MAX];
-    if (run_until(world, world->now + within, are_served)) {
+    world->served_since = 0;
+    if (run_until(world, world->now + within, are_served_for_long)) {
         CTL_TRACE(world, "the cluster is as the specs ask");
         return;
     }

@@ -25,8 +25,9 @@ struct ctl_world {
     ctl_plan plan;
     int64_t now; /* true time, ns */
     bool trace;
-    bool healed;   /* no faults any more */
-    bool is_quiet; /* nothing changes any more: who leads goes on leading */
+    bool healed;          /* no faults any more */
+    bool is_quiet;        /* nothing changes any more: who leads goes on leading */
+    int64_t served_since; /* the cluster is as the specs ask; 0: it is not */
     sim_agenda agenda;
     ctl_server server;
     ctl_network network;

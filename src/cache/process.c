@@ -36,7 +36,8 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known, const cha
     switch (delta->type) {
     case KI_DELTA_ADDED:
     case KI_DELTA_UPDATED:
-        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_is_same_object(delta->obj, known));
+        /* One version with two contents was given twice, before and after a restore. */
+        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_is_same_state(delta->obj, known));
     case KI_DELTA_DELETED:
         return !delta->tombstone && order == KI_ORDER_OLDER;
     case KI_DELTA_REPLACED:

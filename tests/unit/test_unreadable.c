@@ -10,6 +10,7 @@
 #include "src/cache/unreadable.h"
 #include "src/object/object.h"
 #include "tests/support/informer_stage.h"
+#include "tests/support/make_object.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -116,6 +117,30 @@ static void what_was_kept_from_before_a_restore_is_replaced_by_what_comes(void *
     expect(&h, "~b=90>30");
     play_each(&s, "mod default/b 25"); /* repeated */
     expect(&h, "");
+    close_stage(&s);
+}
+
+/* The restored server gave the version of the kept state a second time, to another state of the object. */
+static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED "\nmod default/b 90");
+    play_each(&s, "error 410\nwait 2000\nitem default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/a 89");
+    expect_unreadable(&s, 1, BAD_B);
+    h.heard[0] = '\0';
+    ki_object *obj =
+        make_object_from_json("{\"metadata\":{\"namespace\":\"default\",\"name\":\"b\",\"resourceVersion\":\"90\","
+                              "\"labels\":{\"app\":\"new\"}}}");
+    assert_non_null(obj);
+    s.source.watch.on_event(KI_EVENT_MODIFIED, obj, s.source.watch.user);
+    play_each(&s, "mod default/a 91");
+    expect(&h, "~b=90>90 ~a=89>91");
+    expect_unreadable(&s, 0, "");
+    ki_object *cached = ki_informer_get(s.informer, "default/b");
+    assert_ptr_equal(cached, obj);
+    ki_object_unref(cached);
+    ki_object_unref(obj);
     close_stage(&s);
 }
 
@@ -320,6 +345,7 @@ int main(void) {
         cmocka_unit_test(a_new_object_that_cannot_be_read_is_added_once_it_can),
         cmocka_unit_test(a_streaming_list_takes_a_later_state_that_can_be_read),
         cmocka_unit_test(what_was_kept_from_before_a_restore_is_replaced_by_what_comes),
+        cmocka_unit_test(a_version_that_is_given_twice_does_not_hide_the_later_state),
         cmocka_unit_test(an_event_that_cannot_be_read_is_asked_for_once_more),
         cmocka_unit_test(an_event_that_can_never_be_read_is_skipped_and_named),
         cmocka_unit_test(a_deletion_that_cannot_be_read_deletes_the_known_object),
