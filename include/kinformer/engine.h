@@ -65,10 +65,16 @@ KI_API KI_MUST_CHECK ki_status ki_engine_step(ki_engine *engine, int max_work, k
 
 typedef enum ki_run_flags {
     KI_RUN_DEFAULT = 0,
-    KI_RUN_UNTIL_SIGNAL =
-        1 /* SIGINT and SIGTERM end the run as ki_engine_stop does; they are blocked in this thread and in
-                               those it starts meanwhile, and restored afterwards */
+    /* SIGINT and SIGTERM end the run as ki_engine_stop does; they are blocked in this thread and in those it starts meanwhile, and restored
+     * afterwards. Threads that the program started earlier do not block them: see ki_block_signals. */
+    KI_RUN_UNTIL_SIGNAL = 1
 } ki_run_flags;
+
+/* Blocks SIGINT and SIGTERM in the calling thread, and so in all threads that it starts later. A program that starts threads of its own before
+ * ki_factory_run, or before ki_engine_run with KI_RUN_UNTIL_SIGNAL, calls this first in main. Otherwise the kernel may give the signal to such a
+ * thread, and its default action ends the process without an orderly stop. A program that the calling thread executes later inherits the block.
+ * Threads: any. Blocks: no. Errors: KI_ERR_SYSTEM. */
+KI_API KI_MUST_CHECK ki_status ki_block_signals(ki_error *err);
 
 /* The calling thread is the loop until ki_engine_stop. Blocks: yes. Errors: KI_ERR_STATE, KI_ERR_SYSTEM. */
 KI_API KI_MUST_CHECK ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err);

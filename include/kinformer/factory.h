@@ -60,7 +60,8 @@ KI_API ki_engine *ki_factory_engine(const ki_factory *factory);
 KI_API KI_MUST_CHECK ki_status ki_factory_start(ki_factory *factory, ki_error *err);
 
 /* Starts the informers and runs the loop on this thread until ki_factory_stop, SIGINT or SIGTERM; then shuts down. A signal begins the same orderly stop
- * as ki_factory_stop; a second one ends the loop at once. At once KI_OK where the factory is stopped already.
+ * as ki_factory_stop; a second one ends the loop at once. A program that starts threads of its own before calls ki_block_signals before them.
+ * At once KI_OK where the factory is stopped already.
  * Blocks: yes. Errors: KI_ERR_STATE, KI_ERR_DEADLOCK, KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_factory_run(ki_factory *factory, ki_error *err);
 

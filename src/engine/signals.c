@@ -26,15 +26,24 @@ void ki_engine_on_signal(ki_engine *engine, void (*stop)(void *user), void *user
     engine->signal_user = user;
 }
 
+static ki_status block(sigset_t *ret_wanted, sigset_t *ret_before, ki_error *err) {
+    sigemptyset(ret_wanted);
+    sigaddset(ret_wanted, SIGINT);
+    sigaddset(ret_wanted, SIGTERM);
+    int failed = pthread_sigmask(SIG_BLOCK, ret_wanted, ret_before);
+    return failed ? ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot block signals") : KI_OK;
+}
+
+ki_status ki_block_signals(ki_error *err) {
+    sigset_t wanted, before;
+    return block(&wanted, &before, err);
+}
+
 ki_status ki_signals_begin(ki_signals *signals, ki_engine *engine, ki_error *err) {
     sigset_t wanted;
-    sigemptyset(&wanted);
-    sigaddset(&wanted, SIGINT);
-    sigaddset(&wanted, SIGTERM);
-    int failed = pthread_sigmask(SIG_BLOCK, &wanted, &signals->before);
-    if (failed)
-        return ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot block signals");
-    ki_status status;
+    ki_status status = block(&wanted, &signals->before, err);
+    if (status)
+        return status;
     int fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0) {
         status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make a signal descriptor");

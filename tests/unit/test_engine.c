@@ -483,6 +483,39 @@ static void run_ends_by_a_signal_and_restores_the_mask(void **state) {
     ki_engine_free(engine);
 }
 
+static void *wait_for_end(void *user) {
+    while (!atomic_load((atomic_bool *)user))
+        sched_yield();
+    return NULL;
+}
+
+static void signal_task(ki_task *task, void *user) {
+    (void)task;
+    kill(getpid(), *(const int *)user); /* to the process, not to this thread */
+}
+
+static void a_signal_ends_the_run_though_an_older_thread_could_have_taken_it(void **state) {
+    (void)state;
+    static const int signals[] = { SIGINT, SIGTERM };
+    sigset_t before;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        pthread_t older;
+        atomic_bool is_over = false;
+        assert_int_equal(ki_block_signals(NULL), KI_OK);
+        assert_int_equal(pthread_create(&older, NULL, wait_for_end, &is_over), 0);
+        ki_engine *engine = new_real_engine();
+        ki_task task;
+        ki_task_init(&task, engine, signal_task, (void *)(uintptr_t)&signals[i]);
+        ki_task_post(&task);
+        assert_int_equal(ki_engine_run(engine, KI_RUN_UNTIL_SIGNAL, NULL), KI_OK);
+        ki_engine_free(engine);
+        atomic_store(&is_over, true);
+        pthread_join(older, NULL);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+}
+
 /* --- threads ---------------------------------------------------------------------------------------------------------------- */
 
 typedef struct caller {
@@ -743,6 +776,7 @@ int main(void) {
         TEST(the_descriptor_is_readable_for_tasks_of_other_threads_and_silent_after),
         TEST(run_ends_by_stop_from_a_callback_and_does_nothing_after),
         TEST(run_ends_by_a_signal_and_restores_the_mask),
+        TEST(a_signal_ends_the_run_though_an_older_thread_could_have_taken_it),
         TEST(calls_of_many_threads_run_one_at_a_time_before_during_and_after_the_loop),
         TEST(join_on_the_loop_would_deadlock_and_a_nested_call_does_not),
         TEST(a_stepped_engine_serves_calls_of_other_threads),
