@@ -39,7 +39,7 @@
     X(EMPTY_PAGE_ENDS_LIST, "a page with no objects is taken for the last one", "") \
     X(EXPIRED_TOKEN_ENDS_LIST, "what came before a continue token expired is taken for the list", "") \
     X(FULL_LIST_KEEPS_PAGES, "the list in one piece is added to the pages before", "") \
-    X(LIST_WITHOUT_QUEUEING, "the version moves on though the queue had no memory for the list", "") \
+    X(LIST_WITHOUT_QUEUEING, "the version moves on though the queue had no memory for the list", "reflector") \
     X(GONE_TYPE_KEEPS_OBJECTS, "the objects of a resource type that is gone stay", "missing_type") \
     X(GONE_AT_FIRST_ANSWER, "one answer that a type is unknown deletes its objects", "missing_type") \
     X(BLOCKED_WAITS_LONG, "what a person has mended is seen a minute later", "missing_type") \
