@@ -111,7 +111,6 @@ ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *e
 }
 
 void ki_processor_stop(ki_processor *processor) {
-    processor->stopped = true;
     for (ki_listener *listener = processor->first; listener; listener = listener->next)
         ki_listener_stop(listener);
     for (ki_listener *listener = processor->leaving; listener; listener = listener->next)

@@ -36,7 +36,7 @@ struct ki_processor {
     ki_listener *first;   /* hear of changes, in order of registration */
     ki_listener *leaving; /* removed; on_removed not called yet, or its thread not joined */
     int64_t resync_ns;    /* the informer's period: how often it looks; 0: none */
-    bool started, threaded, stopped;
+    bool started, threaded;
 };
 
 /* Two states of one object, as far as their uids tell; else one was deleted and the other made under its name. */

@@ -364,6 +364,7 @@ static void an_audit_that_is_stopped_leaves_nothing(void **state) {
 /* Memory that fails once: nothing is lost, and the next audit is as good. */
 static void lack_of_memory_gives_the_audit_up(void **state) {
     (void)state;
+    bool is_reported = false;
     for (size_t n = 0;; n++) {
         scarce_memory memory;
         stage s;
@@ -379,6 +380,8 @@ static void lack_of_memory_gives_the_audit_up(void **state) {
                     (void)(lines[i][0] == 'w' ? fake_play(&s.watch, lines[i] + 2) : fake_play(&s.audit, lines[i] + 2));
                 test_engine_settle(&s.engine);
             }
+            assert_null(strstr(s.errors, "ok:")); /* each report has a cause */
+            is_reported = is_reported || strstr(s.errors, "out of memory:");
             close_stage(&s);
         } else if (s.informer) {
             close_stage(&s);
@@ -387,6 +390,7 @@ static void lack_of_memory_gives_the_audit_up(void **state) {
         if (!scarce_memory_failed(&memory))
             break;
     }
+    assert_true(is_reported);
 }
 
 int main(void) {

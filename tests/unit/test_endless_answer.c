@@ -171,6 +171,35 @@ static void a_watch_ends_a_minute_after_the_time_that_it_asked_for(void **state)
     }
 }
 
+/* Answers a list of custom resources with an empty list. Returns the error that it ends with. */
+static ki_error answer_things_with(const char *api_version, const char *kind) {
+    fixture self;
+    char text[512];
+    open_fixture(&self, &things);
+    begin_list(&self);
+    snprintf(text, sizeof text,
+             "{\"items\":[],\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"9\"}}", kind,
+             api_version);
+    assert_true(ki_memory_call_data(self.call, text, strlen(text)));
+    ki_memory_call_end(self.call, NULL);
+    assert_int_equal(self.ends, 1);
+    ki_error end = self.end;
+    close_fixture(&self);
+    return end;
+}
+
+static void the_list_of_any_built_in_is_none_of_custom_resources(void **state) {
+    (void)state;
+    const ki_resource *resource;
+    for (unsigned i = 0; (resource = ki_resource_at(i)); i++) {
+        char kind[128], api_version[128];
+        snprintf(kind, sizeof kind, "%sList", resource->kind);
+        snprintf(api_version, sizeof api_version, "%s%s%s", resource->group, resource->group[0] ? "/" : "",
+                 resource->version);
+        assert_int_equal(answer_things_with(api_version, kind).code, KI_ERR_PROTOCOL);
+    }
+}
+
 /* Its items need not say their kind: the list's must not be another built-in's. */
 static void a_list_of_another_resource_is_a_protocol_error(void **state) {
     (void)state;
@@ -214,6 +243,7 @@ int main(void) {
         cmocka_unit_test(objects_keep_a_slow_list_alive_and_their_end_begins_the_time_anew),
         cmocka_unit_test(a_watch_ends_a_minute_after_the_time_that_it_asked_for),
         cmocka_unit_test(a_list_of_another_resource_is_a_protocol_error),
+        cmocka_unit_test(the_list_of_any_built_in_is_none_of_custom_resources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -463,19 +463,28 @@ static void run_ends_by_stop_from_a_callback_and_does_nothing_after(void **state
     ki_engine_free(engine);
 }
 
+static int lowest_free_descriptor(void) {
+    int fd = dup(STDERR_FILENO);
+    assert_true(fd >= 0);
+    close(fd);
+    return fd;
+}
+
 static void raise_task(ki_task *task, void *user) {
     (void)task;
     (void)user;
     raise(SIGTERM);
 }
 
-static void run_ends_by_a_signal_and_restores_the_mask(void **state) {
+static void run_ends_by_a_signal_and_leaves_no_block_and_no_descriptor(void **state) {
     (void)state;
     ki_engine *engine = new_real_engine();
+    int descriptor = lowest_free_descriptor();
     ki_task task;
     ki_task_init(&task, engine, raise_task, NULL);
     ki_task_post(&task);
     assert_int_equal(ki_engine_run(engine, KI_RUN_UNTIL_SIGNAL, NULL), KI_OK);
+    assert_int_equal(lowest_free_descriptor(), descriptor);
     sigset_t now;
     pthread_sigmask(SIG_SETMASK, NULL, &now);
     assert_false(sigismember(&now, SIGTERM));
@@ -775,7 +784,7 @@ int main(void) {
         TEST(driving_from_inside_a_callback_is_refused),
         TEST(the_descriptor_is_readable_for_tasks_of_other_threads_and_silent_after),
         TEST(run_ends_by_stop_from_a_callback_and_does_nothing_after),
-        TEST(run_ends_by_a_signal_and_restores_the_mask),
+        TEST(run_ends_by_a_signal_and_leaves_no_block_and_no_descriptor),
         TEST(a_signal_ends_the_run_though_an_older_thread_could_have_taken_it),
         TEST(calls_of_many_threads_run_one_at_a_time_before_during_and_after_the_loop),
         TEST(join_on_the_loop_would_deadlock_and_a_nested_call_does_not),

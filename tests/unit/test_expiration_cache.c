@@ -7,6 +7,7 @@
 
 #include <kinformer/expiration_cache.h>
 
+#include "src/engine/thread.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
@@ -150,6 +151,36 @@ static void entries_are_removed_and_replaced(void **state) {
     tear_down(&f);
 }
 
+enum {
+    ROUNDS = 500
+};
+
+static void replace_often(void *user) {
+    ki_expiration_cache *cache = user;
+    ki_object *objects[] = { make_object("a", "1", NULL), make_object("b", "1", NULL) };
+    for (int i = 0; i < ROUNDS; i++)
+        assert_int_equal(ki_expiration_cache_replace(cache, (const ki_object *const *)objects, 2, NULL), KI_OK);
+    ki_object_unref(objects[0]);
+    ki_object_unref(objects[1]);
+}
+
+/* The thread sanitizer sees a function without its lock. */
+static void a_reader_sees_all_of_a_replace_or_nothing(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL);
+    put(&f, "a", "1");
+    ki_thread thread;
+    assert_int_equal(ki_thread_start(&thread, "replacer", replace_often, f.cache, NULL), KI_OK);
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_string_equal(get(&f, "a"), "1");
+        assert_in_range(ki_expiration_cache_count(f.cache), 1, 2);
+    }
+    ki_thread_join(&thread);
+    assert_int_equal(ki_expiration_cache_count(f.cache), 2);
+    tear_down(&f);
+}
+
 static void options_without_a_size_are_refused(void **state) {
     (void)state;
     fixture f;
@@ -201,6 +232,7 @@ int main(void) {
         cmocka_unit_test(a_walk_sees_what_is_valid_and_drops_the_rest),
         cmocka_unit_test(without_a_time_to_live_nothing_expires),
         cmocka_unit_test(entries_are_removed_and_replaced),
+        cmocka_unit_test(a_reader_sees_all_of_a_replace_or_nothing),
         cmocka_unit_test(options_without_a_size_are_refused),
         cmocka_unit_test(lack_of_memory_leaves_the_cache_as_it_was),
     };
