@@ -239,6 +239,19 @@ KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, c
 KI_API KI_MUST_CHECK ki_status ki_informer_cancel_when_version(ki_informer *informer, ki_version_handler handler,
                                                                void *user, ki_error *err);
 
+/* Returns true where a wait is over. `event` is borrowed; NULL: all objects that were there at the start of the wait have been asked about, and the
+ * cache can be looked at. */
+typedef bool (*ki_wait_condition)(ki_informer *informer, const ki_event *event, void *user);
+
+/* Waits until `condition` returns true, at most `timeout_ms` (< 0: for ever). The condition is called for every object that is in the cache, as an add with
+ * is_in_initial_list; once with NULL when the cache has synced and these have been told; then for each change. After this function has
+ * returned it is not called again.
+ * Threads: as ki_informer_wait_for_sync; the condition is called on the loop, one call at a time, and must not block. Blocks: yes, without polling.
+ * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED and KI_ERR_DEADLOCK as ki_informer_wait_for_sync; KI_ERR_INVALID, KI_ERR_STATE where the informer was
+ * stopped before, KI_ERR_NO_MEMORY. */
+KI_API KI_MUST_CHECK ki_status ki_informer_wait_until(ki_informer *informer, ki_wait_condition condition, void *user,
+                                                      int64_t timeout_ms, ki_error *err);
+
 /* An object from JSON as a server gives it, the answer to a write say, made as the informer's own are: with its view, and kind and
  * apiVersion filled in. It is not put into the copy; ki_mutation_cache_put takes it.
  * Ownership: `*ret_obj` is a reference, the caller's. Threads: any. Blocks: no.

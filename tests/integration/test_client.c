@@ -4,11 +4,13 @@
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
+#include "tests/support/raw_server.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,6 +289,29 @@ static void an_answer_that_is_no_object_is_shown(void **state) {
     ki_client_free(client);
 }
 
+static void a_response_without_a_body_is_no_object(void **state) {
+    (void)state;
+    static const raw_answer answer = { "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n",
+                                       0, RAW_KEEP };
+    raw_server empty;
+    ki_config *to = NULL;
+    ki_client *client = NULL;
+    ki_object *obj = NULL;
+    ki_error refused = KI_ERROR_INIT;
+    char url[64];
+    raw_server_start(&empty, &answer, 1);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", empty.port);
+    CHECK(ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &to, err));
+    CHECK(ki_client_new(to, NULL, &client, err));
+    assert_int_equal(ki_client_get(client, KI_PODS, "default", "x", NULL, &obj, &refused), KI_ERR_PROTOCOL);
+    assert_string_equal(refused.message,
+                        "pods default/x: the server's answer is no object: \"\"; ki_client_do takes any");
+    assert_null(obj);
+    ki_client_free(client);
+    ki_config_free(to);
+    raw_server_stop(&empty);
+}
+
 static void a_word_is_found_in_what_the_server_has(void **state) {
     (void)state;
     ki_client *client = new_client();
@@ -328,6 +353,7 @@ int main(void) {
         cmocka_unit_test(waiting_inside_a_callback_would_deadlock),
         cmocka_unit_test(a_factorys_client_asks_before_and_after_the_start),
         cmocka_unit_test(an_answer_that_is_no_object_is_shown),
+        cmocka_unit_test(a_response_without_a_body_is_no_object),
         cmocka_unit_test(a_word_is_found_in_what_the_server_has),
         cmocka_unit_test(a_server_that_is_not_there_is_told_at_once),
     };

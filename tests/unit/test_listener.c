@@ -399,6 +399,83 @@ static void waiting_ends_with_sync_with_stop_and_in_time(void **state) {
     }
 }
 
+/* --- waits for a condition -------------------------------------------------------------------------------------------------------- */
+
+typedef struct goal {
+    stage *stage;
+    const char *key;   /* NULL: the first call without an event meets it */
+    const char *plays; /* a change that the first call without an event asks for */
+    int version;
+    int calls, events, calls_after;
+    bool is_met;
+    ki_status status;
+} goal;
+
+static bool is_goal_met(ki_informer *informer, const ki_event *event, void *user) {
+    goal *self = user;
+    assert_ptr_equal(informer, self->stage->informer);
+    assert_int_equal(ki_informer_wait_until(informer, is_goal_met, user, 0, NULL), KI_ERR_DEADLOCK);
+    self->calls_after += self->is_met;
+    self->calls++;
+    self->events += event != NULL;
+    if (event)
+        self->is_met = self->key && strcmp(ki_object_key(event->obj), self->key) == 0 &&
+                       atoi(ki_object_resource_version(event->obj)) >= self->version;
+    else if (self->plays)
+        assert_true(fake_play(&self->stage->source, self->plays));
+    else
+        self->is_met = !self->key;
+    return self->is_met;
+}
+
+static void *wait_for_goal(void *user) {
+    goal *self = user;
+    self->status = ki_informer_wait_until(self->stage->informer, is_goal_met, self, -1, NULL);
+    return NULL;
+}
+
+static void a_wait_for_a_condition_ends_with_the_event_that_meets_it(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    start_synced(&s);
+    goal there = { .stage = &s, .key = "default/k0" };
+    assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &there, -1, NULL), KI_OK);
+    assert_int_equal(there.events, 1); /* it was in the cache */
+    goal synced = { .stage = &s };
+    assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &synced, -1, NULL), KI_OK);
+    goal later = { .stage = &s, .key = "default/k9", .version = 900, .plays = "add default/k9 901" };
+    assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &later, -1, NULL), KI_OK);
+    assert_int_equal(later.events, synced.events + 1);
+    goal never = { .stage = &s, .key = "default/never" };
+    assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &never, 1, NULL), KI_ERR_TIMEOUT);
+    int calls = never.calls;
+    s.version = 902;
+    change(&s, "mod", 0);
+    assert_int_equal(never.calls, calls);
+    assert_int_equal(there.calls_after + synced.calls_after + later.calls_after, 0);
+    assert_int_equal(ki_informer_wait_until(NULL, is_goal_met, &never, 0, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_wait_until(s.informer, NULL, NULL, 0, NULL), KI_ERR_INVALID);
+    close_stage(&s);
+}
+
+static void a_wait_for_a_condition_ends_with_the_informer(void **state) {
+    (void)state;
+    stage s;
+    pthread_t waiter;
+    goal never = { .stage = &s, .key = "default/never" };
+    open_stage(&s);
+    start(&s);
+    assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &never, 0, NULL), KI_ERR_TIMEOUT);
+    pthread_create(&waiter, NULL, wait_for_goal, &never);
+    ki_engine_call(s.engine, stop_on_loop, &s);
+    pthread_join(waiter, NULL);
+    assert_true(never.status == KI_ERR_CANCELLED || never.status == KI_ERR_STATE); /* before the wait began */
+    assert_int_equal(ki_informer_wait_until(s.informer, is_goal_met, &never, -1, NULL), KI_ERR_STATE);
+    assert_int_equal(never.calls, 0);
+    close_stage(&s);
+}
+
 typedef struct adder {
     stage *stage;
     hearer *hearers;
@@ -568,6 +645,8 @@ int main(void) {
         cmocka_unit_test(stopping_waits_for_a_handler_that_runs),
         cmocka_unit_test(handlers_come_and_go_while_changes_arrive),
         cmocka_unit_test(waiting_ends_with_sync_with_stop_and_in_time),
+        cmocka_unit_test(a_wait_for_a_condition_ends_with_the_event_that_meets_it),
+        cmocka_unit_test(a_wait_for_a_condition_ends_with_the_informer),
         cmocka_unit_test(several_threads_may_add_and_remove_at_once),
         cmocka_unit_test(handlers_come_and_go_while_the_informer_stops),
         cmocka_unit_test(an_informer_may_be_started_while_other_threads_set_it_up),
