@@ -45,6 +45,18 @@ foreach(kind unit integration)
     endforeach()
 endforeach()
 
+# unit/null_arguments calls each function of the public headers.
+if(TARGET unit-null_arguments)
+    ki_sources(public_headers include/kinformer/*.h include/kinformer-testing/*.h)
+    set(null_calls ${PROJECT_BINARY_DIR}/tests/generated/null_calls.h)
+    add_custom_command(OUTPUT ${null_calls}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/tests/generated
+        COMMAND sh -c "awk -f \"$0\" \"$@\" >${null_calls}" ${PROJECT_SOURCE_DIR}/tests/null_calls.awk ${public_headers}
+        DEPENDS ${PROJECT_SOURCE_DIR}/tests/null_calls.awk ${public_headers} VERBATIM)
+    target_sources(unit-null_arguments PRIVATE ${null_calls})
+    target_include_directories(unit-null_arguments PRIVATE ${PROJECT_BINARY_DIR}/tests/generated)
+endif()
+
 # What other tests run.
 ki_sources(programs tests/programs/*.c)
 foreach(source ${programs})

@@ -7,6 +7,12 @@
 
 /* The same with the text of errno appended: ": No such file or directory". */
 ki_status ki_error_set_errno(ki_error *err, ki_status code, int number, const char *format, ...) KI_PRINTF(4, 5);
+/* A public function was called with NULL where it needs something. */
+static inline ki_status ki_error_missing(ki_error *err, const char *function) {
+    (void)ki_error_set(err, KI_ERR_INVALID, "%s: an argument that it needs is NULL", function);
+    return KI_ERR_INVALID;
+}
+
 /* "out of memory while WHAT". Whole in here, so that an analyzer sees in every caller that it never is KI_OK. */
 static inline ki_status ki_error_no_memory(ki_error *err, const char *what) {
     ki_error_set(err, KI_ERR_NO_MEMORY, "out of memory while %s", what);

@@ -27,6 +27,8 @@ struct ki_expiration_cache {
 
 ki_status ki_expiration_cache_new(ki_engine *engine, const ki_expiration_cache_options *options,
                                   ki_expiration_cache **ret_cache, ki_error *err) {
+    if (!engine || !ret_cache)
+        return ki_error_missing(err, "ki_expiration_cache_new");
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID,
                             "ki_expiration_cache_options without a size: use KI_EXPIRATION_CACHE_OPTIONS()");
@@ -90,6 +92,8 @@ static ki_status put(const ki_expiration_cache *cache, ki_map *entries, const ki
 }
 
 ki_status ki_expiration_cache_put(ki_expiration_cache *cache, const ki_object *obj, ki_error *err) {
+    if (!cache || !obj)
+        return ki_error_missing(err, "ki_expiration_cache_put");
     entry *old = NULL;
     ki_mutex_lock(&cache->mutex);
     ki_status status = put(cache, &cache->entries, obj, &old);
@@ -100,6 +104,8 @@ ki_status ki_expiration_cache_put(ki_expiration_cache *cache, const ki_object *o
 
 ki_status ki_expiration_cache_replace(ki_expiration_cache *cache, const ki_object *const *objects, size_t count,
                                       ki_error *err) {
+    if (!cache || (count && !objects))
+        return ki_error_missing(err, "ki_expiration_cache_replace");
     ki_map entries;
     ki_map_init(&entries, cache->allocator, cache->seed);
     ki_status status = KI_OK;
@@ -172,6 +178,8 @@ static size_t sort_out(ki_expiration_cache *cache, const void **all, size_t coun
 
 ki_status ki_expiration_cache_each(ki_expiration_cache *cache, void (*visit)(const ki_object *obj, void *user),
                                    void *user, ki_error *err) {
+    if (!cache || !visit)
+        return ki_error_missing(err, "ki_expiration_cache_each");
     ki_mutex_lock(&cache->mutex);
     size_t count = cache->entries.count;
     const void **all = ki_alloc_array(cache->allocator, count, sizeof *all);

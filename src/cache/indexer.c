@@ -60,6 +60,8 @@ static ki_status add(ki_index_values *values, ki_str value) {
 }
 
 ki_status ki_index_values_add(ki_index_values *values, const char *value) {
+    if (!values)
+        return KI_ERR_INVALID;
     ki_status status = value ? add(values, ki_str_of(value)) : KI_ERR_INVALID;
     if (status && !values->failed)
         values->failed = status;

@@ -41,6 +41,8 @@ static int64_t ttl_ns(int64_t asked_ms) {
 
 ki_status ki_mutation_cache_new(ki_informer *informer, const ki_mutation_cache_options *options,
                                 ki_mutation_cache **ret_cache, ki_error *err) {
+    if (!informer || !ret_cache)
+        return ki_error_missing(err, "ki_mutation_cache_new");
     ki_mutation_cache_options given = { .size = sizeof given };
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID,
@@ -137,6 +139,8 @@ static ki_status put(ki_mutation_cache *cache, const ki_object *obj) {
 }
 
 ki_status ki_mutation_cache_put(ki_mutation_cache *cache, const ki_object *obj, ki_error *err) {
+    if (!cache || !obj)
+        return ki_error_missing(err, "ki_mutation_cache_put");
     ki_mutex_lock(&cache->mutex);
     ki_status status = put(cache, obj);
     ki_mutex_unlock(&cache->mutex);

@@ -27,6 +27,8 @@ static ki_status begin_setting(ki_informer *informer, const char *what, ki_error
 }
 
 ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_set_transform");
     ki_status status = begin_setting(informer, "the transform", err);
     if (status)
         return status;
@@ -38,6 +40,8 @@ ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transfor
 
 ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_error_handler handler, void *user,
                                               ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_set_watch_error_handler");
     ki_status status = begin_setting(informer, "the watch error handler", err);
     if (status)
         return status;
@@ -48,6 +52,8 @@ ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_er
 }
 
 ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler, void *user, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_set_state_handler");
     ki_status status = begin_setting(informer, "the state handler", err);
     if (status)
         return status;
@@ -192,6 +198,8 @@ ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handl
 }
 
 ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration registration, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_remove_handler");
     bool is_own = registration.informer == informer;
     ki_mutex_lock(&informer->change_lock);
     ki_listener *listener = is_own ? delist(registration) : NULL;
@@ -318,5 +326,7 @@ ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_
 }
 
 ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_wait_for_sync");
     return ki_informer_wait_until_synced(informer, ki_deadline_of_timeout(timeout_ms), err);
 }

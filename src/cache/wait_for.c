@@ -259,6 +259,8 @@ ki_status ki_informer_when_version(ki_informer *informer, const char *key, const
 
 ki_status ki_informer_cancel_when_version(ki_informer *informer, ki_version_handler handler, void *user,
                                           ki_error *err) {
+    if (!informer)
+        return ki_error_missing(err, "ki_informer_cancel_when_version");
     ki_mutex_lock(&informer->wait_lock);
     bool found = ki_wait_table_cancel(&informer->waits, handler, user);
     if (found)

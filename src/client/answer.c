@@ -134,6 +134,8 @@ const char *ki_answer_body(const ki_answer *answer, size_t *ret_size) {
 }
 
 ki_status ki_answer_field(const ki_answer *answer, const char *path, ki_value *ret_value, ki_error *err) {
+    if (!answer || !path || !ret_value)
+        return ki_error_missing(err, "ki_answer_field");
     return ki_json_field(answer->format, body_of(answer), "the answer", path, ret_value, err);
 }
 

@@ -171,6 +171,8 @@ void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t siz
 }
 
 ki_status ki_elector_check(const ki_elector *elector, int64_t tolerance_ms, ki_error *err) {
+    if (!elector)
+        return ki_error_missing(err, "ki_elector_check");
     int64_t renewed_at = atomic_load(&elector->renewed_at);
     if (renewed_at == KI_ELECTOR_NEVER)
         return KI_OK;

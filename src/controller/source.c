@@ -22,6 +22,8 @@ struct ki_requests {
 };
 
 ki_status ki_requests_add(ki_requests *requests, const char *key) {
+    if (!requests)
+        return KI_ERR_INVALID;
     ki_status status = ki_workqueue_add_with(requests->queue, key, &KI_ADD_OPTIONS(.priority = requests->priority));
     if (status == KI_ERR_NO_MEMORY)
         requests->status = status;

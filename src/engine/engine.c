@@ -355,6 +355,8 @@ static bool in_callback(ki_engine *engine) {
 }
 
 ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
+    if (!engine)
+        return ki_error_missing(err, "ki_engine_step");
     if (in_callback(engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_engine_step from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
@@ -390,6 +392,8 @@ static ki_status loop(ki_engine *engine, ki_error *err) {
 }
 
 ki_status ki_engine_run(ki_engine *engine, unsigned flags, ki_error *err) {
+    if (!engine)
+        return ki_error_missing(err, "ki_engine_run");
     if (flags & ~(unsigned)KI_RUN_UNTIL_SIGNAL)
         return ki_error_set(err, KI_ERR_INVALID, "ki_engine_run: unknown flags 0x%x", flags);
     if (in_callback(engine))
@@ -422,6 +426,8 @@ static void thread_main(void *user) {
 }
 
 ki_status ki_engine_start(ki_engine *engine, ki_error *err) {
+    if (!engine)
+        return ki_error_missing(err, "ki_engine_start");
     if (in_callback(engine))
         return ki_error_set(err, KI_ERR_STATE, "ki_engine_start from inside a callback of the engine");
     ki_mutex_lock(&engine->mutex);
@@ -436,6 +442,8 @@ ki_status ki_engine_start(ki_engine *engine, ki_error *err) {
 }
 
 ki_status ki_engine_join(ki_engine *engine, ki_error *err) {
+    if (!engine)
+        return ki_error_missing(err, "ki_engine_join");
     if (atomic_load(&engine->drive) != KI_DRIVE_START)
         return KI_OK;
     if (ki_engine_on_loop(engine) || adopted_by == engine)

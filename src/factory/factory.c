@@ -535,6 +535,8 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
 }
 
 ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_error *err) {
+    if (!factory)
+        return ki_error_missing(err, "ki_factory_wait_for_sync");
     if (ki_callback_is_inside(factory) || ki_engine_on_loop(factory->engine))
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for informers on a thread that they need");
     int64_t deadline = ki_deadline_of_timeout(timeout_ms);
@@ -567,6 +569,8 @@ static ki_status write_metrics(ki_factory *factory, ki_buffer *out) {
 }
 
 ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error *err) {
+    if (!factory || !ret_text)
+        return ki_error_missing(err, "ki_factory_metrics_text");
     const ki_allocator *allocator = ki_engine_allocator(factory->engine);
     ki_buffer out;
     ki_buffer_init(&out, allocator, 0);
@@ -578,6 +582,8 @@ ki_status ki_factory_metrics_text(ki_factory *factory, char **ret_text, ki_error
 }
 
 ki_status ki_factory_update_gauges(ki_factory *factory, ki_error *err) {
+    if (!factory)
+        return ki_error_missing(err, "ki_factory_update_gauges");
     ki_status status = KI_OK;
     ki_informer_entry *entry;
     for (size_t i = 0; !status && (entry = entry_at(factory, i, NULL)); i++)
@@ -645,6 +651,8 @@ static void stop_components(ki_factory *factory) {
 }
 
 ki_status ki_factory_shutdown(ki_factory *factory, ki_error *err) {
+    if (!factory)
+        return ki_error_missing(err, "ki_factory_shutdown");
     bool on_its_loop = ki_engine_on_loop(factory->engine) && ki_engine_is_threaded(factory->engine);
     if (ki_callback_is_inside(factory) || ki_callback_is_inside(&factory->components) || on_its_loop)
         return ki_error_set(err, KI_ERR_DEADLOCK, "ki_factory_shutdown on a thread that it would wait for");

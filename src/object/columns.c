@@ -97,6 +97,8 @@ static yyjson_val *columns_of(yyjson_doc *doc, const char *version) {
 
 ki_status ki_columns_new(const ki_resource *resource, const char *definition, size_t size,
                          const ki_allocator *allocator, ki_columns **ret_columns, ki_error *err) {
+    if (!resource || !ret_columns)
+        return ki_error_missing(err, "ki_columns_new");
     ki_columns *columns = new_columns(allocator ? allocator : &ki_allocator_default, err);
     ki_status status = columns ? KI_OK : KI_ERR_NO_MEMORY;
     if (columns && !definition && ki_resource_info_find(resource->group, resource->version, resource->plural)) {
@@ -268,6 +270,8 @@ static int64_t within_reach(int64_t now_ms) {
 
 ki_status ki_columns_each(const ki_columns *columns, const ki_object *obj, int64_t now_ms,
                           bool (*visit)(size_t index, const char *text, void *user), void *user, ki_error *err) {
+    if (!columns || !obj || !visit)
+        return ki_error_missing(err, "ki_columns_each");
     const ki_str body = { (const char *)obj + obj->body_at, obj->body_size };
     yyjson_doc *doc = NULL;
     ki_buffer text;

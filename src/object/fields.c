@@ -157,6 +157,8 @@ ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose
 }
 
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
+    if (!obj || !path || !ret_value)
+        return ki_error_missing(err, "ki_object_field");
     return ki_json_field(obj->format, ki_object_body(obj), ki_object_key(obj), path, ret_value, err);
 }
 
@@ -174,6 +176,8 @@ int64_t ki_object_int(const ki_object *obj, const char *path, int64_t otherwise)
 }
 
 ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
+    if (!obj || !name || !ret_value)
+        return ki_error_missing(err, "ki_object_annotation");
     yyjson_doc *doc;
     ki_status status = parse_body(obj, &doc, err);
     if (status)
@@ -189,6 +193,8 @@ ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value 
 }
 
 ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *err) {
+    if (!obj || !ret_value)
+        return ki_error_missing(err, "ki_object_json");
     ki_str body = ki_object_body(obj);
     char *text = ki_strndup(&obj->format->allocator, body.data, body.size);
     if (!text)
@@ -264,6 +270,8 @@ static ki_status copy_references(const ki_object *obj, yyjson_val *array, ki_own
 
 ki_status ki_object_owner_references(const ki_object *obj, ki_owner_reference **ret_references, size_t *ret_count,
                                      ki_error *err) {
+    if (!obj || !ret_references || !ret_count)
+        return ki_error_missing(err, "ki_object_owner_references");
     yyjson_doc *doc;
     ki_status status = parse_body(obj, &doc, err);
     if (status)

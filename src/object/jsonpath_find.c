@@ -578,6 +578,8 @@ ki_status ki_jsonpath_new(const char *text, const ki_jsonpath_options *options, 
 
 ki_status ki_jsonpath_new_relaxed(const char *text, const ki_jsonpath_options *options, ki_jsonpath **ret_path,
                                   ki_error *err) {
+    if (!text || !ret_path)
+        return ki_error_missing(err, "ki_jsonpath_new_relaxed");
     const ki_allocator *allocator = options && options->allocator ? options->allocator : &ki_allocator_default;
     ki_str inner = ki_str_of(text);
     ki_buffer template;
@@ -614,6 +616,8 @@ void ki_jsonpath_free(ki_jsonpath *path) {
 
 ki_status ki_jsonpath_print(const ki_jsonpath *path, const char *json, size_t size, ki_jsonpath_text *ret_text,
                             ki_error *err) {
+    if (!path || !json || !ret_text)
+        return ki_error_missing(err, "ki_jsonpath_print");
     ki_buffer out;
     ki_buffer_init(&out, &path->allocator, path->max_output);
     search s = { .path = path, .out = &out, .err = err };
@@ -642,6 +646,8 @@ void ki_jsonpath_text_clear(ki_jsonpath_text *text) {
 
 ki_status ki_jsonpath_each(const ki_jsonpath *path, const char *json, size_t size,
                            bool (*visit)(const ki_value *value, void *user), void *user, ki_error *err) {
+    if (!path || !json || !visit)
+        return ki_error_missing(err, "ki_jsonpath_each");
     search s = { .path = path, .visit = visit, .user = user, .err = err };
     return evaluate(&s, json, size);
 }

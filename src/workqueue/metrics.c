@@ -88,6 +88,8 @@ ki_status ki_workqueue_metrics_write(const ki_workqueue *queue, size_t index, ki
 }
 
 ki_status ki_workqueue_metrics_text(const ki_workqueue *queue, char **ret_text, ki_error *err) {
+    if (!queue || !ret_text)
+        return ki_error_missing(err, "ki_workqueue_metrics_text");
     measured now_measured = measure(queue);
     ki_buffer out;
     ki_buffer_init(&out, queue->allocator, 0);

@@ -186,6 +186,8 @@ static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t
 }
 
 ki_status ki_workqueue_shut_down_with_drain(ki_workqueue *queue, int64_t timeout_ms, ki_error *err) {
+    if (!queue)
+        return ki_error_missing(err, "ki_workqueue_shut_down_with_drain");
     ki_work_after after = { 0 };
     ki_mutex_lock_short(&queue->lock);
     uint64_t shutdowns = queue->shutdowns;
