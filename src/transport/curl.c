@@ -27,6 +27,7 @@ ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools) {
 
 enum {
     HTTP_UNAUTHORIZED = 401,
+    MOST_ATTEMPTS = 2, /* times that a request goes out, where nothing answers */
     WORDS_MAX = 160
 };
 
@@ -177,19 +178,22 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
-/* Before each time that the request goes out. libcurl sends again, on a new connection, what got no answer on one that was used before; the
- * server may have done it all the same, so only what changes nothing may go twice. */
+/* Before each time that the request goes out. libcurl sends again, on a new connection, what got no answer on one that was used before, and what an
+ * HTTP/2 server refused, five times at once. The server may have done it all the same, so only what changes nothing may go twice; a third time is
+ * for the caller's backoff. */
 static int before_request(void *user, char *there, char *here, int port_there, int port_here) {
     (void)there, (void)here, (void)port_there;
     ki_exchange *exchange = user;
     exchange->local_port = port_here;
     if (exchange->opened) /* its connection is made: what it is, others may have waited for */
         exchange->pool->wake = true;
-    if (exchange->attempts++ == 0 || exchange->is_safe)
+    if (exchange->attempts++ == 0 || (exchange->is_safe && exchange->attempts <= MOST_ATTEMPTS))
         return CURL_PREREQFUNC_OK;
     ki_error_set(&exchange->own_failure, KI_ERR_CUT,
-                 "%s cut the connection before it answered: the request may have been carried out or not, "
-                 "and is not sent twice",
+                 exchange->is_safe
+                     ? "%s refused the request, or cut the connection before it answered, twice"
+                     : "%s cut the connection before it answered: the request may have been carried out or not, "
+                       "and is not sent twice",
                  exchange->transport->identity.server);
     return CURL_PREREQFUNC_ABORT;
 }

@@ -8,6 +8,7 @@
 #include "src/auth/config.h"
 #include "src/base/memory.h"
 #include "src/transport/curl.h"
+#include "tests/support/h2_refuser.h"
 #include "tests/support/raw_server.h"
 
 #include <microhttpd.h>
@@ -658,6 +659,27 @@ static int remove_folder(void **state) {
     return rmdir(folder);
 }
 
+/* libcurl alone sends what an HTTP/2 server refused five times more, each on a new connection and at once. The rest is for the caller's backoff. */
+static void a_refused_stream_is_sent_once_more_and_a_write_never(void **state) {
+    (void)state;
+    for (int writes = 0; writes < 2; writes++) {
+        h2_refuser server;
+        client self;
+        outcome one;
+        h2_refuser_start(&server, TLS_FILE("server.pem"), TLS_FILE("server.key"));
+        begin(&self, "https", "127.0.0.1", server.port);
+        open_client(&self);
+        send_request(&self, &one, &(ki_request){ .method = writes ? "POST" : "GET", .target = "/x" });
+        while (one.exchange)
+            step(&self);
+        assert_int_equal(one.end.code, KI_ERR_CUT);
+        assert_int_equal(one.end.category, KI_CATEGORY_RETRY);
+        close_client(&self);
+        h2_refuser_stop(&server);
+        assert_int_equal(server.requests, writes ? 1 : 2);
+    }
+}
+
 int main(void) {
     if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return 77;
@@ -678,6 +700,7 @@ int main(void) {
         cmocka_unit_test(a_proxy_that_is_not_there_is_what_the_message_names),
         cmocka_unit_test(a_proxys_password_is_in_no_message),
         cmocka_unit_test(the_environments_proxy_is_used_but_not_for_this_machine),
+        cmocka_unit_test(a_refused_stream_is_sent_once_more_and_a_write_never),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
