@@ -1,4 +1,8 @@
-/* config.h: where the API server is and who we are. */
+/* config.h: where the API server is and who we are.
+ *
+ * Secrets in memory: the library wipes its own copies of tokens, passwords and keys when it frees them, and no message or description has them. libcurl and
+ * nghttp2 free their copies of a request's headers without wiping them. A core dump of the program may hold its token, then: a program that must
+ * not leave one disables core dumps (setrlimit with RLIMIT_CORE, or prctl with PR_SET_DUMPABLE). */
 #ifndef KINFORMER_CONFIG_H
 #define KINFORMER_CONFIG_H
 
