@@ -67,6 +67,7 @@ typedef struct options {
     const char *label_columns;
     const char *exec;
     const char *metrics;
+    bool wait;
     int64_t timeout_ms;
     int64_t request_timeout_ms;
     int64_t resync_ms;

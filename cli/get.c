@@ -1,5 +1,6 @@
 /* get.c: kinformer get: one synced list from an informer's cache. */
 #include "definition.h"
+#include "failure.h"
 #include "flags.h"
 #include "listing.h"
 #include "output.h"
@@ -62,6 +63,24 @@ static int print_all(get *g) {
         (shown == FORMAT_LINE || shown == FORMAT_WIDE || shown == FORMAT_NAME || shown == FORMAT_COLUMNS))
         say_nothing_found(s);
     return output_flush() ? EXIT_FINE : output_status();
+}
+
+/* What came, then why the rest did not. */
+static int print_and_say_failures(get *g) {
+    session *s = &g->session;
+    const ki_error *failure = NULL;
+    bool has_any = false;
+    for (size_t i = 0; i < s->target_count; i++)
+        has_any |= s->targets[i].synced;
+    int status = has_any ? print_all(g) : EXIT_FINE;
+    for (size_t i = 0; i < s->target_count; i++) {
+        failure = &s->targets[i].failure;
+        if (!failure->code)
+            continue;
+        failure_say(s, &s->targets[i].resource, failure);
+        status = status ? status : failure_status(failure);
+    }
+    return status;
 }
 
 static int check(const get *g) {
@@ -132,7 +151,7 @@ static int run(const options *o) {
     if (status == EXIT_FINE)
         status = session_run(s);
     if (status == EXIT_FINE && session_has_synced(s))
-        status = print_all(&g); /* else a signal ended it */
+        status = print_and_say_failures(&g); /* else a signal ended it */
     definitions_free(g.columns);
     session_close(s);
     printer_close(&g.printer);
@@ -150,8 +169,9 @@ static const flag flags[] = {
     FLAG("label-columns", 'L', FLAG_TEXT, label_columns, "LABEL,...", "tables with a column for each of these labels"),
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
          "a field that is nowhere prints nothing (default true)"),
-    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
-         "give up, with status 3, where it has not synced by then (default: keep trying)"),
+    FLAG("wait", 0, FLAG_BOOL, wait, NULL,
+         "try again until the list is there, also where credentials, permissions or the way\nto the server are wrong"),
+    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION", "the same, and give up after so long, with status 3"),
     FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "nothing on stderr but what ends the command"),
     FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
     FLAGS_END
@@ -173,7 +193,8 @@ const cli_command command_get = {
         "  kinformer get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.capacity.cpu\n"
         "  kinformer get pods -o jsonpath='{range .items[*]}{.metadata.name}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{end}'\n"
         "\n"
-        "Lists through an informer and shows its cache: what a program with an informer would see.\n",
+        "Lists through an informer and shows its cache: what a program with an informer would see. Ends at once, as\n"
+        "kubectl does, on what does not pass by waiting, such as a wrong token or a server that is not there.\n",
     .max_arguments = 2,
     .flags = tables,
     .hints = hints,

@@ -2,6 +2,7 @@
  * version, are taken as they are: the resource may be installed later. */
 #include "session.h"
 
+#include "failure.h"
 #include "output.h"
 
 #include <errno.h>
@@ -111,7 +112,8 @@ static ki_status ask_until_it_answers(session *s, ki_error *err) {
     int64_t allowed_ms = session_allowed_ms(s);
     for (int64_t wait_ms = FIRST_WAIT_MS;; wait_ms = 2 * wait_ms < LONGEST_WAIT_MS ? 2 * wait_ms : LONGEST_WAIT_MS) {
         ki_status status = ask(s, err);
-        if (!status || s->done || err->category != KI_CATEGORY_RETRY)
+        bool is_hopeless = session_ends_at_once(s) && failure_is_final(err);
+        if (!status || s->done || err->category != KI_CATEGORY_RETRY || is_hopeless)
             return status;
         int64_t ms = err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms;
         int64_t left_ms = allowed_ms ? s->started_ms + allowed_ms - session_now_ms() : INT_MAX;
@@ -212,7 +214,10 @@ int session_resolve(session *s) {
     if (s->done)
         return EXIT_FINE;
     if (status) {
-        say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
+        if (session_ends_at_once(s) && err.code)
+            failure_say(s, NULL, &err);
+        else
+            say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
         return EXIT_UNREACHED;
     }
     for (size_t i = 0; i < s->target_count;) {

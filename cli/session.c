@@ -2,7 +2,7 @@
 #include "session.h"
 
 #include "connection.h"
-
+#include "failure.h"
 #include "output.h"
 
 #include <errno.h>
@@ -34,10 +34,14 @@ void session_end(session *s, int status) {
 
 bool session_has_synced(const session *s) {
     for (size_t i = 0; i < s->target_count; i++) {
-        if (!s->targets[i].synced)
+        if (!s->targets[i].synced && !s->targets[i].failure.code)
             return false;
     }
     return true;
+}
+
+bool session_ends_at_once(const session *s) {
+    return s->is_once && !s->options->wait && !s->options->timeout_ms;
 }
 
 /* ---- resources ---- */
@@ -152,7 +156,7 @@ static void say_health(target *t, const ki_health *health) {
             say(s->command, "%s: trying again in %.1f s", resource, (double)health->retry_in_ms / 1000);
         }
         if (s->is_once && !session_allowed_ms(s) && !t->session->has_hinted) {
-            t->session->has_hinted = true; /* who waits for a list that does not come wonders whether it ever ends */
+            t->session->has_hinted = true; /* once: does the command ever end? */
             say(s->command, "trying again until it is there; --timeout gives up, kinformer doctor looks for the cause");
         }
         break;
@@ -164,22 +168,40 @@ static void say_health(target *t, const ki_health *health) {
     t->shown = health->state;
 }
 
-/* A selector that is none, say: what the server cannot read it will not read later either. */
-static bool is_hopeless(const target *t, const ki_health *health) {
-    bool waits = health->state == KI_STATE_BACKING_OFF || health->state == KI_STATE_BLOCKED;
-    return !t->synced && waits && ki_error_is_bad_request(&health->cause) && health->cause.reason[0];
+/* Returns true where the server will not answer a later attempt otherwise: a selector that is none, say. For a command that does not wait also where
+ * somebody has to do something first. */
+static bool is_hopeless(const session *s, const ki_error *cause) {
+    if (ki_error_is_bad_request(cause) && cause->reason[0])
+        return true;
+    return session_ends_at_once(s) && failure_is_final(cause);
+}
+
+/* Ends what waits for this list: the session, or this resource alone where others may yet come. */
+static void give_up_target(target *t, const ki_error *cause) {
+    session *s = t->session;
+    if (s->done)
+        return;
+    if (!s->is_once) {
+        say(s->command, "%s", ki_error_message(cause));
+        session_end(s, failure_status(cause));
+    } else if (failure_is_of_server(cause)) {
+        failure_say(s, &t->resource, cause);
+        session_end(s, failure_status(cause));
+    } else {
+        t->failure = *cause;
+        if (session_has_synced(s))
+            session_end(s, EXIT_FINE); /* the command says which lists are missing, after those that came */
+    }
 }
 
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
     target *t = user;
+    bool waits = health->state == KI_STATE_BACKING_OFF || health->state == KI_STATE_BLOCKED;
     (void)informer;
-    if (!is_hopeless(t, health)) {
+    if (t->synced || !waits || !is_hopeless(t->session, &health->cause))
         say_health(t, health);
-        return;
-    }
-    if (!t->session->done)
-        say(t->session->command, "%s", ki_error_message(&health->cause));
-    session_end(t->session, EXIT_FAILED);
+    else if (!t->failure.code)
+        give_up_target(t, &health->cause);
 }
 
 static void on_failure(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
@@ -204,7 +226,7 @@ static void show_sync(session *s) {
     char rate[32];
     for (size_t i = 0; i < s->target_count && !*text; i++) {
         ki_health health;
-        if (s->targets[i].synced)
+        if (s->targets[i].synced || s->targets[i].failure.code)
             continue;
         ki_informer_health(s->targets[i].informer, &health);
         if (health.state != KI_STATE_LISTING)
@@ -362,7 +384,7 @@ static void give_up(session *s) {
     char hint[192];
     for (size_t i = 0; i < s->target_count; i++) {
         ki_health health;
-        if (s->targets[i].synced)
+        if (s->targets[i].synced || s->targets[i].failure.code)
             continue;
         ki_informer_health(s->targets[i].informer, &health);
         hint_at_plugin(s, &health, hint, sizeof hint);

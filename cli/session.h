@@ -35,8 +35,9 @@ typedef struct target {
     char *word; /* not yet looked up; NULL: `resource` is known */
     ki_informer *informer;
     bool synced;
-    size_t initial; /* objects that it began with */
-    ki_state shown; /* the last state that was said */
+    ki_error failure; /* why its list does not come, where the command does not wait for that; else KI_OK */
+    size_t initial;   /* objects that it began with */
+    ki_state shown;   /* the last state that was said */
 } target;
 
 struct session {
@@ -64,7 +65,7 @@ struct session {
     const ki_allocator *allocator; /* NULL: malloc */
     int signals;                   /* a descriptor */
     int64_t started_ms;
-    bool has_hinted;     /* it was said that it is tried again */
+    bool has_hinted;     /* what to do about a list that does not come was said */
     bool is_interrupted; /* a signal ended it */
     bool done;           /* ends session_run */
     int status;          /* the exit status then */
@@ -96,7 +97,10 @@ void session_end(session *s, int status);
 void session_take_signals(session *s);
 /* What the first sync may take; 0: any time. */
 int64_t session_allowed_ms(const session *s);
+/* Returns true once each list is there, or will not come. */
 bool session_has_synced(const session *s);
+/* Returns true for a command that ends where waiting would not help: get without --wait and --timeout. */
+bool session_ends_at_once(const session *s);
 /* Milliseconds of CLOCK_MONOTONIC. */
 int64_t session_now_ms(void);
 

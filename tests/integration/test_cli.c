@@ -355,7 +355,7 @@ static void a_cluster_that_is_not_there_is_status_3(void **state) {
 static void who_waits_for_a_list_is_told_once_that_it_is_tried_again(void **state) {
     (void)state;
     const char *line;
-    run("get pods --server http://127.0.0.1:1");
+    run("get pods --wait --server http://127.0.0.1:1");
     assert_says("trying again until it is there; --timeout gives up");
     assert_says("backing off"); /* the second time */
     ki_process_signal(&program, SIGINT);
@@ -373,6 +373,9 @@ static void what_the_server_cannot_read_ends_it(void **state) {
     assert_ends(1);
     run("watch pods,nodes --server URL --field-selector spec.nowhere=x -q");
     assert_says("field label not supported");
+    assert_ends(1);
+    run("get pods --server URL --field-selector spec.nowhere=x");
+    assert_says("Error from server (BadRequest): field label not supported");
     assert_ends(1);
 }
 
