@@ -16,8 +16,8 @@ enum {
 };
 
 enum {
-    MAX_ARGUMENTS = 2, /* those that are no flags */
-    MAX_REPEATS = 64   /* of a flag that may come again and again */
+    MAX_ARGUMENTS = 128, /* those that are no flags */
+    MAX_REPEATS = 64     /* of a flag that may come again and again */
 };
 
 /* The values of a flag that may be repeated. */

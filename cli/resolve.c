@@ -44,9 +44,7 @@ bool session_set_custom(target *t, const char *name) {
 }
 
 int session_say_unknown(const session *s, const char *name, const char *meant) {
-    if (strchr(name, '/'))
-        say(s->command, "'%s': write the name apart: kinformer %s RESOURCE NAME", name, s->command);
-    else if (meant)
+    if (meant)
         say(s->command, "the resource '%s' is not known; did you mean %s?", name, meant);
     else
         say(s->command,
@@ -129,16 +127,6 @@ static ki_status ask_until_it_answers(session *s, ki_error *err) {
 
 /* ---- words ---- */
 
-static bool is_there(const session *s, const target *but, const ki_resource *resource) {
-    for (size_t i = 0; i < s->target_count; i++) {
-        const ki_resource *other = &s->targets[i].resource;
-        if (&s->targets[i] != but && !s->targets[i].word && strcmp(other->plural, resource->plural) == 0 &&
-            strcmp(other->group, resource->group) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void remove_target(session *s, target *t) {
     free(t->word);
     s->target_count--;
@@ -157,12 +145,13 @@ static bool can_be_watched(const ki_discovered *found) {
 /* "all": every one of the category that is not there yet, in the word's place and after the others. False where it is no category. */
 static bool take_category(session *s, target *t) {
     size_t cursor = 0;
-    bool is_category = false, placed = false;
+    bool has_any = false, placed = false;
     const ki_discovered *found;
     char *word = t->word;
     while ((found = ki_resource_map_in_category(s->map, word, &cursor))) {
-        is_category = true;
-        if (!can_be_watched(found) || is_there(s, t, &found->resource) || (placed && s->target_count == TARGETS_MAX))
+        has_any = true;
+        if (!can_be_watched(found) || session_has_target(s, t, &found->resource, NULL) ||
+            (placed && s->target_count == TARGETS_MAX))
             continue;
         if (placed) {
             s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };
@@ -174,9 +163,14 @@ static bool take_category(session *s, target *t) {
     }
     if (placed)
         free(word);
-    else if (is_category)
+    else if (has_any)
         remove_target(s, t);
-    return is_category;
+    return has_any;
+}
+
+static bool is_category(const session *s, const char *word) {
+    size_t cursor = 0;
+    return ki_resource_map_in_category(s->map, word, &cursor) != NULL;
 }
 
 static int resolve(session *s, target *t) {
@@ -188,12 +182,20 @@ static int resolve(session *s, target *t) {
             found->resource.plural);
         return EXIT_FAILED;
     }
-    if (found && is_there(s, t, &found->resource)) {
+    if (found && session_has_target(s, t, &found->resource, t->name)) {
         remove_target(s, t);
         return EXIT_FINE;
     }
+    if (!found && t->name && is_category(s, t->word)) {
+        say(s->command, "'%s' is a category of several resources: you must specify only one resource", t->word);
+        return EXIT_USAGE;
+    }
     if (!found && take_category(s, t))
         return EXIT_FINE;
+    if (found && t->name && s->options->all_namespaces && found->resource.namespaced) {
+        say(s->command, "a resource cannot be retrieved by name across all namespaces");
+        return EXIT_USAGE;
+    }
     if (found)
         t->resource = found->resource;
     else if (!session_set_custom(t, t->word))

@@ -44,74 +44,6 @@ bool session_ends_at_once(const session *s) {
     return s->is_once && !s->options->wait && !s->options->timeout_ms;
 }
 
-/* ---- resources ---- */
-
-static bool can_be_watched(const ki_resource *resource) {
-    return ki_resource_has_verb(resource, "list") && ki_resource_has_verb(resource, "watch");
-}
-
-static int say_unlistable(const session *s, const ki_resource *resource) {
-    if (ki_resource_has_verb(resource, "list"))
-        say(s->command, "%s cannot be watched, so that there is no informer of them; kubectl get %s lists them",
-            resource->plural, resource->plural);
-    else
-        say(s->command,
-            "%s cannot be listed: the server answers them and keeps none; kubectl create -f FILE -o yaml asks one",
-            resource->plural);
-    return EXIT_FAILED;
-}
-
-static int set_resource(session *s, const char *name) {
-    const ki_resource *known = ki_resource_find(name);
-    if (s->target_count == TARGETS_MAX) {
-        say(s->command, "at most %d resources at once", TARGETS_MAX);
-        return EXIT_USAGE;
-    }
-    target *t = &s->targets[s->target_count];
-    *t = (target){ .session = s };
-    if (known && !can_be_watched(known))
-        return say_unlistable(s, known);
-    if (known) {
-        for (size_t i = 0; i < s->target_count; i++) { /* "pods,po" is one */
-            if (!s->targets[i].word && s->targets[i].resource.plural == known->plural &&
-                s->targets[i].resource.group == known->group) {
-                return EXIT_FINE;
-            }
-        }
-        t->resource = *known;
-    } else if (s->may_ask && !strchr(name, '/')) {
-        t->word = strdup(name); /* for session_start to resolve */
-        if (!t->word)
-            return EXIT_FAILED;
-    } else if (!session_set_custom(t, name)) {
-        return session_say_unknown(s, name, ki_resource_nearest(name));
-    }
-    s->target_count++;
-    return EXIT_FINE;
-}
-
-int session_set_resources(session *s, const char *names) {
-    char name[256];
-    for (const char *at = names; *at;) {
-        size_t size = strcspn(at, ",");
-        if (size == 0 || size >= sizeof name) {
-            say(s->command, "'%s' is no list of resources; write them as pods,deployments", names);
-            return EXIT_USAGE;
-        }
-        memcpy(name, at, size);
-        name[size] = '\0';
-        int status = set_resource(s, name);
-        if (status)
-            return status;
-        at += size;
-        if (*at == ',' && !*++at) {
-            say(s->command, "'%s' ends with a comma", names);
-            return EXIT_USAGE;
-        }
-    }
-    return EXIT_FINE;
-}
-
 /* ---- how it is ---- */
 
 /* What a person can do about it. */
@@ -131,7 +63,8 @@ static const char *remedy(const ki_error *cause) {
 
 static void say_health(target *t, const ki_health *health) {
     const session *s = t->session;
-    const char *resource = t->resource.plural;
+    char label[LABEL_MAX];
+    const char *resource = session_label(t, label);
     if (s->options->quiet)
         return;
     switch (health->state) {
@@ -286,9 +219,9 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
     if (t->resource.namespaced && !o->all_namespaces) {
         informer.namespace_name = ki_config_namespace(s->config);
     }
-    if (s->name) {
-        const char *more = informer.field_selector ? informer.field_selector : "";
-        if (asprintf(&fields, "metadata.name=%s%s%s", s->name, *more ? "," : "", more) < 0)
+    if (t->name) { /* there is no other selector then */
+        fields = session_name_selector(t->name);
+        if (!fields)
             return KI_ERR_NO_MEMORY;
         informer.field_selector = fields;
     }
@@ -381,14 +314,14 @@ static void hint_at_plugin(const session *s, const ki_health *health, char *text
 }
 
 static void give_up(session *s) {
-    char hint[192];
+    char hint[192], label[LABEL_MAX];
     for (size_t i = 0; i < s->target_count; i++) {
         ki_health health;
         if (s->targets[i].synced || s->targets[i].failure.code)
             continue;
         ki_informer_health(s->targets[i].informer, &health);
         hint_at_plugin(s, &health, hint, sizeof hint);
-        say(s->command, "%s have not synced within %.1f s (%s)%s%s%s%s", s->targets[i].resource.plural,
+        say(s->command, "%s have not synced within %.1f s (%s)%s%s%s%s", session_label(&s->targets[i], label),
             (double)session_allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
             health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause), hint);
     }

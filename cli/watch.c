@@ -154,24 +154,39 @@ static void on_delete(const ki_event *event, void *user) {
     print_event(user, event, CHANGE_DELETED);
 }
 
+/* Once for each resource: after the last of its names. */
+static void print_synced(const target *t) {
+    session *s = t->session;
+    size_t count = 0;
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *other = &s->targets[i];
+        if (!session_is_same_resource(t, other))
+            continue;
+        if (!other->synced)
+            return;
+        count += other->initial;
+    }
+    ki_snapshot *snapshot = ki_informer_snapshot(t->informer);
+    printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":", t->resource.plural, count);
+    print_json_string(stdout, ki_snapshot_resource_version(snapshot));
+    printf("}\n");
+    ki_snapshot_free(snapshot);
+    flush(s);
+}
+
 static void on_synced(ki_informer *informer, void *user) {
     target *t = user;
+    (void)informer;
     session *s = t->session;
     t->synced = true;
     if (s->done)
         return;
-    if (watch_of(t)->printer.format == FORMAT_JSON && !watch_of(t)->is_silent) {
-        ki_snapshot *snapshot = ki_informer_snapshot(informer);
-        printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":", t->resource.plural,
-               t->initial);
-        print_json_string(stdout, ki_snapshot_resource_version(snapshot));
-        printf("}\n");
-        ki_snapshot_free(snapshot);
-        flush(s);
-    }
-    char count[32];
+    if (watch_of(t)->printer.format == FORMAT_JSON && !watch_of(t)->is_silent)
+        print_synced(t);
+    char count[32], label[LABEL_MAX];
     if (!s->options->quiet)
-        say(s->command, "%s: synced, %s objects", t->resource.plural, with_commas(t->initial, count));
+        say(s->command, "%s: synced, %s object%s", session_label(t, label), with_commas(t->initial, count),
+            t->initial == 1 ? "" : "s");
     if (s->options->until_synced && session_has_synced(s))
         session_end(s, EXIT_FINE);
 }
@@ -230,7 +245,7 @@ static int run(const options *o) {
     }
     int status = printer_open(&w.printer, "watch", o, false);
     if (status == EXIT_FINE)
-        status = session_set_resources(s, o->arguments[0]);
+        status = session_set_resources(s, o->arguments);
     if (status == EXIT_FINE)
         status = session_start(s);
     if (status == EXIT_FINE)
@@ -273,16 +288,17 @@ static const flag *const tables[] = { flags, flags_selection, flags_connection, 
 
 const cli_command command_watch = {
     .name = "watch",
-    .usage = "RESOURCE[,RESOURCE...] [flags]",
+    .usage = "RESOURCE[,RESOURCE...] [NAME...] | RESOURCE/NAME... [flags]",
     .purpose = "show what is there, then every change, until stopped",
     .text = "  kinformer watch pods -A\n"
             "  kinformer watch deployments,pods -n shop -l app=web\n"
+            "  kinformer watch deployment/web pods/web-1\n"
             "  kinformer watch nodes -o json | jq -c 'select(.type == \"MODIFIED\") | .object.metadata.name'\n"
             "\n"
             "A line is + added, ~ updated or - deleted, the time, the object and, for an update, what changed.\n"
             "With -o json each line is an object: ADDED, MODIFIED and DELETED, and SYNCED once for each resource,\n"
             "after its last initial object.\n",
-    .max_arguments = 1,
+    .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
     .set_defaults = set_defaults,
     .run = run,
