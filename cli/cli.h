@@ -71,6 +71,7 @@ typedef struct options {
     int64_t timeout_ms;
     int64_t request_timeout_ms;
     int64_t resync_ms;
+    bool changes_only;
     bool until_synced;
     int64_t count;
     bool quiet;

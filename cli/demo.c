@@ -87,7 +87,7 @@ static void show(demo *d, const ki_event *event, change_type type) {
     if (!d->live_ms || now_ms < d->next_line_ms)
         return;
     d->next_line_ms = now_ms + 1000 / LINES_A_SECOND;
-    print_line(&d->session, event, type);
+    print_line(&d->session.targets[0], event, type, (line_columns){ 0 });
     if (!output_flush())
         session_end(&d->session, output_status());
 }

@@ -293,7 +293,7 @@ const flag *flags_at(const cli_command *command, size_t index) {
 
 const char *flags_output_formats(const cli_command *command) {
     if (command == &command_watch)
-        return "line json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
+        return "line wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
     if (command == &command_get)
         return "wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
     return "text json"; /* of doctor */

@@ -135,7 +135,7 @@ static int run(const options *o) {
         say("get", "which resource? kinformer get pods -A, for example");
         return EXIT_USAGE;
     }
-    int status = printer_open(&g.printer, "get", o, true);
+    int status = printer_open(&g.printer, "get", o);
     if (status == EXIT_FINE)
         status = check_sort_by(o);
     if (status == EXIT_FINE)

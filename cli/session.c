@@ -279,6 +279,10 @@ int session_start(session *s) {
     int resolved = status ? EXIT_FINE : session_resolve(s);
     if (resolved != EXIT_FINE)
         return resolved;
+    if (!status && s->on_resolved && !s->done)
+        resolved = s->on_resolved(s);
+    if (resolved != EXIT_FINE)
+        return resolved;
     if (s->done)
         return s->status;
     for (size_t i = 0; i < s->target_count && !status; i++)

@@ -37,9 +37,10 @@ typedef struct target {
     const char *name; /* only the object of this name, borrowed from the command line; NULL: all */
     ki_informer *informer;
     bool synced;
-    ki_error failure; /* why its list does not come, where the command does not wait for that; else KI_OK */
-    size_t initial;   /* objects that it began with */
-    ki_state shown;   /* the last state that was said */
+    ki_error failure;  /* why its list does not come, where the command does not wait for that; else KI_OK */
+    size_t initial;    /* objects that it began with */
+    size_t heartbeats; /* folded since its last line */
+    ki_state shown;    /* the last state that was said */
 } target;
 
 struct session {
@@ -53,6 +54,7 @@ struct session {
     /* What the command wants to hear of; any may be NULL. */
     ki_handler handler; /* user is the target */
     const ki_field *view;
+    int (*on_resolved)(session *s); /* once the targets are known, before their informers start; gives an exit status */
     void (*on_tick)(session *s, int64_t now_ms); /* every tick_ms */
     int64_t tick_ms;
     void *user;

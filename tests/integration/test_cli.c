@@ -113,7 +113,7 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "get pods web -l app=x", "name cannot be provided when a selector is specified" },
         { "watch pods/web --field-selector x=y", "name cannot be provided when a selector is specified" },
         { "--nowhere get pods", "there is no flag --nowhere" },
-        { "watch pods -o wide", "there are line, json, yaml" },
+        { "watch pods -o broad", "there are line, wide, json, yaml" },
         { "watch pods -n", "needs a value" },
         { "watch pods --count many", "a number expected" },
         { "watch pods --timeout soon", "a duration" },
