@@ -109,6 +109,18 @@ static void a_shell_that_is_none_is_said(void **state) {
     command_ends(1);
 }
 
+static void the_main_page_is_shown_without_a_command_or_by_its_name(void **state) {
+    (void)state;
+    static const char *const words[] = { "kinformer", NULL };
+    for (size_t i = 0; i < 2; i++) {
+        COMMAND_RUN("man", words[i]);
+        const char *printed = command_output();
+        assert_non_null(strstr(printed, ".TH KINFORMER 1 "));
+        assert_non_null(strstr(printed, "\n.nh\n")); /* no flag or example is broken with a hyphen */
+        command_ends(0);
+    }
+}
+
 /* "--name" with each '-' as roff writes it, in bold. */
 static void make_roff_name(const char *flag, char *out, size_t size) {
     size_t used = (size_t)snprintf(out, size, "\\fB");
@@ -180,6 +192,7 @@ int main(void) {
         TEST(fish_completes),
         TEST(zsh_understands_it),
         TEST(a_shell_that_is_none_is_said),
+        TEST(the_main_page_is_shown_without_a_command_or_by_its_name),
         TEST(each_flag_of_the_help_is_in_the_page_and_in_each_completion),
         TEST(pages_are_sound),
     };
