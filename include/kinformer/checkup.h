@@ -55,6 +55,10 @@ typedef struct ki_checkup_options {
         word; /* the same as a person writes it ('deploy', 'foos.example.com'), looked up in the built-in resources and the server's; goes before it */
     const char *namespace_name; /* "": all; NULL: the configuration's */
     int64_t timeout_ms;         /* of each step; 0: 15000 */
+    /* What an informer would be asked for: "app=web", "metadata.name=web-1"; NULL: all. With one name the permission that is asked for is that for the
+     * name, which a role with resourceNames gives. */
+    const char *label_selector;
+    const char *field_selector;
 } ki_checkup_options;
 
 #define KI_CHECKUP_OPTIONS(...) ((ki_checkup_options){ .size = sizeof(ki_checkup_options), __VA_ARGS__ })
