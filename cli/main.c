@@ -1,4 +1,5 @@
 /* main.c: the kinformer program: finds the command and hands over. */
+#include "complete.h"
 #include "flags.h"
 #include "output.h"
 
@@ -103,6 +104,8 @@ int main(int count, char **words) {
     if (!fill_standard_descriptors())
         return EXIT_FAILED;   /* and nowhere to say so */
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen where we write */
+    if (count > 1 && strcmp(words[1], "__complete") == 0)
+        return complete(count - 2, words + 2);
     if (!move_command_first(count, words))
         return EXIT_USAGE;
     const char *name = count > 1 ? words[1] : "";

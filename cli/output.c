@@ -25,13 +25,20 @@ static bool reader_is_gone(void) {
     return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
 }
 
+/* The cause of a write that failed earlier: the stream knows only that one did, and the next one fails alike. */
+static int find_cause(void) {
+    if (reader_is_gone())
+        return EPIPE;
+    return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+}
+
 bool output_flush(void) {
     if (failure)
         return false;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return true;
-    failure = errno ? errno : reader_is_gone() ? EPIPE : EIO;
+    failure = errno ? errno : find_cause();
     return false;
 }
 
