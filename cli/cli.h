@@ -16,8 +16,8 @@ enum {
 };
 
 enum {
-    MAX_ARGUMENTS = 2, /* those that are no flags */
-    MAX_REPEATS = 64   /* of a flag that may come again and again */
+    MAX_ARGUMENTS = 128, /* those that are no flags */
+    MAX_REPEATS = 64     /* of a flag that may come again and again */
 };
 
 /* The values of a flag that may be repeated. */
@@ -67,9 +67,11 @@ typedef struct options {
     const char *label_columns;
     const char *exec;
     const char *metrics;
+    bool wait;
     int64_t timeout_ms;
     int64_t request_timeout_ms;
     int64_t resync_ms;
+    bool changes_only;
     bool until_synced;
     int64_t count;
     bool quiet;

@@ -11,6 +11,7 @@ enum {
 
 /* The definitions that were asked for. */
 typedef struct asked {
+    const session *session;
     const ki_answer *answers[TARGETS_MAX];
     struct request {
         struct asked *all;
@@ -27,8 +28,10 @@ static void on_answer(const ki_answer *answer, const ki_error *err, void *user) 
     r->all->under_way--;
 }
 
+/* Or the session is over: a list that will not come ended it. */
 static bool have_all(void *user) {
-    return ((const asked *)user)->under_way == 0;
+    const asked *a = user;
+    return a->under_way == 0 || a->session->done;
 }
 
 static bool is_built_in(const ki_resource *resource) {
@@ -64,6 +67,8 @@ ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_erro
         return KI_OK;
     asked *a = calloc(1, sizeof *a);
     ki_status status = a ? KI_OK : KI_ERR_NO_MEMORY;
+    if (a)
+        a->session = s;
     for (size_t i = 0; i < s->target_count && !status; i++) {
         if (!is_built_in(&s->targets[i].resource))
             status = ask(s, a, i, err);

@@ -87,7 +87,7 @@ static void show(demo *d, const ki_event *event, change_type type) {
     if (!d->live_ms || now_ms < d->next_line_ms)
         return;
     d->next_line_ms = now_ms + 1000 / LINES_A_SECOND;
-    print_line(&d->session, event, type);
+    print_line(&d->session.targets[0], event, type, (line_columns){ 0 });
     if (!output_flush())
         session_end(&d->session, output_status());
 }
@@ -253,7 +253,7 @@ static int serve_and_watch(demo *d, const options *o) {
     s->options = &own;
     printf("an API server in this process at %s: %s pods of some 8.5 KB, %s changes a second\n", own.server,
            with_commas((unsigned long long)o->pods, pods), with_commas((unsigned long long)o->churn, churn));
-    int status = output_flush() ? session_set_resources(s, "pods") : output_status();
+    int status = output_flush() ? session_set_resources(s, (const char *const[]){ "pods", NULL }) : output_status();
     if (status == EXIT_FINE && output_flush())
         status = session_start(s);
     if (status == EXIT_FINE)

@@ -334,6 +334,7 @@ static int summarise(demo *d, bool ended_well) {
 
 /* Starts the server and what follows it. Returns an exit status; anything but EXIT_FINE was said on stderr. */
 static int start(demo *d, options *own) {
+    static const char *const watched[] = { "deployments.apps,foos.v1alpha1.samplecontroller.k8s.io", NULL };
     const ki_testing_server_options server = { .size = sizeof server, .seed = (uint64_t)own->seed };
     ki_error err = KI_ERROR_INIT;
 
@@ -350,9 +351,7 @@ static int start(demo *d, options *own) {
     own->timeout_ms = 60000;
     printf("an API server in this process at %s, and %s with KUBECONFIG=%s\n\n", ki_testing_server_url(d->world.server),
            own->controller, own->kubeconfig);
-    int status = output_flush()
-                     ? session_set_resources(&d->session, "deployments.apps,foos.v1alpha1.samplecontroller.k8s.io")
-                     : output_status();
+    int status = output_flush() ? session_set_resources(&d->session, watched) : output_status();
     return status == EXIT_FINE ? session_start(&d->session) : status;
 }
 

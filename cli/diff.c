@@ -13,26 +13,35 @@
 enum {
     PATH_MAX_SIZE = 200,
     VALUE_MAX = 60,
+    MEMBERS_MAX = 2 * VALUE_MAX + 8,
     DEPTH_MAX = 520 /* more than an object that was read can have */
 };
 
 /* What a person looks for first. */
-enum {
+typedef enum diff_rank {
+    RANK_PHASE,
+    RANK_READY,
+    RANK_REPLICAS,
+    RANK_IMAGE,
+    RANK_NODE,
     RANK_CONTENT,
     RANK_METADATA,
+    RANK_TEXT, /* of conditions */
     RANK_TIME,
     RANKS
-};
+} diff_rank;
 
 typedef struct change {
     char path[PATH_MAX_SIZE];
     char before[VALUE_MAX];
     char after[VALUE_MAX];
+    char members[MEMBERS_MAX]; /* of a list that gained or lost some: "+ a, b - c"; else "" */
 } change;
 
 typedef struct changes {
     change shown[RANKS][DIFF_SHOWN];
     size_t counts[RANKS];
+    size_t heartbeats;
     char path[PATH_MAX_SIZE];
 } changes;
 
@@ -48,10 +57,43 @@ static bool is_noise(const char *path) {
     return false;
 }
 
-static int rank_of(const char *path) {
-    size_t size = strlen(path);
-    if (size > 4 && strcmp(path + size - 4, "Time") == 0)
-        return RANK_TIME;
+static bool ends_with(const char *path, const char *end) {
+    size_t size = strlen(path), end_size = strlen(end);
+    return size >= end_size && strcmp(path + size - end_size, end) == 0;
+}
+
+/* What a component renews to say that it is alive. */
+static bool is_heartbeat(const char *path) {
+    static const char *const ends[] = { ".lastHeartbeatTime", ".lastProbeTime", "spec.renewTime",
+                                        "['control-plane.alpha.kubernetes.io/leader']" };
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (ends_with(path, ends[i]))
+            return true;
+    }
+    return false;
+}
+
+static diff_rank rank_of(const char *path) {
+    static const struct {
+        const char *end;
+        diff_rank rank;
+    } ends[] = { { ".phase", RANK_PHASE },
+                 { "metadata.deletionTimestamp", RANK_PHASE },
+                 { "[Ready].status", RANK_READY },
+                 { "[Available].status", RANK_READY },
+                 { ".ready", RANK_READY },
+                 { "eplicas", RANK_REPLICAS }, /* replicas, readyReplicas, ... */
+                 { ".image", RANK_IMAGE },
+                 { ".nodeName", RANK_NODE },
+                 { "Time", RANK_TIME },
+                 { "Timestamp", RANK_TIME },
+                 { "edAt", RANK_TIME } }; /* startedAt, finishedAt */
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        if (ends_with(path, ends[i].end))
+            return ends[i].rank;
+    }
+    if (strstr(path, "onditions[") && !ends_with(path, ".status"))
+        return RANK_TEXT;
     return strncmp(path, "metadata.", 9) == 0 ? RANK_METADATA : RANK_CONTENT;
 }
 
@@ -118,15 +160,28 @@ static void write_value(yyjson_val *value, char text[VALUE_MAX]) {
         snprintf(text, VALUE_MAX, "null");
 }
 
-static void note(changes *c, yyjson_val *before, yyjson_val *after) {
+/* Returns where to write a change at the present path; NULL: it is only counted. */
+static change *add_change(changes *c) {
     if (is_noise(c->path))
-        return;
-    int rank = rank_of(c->path);
+        return NULL;
+    if (is_heartbeat(c->path)) {
+        c->heartbeats++;
+        return NULL;
+    }
+    diff_rank rank = rank_of(c->path);
     size_t index = c->counts[rank]++;
     if (index >= DIFF_SHOWN)
-        return;
+        return NULL;
     change *shown = &c->shown[rank][index];
+    *shown = (change){ .path = "" };
     snprintf(shown->path, sizeof shown->path, "%s", c->path);
+    return shown;
+}
+
+static void note(changes *c, yyjson_val *before, yyjson_val *after) {
+    change *shown = add_change(c);
+    if (!shown)
+        return;
     write_value(before, shown->before);
     write_value(after, shown->after);
 }
@@ -147,7 +202,9 @@ typedef struct pairing {
 } pairing;
 
 static yyjson_val *name_of(yyjson_val *element) {
-    static const char *const names[] = { "type", "name", "ip" };
+    static const char *const names[] = { "type", "name", "ip", "key", "uid" };
+    if (yyjson_is_str(element)) /* of a list of texts */
+        return element;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         yyjson_val *name = yyjson_obj_get(element, names[i]);
         if (yyjson_is_str(name))
@@ -234,9 +291,40 @@ static size_t go_to(changes *c, const member *m, bool is_object) {
     return m->name ? go_down(c, "[%s]", yyjson_get_str(m->name)) : go_down(c, "[%zu]", m->place);
 }
 
-/* Of two objects, or two lists. */
+/* What a list gained, or lost: " a, b". */
+typedef struct member_list {
+    char text[VALUE_MAX];
+    size_t size;
+    size_t count;
+} member_list;
+
+/* A member by its name, with its status where it is a condition: "Ready=True". */
+static void add_member(member_list *list, yyjson_val *value) {
+    char text[VALUE_MAX];
+    yyjson_val *name = name_of(value);
+    const char *status = yyjson_get_str(yyjson_obj_get(value, "status"));
+    if (list->count++ && list->size >= sizeof list->text / 2) {
+        if (list->text[list->size - 1] != '.')
+            list->size += (size_t)snprintf(list->text + list->size, sizeof list->text - list->size, ", ...");
+        return;
+    }
+    write_value(name ? name : value, text);
+    int size = snprintf(list->text + list->size, sizeof list->text - list->size, "%s%s%s%s", list->size ? ", " : "",
+                        text, status ? "=" : "", status ? status : "");
+    list->size += (size_t)size < sizeof list->text - list->size ? (size_t)size : sizeof list->text - list->size - 1;
+}
+
+static void note_members(changes *c, const member_list *gained, const member_list *lost) {
+    change *shown = gained->count || lost->count ? add_change(c) : NULL;
+    if (shown)
+        snprintf(shown->members, sizeof shown->members, "%s%s%s%s%s", gained->count ? "+ " : "", gained->text,
+                 gained->count && lost->count ? " " : "", lost->count ? "- " : "", lost->text);
+}
+
+/* Of two objects, or two lists; of a list that was not there, or is not there any more, `before` or `after` is NULL. */
 static void compare_members(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
-    bool is_object = yyjson_is_obj(after);
+    bool is_object = yyjson_is_obj(after ? after : before);
+    member_list gained = { .size = 0 }, lost = { .size = 0 };
     pairing p;
     if (!open_pairing(&p, before, after)) {
         note(c, before, after);
@@ -244,6 +332,10 @@ static void compare_members(changes *c, yyjson_val *before, yyjson_val *after, i
     }
     for (size_t i = 0; i < p.after_count; i++) {
         const member *m = &p.after[i];
+        if (!m->other && !is_object) {
+            add_member(&gained, m->value);
+            continue;
+        }
         size_t up = go_to(c, m, is_object);
         compare(c, m->other ? m->other->value : NULL, m->value, depth + 1);
         c->path[up] = '\0';
@@ -252,23 +344,38 @@ static void compare_members(changes *c, yyjson_val *before, yyjson_val *after, i
         const member *m = &p.before[i];
         if (m->other)
             continue;
+        if (!is_object) {
+            add_member(&lost, m->value);
+            continue;
+        }
         size_t up = go_to(c, m, is_object);
-        note(c, m->value, NULL);
+        compare(c, m->value, NULL, depth + 1);
         c->path[up] = '\0';
     }
+    note_members(c, &gained, &lost);
     free(p.before);
 }
 
-/* Never yyjson_equals for objects: it looks each name up, one by one. */
+/* Returns true for an object or list with members, or nothing where there was nothing: what can be compared member by member. */
+static bool can_be_entered(yyjson_val *value, yyjson_val *other) {
+    if (!value)
+        return true;
+    if (!other && count_of(value) == 0)
+        return false;
+    return yyjson_is_ctn(value);
+}
+
+/* Never yyjson_equals for objects: it looks each name up, one by one. An object that is gone is one change, what came with a new one are several. */
 static void compare(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
-    bool both_hold = (yyjson_is_obj(before) && yyjson_is_obj(after)) || (yyjson_is_arr(before) && yyjson_is_arr(after));
-    if (both_hold && depth < DEPTH_MAX)
+    bool is_alike = !before || !after || yyjson_get_type(before) == yyjson_get_type(after);
+    bool is_gone = !after && yyjson_is_obj(before);
+    if (is_alike && !is_gone && can_be_entered(before, after) && can_be_entered(after, before) && depth < DEPTH_MAX)
         compare_members(c, before, after, depth);
-    else if (!before || both_hold || !yyjson_equals(before, after))
+    else if (!before || !after || yyjson_is_ctn(before) || yyjson_is_ctn(after) || !yyjson_equals(before, after))
         note(c, before, after);
 }
 
-size_t diff_print(const char *old_json, size_t old_size, const char *new_json, size_t new_size, FILE *out) {
+diff_sum diff_print(const char *old_json, size_t old_size, const char *new_json, size_t new_size, FILE *out) {
     changes c = { .path = "" };
     size_t total = 0;
     size_t printed = 0;
@@ -283,9 +390,14 @@ size_t diff_print(const char *old_json, size_t old_size, const char *new_json, s
             const change *shown = &c.shown[rank][i];
             fputs(printed ? ", " : "", out);
             print_tame(out, shown->path);
-            fprintf(out, ": %s", colour_text(out, COLOUR_DIM));
+            fputs(": ", out);
+            if (*shown->members) {
+                print_tame(out, shown->members);
+                continue;
+            }
+            fputs(colour_text(stdout, COLOUR_DIM), out);
             print_tame(out, shown->before);
-            fprintf(out, "%s → ", colour_text(out, COLOUR_NONE));
+            fprintf(out, "%s → ", colour_text(stdout, COLOUR_NONE));
             print_tame(out, shown->after);
         }
     }
@@ -293,5 +405,5 @@ size_t diff_print(const char *old_json, size_t old_size, const char *new_json, s
         fprintf(out, " (+%zu more)", total - printed);
     yyjson_doc_free(before);
     yyjson_doc_free(after);
-    return total;
+    return (diff_sum){ .changes = total, .heartbeats = c.heartbeats };
 }

@@ -114,7 +114,9 @@ static int run(const options *o) {
                                          .make_config = make_config,
                                          .word = word,
                                          .namespace_name = o->all_namespaces ? "" : o->namespace_name,
-                                         .timeout_ms = o->timeout_ms };
+                                         .timeout_ms = o->timeout_ms,
+                                         .label_selector = o->selector,
+                                         .field_selector = o->field_selector };
     if (d.is_json)
         printf("{\"checks\":[\n");
     if (ki_checkup(&checkup, on_check, &d, &err)) {
@@ -130,13 +132,10 @@ static int run(const options *o) {
     return output_flush() ? status : output_status();
 }
 
-static const flag flags[] = { FLAG("namespace", 'n', FLAG_TEXT, namespace_name, "NAME",
-                                   "the namespace (default: the context's, else \"default\")"),
-                              FLAG("all-namespaces", 'A', FLAG_BOOL, all_namespaces, NULL, "all namespaces"),
-                              FLAG("output", 'o', FLAG_TEXT, output, "FORMAT", "text (default) or json"),
+static const flag flags[] = { FLAG("output", 'o', FLAG_TEXT, output, "FORMAT", "text (default) or json"),
                               FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION", "of each step (default: 15s)"),
                               FLAGS_END };
-static const flag *const tables[] = { flags, flags_connection, NULL };
+static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
 
 const cli_command command_doctor = {
     .name = "doctor",
@@ -145,6 +144,7 @@ const cli_command command_doctor = {
     .text =
         "  kinformer doctor\n"
         "  kinformer doctor deployments -A --context staging\n"
+        "  kinformer doctor secrets -n shop --field-selector metadata.name=web\n"
         "  kinformer doctor pods -o json\n"
         "\n"
         "Each step of the way with its time, from the kubeconfig to the size of a list (default: of pods), and what "

@@ -270,6 +270,21 @@ bool flags_parse(const cli_command *command, int count, char **words, options *r
     return true;
 }
 
+int flags_count_words(const char *word) {
+    flag_list list;
+    for (size_t i = 0; command_at(i); i++) {
+        collect(command_at(i), &list);
+        bool is_long = word[1] == '-';
+        size_t size = is_long ? strcspn(word + 2, "=") : 1;
+        const flag *f = is_long ? find_long(&list, word + 2, size) : find_short(&list, word[1]);
+        if (!f)
+            continue;
+        bool has_value = is_long ? word[2 + size] == '=' : word[2] != '\0';
+        return f->type == FLAG_BOOL || has_value ? 1 : 2;
+    }
+    return 0;
+}
+
 const flag *flags_at(const cli_command *command, size_t index) {
     flag_list list;
     collect(command, &list);
@@ -278,7 +293,7 @@ const flag *flags_at(const cli_command *command, size_t index) {
 
 const char *flags_output_formats(const cli_command *command) {
     if (command == &command_watch)
-        return "line json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
+        return "line wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
     if (command == &command_get)
         return "wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
     return "text json"; /* of doctor */

@@ -35,6 +35,8 @@ extern const flag flags_selection[];
 
 /* Reads what follows the command's name. False, with a message on stderr, where it cannot. */
 bool flags_parse(const cli_command *command, int count, char **words, options *ret_options);
+/* Returns how many words a flag takes that stands before the command: 1, or 2 with its value; 0 where no command has such a flag. */
+int flags_count_words(const char *word);
 void flags_print_help(const cli_command *command, FILE *out);
 /* Those that a command offers, by number, in the order of the help; NULL past the last. */
 const flag *flags_at(const cli_command *command, size_t index);

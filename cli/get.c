@@ -1,5 +1,6 @@
 /* get.c: kinformer get: one synced list from an informer's cache. */
 #include "definition.h"
+#include "failure.h"
 #include "flags.h"
 #include "listing.h"
 #include "output.h"
@@ -22,12 +23,28 @@ static void on_synced(ki_informer *informer, void *user) {
         session_end(t->session, EXIT_FINE);
 }
 
-static int say_not_found(const session *s) {
-    const ki_resource *resource = &s->targets[0].resource;
+static bool is_empty(const target *t) {
+    ki_snapshot *snapshot = ki_informer_snapshot(t->informer);
+    size_t count = ki_snapshot_count(snapshot);
+    ki_snapshot_free(snapshot);
+    return count == 0;
+}
+
+/* Says which of the names are not there; gives how many. */
+static size_t say_not_found(const session *s) {
+    size_t missing = 0;
     show_progress(NULL);
-    fprintf(stderr, "Error from server (NotFound): %s%s%s \"%s\" not found\n", resource->plural,
-            *resource->group ? "." : "", resource->group, s->name);
-    return EXIT_FAILED;
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *t = &s->targets[i];
+        if (!t->name || !t->synced || !is_empty(t))
+            continue;
+        fprintf(stderr, "Error from server (NotFound): %s%s%s \"", t->resource.plural, *t->resource.group ? "." : "",
+                t->resource.group);
+        print_tame(stderr, t->name);
+        fprintf(stderr, "\" not found\n");
+        missing++;
+    }
+    return missing;
 }
 
 static void say_nothing_found(const session *s) {
@@ -45,37 +62,38 @@ static int print_all(get *g) {
     size_t count = 0;
     format shown = g->printer.format;
 
-    if (s->name) { /* before anything is printed */
-        ki_snapshot *snapshot = ki_informer_snapshot(s->targets[0].informer);
-        count = ki_snapshot_count(snapshot);
-        ki_snapshot_free(snapshot);
-        if (!count)
-            return say_not_found(s);
-    }
+    if (session_is_single(s) && say_not_found(s)) /* no list, then, that has nothing in it */
+        return EXIT_FAILED;
     ki_status status = listing_print(s, &g->printer, g->columns, &count, &err);
     if (status) {
         say("get", "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
         (void)output_flush();
         return EXIT_FAILED;
     }
-    if (!count && !s->options->quiet &&
+    if (!count && !s->targets[0].name && !s->options->quiet &&
         (shown == FORMAT_LINE || shown == FORMAT_WIDE || shown == FORMAT_NAME || shown == FORMAT_COLUMNS))
         say_nothing_found(s);
-    return output_flush() ? EXIT_FINE : output_status();
+    if (!output_flush())
+        return output_status();
+    return say_not_found(s) ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int check(const get *g) {
-    const session *s = &g->session;
-    const options *o = s->options;
-    if (!o->arguments[0]) {
-        say("get", "which resource? kinformer get pods -A, for example");
-        return EXIT_USAGE;
+/* What came, then why the rest did not. */
+static int print_and_say_failures(get *g) {
+    session *s = &g->session;
+    const ki_error *failure = NULL;
+    bool has_any = false;
+    for (size_t i = 0; i < s->target_count; i++)
+        has_any |= s->targets[i].synced;
+    int status = has_any ? print_all(g) : EXIT_FINE;
+    for (size_t i = 0; i < s->target_count; i++) {
+        failure = &s->targets[i].failure;
+        if (!failure->code)
+            continue;
+        failure_say(s, &s->targets[i].resource, failure);
+        status = status ? status : failure_status(failure);
     }
-    if (s->name && strchr(o->arguments[0], ',')) {
-        say("get", "a NAME goes with one resource, not with %s", o->arguments[0]);
-        return EXIT_USAGE;
-    }
-    return EXIT_FINE;
+    return status;
 }
 
 /* Before anything is asked of the server. */
@@ -111,20 +129,17 @@ static int run(const options *o) {
                     .may_ask = true,
                     .options = &own,
                     .is_once = true,
-                    .name = o->arguments[0] ? o->arguments[1] : NULL,
                     .handler = { .on_synced = on_synced },
                     .user = &g };
-    int status = check(&g);
-    if (status == EXIT_FINE)
-        status = printer_open(&g.printer, "get", o, true);
+    if (!o->arguments[0]) {
+        say("get", "which resource? kinformer get pods -A, for example");
+        return EXIT_USAGE;
+    }
+    int status = printer_open(&g.printer, "get", o);
     if (status == EXIT_FINE)
         status = check_sort_by(o);
     if (status == EXIT_FINE)
-        status = session_set_resources(s, o->arguments[0]);
-    if (status == EXIT_FINE && s->name && o->all_namespaces && s->targets[0].resource.namespaced) {
-        say("get", "a resource cannot be retrieved by name across all namespaces");
-        status = EXIT_USAGE;
-    }
+        status = session_set_resources(s, o->arguments);
     if (status == EXIT_FINE)
         status = session_start(s);
     if (status == EXIT_FINE && (g.printer.format == FORMAT_LINE || g.printer.format == FORMAT_WIDE))
@@ -132,7 +147,7 @@ static int run(const options *o) {
     if (status == EXIT_FINE)
         status = session_run(s);
     if (status == EXIT_FINE && session_has_synced(s))
-        status = print_all(&g); /* else a signal ended it */
+        status = print_and_say_failures(&g); /* else a signal ended it */
     definitions_free(g.columns);
     session_close(s);
     printer_close(&g.printer);
@@ -150,8 +165,9 @@ static const flag flags[] = {
     FLAG("label-columns", 'L', FLAG_TEXT, label_columns, "LABEL,...", "tables with a column for each of these labels"),
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
          "a field that is nowhere prints nothing (default true)"),
-    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
-         "give up, with status 3, where it has not synced by then (default: keep trying)"),
+    FLAG("wait", 0, FLAG_BOOL, wait, NULL,
+         "try again until the list is there, also where credentials, permissions or the way\nto the server are wrong"),
+    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION", "the same, and give up after so long, with status 3"),
     FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "nothing on stderr but what ends the command"),
     FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
     FLAGS_END
@@ -164,17 +180,19 @@ static const flag *const tables[] = { flags, flags_selection, flags_connection, 
 
 const cli_command command_get = {
     .name = "get",
-    .usage = "RESOURCE[,RESOURCE...] [NAME] [flags]",
+    .usage = "RESOURCE[,RESOURCE...] [NAME...] | RESOURCE/NAME... [flags]",
     .purpose = "show what is there, once",
     .text =
         "  kinformer get pods -A\n"
         "  kinformer get deployment web -n shop -o json\n"
+        "  kinformer get pods/web-1 services/web -n shop\n"
         "  kinformer get pods -A --sort-by .metadata.creationTimestamp\n"
         "  kinformer get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.capacity.cpu\n"
         "  kinformer get pods -o jsonpath='{range .items[*]}{.metadata.name}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{end}'\n"
         "\n"
-        "Lists through an informer and shows its cache: what a program with an informer would see.\n",
-    .max_arguments = 2,
+        "Lists through an informer and shows its cache: what a program with an informer would see. Ends at once, as\n"
+        "kubectl does, on what does not pass by waiting, such as a wrong token or a server that is not there.\n",
+    .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
     .hints = hints,
     .set_defaults = set_defaults,

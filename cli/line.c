@@ -4,6 +4,8 @@
 #include "diff.h"
 #include "output.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 bool get_json(session *s, const ki_object *obj, ki_value *ret_json) {
@@ -15,38 +17,97 @@ bool get_json(session *s, const ki_object *obj, ki_value *ret_json) {
     return false;
 }
 
-static void print_differences(session *s, const ki_event *event) {
+static bool print_differences(session *s, const ki_event *event, FILE *out) {
     ki_value before = KI_VALUE_INIT;
     ki_value after = KI_VALUE_INIT;
+    diff_sum sum = { 0 };
     if (get_json(s, event->old, &before) && get_json(s, event->obj, &after)) {
-        printf("  ");
-        diff_print(before.text, before.text_size, after.text, after.text_size, stdout);
+        fputs("  ", out);
+        sum = diff_print(before.text, before.text_size, after.text, after.text_size, out);
     }
     ki_value_clear(&before);
     ki_value_clear(&after);
+    return sum.changes || !sum.heartbeats;
 }
 
-void print_line(session *s, const ki_event *event, change_type type) {
+/* The cells of a line that is being written. */
+typedef struct cells {
+    line_columns of;
+    FILE *out;
+    size_t printed;
+} cells;
+
+/* "ready: 1/1". Not the name and the age, which the line has, and nothing that says nothing. */
+static bool print_cell(size_t index, const char *text, void *user) {
+    cells *c = user;
+    const ki_column *column = ki_columns_at(c->of.columns, index);
+    bool is_shown = column->priority == 0 || c->of.is_wide || strcmp(column->name, "Node") == 0;
+    if (!is_shown || strcmp(column->format, "name") == 0 || strcmp(column->name, "Age") == 0 || !*text || *text == '<')
+        return true;
+    fputs(c->printed++ ? ", " : "  ", c->out);
+    for (const char *at = column->name; *at; at++)
+        putc(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at, c->out);
+    fputs(": ", c->out);
+    print_tame(c->out, text);
+    return true;
+}
+
+static void print_columns(session *s, const ki_event *event, line_columns columns, FILE *out) {
+    cells c = { .of = columns, .out = out };
+    struct timespec now;
+    ki_error err = KI_ERROR_INIT;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (ki_columns_each(columns.columns, event->obj, (int64_t)now.tv_sec * 1000, print_cell, &c, &err) ==
+        KI_ERR_NO_MEMORY) {
+        say(s->command, "%s: %s", ki_object_key(event->obj), ki_error_message(&err));
+        session_end(s, EXIT_FAILED);
+    }
+}
+
+/* False: nothing but heartbeats. */
+static bool write_line(target *t, const ki_event *event, change_type type, line_columns columns, FILE *out) {
     static const struct {
         char sign;
         colour colour;
     } looks[] = { { '+', COLOUR_GREEN }, { '~', COLOUR_YELLOW }, { '-', COLOUR_RED } };
+    session *s = t->session;
     char clock[16] = "";
     struct tm parts;
     time_t now = time(NULL);
+    bool is_news = true;
 
     if (localtime_r(&now, &parts))
         strftime(clock, sizeof clock, "%H:%M:%S", &parts);
-    printf("%s%c%s %s%s%s ", colour_text(stdout, looks[type].colour), looks[type].sign,
-           colour_text(stdout, COLOUR_NONE), colour_text(stdout, COLOUR_DIM), clock, colour_text(stdout, COLOUR_NONE));
-    print_tame(stdout, ki_object_kind(event->obj));
-    putchar(' ');
-    print_tame(stdout, ki_object_key(event->obj));
+    fprintf(out, "%s%c%s %s%s%s ", colour_text(stdout, looks[type].colour), looks[type].sign,
+            colour_text(stdout, COLOUR_NONE), colour_text(stdout, COLOUR_DIM), clock, colour_text(stdout, COLOUR_NONE));
+    print_tame(out, ki_object_kind(event->obj));
+    fputc(' ', out);
+    print_tame(out, ki_object_key(event->obj));
     if (event->final_state_unknown)
-        printf(" (went while nobody watched)");
+        fputs(" (went while nobody watched)", out);
     if (event->is_resync)
-        printf(" (resync)");
+        fputs(" (resync)", out);
     else if (event->old)
-        print_differences(s, event);
-    putchar('\n');
+        is_news = print_differences(s, event, out);
+    else if (type == CHANGE_ADDED && columns.columns)
+        print_columns(s, event, columns, out);
+    if (is_news && t->heartbeats)
+        fprintf(out, " (after %zu heartbeat%s)", t->heartbeats, t->heartbeats == 1 ? "" : "s");
+    return is_news || s->options->verbose;
+}
+
+bool print_line(target *t, const ki_event *event, change_type type, line_columns columns) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    bool is_news = out && write_line(t, event, type, columns, out);
+    if (!out || fclose(out)) {
+        say(t->session->command, "out of memory");
+        session_end(t->session, EXIT_FAILED);
+    } else if (is_news) {
+        output_line(text);
+    }
+    t->heartbeats = is_news ? 0 : t->heartbeats + 1;
+    free(text);
+    return is_news;
 }

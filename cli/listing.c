@@ -154,11 +154,11 @@ static ki_status write_json(FILE *out, const ki_object *obj, bool *first, ki_err
 static ki_status write_list(const listing *l, FILE *out, const ki_object *const *objects, size_t count, ki_error *err) {
     ki_status status = KI_OK;
     bool first = true;
-    if (!l->session->name)
+    if (!session_is_single(l->session))
         fprintf(out, "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{\"resourceVersion\":\"\"},\"items\":[\n");
     for (size_t i = 0; i < count && !status; i++)
         status = write_json(out, objects[i], &first, err);
-    if (!l->session->name)
+    if (!session_is_single(l->session))
         fprintf(out, "%s]}", first ? "" : "\n");
     return status;
 }
@@ -190,56 +190,92 @@ static ki_status print_templates(listing *l, const ki_object *const *objects, si
     return status;
 }
 
+/* All objects of `count` lists, borrowed from them; the array is to be freed. */
+static ki_status join(const ki_object_list *lists, size_t count, ki_object_list *ret_all) {
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += lists[i].count;
+    ret_all->objects = calloc(total + 1, sizeof *ret_all->objects);
+    if (!ret_all->objects)
+        return KI_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < lists[i].count; j++)
+            ret_all->objects[ret_all->count++] = lists[i].objects[j];
+    }
+    return KI_OK;
+}
+
+/* Returns how many targets from `begin` on go into one table: names of one resource. */
+static size_t table_size(const session *s, size_t begin) {
+    size_t end = begin + 1;
+    while (end < s->target_count && s->targets[begin].name && s->targets[end].name &&
+           session_is_same_resource(&s->targets[begin], &s->targets[end]))
+        end++;
+    return end - begin;
+}
+
+static ki_status print_tables(listing *l, const ki_object_list *lists, const char *sort_by, ki_error *err) {
+    const session *s = l->session;
+    bool is_first = true;
+    ki_status status = KI_OK;
+    for (size_t begin = 0, size; begin < s->target_count && !status; begin += size) {
+        ki_object_list all = { 0 };
+        size = table_size(s, begin);
+        status = join(lists + begin, size, &all);
+        if (!status && sort_by && all.count)
+            status = sort_objects(all.objects, all.count, sort_by, err);
+        if (!status && all.count) {
+            if (!is_first && !s->options->no_headers)
+                putchar('\n');
+            is_first = false;
+            status = print_table(l, &s->targets[begin], l->columns[begin], &all, err);
+        }
+        free(all.objects);
+    }
+    return status;
+}
+
 /* The objects of each resource by namespace and name, or in the order of --sort-by. */
 static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, ki_error *err) {
     const session *s = l->session;
     const char *sort_by = s->options->sort_by;
     bool is_table = l->printer->format == FORMAT_LINE || l->printer->format == FORMAT_WIDE;
-    const ki_object **objects = NULL;
+    ki_object_list all = { 0 };
     ki_status status = KI_OK;
-    size_t used = 0;
     for (size_t i = 0; i < s->target_count && !status; i++) {
         ki_object_list *list = &lists[i];
+        if (!s->targets[i].synced)
+            continue;
         status = ki_lister_list(s->targets[i].informer, NULL, NULL, list, err);
         if (!status && list->count)
             qsort(list->objects, list->count, sizeof *list->objects, by_namespace_and_name);
-        if (!status && is_table && sort_by && list->count)
-            status = sort_objects(list->objects, list->count, sort_by, err);
-        if (!status && is_table && list->count) {
-            if (*count && !s->options->no_headers)
-                putchar('\n');
-            status = print_table(l, &s->targets[i], l->columns[i], list, err);
-        }
         *count += status ? 0 : list->count;
     }
     if (status || is_table)
-        return status;
-    objects = calloc(*count + 1, sizeof *objects);
-    if (!objects)
+        return status ? status : print_tables(l, lists, sort_by, err);
+    if (join(lists, s->target_count, &all))
         return KI_ERR_NO_MEMORY;
-    for (size_t i = 0; i < s->target_count; i++) {
-        for (size_t j = 0; j < lists[i].count; j++)
-            objects[used++] = lists[i].objects[j];
-    }
-    if (sort_by && used)
-        status = sort_objects(objects, used, sort_by, err);
+    if (sort_by && all.count)
+        status = sort_objects(all.objects, all.count, sort_by, err);
     if (!status && l->printer->format == FORMAT_JSON) {
-        status = write_list(l, stdout, objects, used, err);
+        status = write_list(l, stdout, all.objects, all.count, err);
         putchar('\n');
     } else if (!status && l->printer->format == FORMAT_NAME) {
-        for (size_t i = 0; i < used; i++) {
-            print_object_name(objects[i]);
+        for (size_t i = 0; i < all.count; i++) {
+            print_object_name(all.objects[i]);
             putchar('\n');
         }
     } else if (!status) {
-        status = print_templates(l, objects, used, err);
+        status = print_templates(l, all.objects, all.count, err);
     }
-    free(objects);
+    free(all.objects);
     return status;
 }
 
 ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err) {
-    listing l = { .session = s, .printer = p, .columns = columns, .several = s->target_count > 1 };
+    listing l = { .session = s, .printer = p, .columns = columns };
+    for (size_t i = 1; i < s->target_count; i++)
+        l.several |= !session_is_same_resource(&s->targets[0], &s->targets[i]);
     ki_object_list lists[TARGETS_MAX] = { { 0 } };
     ki_status status = KI_OK;
     size_t count = 0;

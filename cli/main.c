@@ -1,4 +1,5 @@
 /* main.c: the kinformer program: finds the command and hands over. */
+#include "complete.h"
 #include "flags.h"
 #include "output.h"
 
@@ -78,14 +79,37 @@ static bool fill_standard_descriptors(void) {
     return true;
 }
 
+/* Moves the command before the flags that stand before it: "-n shop get pods" as "get -n shop pods". False, said, where one is no flag. */
+static bool move_command_first(int count, char **words) {
+    int at = 1;
+    while (at < count && words[at][0] == '-' && words[at][1]) {
+        int taken = strcmp(words[at], "--version") == 0 ? 1 : flags_count_words(words[at]);
+        if (!taken) {
+            fprintf(stderr, "kinformer: there is no flag %s; kinformer --help shows all commands\n", words[at]);
+            return false;
+        }
+        at += taken;
+    }
+    if (at >= count)
+        return true; /* flags alone */
+    char *command = words[at];
+    for (; at > 1; at--)
+        words[at] = words[at - 1];
+    words[1] = command;
+    return true;
+}
+
 int main(int count, char **words) {
     options o;
-    const char *name = count > 1 ? words[1] : "";
-    bool wants_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
-
     if (!fill_standard_descriptors())
         return EXIT_FAILED;   /* and nowhere to say so */
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen where we write */
+    if (count > 1 && strcmp(words[1], "__complete") == 0)
+        return complete(count - 2, words + 2);
+    if (!move_command_first(count, words))
+        return EXIT_USAGE;
+    const char *name = count > 1 ? words[1] : "";
+    bool wants_help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
     if (strcmp(name, "--version") == 0)
         name = command_version.name;
     if (!*name) {

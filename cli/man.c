@@ -46,7 +46,8 @@ static void print_title(FILE *out, const char *name, const char *purpose) {
     fprintf(out, ".\\\" made by: kinformer man\n.TH ");
     for (const char *c = name; *c; c++)
         fputc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
-    fprintf(out, " 1 \"\" \"kinformer %s\" \"kinformer\"\n.SH NAME\n", KI_VERSION);
+    /* No hyphens in words and no stretched blanks: a reader copies flags and examples. */
+    fprintf(out, " 1 \"\" \"kinformer %s\" \"kinformer\"\n.nh\n.ad l\n.SH NAME\n", KI_VERSION);
     print_string(out, name);
     fprintf(out, " \\- ");
     print_string(out, purpose);
@@ -127,6 +128,23 @@ static int write_page(const char *directory, const cli_command *command) {
     return EXIT_FAILED;
 }
 
+/* On a terminal formatted, by man where there is one; else as it is, for "kinformer man watch | man -l -". */
+static int show_page(const cli_command *command) {
+    bool is_shown = is_terminal(stdout);
+    FILE *out = is_shown ? popen("if command -v man >/dev/null; then exec man -l -; else exec cat; fi", "w") : stdout;
+    if (!out) {
+        say("man", "cannot start man: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    if (command)
+        print_page(out, command);
+    else
+        print_program_page(out);
+    if (is_shown)
+        return pclose(out) == 0 ? EXIT_FINE : EXIT_FAILED;
+    return output_flush() ? EXIT_FINE : output_status();
+}
+
 static const char *name_at(size_t index, const void *user) {
     (void)user;
     return command_at(index)->name;
@@ -147,17 +165,13 @@ static int run(const options *o) {
         if (name && strcmp(command_at(count)->name, name) == 0)
             command = command_at(count);
     }
-    if (name && !command) {
+    if (name && !command && strcmp(name, "kinformer") != 0) {
         const char *meant = nearest(name, count, name_at, NULL);
         say("man", "there is no command '%s'%s%s%s", name, meant ? "; did you mean " : "", meant ? meant : "",
             meant ? "?" : "");
         return EXIT_USAGE;
     }
-    if (command)
-        print_page(stdout, command);
-    else
-        print_program_page(stdout);
-    return output_flush() ? EXIT_FINE : output_status();
+    return show_page(command);
 }
 
 static const flag flags[] = { FLAG("directory", 0, FLAG_TEXT, directory, "DIR",
@@ -168,8 +182,13 @@ static const flag *const tables[] = { flags, NULL };
 const cli_command command_man = {
     .name = "man",
     .usage = "[COMMAND]",
-    .purpose = "print a manual page, of kinformer or of one of its commands",
-    .text = "  kinformer man watch | man -l -\n",
+    .purpose = "show a manual page, of kinformer or of one of its commands",
+    .text = "  kinformer man\n"
+            "  kinformer man watch\n"
+            "  kinformer man watch > kinformer-watch.1\n"
+            "\n"
+            "Shows the page on a terminal, where man is installed; else prints its source. Without COMMAND: the main "
+            "page.\n",
     .max_arguments = 1,
     .flags = tables,
     .run = run,

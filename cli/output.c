@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -24,13 +25,20 @@ static bool reader_is_gone(void) {
     return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
 }
 
+/* The cause of a write that failed earlier: the stream knows only that one did, and the next one fails alike. */
+static int find_cause(void) {
+    if (reader_is_gone())
+        return EPIPE;
+    return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+}
+
 bool output_flush(void) {
     if (failure)
         return false;
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return true;
-    failure = errno ? errno : reader_is_gone() ? EPIPE : EIO;
+    failure = errno ? errno : find_cause();
     return false;
 }
 
@@ -85,16 +93,93 @@ void say(const char *command, const char *format, ...) {
     fputc('\n', stderr);
 }
 
+/* Bytes of the control character that `c` begins with, in UTF-8; 0: it begins with none. */
+static size_t control_size(const unsigned char *c) {
+    if (*c < 0x20 || *c == 0x7f)
+        return 1;
+    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* C1: U+009B is what ESC [ is */
+        return 2;
+    if (c[0] == 0xd8 && c[1] == 0x9c) /* U+061C, a mark of direction */
+        return 2;
+    if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae)))
+        return 3;                                                                /* U+200E, U+200F, U+2028 to U+202E */
+    return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0; /* U+2066 to U+2069 */
+}
+
 void print_tame(FILE *out, const char *text) {
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool is_c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* in UTF-8: U+009B is what ESC [ is */
-        if (is_c1)
-            c++;
-        if (is_c1 || *c < 0x20 || *c == 0x7f)
-            fputs(is_c1 ? "??" : "?", out);
-        else
-            putc(*c, out);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        size_t size = control_size(c);
+        if (size == 0)
+            putc(*c++, out);
+        for (; size; size--, c++)
+            putc('?', out);
     }
+}
+
+/* Columns of the UTF-8 character that `c` begins with: East Asian wide ones and pictures take two, bytes inside a character none. */
+static size_t columns_of(const unsigned char *c) {
+    static const struct {
+        unsigned first, last;
+    } wide[] = { { 0x1100, 0x115f }, { 0x2e80, 0xa4cf },   { 0xac00, 0xd7a3 },  { 0xf900, 0xfaff },
+                 { 0xff00, 0xff60 }, { 0x1f300, 0x1faff }, { 0x20000, 0x3fffd } };
+    unsigned number = 0;
+    if ((*c & 0xc0) == 0x80)
+        return 0;
+    if (*c < 0xe0)
+        return 1;
+    number = *c & (*c < 0xf0 ? 0xfU : 0x7U);
+    for (c++; (*c & 0xc0) == 0x80; c++)
+        number = number << 6 | (*c & 0x3fU);
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
+        if (number >= wide[i].first && number <= wide[i].last)
+            return 2;
+    }
+    return 1;
+}
+
+size_t width_of(const char *text) {
+    size_t width = 0;
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        size_t size = control_size(c);
+        width += size ? size : (*c & 0xc0) != 0x80;
+        c += size ? size : 1;
+    }
+    return width;
+}
+
+/* Of the terminal that stdout is; 0: it is none, or does not say. */
+static size_t terminal_width(void) {
+    struct winsize size = { 0 };
+    return is_terminal(stdout) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Bytes of `text` that fit; colours take no room. */
+static size_t fitting(const char *text, size_t width) {
+    size_t used = 0, end = 0;
+    bool has_end = false;
+    for (size_t i = 0; text[i]; i++) {
+        if (text[i] == '\033') {
+            i += strcspn(text + i, "m");
+            continue;
+        }
+        used += columns_of((const unsigned char *)text + i);
+        if (!has_end && used > width - 1) { /* room for what says that it was cut */
+            end = i;
+            has_end = true;
+        }
+        if (used > width)
+            return end;
+    }
+    return strlen(text);
+}
+
+void output_line(const char *text) {
+    size_t width = terminal_width(), size = strlen(text);
+    size_t shown = width > 1 ? fitting(text, width) : size;
+    fwrite(text, 1, shown, stdout);
+    if (shown < size)
+        printf("%s\342\200\246", colour_text(stdout, COLOUR_NONE));
+    putchar('\n');
 }
 
 /* Bytes of the UTF-8 character that `text` begins with; 0: it begins with none. */

@@ -31,8 +31,13 @@ void say(const char *command, const char *format, ...) __attribute__((__format__
 /* A line that is overwritten by the next, on a terminal; NULL clears it. */
 void show_progress(const char *text);
 
-/* Text from elsewhere with '?' for each byte of a control character: a server must not drive the terminal. */
+/* Prints text from elsewhere with '?' for each byte of a control character, of those too that turn the direction of what follows: a server must not
+ * drive the terminal, nor make a line read as another. */
 void print_tame(FILE *out, const char *text);
+/* Returns how many columns of a terminal print_tame fills. */
+size_t width_of(const char *text);
+/* Prints a line of output, which may hold our colours, to stdout: on a terminal no more of it than fits its width. */
+void output_line(const char *text);
 
 /* As JSON has it, in quotes; with '?' for each byte that is no UTF-8, as where a text was cut. */
 void print_json_string(FILE *out, const char *text);

@@ -128,7 +128,7 @@ static bool begins(const char *text, const char *prefix, const char **ret_rest) 
     return true;
 }
 
-static int set_format(printer *p, const options *o, bool has_table) {
+static int set_format(printer *p, const options *o) {
     static const struct {
         const char *name;
         format format;
@@ -140,7 +140,7 @@ static int set_format(printer *p, const options *o, bool has_table) {
     const char *text = o->output ? o->output : "line";
     const char *rest = NULL;
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-        if (strcmp(text, plain[i].name) != 0 || (plain[i].format == FORMAT_WIDE && !has_table))
+        if (strcmp(text, plain[i].name) != 0)
             continue;
         p->format = plain[i].format;
         return EXIT_FINE;
@@ -168,17 +168,17 @@ static int set_format(printer *p, const options *o, bool has_table) {
         say(p->command, "-o go-template needs Go; -o jsonpath=... or -o custom-columns=... can do most of it");
     else
         say(p->command,
-            "-o %s is no format; there are line%s, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, "
+            "-o %s is no format; there are line, wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, "
             "custom-columns=HEADER:PATH,... and custom-columns-file=FILE",
-            text, has_table ? ", wide" : "");
+            text);
     return EXIT_USAGE;
 }
 
-int printer_open(printer *p, const char *command, const options *o, bool has_table) {
+int printer_open(printer *p, const char *command, const options *o) {
     *p = (printer){ .command = command, .no_headers = o->no_headers };
     if (ki_jsonpath_new("{@}", NULL, &p->value, NULL))
         return EXIT_FAILED;
-    return set_format(p, o, has_table);
+    return set_format(p, o);
 }
 
 /* ---- custom-columns: values as Go's fmt prints them ---- */

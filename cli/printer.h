@@ -9,7 +9,7 @@
 
 typedef enum format {
     FORMAT_LINE, /* of watch; get's table */
-    FORMAT_WIDE, /* get's table */
+    FORMAT_WIDE, /* the same with more columns */
     FORMAT_JSON,
     FORMAT_YAML,
     FORMAT_NAME,
@@ -34,8 +34,8 @@ typedef struct printer {
     table table; /* of FORMAT_COLUMNS */
 } printer;
 
-/* Reads the value of -o; `has_table`: "wide" is one, and "line" a table. EXIT_USAGE, said on stderr, where it is none of these. */
-int printer_open(printer *p, const char *command, const options *o, bool has_table);
+/* Reads the value of -o. EXIT_USAGE, said on stderr, where it is none of these. */
+int printer_open(printer *p, const char *command, const options *o);
 /* An object, or a list of them, as JSON, in one of the last formats: yaml, jsonpath or custom-columns. The rows of custom-columns come
  * with printer_flush. */
 ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err);

@@ -2,6 +2,7 @@
  * version, are taken as they are: the resource may be installed later. */
 #include "session.h"
 
+#include "failure.h"
 #include "output.h"
 
 #include <errno.h>
@@ -43,9 +44,7 @@ bool session_set_custom(target *t, const char *name) {
 }
 
 int session_say_unknown(const session *s, const char *name, const char *meant) {
-    if (strchr(name, '/'))
-        say(s->command, "'%s': write the name apart: kinformer %s RESOURCE NAME", name, s->command);
-    else if (meant)
+    if (meant)
         say(s->command, "the resource '%s' is not known; did you mean %s?", name, meant);
     else
         say(s->command,
@@ -111,7 +110,8 @@ static ki_status ask_until_it_answers(session *s, ki_error *err) {
     int64_t allowed_ms = session_allowed_ms(s);
     for (int64_t wait_ms = FIRST_WAIT_MS;; wait_ms = 2 * wait_ms < LONGEST_WAIT_MS ? 2 * wait_ms : LONGEST_WAIT_MS) {
         ki_status status = ask(s, err);
-        if (!status || s->done || err->category != KI_CATEGORY_RETRY)
+        bool is_hopeless = session_ends_at_once(s) && failure_is_final(err);
+        if (!status || s->done || err->category != KI_CATEGORY_RETRY || is_hopeless)
             return status;
         int64_t ms = err->retry_after_ms > wait_ms ? err->retry_after_ms : wait_ms;
         int64_t left_ms = allowed_ms ? s->started_ms + allowed_ms - session_now_ms() : INT_MAX;
@@ -126,16 +126,6 @@ static ki_status ask_until_it_answers(session *s, ki_error *err) {
 }
 
 /* ---- words ---- */
-
-static bool is_there(const session *s, const target *but, const ki_resource *resource) {
-    for (size_t i = 0; i < s->target_count; i++) {
-        const ki_resource *other = &s->targets[i].resource;
-        if (&s->targets[i] != but && !s->targets[i].word && strcmp(other->plural, resource->plural) == 0 &&
-            strcmp(other->group, resource->group) == 0)
-            return true;
-    }
-    return false;
-}
 
 static void remove_target(session *s, target *t) {
     free(t->word);
@@ -155,12 +145,13 @@ static bool can_be_watched(const ki_discovered *found) {
 /* "all": every one of the category that is not there yet, in the word's place and after the others. False where it is no category. */
 static bool take_category(session *s, target *t) {
     size_t cursor = 0;
-    bool is_category = false, placed = false;
+    bool has_any = false, placed = false;
     const ki_discovered *found;
     char *word = t->word;
     while ((found = ki_resource_map_in_category(s->map, word, &cursor))) {
-        is_category = true;
-        if (!can_be_watched(found) || is_there(s, t, &found->resource) || (placed && s->target_count == TARGETS_MAX))
+        has_any = true;
+        if (!can_be_watched(found) || session_has_target(s, t, &found->resource, NULL) ||
+            (placed && s->target_count == TARGETS_MAX))
             continue;
         if (placed) {
             s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };
@@ -172,9 +163,14 @@ static bool take_category(session *s, target *t) {
     }
     if (placed)
         free(word);
-    else if (is_category)
+    else if (has_any)
         remove_target(s, t);
-    return is_category;
+    return has_any;
+}
+
+static bool is_category(const session *s, const char *word) {
+    size_t cursor = 0;
+    return ki_resource_map_in_category(s->map, word, &cursor) != NULL;
 }
 
 static int resolve(session *s, target *t) {
@@ -186,12 +182,20 @@ static int resolve(session *s, target *t) {
             found->resource.plural);
         return EXIT_FAILED;
     }
-    if (found && is_there(s, t, &found->resource)) {
+    if (found && session_has_target(s, t, &found->resource, t->name)) {
         remove_target(s, t);
         return EXIT_FINE;
     }
+    if (!found && t->name && is_category(s, t->word)) {
+        say(s->command, "'%s' is a category of several resources: you must specify only one resource", t->word);
+        return EXIT_USAGE;
+    }
     if (!found && take_category(s, t))
         return EXIT_FINE;
+    if (found && t->name && s->options->all_namespaces && found->resource.namespaced) {
+        say(s->command, "a resource cannot be retrieved by name across all namespaces");
+        return EXIT_USAGE;
+    }
     if (found)
         t->resource = found->resource;
     else if (!session_set_custom(t, t->word))
@@ -212,7 +216,10 @@ int session_resolve(session *s) {
     if (s->done)
         return EXIT_FINE;
     if (status) {
-        say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
+        if (session_ends_at_once(s) && err.code)
+            failure_say(s, NULL, &err);
+        else
+            say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
         return EXIT_UNREACHED;
     }
     for (size_t i = 0; i < s->target_count;) {

@@ -2,7 +2,7 @@
 #include "session.h"
 
 #include "connection.h"
-
+#include "failure.h"
 #include "output.h"
 
 #include <errno.h>
@@ -34,78 +34,14 @@ void session_end(session *s, int status) {
 
 bool session_has_synced(const session *s) {
     for (size_t i = 0; i < s->target_count; i++) {
-        if (!s->targets[i].synced)
+        if (!s->targets[i].synced && !s->targets[i].failure.code)
             return false;
     }
     return true;
 }
 
-/* ---- resources ---- */
-
-static bool can_be_watched(const ki_resource *resource) {
-    return ki_resource_has_verb(resource, "list") && ki_resource_has_verb(resource, "watch");
-}
-
-static int say_unlistable(const session *s, const ki_resource *resource) {
-    if (ki_resource_has_verb(resource, "list"))
-        say(s->command, "%s cannot be watched, so that there is no informer of them; kubectl get %s lists them",
-            resource->plural, resource->plural);
-    else
-        say(s->command,
-            "%s cannot be listed: the server answers them and keeps none; kubectl create -f FILE -o yaml asks one",
-            resource->plural);
-    return EXIT_FAILED;
-}
-
-static int set_resource(session *s, const char *name) {
-    const ki_resource *known = ki_resource_find(name);
-    if (s->target_count == TARGETS_MAX) {
-        say(s->command, "at most %d resources at once", TARGETS_MAX);
-        return EXIT_USAGE;
-    }
-    target *t = &s->targets[s->target_count];
-    *t = (target){ .session = s };
-    if (known && !can_be_watched(known))
-        return say_unlistable(s, known);
-    if (known) {
-        for (size_t i = 0; i < s->target_count; i++) { /* "pods,po" is one */
-            if (!s->targets[i].word && s->targets[i].resource.plural == known->plural &&
-                s->targets[i].resource.group == known->group) {
-                return EXIT_FINE;
-            }
-        }
-        t->resource = *known;
-    } else if (s->may_ask && !strchr(name, '/')) {
-        t->word = strdup(name); /* for session_start to resolve */
-        if (!t->word)
-            return EXIT_FAILED;
-    } else if (!session_set_custom(t, name)) {
-        return session_say_unknown(s, name, ki_resource_nearest(name));
-    }
-    s->target_count++;
-    return EXIT_FINE;
-}
-
-int session_set_resources(session *s, const char *names) {
-    char name[256];
-    for (const char *at = names; *at;) {
-        size_t size = strcspn(at, ",");
-        if (size == 0 || size >= sizeof name) {
-            say(s->command, "'%s' is no list of resources; write them as pods,deployments", names);
-            return EXIT_USAGE;
-        }
-        memcpy(name, at, size);
-        name[size] = '\0';
-        int status = set_resource(s, name);
-        if (status)
-            return status;
-        at += size;
-        if (*at == ',' && !*++at) {
-            say(s->command, "'%s' ends with a comma", names);
-            return EXIT_USAGE;
-        }
-    }
-    return EXIT_FINE;
+bool session_ends_at_once(const session *s) {
+    return s->is_once && !s->options->wait && !s->options->timeout_ms;
 }
 
 /* ---- how it is ---- */
@@ -127,7 +63,8 @@ static const char *remedy(const ki_error *cause) {
 
 static void say_health(target *t, const ki_health *health) {
     const session *s = t->session;
-    const char *resource = t->resource.plural;
+    char label[LABEL_MAX];
+    const char *resource = session_label(t, label);
     if (s->options->quiet)
         return;
     switch (health->state) {
@@ -152,7 +89,7 @@ static void say_health(target *t, const ki_health *health) {
             say(s->command, "%s: trying again in %.1f s", resource, (double)health->retry_in_ms / 1000);
         }
         if (s->is_once && !session_allowed_ms(s) && !t->session->has_hinted) {
-            t->session->has_hinted = true; /* who waits for a list that does not come wonders whether it ever ends */
+            t->session->has_hinted = true; /* once: does the command ever end? */
             say(s->command, "trying again until it is there; --timeout gives up, kinformer doctor looks for the cause");
         }
         break;
@@ -164,22 +101,40 @@ static void say_health(target *t, const ki_health *health) {
     t->shown = health->state;
 }
 
-/* A selector that is none, say: what the server cannot read it will not read later either. */
-static bool is_hopeless(const target *t, const ki_health *health) {
-    bool waits = health->state == KI_STATE_BACKING_OFF || health->state == KI_STATE_BLOCKED;
-    return !t->synced && waits && ki_error_is_bad_request(&health->cause) && health->cause.reason[0];
+/* Returns true where the server will not answer a later attempt otherwise: a selector that is none, say. For a command that does not wait also where
+ * somebody has to do something first. */
+static bool is_hopeless(const session *s, const ki_error *cause) {
+    if (ki_error_is_bad_request(cause) && cause->reason[0])
+        return true;
+    return session_ends_at_once(s) && failure_is_final(cause);
+}
+
+/* Ends what waits for this list: the session, or this resource alone where others may yet come. */
+static void give_up_target(target *t, const ki_error *cause) {
+    session *s = t->session;
+    if (s->done)
+        return;
+    if (!s->is_once) {
+        say(s->command, "%s", ki_error_message(cause));
+        session_end(s, failure_status(cause));
+    } else if (failure_is_of_server(cause)) {
+        failure_say(s, &t->resource, cause);
+        session_end(s, failure_status(cause));
+    } else {
+        t->failure = *cause;
+        if (session_has_synced(s))
+            session_end(s, EXIT_FINE); /* the command says which lists are missing, after those that came */
+    }
 }
 
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
     target *t = user;
+    bool waits = health->state == KI_STATE_BACKING_OFF || health->state == KI_STATE_BLOCKED;
     (void)informer;
-    if (!is_hopeless(t, health)) {
+    if (t->synced || !waits || !is_hopeless(t->session, &health->cause))
         say_health(t, health);
-        return;
-    }
-    if (!t->session->done)
-        say(t->session->command, "%s", ki_error_message(&health->cause));
-    session_end(t->session, EXIT_FAILED);
+    else if (!t->failure.code)
+        give_up_target(t, &health->cause);
 }
 
 static void on_failure(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
@@ -204,7 +159,7 @@ static void show_sync(session *s) {
     char rate[32];
     for (size_t i = 0; i < s->target_count && !*text; i++) {
         ki_health health;
-        if (s->targets[i].synced)
+        if (s->targets[i].synced || s->targets[i].failure.code)
             continue;
         ki_informer_health(s->targets[i].informer, &health);
         if (health.state != KI_STATE_LISTING)
@@ -264,9 +219,9 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
     if (t->resource.namespaced && !o->all_namespaces) {
         informer.namespace_name = ki_config_namespace(s->config);
     }
-    if (s->name) {
-        const char *more = informer.field_selector ? informer.field_selector : "";
-        if (asprintf(&fields, "metadata.name=%s%s%s", s->name, *more ? "," : "", more) < 0)
+    if (t->name) { /* there is no other selector then */
+        fields = session_name_selector(t->name);
+        if (!fields)
             return KI_ERR_NO_MEMORY;
         informer.field_selector = fields;
     }
@@ -324,6 +279,10 @@ int session_start(session *s) {
     int resolved = status ? EXIT_FINE : session_resolve(s);
     if (resolved != EXIT_FINE)
         return resolved;
+    if (!status && s->on_resolved && !s->done)
+        resolved = s->on_resolved(s);
+    if (resolved != EXIT_FINE)
+        return resolved;
     if (s->done)
         return s->status;
     for (size_t i = 0; i < s->target_count && !status; i++)
@@ -359,14 +318,14 @@ static void hint_at_plugin(const session *s, const ki_health *health, char *text
 }
 
 static void give_up(session *s) {
-    char hint[192];
+    char hint[192], label[LABEL_MAX];
     for (size_t i = 0; i < s->target_count; i++) {
         ki_health health;
-        if (s->targets[i].synced)
+        if (s->targets[i].synced || s->targets[i].failure.code)
             continue;
         ki_informer_health(s->targets[i].informer, &health);
         hint_at_plugin(s, &health, hint, sizeof hint);
-        say(s->command, "%s have not synced within %.1f s (%s)%s%s%s%s", s->targets[i].resource.plural,
+        say(s->command, "%s have not synced within %.1f s (%s)%s%s%s%s", session_label(&s->targets[i], label),
             (double)session_allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
             health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause), hint);
     }

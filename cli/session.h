@@ -9,7 +9,8 @@
 
 enum {
     TARGETS_MAX = 128,
-    PARTS_MAX = 2
+    PARTS_MAX = 2,
+    LABEL_MAX = 512 /* bytes of a label, with the closing zero; longer ones are cut */
 };
 
 typedef struct session session;
@@ -31,26 +32,29 @@ typedef struct session_part {
 typedef struct target {
     session *session;
     ki_resource resource;
-    char *text; /* of a resource that nobody knows: what `resource` points to */
-    char *word; /* not yet looked up; NULL: `resource` is known */
+    char *text;       /* of a resource that nobody knows: what `resource` points to */
+    char *word;       /* not yet looked up; NULL: `resource` is known */
+    const char *name; /* only the object of this name, borrowed from the command line; NULL: all */
     ki_informer *informer;
     bool synced;
-    size_t initial; /* objects that it began with */
-    ki_state shown; /* the last state that was said */
+    ki_error failure;  /* why its list does not come, where the command does not wait for that; else KI_OK */
+    size_t initial;    /* objects that it began with */
+    size_t heartbeats; /* folded since its last line */
+    ki_state shown;    /* the last state that was said */
 } target;
 
 struct session {
     const char *command;
     const options *options;
-    bool may_ask;     /* words that are not built in are looked up in what the server has */
-    bool is_once;     /* ends once it has synced: that all is well is not said */
-    const char *name; /* only the object of this name; NULL: all */
+    bool may_ask; /* words that are not built in are looked up in what the server has */
+    bool is_once; /* ends once it has synced: that all is well is not said */
     target targets[TARGETS_MAX];
     size_t target_count;
 
     /* What the command wants to hear of; any may be NULL. */
     ki_handler handler; /* user is the target */
     const ki_field *view;
+    int (*on_resolved)(session *s); /* once the targets are known, before their informers start; gives an exit status */
     void (*on_tick)(session *s, int64_t now_ms); /* every tick_ms */
     int64_t tick_ms;
     void *user;
@@ -64,15 +68,16 @@ struct session {
     const ki_allocator *allocator; /* NULL: malloc */
     int signals;                   /* a descriptor */
     int64_t started_ms;
-    bool has_hinted;     /* it was said that it is tried again */
+    bool has_hinted;     /* what to do about a list that does not come was said */
     bool is_interrupted; /* a signal ended it */
     bool done;           /* ends session_run */
     int status;          /* the exit status then */
     bool progressing;
 };
 
-/* Fills in the resources that "pods,deployments.apps" names. EXIT_USAGE, said on stderr, where one is not known and may not be asked for. */
-int session_set_resources(session *s, const char *names);
+/* Fills in the targets that the words name, ended by NULL; at least one. Gives an exit status: EXIT_USAGE, said on stderr, where a word cannot be read, or is
+ * not known and may not be asked for. */
+int session_set_resources(session *s, const char *const *arguments);
 /* Connects and starts the informers. Gives an exit status; anything but EXIT_FINE was said on stderr. */
 int session_start(session *s);
 /* Until `done`, a signal, or a deadline. Gives the exit status. */
@@ -84,6 +89,16 @@ int session_resolve(session *s);
 /* "foos.v1.example.com": a resource that not even the cluster knows yet. Its kind is guessed ("Foo"): it would be filled in where the server
  * left it out, which it does for built-in resources only. */
 bool session_set_custom(target *t, const char *name);
+/* Returns true where another target but `but` (may be NULL) is of this resource and name; NULL: of all names. */
+bool session_has_target(const session *s, const target *but, const ki_resource *resource, const char *name);
+/* Returns true where the words name one object: it is shown alone, not as a list. */
+bool session_is_single(const session *s);
+bool session_is_same_resource(const target *a, const target *b);
+/* "pods", or "pods/web-1". */
+const char *session_label(const target *t, char text[LABEL_MAX]);
+/* The field selector of one name, to be freed; NULL where there is no memory. */
+char *session_name_selector(const char *name);
+
 /* Says that a word means nothing, and what may have been meant (or NULL). EXIT_USAGE. */
 int session_say_unknown(const session *s, const char *name, const char *meant);
 
@@ -96,7 +111,10 @@ void session_end(session *s, int status);
 void session_take_signals(session *s);
 /* What the first sync may take; 0: any time. */
 int64_t session_allowed_ms(const session *s);
+/* Returns true once each list is there, or will not come. */
 bool session_has_synced(const session *s);
+/* Returns true for a command that ends where waiting would not help: get without --wait and --timeout. */
+bool session_ends_at_once(const session *s);
 /* Milliseconds of CLOCK_MONOTONIC. */
 int64_t session_now_ms(void);
 

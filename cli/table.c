@@ -25,14 +25,6 @@ bool table_add(table *t, const char *text) {
     return t->cells[t->count] && ++t->count;
 }
 
-/* In characters: the bytes that begin one in UTF-8. */
-static size_t width_of(const char *text) {
-    size_t width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
 void table_print(table *t) {
     for (size_t i = 0; i < t->count; i++) {
         size_t width = width_of(t->cells[i]) + PADDING;

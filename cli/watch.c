@@ -1,4 +1,5 @@
 /* watch.c: kinformer watch: what is there, then every change, as lines or JSON. */
+#include "definition.h"
 #include "exec.h"
 #include "flags.h"
 #include "line.h"
@@ -14,8 +15,9 @@ typedef struct watch {
     printer printer;
     exec_queue *exec; /* of --exec; else NULL */
     metrics_page *metrics;
-    bool is_silent;  /* the command of --exec is all that is seen */
-    int64_t changes; /* those after the initial objects, without resyncs */
+    ki_columns *columns[TARGETS_MAX]; /* of the lines of what is added */
+    bool is_silent;                   /* the command of --exec is all that is seen */
+    int64_t changes;                  /* those after the initial objects, without resyncs */
 } watch;
 
 static watch *watch_of(const target *t) {
@@ -110,7 +112,8 @@ static void count_change(watch *w, const ki_event *event) {
 static void print_event(target *t, const ki_event *event, change_type type) {
     session *s = t->session;
     watch *w = watch_of(t);
-    if (s->done)
+    bool is_shown = true;
+    if (s->done || (event->is_in_initial_list && s->options->changes_only))
         return;
     if (w->exec)
         queue_event(w, t, event, type);
@@ -128,13 +131,17 @@ static void print_event(target *t, const ki_event *event, change_type type) {
         putchar('\n');
         break;
     case FORMAT_LINE:
-        print_line(s, event, type);
+    case FORMAT_WIDE:
+        is_shown = print_line(
+            t, event, type,
+            (line_columns){ .columns = w->columns[t - s->targets], .is_wide = w->printer.format == FORMAT_WIDE });
         break;
     default:
         print_object(w, event->obj);
     }
     flush(s);
-    count_change(w, event);
+    if (is_shown)
+        count_change(w, event);
 }
 
 /* ---- what the informer tells ---- */
@@ -154,24 +161,39 @@ static void on_delete(const ki_event *event, void *user) {
     print_event(user, event, CHANGE_DELETED);
 }
 
+/* Once for each resource: after the last of its names. */
+static void print_synced(const target *t) {
+    session *s = t->session;
+    size_t count = 0;
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *other = &s->targets[i];
+        if (!session_is_same_resource(t, other))
+            continue;
+        if (!other->synced)
+            return;
+        count += other->initial;
+    }
+    ki_snapshot *snapshot = ki_informer_snapshot(t->informer);
+    printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":", t->resource.plural, count);
+    print_json_string(stdout, ki_snapshot_resource_version(snapshot));
+    printf("}\n");
+    ki_snapshot_free(snapshot);
+    flush(s);
+}
+
 static void on_synced(ki_informer *informer, void *user) {
     target *t = user;
+    (void)informer;
     session *s = t->session;
     t->synced = true;
     if (s->done)
         return;
-    if (watch_of(t)->printer.format == FORMAT_JSON && !watch_of(t)->is_silent) {
-        ki_snapshot *snapshot = ki_informer_snapshot(informer);
-        printf("{\"type\":\"SYNCED\",\"resource\":\"%s\",\"count\":%zu,\"resourceVersion\":", t->resource.plural,
-               t->initial);
-        print_json_string(stdout, ki_snapshot_resource_version(snapshot));
-        printf("}\n");
-        ki_snapshot_free(snapshot);
-        flush(s);
-    }
-    char count[32];
+    if (watch_of(t)->printer.format == FORMAT_JSON && !watch_of(t)->is_silent)
+        print_synced(t);
+    char count[32], label[LABEL_MAX];
     if (!s->options->quiet)
-        say(s->command, "%s: synced, %s objects", t->resource.plural, with_commas(t->initial, count));
+        say(s->command, "%s: synced, %s object%s", session_label(t, label), with_commas(t->initial, count),
+            t->initial == 1 ? "" : "s");
     if (s->options->until_synced && session_has_synced(s))
         session_end(s, EXIT_FINE);
 }
@@ -202,6 +224,17 @@ static int add_parts(watch *w) {
     return EXIT_FINE;
 }
 
+/* What their definitions say of custom resources has to be known before the first of them is shown. */
+static int read_columns(session *s) {
+    watch *w = s->user;
+    ki_error err = KI_ERROR_INIT;
+    bool has_lines = (w->printer.format == FORMAT_LINE || w->printer.format == FORMAT_WIDE) && !s->options->exec;
+    if (!has_lines || definitions_read(s, w->columns, &err) == KI_OK)
+        return EXIT_FINE;
+    say("watch", "%s", ki_error_message(&err));
+    return EXIT_FAILED;
+}
+
 static int run(const options *o) {
     static watch w; /* with room for many resources: not on the stack */
     session *s = &w.session;
@@ -209,6 +242,7 @@ static int run(const options *o) {
                     .may_ask = true,
                     .options = o,
                     .user = &w,
+                    .on_resolved = read_columns,
                     .handler = {
                         .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced } };
     if (!o->arguments[0]) {
@@ -228,9 +262,9 @@ static int run(const options *o) {
             o->metrics);
         return EXIT_USAGE;
     }
-    int status = printer_open(&w.printer, "watch", o, false);
+    int status = printer_open(&w.printer, "watch", o);
     if (status == EXIT_FINE)
-        status = session_set_resources(s, o->arguments[0]);
+        status = session_set_resources(s, o->arguments);
     if (status == EXIT_FINE)
         status = session_start(s);
     if (status == EXIT_FINE)
@@ -241,6 +275,7 @@ static int run(const options *o) {
         status = EXIT_FAILED; /* each was said */
     exec_free(w.exec);
     metrics_page_free(w.metrics);
+    definitions_free(w.columns);
     session_close(s);
     printer_close(&w.printer);
     return status;
@@ -248,12 +283,14 @@ static int run(const options *o) {
 
 static const flag flags[] = {
     FLAG("output", 'o', FLAG_TEXT, output, "FORMAT",
-         "line (default), json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE,\ncustom-columns=HEADER:PATH,..., "
+         "line (default), wide, json, yaml, name, jsonpath=TEMPLATE, "
+         "jsonpath-file=FILE,\ncustom-columns=HEADER:PATH,..., "
          "custom-columns-file=FILE"),
     FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "objects with metadata.managedFields"),
     FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "custom-columns without their first line"),
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
          "a field that is nowhere prints nothing (default true)"),
+    FLAG("changes-only", 0, FLAG_BOOL, changes_only, NULL, "nothing of what is there at the start"),
     FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once all that is there has been shown"),
     FLAG("count", 0, FLAG_NUMBER, count, "N", "end after N changes; what is there at first does not count"),
     FLAG("resync", 0, FLAG_DURATION, resync_ms, "DURATION", "show every object again so often"),
@@ -273,16 +310,20 @@ static const flag *const tables[] = { flags, flags_selection, flags_connection, 
 
 const cli_command command_watch = {
     .name = "watch",
-    .usage = "RESOURCE[,RESOURCE...] [flags]",
+    .usage = "RESOURCE[,RESOURCE...] [NAME...] | RESOURCE/NAME... [flags]",
     .purpose = "show what is there, then every change, until stopped",
-    .text = "  kinformer watch pods -A\n"
-            "  kinformer watch deployments,pods -n shop -l app=web\n"
-            "  kinformer watch nodes -o json | jq -c 'select(.type == \"MODIFIED\") | .object.metadata.name'\n"
-            "\n"
-            "A line is + added, ~ updated or - deleted, the time, the object and, for an update, what changed.\n"
-            "With -o json each line is an object: ADDED, MODIFIED and DELETED, and SYNCED once for each resource,\n"
-            "after its last initial object.\n",
-    .max_arguments = 1,
+    .text =
+        "  kinformer watch pods -A\n"
+        "  kinformer watch deployments,pods -n shop -l app=web\n"
+        "  kinformer watch deployment/web pods/web-1\n"
+        "  kinformer watch nodes -o json | jq -c 'select(.type == \"MODIFIED\") | .object.metadata.name'\n"
+        "\n"
+        "A line is + added, ~ updated or - deleted, the time, the object and, of one that was added, the columns of\n"
+        "kubectl get (with -o wide more of them), for an update what changed. On a terminal lines are cut to its\n"
+        "width. Updates that only say that a component is alive are counted in the next line, and shown with -v.\n"
+        "With -o json each line is an object: ADDED, MODIFIED and DELETED, and SYNCED once for each resource,\n"
+        "after its last initial object.\n",
+    .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
     .set_defaults = set_defaults,
     .run = run,

@@ -18,7 +18,7 @@ const ki_field pod_fields[] = {
     KI_FIELD_END,
 };
 
-ki_status index_by_node(const ki_object *obj, ki_index_values *values, void *) {
+ki_status index_by_node(const ki_object *obj, ki_index_values *values, void *) noexcept {
     const auto *p = static_cast<const pod *>(ki_object_view(obj));
     return p->node ? ki_index_values_add(values, p->node) : KI_OK;
 }

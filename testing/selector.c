@@ -187,11 +187,39 @@ static ki_status fail_field(kt_call *call, ki_str name) {
                                (int)name.size, name.data);
 }
 
+/* Returns the text up to the next comma that has no backslash before it. */
+static ki_str next_term(ki_str *rest) {
+    size_t size = 0;
+    while (size < rest->size && rest->data[size] != ',')
+        size += rest->data[size] == '\\' && size + 1 < rest->size ? 2 : 1;
+    ki_str term = { rest->data, size };
+    size_t used = size < rest->size ? size + 1 : size;
+    *rest = (ki_str){ rest->data + used, rest->size - used };
+    return term;
+}
+
+/* Takes the backslashes out of a value, as Kubernetes' fields.UnescapeValue. False where one stands before another character, or a comma or equals
+ * sign has none. The text is the selector's own. */
+static bool unescape(kt_selector *selector, ki_str *value) {
+    char *text = selector->text + (value->data - selector->text);
+    size_t size = 0;
+    for (size_t i = 0; i < value->size; i++, size++) {
+        bool is_escaped = text[i] == '\\';
+        i += is_escaped;
+        bool is_special = i < value->size && (text[i] == '\\' || text[i] == ',' || text[i] == '=');
+        if (is_special != is_escaped)
+            return false;
+        text[size] = text[i];
+    }
+    value->size = size;
+    return true;
+}
+
 static ki_status read_fields(reader *in) {
     kt_selector *selector = in->selector;
     ki_str rest = in->text;
     while (rest.size) {
-        ki_str term = ki_str_split(rest, ',', &rest);
+        ki_str term = next_term(&rest);
         if (!term.size)
             continue;
         requirement item = { .is_field = true, .first_value = selector->value_count };
@@ -212,7 +240,12 @@ static ki_status read_fields(reader *in) {
             return fail_field(in->call, item.key);
         if (selector->count == MAX_REQUIREMENTS)
             return kt_fail_bad_request(in->call, "a selector may have %d requirements at most", (int)MAX_REQUIREMENTS);
-        ki_status status = add_value(in, &item, (ki_str){ term.data + at, term.size - at });
+        ki_str value = { term.data + at, term.size - at };
+        if (!unescape(selector, &value))
+            return kt_fail_bad_request(
+                in->call, "invalid field selector: '%.*s' has a character that needs a '\\', or a '\\' too much",
+                (int)term.size, term.data);
+        ki_status status = add_value(in, &item, value);
         if (status)
             return status;
         selector->requirements[selector->count++] = item;

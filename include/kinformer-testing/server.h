@@ -132,7 +132,7 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_get(ki_testing_server *server, 
  * `visit` gives false. `key` and `json` are valid during the call; neither ends with a zero byte that could be relied on. */
 KI_API void ki_testing_server_each(ki_testing_server *server, const ki_resource *resource,
                                    bool (*visit)(const char *key, size_t key_size, const char *json, size_t size,
-                                                 void *user),
+                                                 void *user) KI_NOEXCEPT,
                                    void *user);
 
 /* Objects of one resource, in all namespaces. */

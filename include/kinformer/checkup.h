@@ -49,12 +49,16 @@ typedef struct ki_checkup_options {
     size_t size;                     /* sizeof(ki_checkup_options); set by the macro */
     const ki_config_options *config; /* as of ki_config_new_default; may be NULL */
     /* In place of `config`, for a program that makes its configuration otherwise; gets the same `user`. What it gives is freed here. */
-    ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err);
+    ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err) KI_NOEXCEPT;
     const ki_resource *resource; /* what to list and watch; NULL: KI_PODS */
     const char *
         word; /* the same as a person writes it ('deploy', 'foos.example.com'), looked up in the built-in resources and the server's; goes before it */
     const char *namespace_name; /* "": all; NULL: the configuration's */
     int64_t timeout_ms;         /* of each step; 0: 15000 */
+    /* What an informer would be asked for: "app=web", "metadata.name=web-1"; NULL: all. With one name the permission that is asked for is that for the
+     * name, which a role with resourceNames gives. */
+    const char *label_selector;
+    const char *field_selector;
 } ki_checkup_options;
 
 #define KI_CHECKUP_OPTIONS(...) ((ki_checkup_options){ .size = sizeof(ki_checkup_options), __VA_ARGS__ })
@@ -67,7 +71,7 @@ KI_API const char *ki_check_step_name(ki_check_step step);
  * Threads: `on_check` is called on the calling thread. Blocks: yes, up to the time limit for each step; reads files, may run a credential plugin.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY; what is wrong with the way is told to `on_check` and is no error. */
 KI_API KI_MUST_CHECK ki_status ki_checkup(const ki_checkup_options *options,
-                                          void (*on_check)(const ki_check *check, void *user), void *user,
+                                          void (*on_check)(const ki_check *check, void *user) KI_NOEXCEPT, void *user,
                                           ki_error *err);
 
 KI_END_DECLS

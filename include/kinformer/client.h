@@ -157,7 +157,7 @@ typedef struct ki_client_request {
     const ki_call_options *options; /* NULL: none */
     /* ki_client_send only: bytes of a good answer as they come, in place of keeping them; false ends the request with KI_ERR_CANCELLED.
      * For answers without end, such as a log that is followed. Threads: the loop. */
-    bool (*on_data)(const void *data, size_t size, void *user);
+    bool (*on_data)(const void *data, size_t size, void *user) KI_NOEXCEPT;
 } ki_client_request;
 
 #define KI_CLIENT_REQUEST(...) ((ki_client_request){ .size = sizeof(ki_client_request), __VA_ARGS__ })
@@ -165,7 +165,7 @@ typedef struct ki_client_request {
 /* How a request ended; comes exactly once. `err` is NULL where the server did as it was asked, and then `answer` is there; where it
  * refused, both are, and ki_answer_refusal has its words; where no answer came, `answer` is NULL.
  * Ownership: both borrowed for the call; ki_answer_ref keeps an answer. Threads: the loop. Must not block. */
-typedef void (*ki_answer_function)(const ki_answer *answer, const ki_error *err, void *user);
+typedef void (*ki_answer_function)(const ki_answer *answer, const ki_error *err, void *user) KI_NOEXCEPT;
 
 /* Sends a request and returns at once. `ret_call` may be NULL: then it cannot be cancelled.
  * Ownership: `*ret_call` is the caller's, freed with ki_call_free before the client. Threads: any. Blocks: no; `on_answer` never comes

@@ -54,8 +54,8 @@ KI_API const ki_column *ki_columns_at(const ki_columns *columns, size_t index);
  * Ownership: the text is borrowed, for the call. Threads: any. Blocks: no. Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (what a column of a custom
  * resource leads to is nested too deep). */
 KI_API KI_MUST_CHECK ki_status ki_columns_each(const ki_columns *columns, const ki_object *obj, int64_t now_ms,
-                                               bool (*visit)(size_t index, const char *text, void *user), void *user,
-                                               ki_error *err);
+                                               bool (*visit)(size_t index, const char *text, void *user) KI_NOEXCEPT,
+                                               void *user, ki_error *err);
 
 KI_END_DECLS
 

@@ -39,7 +39,7 @@ typedef struct ki_reconcile ki_reconcile; /* one call of the reconcile function 
  * count. Returns an error: the key is processed again after the delay of the controller's rate limits; `err`, which is never NULL, is logged.
  * Threads: with run and start one of the controller's workers, which may wait (ki_client_do and friends, ki_informer_wait_for_version). With a
  * stepped engine the loop, which may not: there the function calls ki_client_send and ki_reconcile_defer. No lock of the library is held. */
-typedef ki_status (*ki_reconcile_function)(ki_reconcile *call, const char *key, void *user, ki_error *err);
+typedef ki_status (*ki_reconcile_function)(ki_reconcile *call, const char *key, void *user, ki_error *err) KI_NOEXCEPT;
 
 /* Processes the key again after the delay of the rate limits. The last call of this function and the next one counts. An error that the
  * reconcile function returns wins over both. Threads: inside the reconcile function, or before ki_reconcile_finish. */
@@ -118,7 +118,7 @@ typedef struct ki_requests ki_requests;
 KI_API ki_status ki_requests_add(ki_requests *requests, const char *key);
 
 /* Decides whether an event matters: false skips the event. Threads: on the loop; must not block. */
-typedef bool (*ki_predicate)(const ki_event *event, void *user);
+typedef bool (*ki_predicate)(const ki_event *event, void *user) KI_NOEXCEPT;
 
 typedef struct ki_controller_watch_options {
     size_t size; /* sizeof(ki_controller_watch_options); set by the macro */
@@ -127,7 +127,7 @@ typedef struct ki_controller_watch_options {
         owner; /* the object that is its controller by the owner references, where that is of this group and kind; copied */
     bool any_owner; /* with `owner`: each owner of that group and kind, not only the controller */
     /* The keys that this function adds. Threads: on the loop; must not block. */
-    void (*map)(const ki_object *obj, ki_requests *requests, void *user);
+    void (*map)(const ki_object *obj, ki_requests *requests, void *user) KI_NOEXCEPT;
     ki_predicate predicate; /* NULL: every event matters */
     void *user;             /* of map and predicate */
 } ki_controller_watch_options;

@@ -72,7 +72,7 @@ KI_API KI_MUST_CHECK ki_status ki_discovery_new(ki_client *client, const ki_disc
 KI_API void ki_discovery_free(ki_discovery *discovery);
 
 /* `map` is borrowed for the call, NULL where `err` is not. */
-typedef void (*ki_discovery_function)(const ki_resource_map *map, const ki_error *err, void *user);
+typedef void (*ki_discovery_function)(const ki_resource_map *map, const ki_error *err, void *user) KI_NOEXCEPT;
 
 /* Asks the server anew, whatever is known; on_map comes exactly once. Several at once share one asking. The aggregated form is two requests; a
  * server that has only the old one is asked for each group and version, several at a time.

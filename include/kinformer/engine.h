@@ -22,9 +22,9 @@ typedef struct ki_engine ki_engine;
 /* Time from anywhere; for programs that simulate. `now` returns monotonic nanoseconds, which never go back: all timers go by them.
  * `wall_now` returns nanoseconds since 1970, for the timestamps that a program writes into objects; NULL: CLOCK_REALTIME. */
 typedef struct ki_clock {
-    int64_t (*now)(void *user);
+    int64_t (*now)(void *user) KI_NOEXCEPT;
     void *user;
-    int64_t (*wall_now)(void *user);
+    int64_t (*wall_now)(void *user) KI_NOEXCEPT;
 } ki_clock;
 
 typedef struct ki_engine_options {

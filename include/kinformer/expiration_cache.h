@@ -13,7 +13,7 @@ typedef struct ki_expiration_cache_options {
     size_t size;    /* sizeof(ki_expiration_cache_options); set by the macro */
     int64_t ttl_ms; /* an entry that is older has expired; <= 0: none ever does */
     /* Decides in place of `ttl_ms`. Called on the thread that reads, under the cache's lock: it must not call the cache. NULL: none. */
-    bool (*is_expired)(const ki_object *obj, int64_t age_ms, void *user);
+    bool (*is_expired)(const ki_object *obj, int64_t age_ms, void *user) KI_NOEXCEPT;
     void *user;
 } ki_expiration_cache_options;
 
@@ -42,8 +42,8 @@ KI_API bool ki_expiration_cache_remove(ki_expiration_cache *cache, const char *k
 /* Calls `visit` for each that has not expired, in no particular order, and drops those that have. Under no lock: `visit` may call the cache.
  * Errors: KI_ERR_NO_MEMORY: then it was not called. */
 KI_API KI_MUST_CHECK ki_status ki_expiration_cache_each(ki_expiration_cache *cache,
-                                                        void (*visit)(const ki_object *obj, void *user), void *user,
-                                                        ki_error *err);
+                                                        void (*visit)(const ki_object *obj, void *user) KI_NOEXCEPT,
+                                                        void *user, ki_error *err);
 /* With those that have expired and that nobody has read since. */
 KI_API size_t ki_expiration_cache_count(ki_expiration_cache *cache);
 

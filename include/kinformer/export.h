@@ -12,6 +12,15 @@
 #define KI_PRINTF(format_index, first_index)
 #endif
 
+/* An exception must not leave a function that the library calls: it would unwind C frames, which hold locks and memory. Where the language has it in
+ * types (C++17), a function or lambda that may throw is therefore no callback: write `[](const ki_event *event, void *user) noexcept { … }`. In
+ * earlier C++ the program sees to it. */
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define KI_NOEXCEPT noexcept
+#else
+#define KI_NOEXCEPT
+#endif
+
 #ifdef __cplusplus
 #define KI_BEGIN_DECLS extern "C" {
 #define KI_END_DECLS }

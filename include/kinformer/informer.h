@@ -66,17 +66,18 @@ typedef struct ki_event {
 } ki_event;
 
 /* Any of them may be NULL. The calls of one registration come one at a time, in order, under no lock of the library; they
- * may call anything but functions that wait (those answer KI_ERR_DEADLOCK).
+ * may call anything but functions that wait (those answer KI_ERR_DEADLOCK). In C++ no exception may leave them: they are noexcept (export.h).
  * Threads: with run and start each registration has its own thread, or the loop's if it asked for it; with step the one that steps. */
 typedef struct ki_handler {
-    void (*on_add)(const ki_event *event, void *user);
-    void (*on_update)(const ki_event *event, void *user);
-    void (*on_delete)(const ki_event *event, void *user);
-    void (*on_synced)(ki_informer *informer, void *user); /* once, after the last initial on_add has returned */
-    void (*on_removed)(void *user); /* the very last call: free `user` here. Also when the informer goes. */
+    void (*on_add)(const ki_event *event, void *user) KI_NOEXCEPT;
+    void (*on_update)(const ki_event *event, void *user) KI_NOEXCEPT;
+    void (*on_delete)(const ki_event *event, void *user) KI_NOEXCEPT;
+    /* Once, after the last initial on_add has returned. */
+    void (*on_synced)(ki_informer *informer, void *user) KI_NOEXCEPT;
+    void (*on_removed)(void *user) KI_NOEXCEPT; /* the very last call: free `user` here. Also when the informer goes. */
     /* With a filter an object exists for this handler only while it is true: an update that makes it true is an add, one that makes it
      * false a delete; a deletion is told where the object was. Must give the same answer for the same object. */
-    bool (*filter)(const ki_object *obj, void *user);
+    bool (*filter)(const ki_object *obj, void *user) KI_NOEXCEPT;
 } ki_handler;
 
 typedef enum ki_delivery {
@@ -127,13 +128,14 @@ KI_API size_t ki_registration_pending(ki_registration registration);
  * ki_object_with_json. Key and resource version stay those of `obj` whatever is done. Called as soon as
  * an object is decoded, also within a list. Where it fails, the cache keeps the last state (ki_health.unreadable), and a deletion is told with that state.
  * Threads: called on the loop; must not block. Errors: KI_ERR_STATE after the start. */
-typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *user);
+typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *user) KI_NOEXCEPT;
 KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user,
                                                          ki_error *err);
 
 /* Hears of every failed list and watch, and of each object that was set aside; `key` is "" where it is none or unknown.
  * Threads: called on the loop; must not block. Errors: KI_ERR_STATE after the start. */
-typedef void (*ki_watch_error_handler)(ki_informer *informer, const ki_error *cause, const char *key, void *user);
+typedef void (*ki_watch_error_handler)(ki_informer *informer, const ki_error *cause, const char *key,
+                                       void *user) KI_NOEXCEPT;
 KI_API KI_MUST_CHECK ki_status ki_informer_set_watch_error_handler(ki_informer *informer,
                                                                    ki_watch_error_handler handler, void *user,
                                                                    ki_error *err);
@@ -199,7 +201,7 @@ KI_API const char *ki_attempt_name(ki_attempt attempt);
 KI_API const char *ki_state_name(ki_state state);
 
 /* Called at each change of state, and where a state has another cause. Threads: on the loop; must not block. Errors: KI_ERR_STATE after the start. */
-typedef void (*ki_state_handler)(ki_informer *informer, const ki_health *health, void *user);
+typedef void (*ki_state_handler)(ki_informer *informer, const ki_health *health, void *user) KI_NOEXCEPT;
 KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler handler,
                                                              void *user, ki_error *err);
 
@@ -228,7 +230,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informe
  * than the waits that it ends.
  * Ownership: texts are copied; `user` is the caller's, until that call. Threads: any, handlers too. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED where the informer is stopped, whatever it has seen: then it is not called. */
-typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void *user);
+typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void *user) KI_NOEXCEPT;
 KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, const char *key,
                                                         const char *resource_version, int64_t timeout_ms,
                                                         ki_version_handler handler, void *user, ki_error *err);

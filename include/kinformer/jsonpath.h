@@ -72,8 +72,8 @@ KI_API void ki_jsonpath_text_clear(ki_jsonpath_text *text);
  * Ownership: the value is borrowed, for the call; arrays and objects are compact JSON in `text`. It must not be cleared.
  * Threads: any. Blocks: no. Errors: as ki_jsonpath_print; values before one may have been visited. */
 KI_API KI_MUST_CHECK ki_status ki_jsonpath_each(const ki_jsonpath *path, const char *json, size_t size,
-                                                bool (*visit)(const ki_value *value, void *user), void *user,
-                                                ki_error *err);
+                                                bool (*visit)(const ki_value *value, void *user) KI_NOEXCEPT,
+                                                void *user, ki_error *err);
 
 KI_END_DECLS
 

@@ -44,13 +44,13 @@ enum {
 
 typedef struct ki_elector_callbacks {
     /* This process leads from now on. */
-    void (*on_started_leading)(ki_elector *elector, void *user);
+    void (*on_started_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
     /* This process does not lead any more: its Lease was not renewed in time or was taken, or the elector was stopped. It goes on competing unless it was
      * stopped. Called once after each on_started_leading, before another process can lead and before the Lease is released, unless the loop is held
      * up. Also called, as in client-go, where an elector is stopped that never led. */
-    void (*on_stopped_leading)(ki_elector *elector, void *user);
+    void (*on_stopped_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
     /* The holder of the Lease has changed: to another process, to this one (its own identity), or to nobody (""). `identity` is borrowed. */
-    void (*on_new_leader)(ki_elector *elector, const char *identity, void *user);
+    void (*on_new_leader)(ki_elector *elector, const char *identity, void *user) KI_NOEXCEPT;
 } ki_elector_callbacks; /* all on the loop; must not block; any may be NULL */
 
 typedef struct ki_elector_options {

@@ -81,7 +81,7 @@ typedef struct ki_indexer {
     const char *name; /* copied */
     /* Gives zero or more values for an object. Must be a function of the object alone. A failure leaves the object out of this index; it is counted and
      * reported to the error handler. Called on the loop, and on the thread that adds an indexer late. */
-    ki_status (*index)(const ki_object *obj, ki_index_values *values, void *user);
+    ki_status (*index)(const ki_object *obj, ki_index_values *values, void *user) KI_NOEXCEPT;
     void *user;
 } ki_indexer;
 

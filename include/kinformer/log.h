@@ -16,7 +16,7 @@ typedef enum ki_log_level {
 /* `component` is a static word such as "reflector"; `message` is one line without credentials, valid during the call.
  * Threads: called from any thread of the library. Must not block and must not call the library. */
 typedef struct ki_log {
-    void (*write)(ki_log_level level, const char *component, const char *message, void *user);
+    void (*write)(ki_log_level level, const char *component, const char *message, void *user) KI_NOEXCEPT;
     void *user;
     ki_log_level max_level; /* nothing above it is formatted; 0 means KI_LOG_INFO */
 } ki_log;

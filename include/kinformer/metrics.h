@@ -36,9 +36,12 @@ typedef struct ki_label {
  * Controllers and work queues have their own labels (`controller`, `name`). Threads: counter_add and observe are called on the loop, those of
  * controllers and work queues on any thread; gauge_set on the thread that calls ki_factory_update_gauges. They must not block. */
 typedef struct ki_metrics {
-    void (*counter_add)(const ki_metric *metric, const ki_label *labels, size_t label_count, double by, void *user);
-    void (*observe)(const ki_metric *metric, const ki_label *labels, size_t label_count, double value, void *user);
-    void (*gauge_set)(const ki_metric *metric, const ki_label *labels, size_t label_count, double value, void *user);
+    void (*counter_add)(const ki_metric *metric, const ki_label *labels, size_t label_count, double by,
+                        void *user) KI_NOEXCEPT;
+    void (*observe)(const ki_metric *metric, const ki_label *labels, size_t label_count, double value,
+                    void *user) KI_NOEXCEPT;
+    void (*gauge_set)(const ki_metric *metric, const ki_label *labels, size_t label_count, double value,
+                      void *user) KI_NOEXCEPT;
     void *user;
 } ki_metrics;
 

@@ -53,7 +53,7 @@ typedef struct ki_rate_limit {
     int64_t wait_ms;   /* the longest delay that this limit may give; 0: no bound. Not set by the macros */
     /* custom: returns the delay in milliseconds. `failures` counts the calls of ki_workqueue_add_rate_limited for this key since it
      * was last forgotten, from 0. The queue's lock is held: the function must not call the queue. */
-    int64_t (*delay_ms)(const void *key, int failures, void *user);
+    int64_t (*delay_ms)(const void *key, int failures, void *user) KI_NOEXCEPT;
     void *user;
 } ki_rate_limit;
 
@@ -88,9 +88,9 @@ typedef struct ki_workqueue_options {
     const ki_metrics *metrics;
     /* Called on the loop when a key can be taken and none could be before, and once after the shutdown: for a program that takes keys on the
      * loop (ki_workqueue_get with a timeout of 0). Must not block. NULL: not called. */
-    void (*on_ready)(ki_workqueue *queue, void *user);
+    void (*on_ready)(ki_workqueue *queue, void *user) KI_NOEXCEPT;
     /* Called on the loop once after the shutdown, when no key is queued or being processed any more. NULL: not called. */
-    void (*on_drained)(ki_workqueue *queue, void *user);
+    void (*on_drained)(ki_workqueue *queue, void *user) KI_NOEXCEPT;
     void *user;
 } ki_workqueue_options;
 

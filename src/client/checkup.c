@@ -272,6 +272,8 @@ ki_status ki_checkup(const ki_checkup_options *options, void (*on_check)(const k
                            .resource = given.resource ? given.resource : KI_PODS,
                            .word = given.word,
                            .namespace_name = given.namespace_name,
+                           .label_selector = given.label_selector,
+                           .field_selector = given.field_selector,
                            .timeout_ms = given.timeout_ms > 0 ? given.timeout_ms : DEFAULT_TIMEOUT_MS,
                            .description = KI_CONFIG_DESCRIPTION_INIT,
                            .on_check = on_check,

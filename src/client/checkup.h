@@ -15,6 +15,8 @@ typedef struct ki_checkup_way {
     const ki_resource *resource;
     const char *word;           /* what to look up in the server's resources; NULL: `resource` is known */
     const char *namespace_name; /* "": all; known once there is a config */
+    const char *label_selector; /* NULL or "": all */
+    const char *field_selector;
     int64_t timeout_ms;
     void (*on_check)(const ki_check *check, void *user);
     void *user;

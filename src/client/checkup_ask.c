@@ -146,6 +146,16 @@ static void append_text(ki_buffer *body, const char *name, const char *value) {
     ki_buffer_append_json_string(body, ki_str_of(value));
 }
 
+/* Adds the one name that a field selector allows, as the server takes it from the request: "metadata.name=web-1". */
+static void append_name(ki_buffer *body, const char *selector) {
+    static const char field[] = "metadata.name=";
+    const char *value = strncmp(selector, field, sizeof field - 1) == 0 ? selector + sizeof field - 1 : "";
+    value += *value == '=';
+    /* A second requirement, or an escaped character, which no name has: the permission for all is asked for. */
+    if (*value && !strpbrk(value, ",\\"))
+        append_text(body, "name", value);
+}
+
 static ki_status make_access_review(const ki_checkup_way *way, const char *verb, ki_buffer *body, ki_error *err) {
     ki_buffer_printf(body,
                      "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
@@ -156,6 +166,8 @@ static ki_status make_access_review(const ki_checkup_way *way, const char *verb,
     append_text(body, "resource", way->resource->plural);
     if (way->resource->namespaced && way->namespace_name[0])
         append_text(body, "namespace", way->namespace_name);
+    if (way->field_selector)
+        append_name(body, way->field_selector);
     ki_buffer_append_string(body, "}}}");
     return body->failed ? ki_error_no_memory(err, "asking for permissions") : KI_OK;
 }
@@ -295,6 +307,13 @@ static ki_status wait_for(reading *r, const ki_client_request *request, ki_error
     return KI_OK;
 }
 
+static void append_selector(ki_buffer *path, const char *name, const char *selector) {
+    if (!selector || !*selector)
+        return;
+    ki_buffer_printf(path, "&%s=", name);
+    ki_buffer_append_url(path, ki_str_of(selector));
+}
+
 /* Reads the resource's collection with these parameters. */
 static ki_status read_collection(reading *r, const char *parameters, ki_error *err) {
     ki_checkup_way *way = r->way;
@@ -310,7 +329,12 @@ static ki_status read_collection(reading *r, const char *parameters, ki_error *e
         return status;
     }
     ki_buffer_init(&path, ki_engine_allocator(way->engine), KI_CLIENT_TARGET_MAX);
-    if (ki_resource_path(&path, way->resource, way->namespace_name, NULL) || ki_buffer_printf(&path, "?%s", parameters))
+    if (ki_resource_path(&path, way->resource, way->namespace_name, NULL) == KI_OK) {
+        ki_buffer_printf(&path, "?%s", parameters);
+        append_selector(&path, "labelSelector", way->label_selector);
+        append_selector(&path, "fieldSelector", way->field_selector);
+    }
+    if (path.failed)
         status = ki_error_no_memory(err, "reading a list");
     if (!status)
         status = wait_for(r,
@@ -346,7 +370,9 @@ static void say_list_failed(ki_checkup_way *way, const ki_error *why) {
 }
 
 static ki_status check_list(ki_checkup_way *way, ki_error *err) {
-    const ki_call_options call = KI_CALL_OPTIONS(.timeout_ms = way->timeout_ms, .limit = FIRST_PAGE);
+    const ki_call_options call =
+        KI_CALL_OPTIONS(.timeout_ms = way->timeout_ms, .limit = FIRST_PAGE, .label_selector = way->label_selector,
+                        .field_selector = way->field_selector);
     ki_answer *answer = NULL;
     ki_error why = KI_ERROR_INIT;
     char parameters[32], size[32];

@@ -101,8 +101,19 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "watch pdos", "did you mean pods?" },
         { "watch deploymnets", "did you mean deployments?" },
         { "watch", "which resource?" },
-        { "watch pods, -A", "ends with a comma" },
-        { "watch pods -o wide", "there are line, json, yaml" },
+        { "watch pods, -A", "'pods,' has an empty word" },
+        { "watch ,pods", "doesn't have a resource type \"\"" },
+        { "get pods ..", "invalid resource name \"..\"" },
+        { "get pods a%b", "invalid resource name \"a%b\": may not contain '%'" },
+        { "get pods web/a", "write RESOURCE/NAME RESOURCE/NAME..., or RESOURCE NAME NAME..." },
+        { "watch pods/web a", "write RESOURCE/NAME RESOURCE/NAME..., or RESOURCE NAME NAME..." },
+        { "get pods/", "must have a single resource and name" },
+        { "get pods,nodes/web", "must have a single resource and name" },
+        { "get pods/a/b", "more than one slash" },
+        { "get pods web -l app=x", "name cannot be provided when a selector is specified" },
+        { "watch pods/web --field-selector x=y", "name cannot be provided when a selector is specified" },
+        { "--nowhere get pods", "there is no flag --nowhere" },
+        { "watch pods -o broad", "there are line, wide, json, yaml" },
         { "watch pods -n", "needs a value" },
         { "watch pods --count many", "a number expected" },
         { "watch pods --timeout soon", "a duration" },
@@ -110,11 +121,9 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "watch pods --metrics nowhere", "a port, or an address" },
         { "watch pods --as-user-extra x --server http://127.0.0.1:1", "NAME=VALUE expected" },
         { "watch pods --as-user-extra =x --server http://127.0.0.1:1", "NAME=VALUE expected" },
-        { "watch pods x", "is too much" },
+        { "version x", "is too much" },
         { "watch pods -Z", "there is no flag -Z" },
         { "get pods web -A", "cannot be retrieved by name across all namespaces" },
-        { "get pods,nodes web", "a NAME goes with one resource" },
-        { "get pods/web", "write the name apart" },
         { "get pods -w", "kinformer watch shows" },
         { "get pods --watch", "kinformer watch shows" },
         { "get pods --watch=true", "kinformer watch shows" },
@@ -126,6 +135,26 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         run(rows[i].words);
+        assert_says(rows[i].says);
+        assert_ends(2);
+    }
+}
+
+static void an_empty_word_is_no_resource_and_no_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *words[3];
+        const char *says;
+    } rows[] = {
+        { { "get", "" }, "the server doesn't have a resource type \"\"" },
+        { { "watch", "" }, "the server doesn't have a resource type \"\"" },
+        { { "get", "pods", "" }, "resource name may not be empty" },
+        { { "watch", "pods", "" }, "resource name may not be empty" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const argv[] = { KI_TEST_PROGRAM, rows[i].words[0], rows[i].words[1], rows[i].words[2], NULL };
+        ki_process_free(&program);
+        assert_true(ki_process_start(&program, argv, NULL, true));
         assert_says(rows[i].says);
         assert_ends(2);
     }
@@ -355,7 +384,7 @@ static void a_cluster_that_is_not_there_is_status_3(void **state) {
 static void who_waits_for_a_list_is_told_once_that_it_is_tried_again(void **state) {
     (void)state;
     const char *line;
-    run("get pods --server http://127.0.0.1:1");
+    run("get pods --wait --server http://127.0.0.1:1");
     assert_says("trying again until it is there; --timeout gives up");
     assert_says("backing off"); /* the second time */
     ki_process_signal(&program, SIGINT);
@@ -373,6 +402,9 @@ static void what_the_server_cannot_read_ends_it(void **state) {
     assert_ends(1);
     run("watch pods,nodes --server URL --field-selector spec.nowhere=x -q");
     assert_says("field label not supported");
+    assert_ends(1);
+    run("get pods --server URL --field-selector spec.nowhere=x");
+    assert_says("Error from server (BadRequest): field label not supported");
     assert_ends(1);
 }
 
@@ -473,6 +505,72 @@ static void get_of_a_name_is_that_object_or_not_found(void **state) {
     run("get deployment no-such -n shop --server URL");
     assert_says("Error from server (NotFound): deployments.apps \"no-such\" not found");
     assert_ends(1);
+    run("get pods x,metadata.name!=y --server URL"); /* a name is a value, and no selector of its own */
+    assert_says("Error from server (NotFound): pods \"x,metadata.name!=y\" not found");
+    assert_ends(1);
+}
+
+static void names_can_be_written_as_kubectl_takes_them(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        const char *prints[4]; /* lines */
+        const char *says;
+        int status;
+    } rows[] = {
+        { "get node/node-00001 -o name", { "node/node-00001" }, NULL, 0 },
+        { "-o name get nodes node-00001", { "node/node-00001" }, NULL, 0 },
+        { "--output=name -A get nodes/node-00001", { "node/node-00001" }, NULL, 0 },
+        { "get node node-00002 node-00000 -o name", { "node/node-00002", "node/node-00000" }, NULL, 0 },
+        { "get no/node-00002 nodes/node-00000 namespaces/default -o name",
+          { "node/node-00002", "node/node-00000", "namespace/default" },
+          NULL,
+          0 },
+        { "get nodes,namespaces default -o name",
+          { "namespace/default" },
+          "Error from server (NotFound): nodes \"default\" not found",
+          1 },
+        { "get nodes node-00001 there -o name",
+          { "node/node-00001" },
+          "Error from server (NotFound): nodes \"there\" not found",
+          1 },
+        { "get nodes here there -o name", { NULL }, "Error from server (NotFound): nodes \"here\" not found", 1 },
+        { "watch node/node-00002 nodes/node-00000 -q -o name --until-synced",
+          { "node/node-00002", "node/node-00000" },
+          NULL,
+          0 },
+        { "watch nodes node-00002 -q -o name --until-synced", { "node/node-00002" }, NULL, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char words[256];
+        snprintf(words, sizeof words, "%s --server URL", rows[i].words);
+        run(words);
+        size_t seen = 0;
+        for (const char *line; (line = ki_process_line(&program)); seen++) {
+            bool is_expected = false;
+            for (size_t j = 0; j < 4 && rows[i].prints[j]; j++)
+                is_expected |= strcmp(line, rows[i].prints[j]) == 0;
+            if (!is_expected)
+                fail_msg("%s: %s", rows[i].words, line);
+        }
+        size_t expected = 0;
+        while (expected < 4 && rows[i].prints[expected])
+            expected++;
+        assert_int_equal(seen, expected);
+        if (rows[i].says)
+            assert_says(rows[i].says);
+        assert_ends(rows[i].status);
+    }
+}
+
+static void several_names_of_one_resource_sync_once(void **state) {
+    (void)state;
+    run("watch nodes node-00001 node-00002 there -q -o json --until-synced --server URL");
+    size_t synced = 0;
+    for (const char *line; (line = ki_process_line(&program));)
+        synced += strstr(line, "\"SYNCED\",\"resource\":\"nodes\",\"count\":2") != NULL;
+    assert_int_equal(synced, 1);
+    assert_ends(0);
 }
 
 /* ---- serve and demo ---- */
@@ -596,6 +694,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_is_wrong_with_the_command_line_is_said),
+        TEST(an_empty_word_is_no_resource_and_no_name),
         TEST(what_cannot_be_listed_is_said_at_once),
         TEST(every_command_has_help_with_an_example),
         TEST(a_replay_of_the_json_lines_is_the_servers_list),
@@ -609,6 +708,8 @@ int main(void) {
         TEST(get_shows_what_is_there_in_order),
         TEST(control_characters_in_names_are_not_printed),
         TEST(get_of_a_name_is_that_object_or_not_found),
+        TEST(names_can_be_written_as_kubectl_takes_them),
+        TEST(several_names_of_one_resource_sync_once),
         TEST(a_load_without_end_is_refused),
         TEST(what_cannot_be_loaded_is_said),
         TEST(yaml_means_what_it_means_to_kubectl),

@@ -51,6 +51,7 @@ static const char *shell(const char *name, const char *script) {
 static void bash_completes(void **state) {
     (void)state;
     static const char script[] =
+        "kinformer() { " KI_TEST_PROGRAM " \"$@\"; }\n"
         ". $1/kinformer; complete -p kinformer;\n"
         "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _kinformer; echo \"$*: ${COMPREPLY[*]}\"; }\n"
         "try kinformer wat; try kinformer watch --outp; try kinformer watch -o js; try kinformer get --output = y\n"
@@ -78,7 +79,8 @@ static void fish_completes(void **state) {
     (void)state;
     const char *printed = shell(
         "fish",
-        "source $argv[1]/kinformer.fish; for l in 'kinformer wat' 'kinformer get --outp' 'kinformer get -o ya' "
+        "function kinformer; " KI_TEST_PROGRAM " $argv; end; source $argv[1]/kinformer.fish; for l in 'kinformer wat' "
+        "'kinformer get --outp' 'kinformer get -o ya' "
         "'kinformer get deploym' 'kinformer completion b'; complete -C $l | string replace -r '\\t.*' ''; end; true");
     if (!printed)
         return;
@@ -96,6 +98,90 @@ static void zsh_understands_it(void **state) {
     command_ends(0);
 }
 
+/* What a shell is offered for a line, whose words have blanks between them: the candidates without their descriptions, with commas between them. */
+static const char *offered(const char *typed) {
+    static char text[4096];
+    char words[512];
+    const char *argv[COMMAND_WORDS_MAX] = { "__complete" };
+    size_t count = 1, used = 0;
+    char *rest = words;
+    const char *line;
+    snprintf(words, sizeof words, "%s", typed);
+    for (char *word; (word = strsep(&rest, " "));)
+        argv[count++] = strcmp(word, "URL") == 0 ? ki_testing_server_url(command_server) : word;
+    command_start(KI_TEST_PROGRAM, argv);
+    text[0] = '\0';
+    while ((line = ki_process_line(&command)))
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", used ? "," : "", (int)strcspn(line, "\t"),
+                                 line);
+    command_ends(0);
+    return text;
+}
+
+static int set_up_server(void **state) {
+    return command_set_up(state) || set_up(state) ? -1 : 0;
+}
+
+static void what_the_cluster_has_is_offered(void **state) {
+    (void)state;
+    static const char definition[] =
+        "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
+        "\"foos.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Cluster\",\"names\":{\"plural\":"
+        "\"foos\","
+        "\"singular\":\"foo\",\"kind\":\"Foo\",\"listKind\":\"FooList\"},\"versions\":[{\"name\":\"v1\",\"served\":"
+        "true,"
+        "\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}";
+    static const struct {
+        const char *typed, *offered;
+    } rows[] = {
+        { "--server URL get nodes ", "node-00000,node-00001,node-00002" },
+        { "--server URL get nodes node-00001 ", "node-00000,node-00002" },
+        { "get --server URL no/node-00001 nodes/node-00002", "nodes/node-00002" },
+        { "watch --server URL foos ", "mine" },
+        { "watch --server URL foo/", "foo/mine" },
+        { "watch --server URL pods,fo", "pods,foos.example.com" },
+        { "watch --server URL -n kube-s", "kube-system" },
+        { "watch --server URL --namespace=kube-s", "--namespace=kube-system" },
+        { "watch --server URL --namespace = kube-s", "kube-system" },
+        { "get nodes,pods --server URL ", "" }, /* names of which? */
+        { "get pods --server http://127.0.0.1:1 ", "" },
+        { "get --no-such-flag nodes --server URL ", "" },
+    };
+    assert_int_equal(ki_testing_server_request(command_server, "POST",
+                                               "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", NULL,
+                                               definition, 0, NULL, NULL),
+                     KI_OK);
+    assert_int_equal(ki_testing_server_request(
+                         command_server, "POST", "/apis/example.com/v1/foos", NULL,
+                         "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{\"name\":\"mine\"}}", 0,
+                         NULL, NULL),
+                     KI_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *got = offered(rows[i].typed);
+        if (strcmp(got, rows[i].offered) != 0)
+            fail_msg("%s: '%s', not '%s'", rows[i].typed, got, rows[i].offered);
+    }
+}
+
+static void what_the_kubeconfig_has_is_offered(void **state) {
+    (void)state;
+    char path[128], typed[256];
+    static const struct {
+        const char *flag, *offered;
+    } rows[] = { { "--context", "there,then" }, { "--cluster", "c1" }, { "--user", "u1" } };
+    snprintf(path, sizeof path, "%s/kubeconfig", directory);
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs("contexts: [{name: there}, {name: 'a b'}, {name: then}]\nclusters: [{name: c1}]\nusers:\n- name: u1\n", out);
+    assert_int_equal(fclose(out), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(typed, sizeof typed, "get --kubeconfig %s %s ", path, rows[i].flag);
+        assert_string_equal(offered(typed), rows[i].offered);
+    }
+    assert_string_equal(offered("get --kubeconfig "), ":files");
+    assert_string_equal(offered("get --kubeconfig /nowhere --context "), "");
+}
+
 static void a_shell_that_is_none_is_said(void **state) {
     (void)state;
     COMMAND_RUN("completion", "tcsh");
@@ -109,6 +195,18 @@ static void a_shell_that_is_none_is_said(void **state) {
     command_ends(1);
 }
 
+static void the_main_page_is_shown_without_a_command_or_by_its_name(void **state) {
+    (void)state;
+    static const char *const words[] = { "kinformer", NULL };
+    for (size_t i = 0; i < 2; i++) {
+        COMMAND_RUN("man", words[i]);
+        const char *printed = command_output();
+        assert_non_null(strstr(printed, ".TH KINFORMER 1 "));
+        assert_non_null(strstr(printed, "\n.nh\n")); /* no flag or example is broken with a hyphen */
+        command_ends(0);
+    }
+}
+
 /* "--name" with each '-' as roff writes it, in bold. */
 static void make_roff_name(const char *flag, char *out, size_t size) {
     size_t used = (size_t)snprintf(out, size, "\\fB");
@@ -117,10 +215,10 @@ static void make_roff_name(const char *flag, char *out, size_t size) {
     snprintf(out + used, size - used, "\\fR");
 }
 
-static void each_flag_of_the_help_is_in_the_page_and_in_each_completion(void **state) {
+static void each_flag_of_the_help_is_in_the_page_and_is_offered(void **state) {
     (void)state;
     for (size_t i = 0; i < NAMES; i++) {
-        char roff[128], bash[128];
+        char roff[128], offer[128];
         size_t flags = 0;
         COMMAND_RUN(names[i], "--help");
         char *help = strdup(command_output());
@@ -128,7 +226,7 @@ static void each_flag_of_the_help_is_in_the_page_and_in_each_completion(void **s
         COMMAND_RUN("man", names[i]);
         char *page = strdup(command_output());
         command_ends(0);
-        COMMAND_RUN("completion", "bash");
+        COMMAND_RUN("__complete", names[i], "-");
         const char *script = command_output();
         assert_non_null(strstr(page, ".SH EXAMPLES"));
         assert_non_null(strstr(page, ".SH EXIT STATUS"));
@@ -139,9 +237,9 @@ static void each_flag_of_the_help_is_in_the_page_and_in_each_completion(void **s
             make_roff_name(flag, roff, sizeof roff);
             if (!strstr(page, roff))
                 fail_msg("%s: %s is not in its page", names[i], roff);
-            snprintf(bash, sizeof bash, "%.*s", (int)strcspn(flag, " \n"), flag);
-            if (!strstr(script, bash))
-                fail_msg("%s: %s is not completed", names[i], bash);
+            snprintf(offer, sizeof offer, "\n%.*s\t", (int)strcspn(flag, " \n"), flag);
+            if (strncmp(script, offer + 1, strlen(offer + 1)) != 0 && !strstr(script, offer))
+                fail_msg("%s: %s is not offered", names[i], offer + 1);
         }
         assert_true(flags > 0 || strcmp(names[i], "version") == 0);
         command_ends(0);
@@ -179,8 +277,11 @@ int main(void) {
         TEST(bash_completes),
         TEST(fish_completes),
         TEST(zsh_understands_it),
+        cmocka_unit_test_setup_teardown(what_the_cluster_has_is_offered, set_up_server, tear_down),
+        TEST(what_the_kubeconfig_has_is_offered),
         TEST(a_shell_that_is_none_is_said),
-        TEST(each_flag_of_the_help_is_in_the_page_and_in_each_completion),
+        TEST(the_main_page_is_shown_without_a_command_or_by_its_name),
+        TEST(each_flag_of_the_help_is_in_the_page_and_is_offered),
         TEST(pages_are_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

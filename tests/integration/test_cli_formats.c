@@ -309,6 +309,19 @@ static void standard_descriptors_that_are_closed_are_given_to_nobody(void **stat
 }
 
 /* A version is whatever text the server likes. */
+static void a_full_disk_is_named_in_every_format(void **state) {
+    (void)state;
+    static const char *const formats[] = {
+        "wide", "json", "yaml", "name", "jsonpath={.items}", "custom-columns=A:.metadata"
+    };
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        command_start("/bin/sh", (const char *const[]){ "-c", "exec \"$0\" \"$@\" >/dev/full", KI_TEST_PROGRAM, "get",
+                                                        "pods", "-A", "-o", formats[i], "--server", "URL", NULL });
+        command_says("cannot write the output: No space left on device");
+        command_ends(1);
+    }
+}
+
 static void each_line_is_json_whatever_the_servers_version_is(void **state) {
     (void)state;
     const raw_answer answer = {
@@ -339,6 +352,7 @@ int main(void) {
         TEST(templates_come_from_files_too),
         TEST(what_is_wrong_with_a_format_is_said),
         TEST(a_reader_that_goes_away_ends_every_format_quietly),
+        TEST(a_full_disk_is_named_in_every_format),
         TEST(each_line_is_json_whatever_the_servers_version_is),
         TEST(standard_descriptors_that_are_closed_are_given_to_nobody),
         TEST(sorting_is_by_kind_of_value_and_value),

@@ -104,6 +104,25 @@ static void a_good_way_has_a_tick_at_each_step(void **state) {
     assert_int_equal(status, 0);
 }
 
+static void what_an_informer_would_be_asked_for_is_looked_at(void **state) {
+    (void)state;
+    serve(&KI_TESTING_SERVER_OPTIONS(.pods = 40, .nodes = 3));
+    static const struct {
+        const char *words, *prints;
+    } rows[] = {
+        { "nodes --field-selector metadata.name=node-00001", "  1 nodes, " },
+        { "nodes --field-selector metadata.name!=node-00001", "  2 nodes, " },
+        { "nodes -l kubernetes.io/hostname=node-00002", "  1 nodes, " },
+        { "nodes -l !kubernetes.io/hostname --field-selector metadata.name=node-00001", "  0 nodes, " },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(ask(rows[i].words, ki_testing_server_url(server)), 0);
+        assert_prints(rows[i].prints);
+    }
+    assert_int_equal(ask("nodes --field-selector spec.nowhere=x", ki_testing_server_url(server)), 1);
+    assert_prints("field label not supported: spec.nowhere");
+}
+
 static void a_closed_port_is_told_at_tcp_and_all_after_it_is_left_out(void **state) {
     (void)state;
     int status = ask("", "http://127.0.0.1:1");
@@ -413,6 +432,7 @@ static void memory_that_runs_out_at_any_allocation_is_an_error_or_a_finding(void
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_good_way_has_a_tick_at_each_step, tear_down),
+        cmocka_unit_test_teardown(what_an_informer_would_be_asked_for_is_looked_at, tear_down),
         cmocka_unit_test_teardown(a_closed_port_is_told_at_tcp_and_all_after_it_is_left_out, tear_down),
         cmocka_unit_test_teardown(a_name_that_does_not_exist_is_told_at_name_resolution, tear_down),
         cmocka_unit_test_teardown(a_wrong_token_is_told_at_credentials_and_never_printed, tear_down),

@@ -98,6 +98,8 @@ static void requests_get_the_status_and_words_of_a_real_server(void **state) {
         { PODS "?fieldSelector=spec.foo%3Dx", 400, "field label not supported: spec.foo" },
         { "/api/v1/configmaps?fieldSelector=foo%3Dx", 400,
           "\\\"foo\\\" is not a known field selector: only \\\"metadata.name\\\", \\\"metadata.namespace\\\"" },
+        { PODS "?fieldSelector=metadata.name%3Da%3Db", 400, "invalid field selector: 'metadata.name=a=b'" },
+        { PODS "?fieldSelector=metadata.name%3Da%5Cb", 400, "invalid field selector: " },
         { PODS "?fieldSelector=spec.nodeName", 400, "invalid selector: 'spec.nodeName'; can't understand" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -132,6 +134,8 @@ static void selectors_pick_what_they_say(void **state) {
         { "labelSelector=none!%3Dx", 5 },
         { "fieldSelector=metadata.name%3Dp2", 1 },
         { "fieldSelector=metadata.name!%3Dp2", 4 },
+        { "fieldSelector=metadata.name%3Dp2%5C,metadata.name!%5C%3Dp1", 0 }, /* one value */
+        { "fieldSelector=metadata.name!%3Dp2%5C%5C", 5 },
         { "fieldSelector=metadata.namespace%3Ddefault", 5 },
         { "fieldSelector=spec.nodeName%3Dnode-1", 3 },
         { "fieldSelector=spec.nodeName%3D%3Dnode-1,metadata.name%3Dp1", 1 },

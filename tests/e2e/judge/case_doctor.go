@@ -51,6 +51,12 @@ func doctor(ctx context.Context, h *harness) error {
 	flags := func(server, token string) []string {
 		return []string{"--server", server, "--token", token, "--certificate-authority", s.file("ca.crt")}
 	}
+	k := h.kubectl(s)
+	if err := k.runAll(ctx, "create clusterrole doctor-one --verb=get,list,watch --resource=pods --resource-name=app",
+		"create clusterrolebinding doctor-one --clusterrole=doctor-one --user=nobody"); err != nil {
+		return err
+	}
+	defer k.runAll(context.WithoutCancel(ctx), "delete clusterrole doctor-one", "delete clusterrolebinding doctor-one")
 	var errs []error
 	for _, way := range []doctorWay{ // the server's certificate is good for a day: a remark, everywhere
 		{name: "a good cluster", flags: []string{"--kubeconfig", s.file("kubeconfig-kinformer")}, says: []string{
@@ -62,6 +68,10 @@ func doctor(ctx context.Context, h *harness) error {
 		{name: "a missing permission", flags: flags(s.url, string(nobody)), status: 1, says: []string{
 			"✔ credentials", "nobody", "✘ may list", "not allowed: list pods", "kubectl create clusterrolebinding"},
 			neverSays: string(nobody)},
+		{name: "a permission for one name", flags: append(flags(s.url, string(nobody)), "--field-selector", "metadata.name=app"),
+			says: []string{"✔ may list", "✔ may watch", "✔ list ", "0 pods in all namespaces", "✔ streaming list"}, neverSays: string(nobody)},
+		{name: "a permission for another name", flags: append(flags(s.url, string(nobody)), "--field-selector", "metadata.name=web"),
+			status: 1, says: []string{"✘ may list", "not allowed: list pods"}, neverSays: string(nobody)},
 		{name: "an expired certificate", flags: flags(expired, string(nobody)), status: 3, says: []string{
 			"✔ TCP connection", "✘ TLS", "renew the server's certificate, which ended 2 days ago"}, neverSays: string(nobody)},
 		{name: "a closed port", flags: flags(closed, string(nobody)), status: 3, says: []string{

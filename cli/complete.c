@@ -1,0 +1,362 @@
+/* complete.c: see complete.h. What the cluster has is asked for with the connection flags of the line, within a second or two; without an answer
+ * there is nothing of it to offer. */
+#include "complete.h"
+
+#include "connection.h"
+#include "flags.h"
+#include "output.h"
+#include "yaml.h"
+
+#include <kinformer/kinformer.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+enum {
+    WORDS_MAX = 256,
+    ASK_MS = 2000,
+    NAMES_MAX = 500, /* of one resource */
+    KUBECONFIG_MAX = 1024 * 1024
+};
+
+/* A line that is being typed. */
+typedef struct line {
+    const cli_command *command;        /* NULL: not written yet */
+    const char *positional[WORDS_MAX]; /* after the command, without the last word */
+    size_t positional_count;
+    const flag *value_of; /* the last word is the value of this flag; else NULL */
+    const char *before;   /* what stands before the part that is completed: "pods," of "pods,dep" */
+    size_t before_size;
+    const char *last; /* the part that is completed */
+    options options;  /* of the words before */
+} line;
+
+static void offer(const line *l, const char *text, const char *description) {
+    if (strncmp(text, l->last, strlen(l->last)) != 0 || strpbrk(text, " \t\n\"'$`\\"))
+        return;
+    printf("%.*s%s", (int)l->before_size, l->before, text);
+    if (description)
+        printf("\t%.*s", (int)strcspn(description, "\n"), description);
+    putchar('\n');
+}
+
+/* "bash zsh fish" */
+static void offer_words(const line *l, const char *words) {
+    char word[64];
+    while (*words) {
+        size_t size = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)size, words);
+        offer(l, word, NULL);
+        words += size + (words[size] == ' ');
+    }
+}
+
+static void offer_commands(const line *l) {
+    for (size_t i = 0; command_at(i); i++)
+        offer(l, command_at(i)->name, command_at(i)->purpose);
+    offer(l, "help", "show the help of a command");
+}
+
+static void offer_flags(const line *l) {
+    const cli_command *command = l->command ? l->command : &command_get;
+    const flag *f;
+    char name[64];
+    for (size_t i = 0; (f = flags_at(command, i)); i++) {
+        snprintf(name, sizeof name, "--%s", f->name);
+        offer(l, name, f->help);
+    }
+    if (!l->command)
+        offer(l, "--version", "say which kinformer this is");
+}
+
+/* ---- the cluster ---- */
+
+typedef struct cluster {
+    ki_config *config;
+    ki_client *client;
+} cluster;
+
+static bool connect_to(const line *l, cluster *c) {
+    *c = (cluster){ 0 };
+    if (connection_config(&l->options, NULL, &c->config, NULL))
+        return false;
+    return ki_client_new(c->config, NULL, &c->client, NULL) == KI_OK;
+}
+
+static void disconnect(cluster *c) {
+    ki_client_free(c->client);
+    ki_config_free(c->config);
+}
+
+static ki_discovery *discover(const cluster *c, ki_resource_map **ret_map) {
+    const ki_discovery_options how = { .size = sizeof how, .timeout_ms = ASK_MS };
+    ki_discovery *discovery = NULL;
+    if (ki_discovery_new(c->client, &how, &discovery, NULL) || ki_discovery_get(discovery, ret_map, NULL))
+        *ret_map = NULL;
+    return discovery;
+}
+
+static bool is_built_in(const ki_resource *resource) {
+    const ki_resource *one;
+    for (unsigned i = 0; (one = ki_resource_at(i)); i++) {
+        if (strcmp(one->plural, resource->plural) == 0 && strcmp(one->group, resource->group) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Custom ones with their group, which nobody else has. */
+static void offer_resources(const line *l) {
+    const ki_resource *resource;
+    ki_resource_map *map = NULL;
+    ki_discovery *discovery = NULL;
+    cluster c;
+    for (unsigned i = 0; (resource = ki_resource_at(i)); i++)
+        offer(l, resource->plural, NULL);
+    if (connect_to(l, &c))
+        discovery = discover(&c, &map);
+    const ki_discovered *found;
+    for (size_t i = 0; map && (found = ki_resource_map_at(map, i)); i++) {
+        char name[512];
+        if (is_built_in(&found->resource))
+            continue;
+        snprintf(name, sizeof name, "%s.%s", found->resource.plural, found->resource.group);
+        offer(l, name, NULL);
+    }
+    ki_resource_map_unref(map);
+    ki_discovery_free(discovery);
+    disconnect(&c);
+}
+
+static bool is_given(const line *l, const char *name) {
+    for (size_t i = 0; i < l->positional_count; i++) {
+        if (strcmp(l->positional[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The names of a resource that was written as `word`. */
+static void offer_names(const line *l, const char *word) {
+    const ki_call_options how = { .size = sizeof how, .timeout_ms = ASK_MS, .limit = NAMES_MAX };
+    const ki_resource *resource = ki_resource_find(word);
+    const ki_object *obj;
+    ki_resource_map *map = NULL;
+    ki_discovery *discovery = NULL;
+    ki_answer *answer = NULL;
+    cluster c;
+    bool is_connected = connect_to(l, &c);
+    if (is_connected && !resource) {
+        discovery = discover(&c, &map);
+        const ki_discovered *found = map ? ki_resource_map_find(map, word) : NULL;
+        resource = found ? &found->resource : NULL;
+    }
+    if (is_connected && resource) {
+        const char *ns = resource->namespaced ? ki_config_namespace(c.config) : NULL;
+        if (ki_client_list(c.client, resource, ns, &how, &answer, NULL))
+            answer = NULL;
+    }
+    for (size_t i = 0; answer && (obj = ki_answer_item(answer, i)); i++) {
+        if (!is_given(l, ki_object_name(obj)))
+            offer(l, ki_object_name(obj), NULL);
+    }
+    ki_answer_unref(answer);
+    ki_resource_map_unref(map);
+    ki_discovery_free(discovery);
+    disconnect(&c);
+}
+
+/* ---- the kubeconfig ---- */
+
+static char *read_file(const char *path) {
+    char *text = malloc(KUBECONFIG_MAX + 1);
+    int fd = text ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    ssize_t size = fd >= 0 ? read(fd, text, KUBECONFIG_MAX) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (size >= 0) {
+        text[size] = '\0';
+        return text;
+    }
+    free(text);
+    return NULL;
+}
+
+/* The names in a list of one file, "contexts" say. Once each: several files may have it. */
+static void offer_entries_of(const line *l, const char *file, const char *list) {
+    char why[256];
+    size_t size = 0, index, count;
+    char *text = read_file(file);
+    char *json = text ? yaml_to_json(text, strlen(text), &size, why) : NULL;
+    yyjson_doc *doc = json ? yyjson_read_opts(json, size, YYJSON_READ_STOP_WHEN_DONE, NULL, NULL) : NULL;
+    yyjson_val *entry;
+    yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(doc), list), index, count, entry) {
+        const char *name = yyjson_get_str(yyjson_obj_get(entry, "name"));
+        if (name)
+            offer(l, name, NULL);
+    }
+    yyjson_doc_free(doc);
+    free(json);
+    free(text);
+}
+
+/* Of the kubeconfig that the line names, else of those in KUBECONFIG, else of the one at home. */
+static void offer_entries(const line *l, const char *list) {
+    const char *one = l->options.kubeconfig;
+    const char *several = getenv("KUBECONFIG");
+    const char *home = getenv("HOME");
+    char path[4096];
+    if (one) {
+        offer_entries_of(l, one, list);
+    } else if (several && *several) {
+        for (; *several; several += *several == ':') {
+            size_t size = strcspn(several, ":");
+            snprintf(path, sizeof path, "%.*s", (int)size, several);
+            offer_entries_of(l, path, list);
+            several += size;
+        }
+    } else if (home) {
+        snprintf(path, sizeof path, "%s/.kube/config", home);
+        offer_entries_of(l, path, list);
+    }
+}
+
+/* ---- the line ---- */
+
+static void offer_value(line *l) {
+    const flag *f = l->value_of;
+    if (strcmp(f->name, "output") == 0)
+        offer_words(l, flags_output_formats(l->command ? l->command : &command_get));
+    else if (strcmp(f->name, "namespace") == 0)
+        offer_names(l, "namespaces");
+    else if (strcmp(f->name, "context") == 0)
+        offer_entries(l, "contexts");
+    else if (strcmp(f->name, "cluster") == 0)
+        offer_entries(l, "clusters");
+    else if (strcmp(f->name, "user") == 0)
+        offer_entries(l, "users");
+    else if (f->value && (strcmp(f->value, "FILE") == 0 || strcmp(f->value, "DIR") == 0))
+        puts(":files");
+}
+
+/* Moves the first `size` bytes of the last word before what is completed. */
+static void set_aside(line *l, size_t size) {
+    l->before = l->last;
+    l->before_size = size;
+    l->last += size;
+}
+
+static void offer_arguments(line *l) {
+    const char *usage = l->command->usage;
+    bool takes_resource = strstr(usage, "RESOURCE") != NULL, takes_names = strstr(usage, "RESOURCE/NAME") != NULL;
+    const char *slash = strchr(l->last, '/');
+    const char *comma = strrchr(l->last, ',');
+    if (l->command == &command_completion && l->positional_count == 0) {
+        offer_words(l, "bash zsh fish");
+    } else if (l->command == &command_man && l->positional_count == 0) {
+        offer_commands(l);
+    } else if (takes_names && slash) { /* "pods/we" */
+        char word[256];
+        snprintf(word, sizeof word, "%.*s", (int)(slash - l->last), l->last);
+        set_aside(l, (size_t)(slash - l->last) + 1);
+        offer_names(l, word);
+    } else if (takes_resource && (l->positional_count == 0 || strchr(l->positional[0], '/'))) {
+        if (comma)
+            set_aside(l, (size_t)(comma - l->last) + 1);
+        offer_resources(l);
+    } else if (takes_names && !strchr(l->positional[0], ',')) {
+        offer_names(l, l->positional[0]);
+    }
+}
+
+static const cli_command *find_command(const char *name) {
+    for (size_t i = 0; command_at(i); i++) {
+        if (strcmp(command_at(i)->name, name) == 0)
+            return command_at(i);
+    }
+    return NULL;
+}
+
+static const flag *find_flag(const char *word) {
+    const flag *f;
+    size_t size = strcspn(word + 2, "=");
+    for (size_t i = 0; command_at(i); i++) {
+        for (size_t j = 0; (f = flags_at(command_at(i), j)); j++) {
+            bool is_it = word[1] == '-' ? strlen(f->name) == size && strncmp(f->name, word + 2, size) == 0
+                                        : f->letter && f->letter == word[1];
+            if (is_it)
+                return f;
+        }
+    }
+    return NULL;
+}
+
+/* Sorts the words before the last into command, flags and arguments; what connects is read from them. False: nothing can be offered. */
+static bool read_line(line *l, int count, char **words) {
+    char *given[WORDS_MAX];
+    int given_count = 0;
+    bool is_help = false;
+    for (int i = 0; i < count; i++) {
+        char *word = words[i];
+        if (word[0] != '-' || !word[1]) {
+            if (!l->command && !is_help) {
+                l->command = find_command(word);
+                is_help = strcmp(word, "help") == 0;
+                if (!l->command && !is_help)
+                    return false;
+            } else {
+                l->positional[l->positional_count++] = word;
+            }
+            continue;
+        }
+        int taken = flags_count_words(word);
+        if (taken == 2 && i + 1 == count) {
+            l->value_of = find_flag(word);
+            break;
+        }
+        for (int j = 0; j < (taken ? taken : 1); j++)
+            given[given_count++] = words[i + j];
+        i += taken == 2;
+    }
+    if (is_help)
+        l->command = &command_man; /* it takes the same words */
+    /* A word that is wrong is none of our business: what can be offered without it is. */
+    (void)flags_parse(l->command ? l->command : &command_get, given_count, given, &l->options);
+    return true;
+}
+
+/* bash takes "--output=ya" for three words. */
+static int join_equal_signs(int count, char **words) {
+    if (count > 2 && strcmp(words[count - 2], "=") == 0) {
+        words[count - 2] = words[count - 1];
+        return count - 1;
+    }
+    if (count > 1 && strcmp(words[count - 1], "=") == 0)
+        words[count - 1] = words[count - 1] + 1; /* "" */
+    return count;
+}
+
+int complete(int count, char **words) {
+    static line l;
+    if (count < 1 || count > WORDS_MAX)
+        return EXIT_USAGE;
+    count = join_equal_signs(count, words);
+    l.last = words[count - 1];
+    if (!read_line(&l, count - 1, words))
+        return EXIT_FINE;
+    const char *equal = strncmp(l.last, "--", 2) == 0 ? strchr(l.last, '=') : NULL;
+    if (!l.value_of && equal && (l.value_of = find_flag(l.last)))
+        set_aside(&l, (size_t)(equal - l.last) + 1);
+    if (l.value_of)
+        offer_value(&l);
+    else if (l.last[0] == '-')
+        offer_flags(&l);
+    else if (!l.command)
+        offer_commands(&l);
+    else
+        offer_arguments(&l);
+    return output_flush() ? EXIT_FINE : output_status();
+}

@@ -1,0 +1,98 @@
+/* failure.c: see failure.h. */
+#include "failure.h"
+
+#include "output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* kube-apiserver answers with this text, and no Status, where it has no such path. */
+static const char no_such_path[] = "404 page not found";
+
+bool failure_is_foreign(const ki_error *cause) {
+    int status = cause->http_status;
+    if (cause->code == KI_ERR_PROTOCOL || cause->code == KI_ERR_PARSE)
+        return true;
+    bool is_by_proxy = status == 401 || status == 403 || status == 429 || (status >= 500 && status != 501);
+    return status >= 300 && !is_by_proxy && !cause->reason[0] && !strstr(cause->message, no_such_path);
+}
+
+bool failure_is_final(const ki_error *cause) {
+    switch (cause->code) {
+    case KI_ERR_CONNECT:
+    case KI_ERR_TLS:
+    case KI_ERR_CONFIG:
+        return true;
+    default:
+        return cause->category == KI_CATEGORY_CREDENTIALS || cause->category == KI_CATEGORY_REQUEST ||
+               failure_is_foreign(cause);
+    }
+}
+
+bool failure_is_of_server(const ki_error *cause) {
+    return cause->http_status == 0 || cause->http_status == 401 || failure_is_foreign(cause);
+}
+
+int failure_status(const ki_error *cause) {
+    return ki_error_is_bad_request(cause) && cause->reason[0] ? EXIT_FAILED : EXIT_UNREACHED;
+}
+
+/* The server's own message: without "list pods in namespace shop: ". No name of a resource or namespace has a colon. */
+static const char *message_of_server(const ki_error *cause) {
+    static const char *const prefixes[] = { "list ", "watch ", "discovery: GET " };
+    const char *message = ki_error_message(cause);
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        size_t size = strlen(prefixes[i]);
+        const char *colon = strncmp(message, prefixes[i], size) == 0 ? strstr(message + size, ": ") : NULL;
+        if (colon)
+            return colon + 2;
+    }
+    return message;
+}
+
+/* "127.0.0.1:6443" of "https://127.0.0.1:6443/path". */
+static void copy_host(const char *url, char *host, size_t size) {
+    const char *begin = strstr(url, "://");
+    begin = begin ? begin + 3 : url;
+    snprintf(host, size, "%.*s", (int)strcspn(begin, "/"), begin);
+}
+
+static void print_cause(const session *s, const ki_resource *resource, const ki_error *cause, char *text, size_t size) {
+    const char *message = message_of_server(cause);
+    const char *server = ki_config_server(s->config);
+    char host[256];
+    copy_host(server, host, sizeof host);
+    if (failure_is_foreign(cause))
+        snprintf(text, size, "error: %s is no Kubernetes API server: %s; check --server, or the kubeconfig's server",
+                 server, message);
+    else if (cause->http_status == 401)
+        snprintf(text, size, "error: You must be logged in to the server (%s)", message);
+    else if (cause->http_status == 404 && resource)
+        snprintf(text, size, "error: the server doesn't have a resource type \"%s\" in version %s%s%s",
+                 resource->plural, resource->group, *resource->group ? "/" : "", resource->version);
+    else if (cause->http_status)
+        snprintf(text, size, "Error from server (%s): %s",
+                 cause->reason[0]            ? cause->reason
+                 : cause->http_status == 403 ? "Forbidden"
+                                             : "no reason given",
+                 message);
+    else if (cause->code == KI_ERR_CONNECT && strstr(message, "Connection refused"))
+        snprintf(text, size, "The connection to the server %s was refused - did you specify the right host or port?",
+                 host);
+    else if (cause->code == KI_ERR_CONNECT || cause->code == KI_ERR_TLS || cause->category == KI_CATEGORY_CREDENTIALS)
+        snprintf(text, size, "Unable to connect to the server: %s", message);
+    else
+        snprintf(text, size, "error: %s", message);
+}
+
+void failure_say(session *s, const ki_resource *resource, const ki_error *cause) {
+    char text[KI_ERROR_MESSAGE_MAX + 512];
+    print_cause(s, resource, cause, text, sizeof text);
+    show_progress(NULL);
+    print_tame(stderr, text);
+    fputc('\n', stderr);
+    if (s->options->quiet || s->has_hinted || failure_status(cause) == EXIT_FAILED)
+        return;
+    s->has_hinted = true;
+    say(s->command, "kinformer doctor looks for the cause; --wait tries again until the list is there");
+}

@@ -1,0 +1,189 @@
+/* selection.c: the words after the command as targets of the session: RESOURCE,RESOURCE..., RESOURCE NAME NAME... and RESOURCE/NAME RESOURCE/NAME..., as
+ * kubectl reads them. */
+#include "session.h"
+
+#include "output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool can_be_watched(const ki_resource *resource) {
+    return ki_resource_has_verb(resource, "list") && ki_resource_has_verb(resource, "watch");
+}
+
+static int say_unlistable(const session *s, const ki_resource *resource) {
+    if (ki_resource_has_verb(resource, "list"))
+        say(s->command, "%s cannot be watched, so that there is no informer of them; kubectl get %s lists them",
+            resource->plural, resource->plural);
+    else
+        say(s->command,
+            "%s cannot be listed: the server answers them and keeps none; kubectl create -f FILE -o yaml asks one",
+            resource->plural);
+    return EXIT_FAILED;
+}
+
+bool session_has_target(const session *s, const target *but, const ki_resource *resource, const char *name) {
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *t = &s->targets[i];
+        bool has_name = name ? t->name && strcmp(t->name, name) == 0 : !t->name;
+        if (t != but && !t->word && has_name && strcmp(t->resource.plural, resource->plural) == 0 &&
+            strcmp(t->resource.group, resource->group) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* One resource by any of its names; `name` may be NULL. A target that is there already is not added again: "pods,po" is one. */
+static int add_target(session *s, const char *word, const char *name) {
+    const ki_resource *known = ki_resource_find(word);
+    if (s->target_count == TARGETS_MAX) {
+        say(s->command, "at most %d resources and names at once", TARGETS_MAX);
+        return EXIT_USAGE;
+    }
+    target *t = &s->targets[s->target_count];
+    *t = (target){ .session = s, .name = name };
+    if (known && !can_be_watched(known))
+        return say_unlistable(s, known);
+    if (known && session_has_target(s, NULL, known, name))
+        return EXIT_FINE;
+    if (known) {
+        t->resource = *known;
+    } else if (s->may_ask) {
+        t->word = strdup(word); /* for session_start to resolve */
+        if (!t->word)
+            return EXIT_FAILED;
+    } else if (!session_set_custom(t, word)) {
+        return session_say_unknown(s, word, ki_resource_nearest(word));
+    }
+    s->target_count++;
+    return EXIT_FINE;
+}
+
+static int check_name(const session *s, const char *name) {
+    if (!*name)
+        say(s->command, "resource name may not be empty");
+    else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        say(s->command, "invalid resource name \"%s\": may not be '%s'", name, name);
+    else if (strpbrk(name, "/%"))
+        say(s->command, "invalid resource name \"%s\": may not contain '%c'", name, *strpbrk(name, "/%"));
+    else
+        return EXIT_FINE;
+    return EXIT_USAGE;
+}
+
+/* "pods,deployments.apps", each with all of the names. */
+static int add_resources(session *s, const char *words, const char *const *names) {
+    char word[256];
+    for (const char *at = words;;) {
+        size_t size = strcspn(at, ",");
+        if (size == 0) {
+            say(s->command, "the server doesn't have a resource type \"\": '%s' has an empty word", words);
+            return EXIT_USAGE;
+        }
+        if (size >= sizeof word) {
+            say(s->command, "'%.60s...' is no resource", at);
+            return EXIT_USAGE;
+        }
+        memcpy(word, at, size);
+        word[size] = '\0';
+        int status = *names ? EXIT_FINE : add_target(s, word, NULL);
+        for (const char *const *name = names; *name && !status; name++)
+            status = add_target(s, word, *name);
+        if (status || !at[size])
+            return status;
+        at += size + 1;
+    }
+}
+
+/* "pods/web-1" */
+static int add_pair(session *s, const char *text) {
+    const char *slash = strchr(text, '/');
+    char word[256];
+    if (!slash) {
+        say(s->command,
+            "'%s' has no name, and others have: write RESOURCE/NAME RESOURCE/NAME..., or RESOURCE NAME NAME...", text);
+        return EXIT_USAGE;
+    }
+    size_t size = (size_t)(slash - text);
+    if (size == 0 || !slash[1] || size >= sizeof word || memchr(text, ',', size)) {
+        say(s->command, "arguments in resource/name form must have a single resource and name, not '%s'", text);
+        return EXIT_USAGE;
+    }
+    if (strchr(slash + 1, '/')) {
+        say(s->command, "arguments in resource/name form may not have more than one slash: '%s'", text);
+        return EXIT_USAGE;
+    }
+    memcpy(word, text, size);
+    word[size] = '\0';
+    int status = check_name(s, slash + 1);
+    return status ? status : add_target(s, word, slash + 1);
+}
+
+/* What kubectl refuses, too. */
+static int check_flags(const session *s) {
+    const options *o = s->options;
+    bool has_name = false;
+    for (size_t i = 0; i < s->target_count; i++) {
+        const target *t = &s->targets[i];
+        has_name |= t->name != NULL;
+        if (t->name && o->all_namespaces && !t->word && t->resource.namespaced) { /* words: once they are looked up */
+            say(s->command, "a resource cannot be retrieved by name across all namespaces");
+            return EXIT_USAGE;
+        }
+    }
+    if (has_name && ((o->selector && *o->selector) || (o->field_selector && *o->field_selector))) {
+        say(s->command, "name cannot be provided when a selector is specified");
+        return EXIT_USAGE;
+    }
+    return EXIT_FINE;
+}
+
+int session_set_resources(session *s, const char *const *arguments) {
+    int status = EXIT_FINE;
+    bool has_slash = false;
+    for (const char *const *at = arguments; *at; at++)
+        has_slash |= strchr(*at, '/') != NULL;
+    if (has_slash) {
+        for (const char *const *at = arguments; *at && !status; at++)
+            status = add_pair(s, *at);
+    } else {
+        for (const char *const *at = arguments + 1; *at && !status; at++)
+            status = check_name(s, *at);
+        if (!status)
+            status = add_resources(s, arguments[0], arguments + 1);
+    }
+    return status ? status : check_flags(s);
+}
+
+/* ---- names ---- */
+
+bool session_is_single(const session *s) {
+    return s->target_count == 1 && s->targets[0].name;
+}
+
+bool session_is_same_resource(const target *a, const target *b) {
+    return strcmp(a->resource.plural, b->resource.plural) == 0 && strcmp(a->resource.group, b->resource.group) == 0;
+}
+
+const char *session_label(const target *t, char text[LABEL_MAX]) {
+    snprintf(text, LABEL_MAX, "%s%s%s", t->resource.plural, t->name ? "/" : "", t->name ? t->name : "");
+    return text;
+}
+
+char *session_name_selector(const char *name) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    fputs("metadata.name=", out);
+    for (; *name; name++) { /* as Kubernetes' fields.EscapeValue */
+        if (strchr("\\,=", *name))
+            putc('\\', out);
+        putc(*name, out);
+    }
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

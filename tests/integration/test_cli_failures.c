@@ -1,0 +1,174 @@
+/* test_cli_failures.c: what get does about a list that will not come: it ends at once, in kubectl's words, unless it was told to wait. */
+#include "tests/support/command.h"
+#include "tests/support/raw_server.h"
+
+#include <kinformer-testing/access.h>
+#include <kinformer-testing/faults.h>
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TLS KI_TEST_DATA_DIR "/tls/"
+#define CA "--certificate-authority=" TLS "ca.pem"
+
+/* Jane may read pods, joe may do nothing. */
+static void serve_tls(const char *certificate, const char *key) {
+    ki_error err = KI_ERROR_INIT;
+    ki_testing_server_free(command_server);
+    command_server = NULL;
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 5, .seed = 5, .tls_certificate = certificate,
+                                                         .tls_key = key, .tls_ca = TLS "ca.pem"),
+                              &command_server, &err) ||
+        ki_testing_server_add_token(command_server, "token=janes,user=jane", &err) ||
+        ki_testing_server_add_token(command_server, "token=joes,user=joe", &err) ||
+        ki_testing_server_allow(command_server, "user=jane,verb=get+list+watch,resource=pods", &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+static void get_ends_at_once_on_what_does_not_pass_by_waiting(void **state) {
+    (void)state;
+    static const struct {
+        const char *certificate, *key;
+        const char *words[3];
+        const char *says;
+    } rows[] = {
+        { TLS "server.pem",
+          TLS "server.key",
+          { CA, "--token=wrong" },
+          "error: You must be logged in to the server (Unauthorized)" },
+        { TLS "server.pem",
+          TLS "server.key",
+          { CA, "--token=joes" },
+          "Error from server (Forbidden): pods is forbidden: User \"joe\" cannot list resource \"pods\" in API group "
+          "\"\" in the namespace \"default\"" },
+        { TLS "server.pem",
+          TLS "server.key",
+          { "--certificate-authority=" TLS "other-ca.pem" },
+          "Unable to connect to the server: the certificate of " },
+        { TLS "expired.pem", TLS "expired.key", { CA }, "certificate has expired" },
+        { TLS "server.pem",
+          TLS "server.key",
+          { "--server=http://127.0.0.1:1" },
+          "The connection to the server 127.0.0.1:1 was refused - did you specify the right host or port?" },
+        { TLS "server.pem",
+          TLS "server.key",
+          { "--server=http://there.invalid" },
+          "Unable to connect to the server: connect to http://there.invalid: Could not resolve host" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        serve_tls(rows[i].certificate, rows[i].key);
+
+        COMMAND_RUN("get", "pods", "--server", "URL", rows[i].words[0], rows[i].words[1]);
+
+        command_says(rows[i].says);
+        command_says("--wait tries again");
+        command_ends(3);
+    }
+}
+
+/* Also where the server has to be asked first what the word means. */
+static void a_word_that_is_not_built_in_is_not_looked_up_for_ever(void **state) {
+    (void)state;
+    COMMAND_RUN("get", "foos", "--server", "http://127.0.0.1:1");
+    command_says("The connection to the server 127.0.0.1:1 was refused");
+    command_ends(3);
+}
+
+static void a_resource_that_the_server_does_not_have_ends_get(void **state) {
+    (void)state;
+    COMMAND_RUN("get", "foos.v1.example.com", "--server", "URL");
+    command_says("error: the server doesn't have a resource type \"foos\" in version example.com/v1");
+    command_ends(3);
+}
+
+static void what_may_be_read_is_shown_before_why_the_rest_may_not(void **state) {
+    (void)state;
+    serve_tls(TLS "server.pem", TLS "server.key");
+    COMMAND_RUN("get", "secrets,pods", "-A", "-o", "name", "--server", "URL", CA, "--token=janes");
+    const char *printed = command_output();
+    assert_non_null(strstr(printed, "pod/"));
+    command_says("Error from server (Forbidden): secrets is forbidden");
+    command_ends(3);
+}
+
+static void what_is_no_api_server_is_called_that(void **state) {
+    (void)state;
+    static const struct {
+        const char *response;
+        const char *word;
+        const char *says;
+    } rows[] = {
+        { "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>nothing</html>", "pods",
+          " is no Kubernetes API server: HTTP 404: <html>nothing</html>" },
+        { "HTTP/1.1 501 No\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>nothing</html>", "pods",
+          " is no Kubernetes API server: HTTP 501: <html>nothing</html>" },
+        { "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>welcome</html>", "pods",
+          " is no Kubernetes API server: expected application/json" },
+        { "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>welcome</html>", "foos",
+          " is no Kubernetes API server: " },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const raw_answer answer = { rows[i].response, 0, RAW_CLOSE };
+        raw_server server;
+        char url[64];
+        raw_server_start(&server, &answer, 1);
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", server.port);
+        COMMAND_RUN("get", rows[i].word, "--server", url);
+        command_says(rows[i].says);
+        command_ends(3);
+        raw_server_stop(&server);
+    }
+}
+
+static void get_waits_where_it_was_told_to(void **state) {
+    (void)state;
+    static const char *const flags[] = { "--wait", "--timeout=1h" };
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        COMMAND_RUN("get", "pods", "--server", "http://127.0.0.1:1", flags[i]);
+        command_says("backing off");
+        command_says("backing off"); /* the second attempt */
+        ki_process_signal(&command, SIGINT);
+        command_ends(0);
+    }
+}
+
+static void a_server_that_is_busy_is_asked_again_by_get(void **state) {
+    (void)state;
+    assert_int_equal(ki_testing_server_add_fault(command_server, "status,code=503,count=3", NULL, NULL), KI_OK);
+    COMMAND_RUN("get", "nodes", "-o", "name", "--server", "URL");
+    assert_non_null(strstr(command_output(), "node/"));
+    command_ends(0);
+}
+
+static void watch_goes_on_trying(void **state) {
+    (void)state;
+    COMMAND_RUN("watch", "pods", "--server", "http://127.0.0.1:1");
+    command_says("backing off");
+    command_says("backing off");
+    ki_process_signal(&command, SIGINT);
+    command_ends(0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(get_ends_at_once_on_what_does_not_pass_by_waiting, command_set_up,
+                                        command_tear_down),
+        cmocka_unit_test_setup_teardown(a_word_that_is_not_built_in_is_not_looked_up_for_ever, command_set_up,
+                                        command_tear_down),
+        cmocka_unit_test_setup_teardown(a_resource_that_the_server_does_not_have_ends_get, command_set_up,
+                                        command_tear_down),
+        cmocka_unit_test_setup_teardown(what_may_be_read_is_shown_before_why_the_rest_may_not, command_set_up,
+                                        command_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_api_server_is_called_that, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(get_waits_where_it_was_told_to, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_asked_again_by_get, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(watch_goes_on_trying, command_set_up, command_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+/* test_cli_lines.c: the lines of kinformer watch: what of an object they show, in which order, and how much of it. */
+#include "tests/support/command.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void put(const ki_resource *resource, const char *json) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_put(command_server, resource, json, 0, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+#define POD(rest) "{\"metadata\":{\"name\":\"a\",\"namespace\":\"x\"" rest "}"
+#define STATUS(rest) ",\"status\":{" rest "}"
+#define READY(value, more) "\"conditions\":[{\"type\":\"Ready\",\"status\":\"" value "\"" more "}]"
+
+/* Starts a watch of the namespace x and waits until it has synced. */
+static void watch(const char *resource, const char *flag) {
+    COMMAND_RUN("watch", resource, "-n", "x", "--server", "URL", flag);
+    command_says("synced, ");
+}
+
+/* The next line must be this, after its sign and time. */
+static void assert_line(char sign, const char *expected) {
+    const char *line = ki_process_line(&command);
+    assert_non_null(line);
+    if (line[0] != sign || strlen(line) < 11 || strcmp(line + 11, expected) != 0)
+        fail_msg("'%s' is not '%c' and '%s'", line, sign, expected);
+}
+
+static void an_added_object_is_shown_with_its_columns(void **state) {
+    (void)state;
+    static const char pod[] = POD("") ",\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\"}]}" STATUS(
+        "\"phase\":\"Running\",\"podIP\":\"10.0.0.1\",\"podIPs\":[{\"ip\":\"10.0.0.1\"}]") "}";
+    put(KI_PODS, pod);
+    watch("pods", NULL);
+    assert_line('+', "Pod x/a  ready: 0/1, status: Running, restarts: 0, node: n1");
+    watch("pods", "-owide");
+    assert_line('+', "Pod x/a  ready: 0/1, status: Running, restarts: 0, ip: 10.0.0.1, node: n1");
+}
+
+/* As its definition says, from the first line on. */
+static void a_custom_resource_is_shown_with_the_columns_of_its_definition(void **state) {
+    (void)state;
+    static const char definition[] =
+        "{\"apiVersion\":\"apiextensions.k8s.io/"
+        "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"foos.example.com\"},\"spec\":{\"group\":"
+        "\"example.com\",\"scope\":\"Namespaced\","
+        "\"names\":{\"plural\":\"foos\",\"singular\":\"foo\",\"kind\":\"Foo\",\"listKind\":\"FooList\"},\"versions\":[{"
+        "\"name\":\"v1\","
+        "\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
+        "\"x-kubernetes-preserve-unknown-fields\":true}},\"additionalPrinterColumns\":[{\"name\":\"Colour\","
+        "\"type\":\"string\",\"jsonPath\":\".spec.colour\"}]}]}}";
+    assert_int_equal(ki_testing_server_request(command_server, "POST",
+                                               "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", NULL,
+                                               definition, 0, NULL, NULL),
+                     KI_OK);
+    assert_int_equal(ki_testing_server_request(command_server, "POST", "/apis/example.com/v1/namespaces/default/foos",
+                                               NULL,
+                                               "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\","
+                                               "\"metadata\":{\"name\":\"a\"},\"spec\":{\"colour\":\"red\"}}",
+                                               0, NULL, NULL),
+                     KI_OK);
+    watch("foos", "-A");
+    assert_line('+', "Foo default/a  colour: red");
+}
+
+static void what_changed_is_shown_with_the_important_fields_first(void **state) {
+    (void)state;
+    static const struct {
+        const char *after;
+        const char *line;
+    } rows[] = {
+        /* what an object gained is shown field by field, what a list gained by its members' names */
+        { POD(",\"labels\":{\"k\":\"v\"}") STATUS(READY("False", "")) "}",
+          "status.conditions: + Ready=False, metadata.labels.k: (none) → v" },
+        { POD(",\"labels\":{\"k\":\"v\"}")
+              STATUS("\"phase\":\"Running\"," READY("True", ",\"message\":\"m\",\"lastTransitionTime\":\"2024-01-01T"
+                                                            "00:00:00Z\"")) "}",
+          "status.phase: (none) → Running, status.conditions[Ready].status: False → True, "
+          "status.conditions[Ready].message: (none) → m (+1 more)" },
+        { POD(",\"finalizers\":[\"e.com/a\",\"e.com/b\"]") STATUS("\"phase\":\"Running\"") "}",
+          "status.conditions: - Ready=True, metadata.finalizers: + e.com/a, e.com/b, metadata.labels: {…} → (none)" },
+        { POD(",\"finalizers\":[\"e.com/b\",\"e.com/c\"]") STATUS("\"phase\":\"Running\"") "}",
+          "metadata.finalizers: + e.com/c - e.com/a" },
+        { POD("") STATUS("\"a\":1,\"nodeName\":\"n\",\"image\":\"i\",\"readyReplicas\":2") "}",
+          "status.phase: Running → (none), status.readyReplicas: (none) → 2, status.image: (none) → i (+3 more)" },
+    };
+    put(KI_PODS, POD("") "}");
+    watch("pods", "--changes-only");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char expected[512];
+        snprintf(expected, sizeof expected, "Pod x/a  %s", rows[i].line);
+        put(KI_PODS, rows[i].after);
+        assert_line('~', expected);
+    }
+}
+
+#define LEASE(holder, time) \
+    "{\"metadata\":{\"name\":\"l\",\"namespace\":\"x\"},\"spec\":{\"holderIdentity\":\"" holder \
+    "\",\"renewTime\":\"2024-01-01T00:00:0" time ".000000Z\"}}"
+
+static void heartbeats_are_folded(void **state) {
+    (void)state;
+    static const struct {
+        const char *flag, *count;
+        const char *lines[4];
+    } rows[] = {
+        { NULL, "1", { "Lease x/l  spec.holderIdentity: a → b (after 2 heartbeats)" } },
+        { "-v", "3", { "Lease x/l  ", "Lease x/l  ", "Lease x/l  spec.holderIdentity: a → b" } },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        put(KI_LEASES, LEASE("a", "1"));
+        COMMAND_RUN("watch", "leases", "-n", "x", "--server", "URL", "--changes-only", "--count", rows[i].count,
+                    rows[i].flag);
+        command_says("synced, ");
+        put(KI_LEASES, LEASE("a", "2"));
+        put(KI_LEASES, LEASE("a", "3"));
+        put(KI_LEASES, LEASE("b", "4"));
+        for (const char *const *line = rows[i].lines; *line; line++)
+            assert_line('~', *line);
+        command_ends(0);
+    }
+}
+
+static void changes_only_leaves_out_what_is_there_at_the_start(void **state) {
+    (void)state;
+    put(KI_PODS, POD("") "}");
+    COMMAND_RUN("watch", "pods", "-n", "x", "-o", "json", "--changes-only", "--until-synced", "-q", "--server", "URL");
+    const char *printed = command_output();
+    assert_null(strstr(printed, "ADDED"));
+    assert_non_null(strstr(printed, "\"SYNCED\",\"resource\":\"pods\",\"count\":1"));
+    command_ends(0);
+}
+
+/* They would turn the direction of what follows, or begin a line of their own. */
+static void characters_that_turn_the_text_are_not_printed(void **state) {
+    (void)state;
+    put(KI_PODS, POD("") ",\"spec\":{\"nodeName\":\"a\\u202eb\\u2066c\\u200fd\\u2028e\\u061cf\\u009bg\"}}");
+    watch("pods", NULL);
+    assert_line('+', "Pod x/a  ready: 0/0, restarts: 0, node: a???b???c???d???e??f??g");
+    COMMAND_RUN("get", "pods", "-n", "x", "-o", "custom-columns=NODE:.spec.nodeName,NAME:.metadata.name", "--server",
+                "URL");
+    assert_non_null(strstr(command_output(), "NODE                      NAME\na???b???c???d???e??f??g   a\n"));
+    command_ends(0);
+}
+
+/* ---- a terminal ---- */
+
+enum {
+    WIDTH = 40
+};
+
+/* What the program prints on a terminal of this width, without colours. */
+static void run_on_terminal(char *text, size_t size, const char *const *argv) {
+    const struct winsize window = { .ws_row = 24, .ws_col = WIDTH };
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    size_t used = 0;
+    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(slave >= 0);
+    assert_int_equal(ioctl(slave, TIOCSWINSZ, &window), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(slave, STDOUT_FILENO);
+        setenv("NO_COLOR", "1", 1);
+        execv(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    close(slave);
+    for (ssize_t got; used + 1 < size && (got = read(master, text + used, size - 1 - used)) > 0;)
+        used += (size_t)got;
+    text[used] = '\0';
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(master);
+}
+
+static void a_line_is_cut_to_the_terminals_width(void **state) {
+    (void)state;
+    char text[8192];
+    put(KI_PODS, POD("") ",\"spec\":{\"nodeName\":\"a-node-with-a-rather-long-name-0000000001\"}}");
+    const char *const words[] = { KI_TEST_PROGRAM,
+                                  "watch",
+                                  "pods",
+                                  "-n",
+                                  "x",
+                                  "-q",
+                                  "--until-synced",
+                                  "--server",
+                                  ki_testing_server_url(command_server),
+                                  NULL };
+
+    run_on_terminal(text, sizeof text, words);
+
+    assert_non_null(strstr(text, " Pod x/a  ready: 0/0, restart\342\200\246\r\n"));
+    assert_int_equal(strcspn(text, "\r"), WIDTH - 1 + 3); /* the last character has three bytes */
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, command_set_up, command_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(an_added_object_is_shown_with_its_columns),
+        TEST(a_custom_resource_is_shown_with_the_columns_of_its_definition),
+        TEST(what_changed_is_shown_with_the_important_fields_first),
+        TEST(heartbeats_are_folded),
+        TEST(changes_only_leaves_out_what_is_there_at_the_start),
+        TEST(characters_that_turn_the_text_are_not_printed),
+        TEST(a_line_is_cut_to_the_terminals_width),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
