@@ -41,6 +41,17 @@ static kt_origin origin_of(patch_kind kind) {
     return kind == PATCH_APPLY ? KT_ORIGIN_APPLY : kind == PATCH_STRATEGIC ? KT_ORIGIN_STRATEGIC : KT_ORIGIN_PATCH;
 }
 
+/* Returns true for what can be read as a JSON patch: an array of objects. */
+static bool is_operations(yyjson_val *root) {
+    size_t index, count;
+    yyjson_val *operation;
+    yyjson_arr_foreach(root, index, count, operation) {
+        if (!yyjson_is_obj(operation) && !yyjson_is_null(operation))
+            return false;
+    }
+    return yyjson_is_arr(root);
+}
+
 static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc) {
     const char *why = NULL;
     ki_status status = kt_json_read(call->allocator, call->request->body, ret_doc, &why);
@@ -53,7 +64,7 @@ static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc
         return kt_fail(call, 413, "RequestEntityTooLarge", NULL,
                        "Request entity too large: The allowed maximum operations in a JSON patch is %d, got %zu",
                        (int)OPERATIONS_MAX, yyjson_arr_size(root));
-    if (kind == PATCH_JSON ? !yyjson_is_arr(root) : !yyjson_is_obj(root))
+    if (kind == PATCH_JSON ? !is_operations(root) : !yyjson_is_obj(root))
         return kt_fail_bad_request(call, "error decoding patch: json: cannot unmarshal into Go value of type %s",
                                    kind == PATCH_JSON ? "jsonpatch.Patch" : "map[string]interface {}");
     return KI_OK;
