@@ -5,7 +5,8 @@
 #include "testing/managed_fields.h"
 #include "testing/status.h"
 
-static ki_status fail_misfit(kt_call *call, const kt_misfit *misfit) {
+static ki_status fail_misfit(kt_call *call, const kt_write *write, const kt_misfit *misfit) {
+    ki_str ns = kt_json_get_str(yyjson_obj_get(write->applied, "metadata"), "namespace");
     ki_buffer version;
     if (misfit->is_missing) { /* a list's key is a field that has to be there */
         kt_causes causes;
@@ -17,8 +18,8 @@ static ki_status fail_misfit(kt_call *call, const kt_misfit *misfit) {
     ki_status status = kt_append_api_version(&version, call->resource);
     if (!status)
         status = kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
-                         (int)call->ns.size, call->ns.size ? call->ns.data : "", (int)call->name.size, call->name.data,
-                         version.data, call->resource->kind, misfit->why.data);
+                         (int)ns.size, ns.size ? ns.data : "", (int)call->name.size, call->name.data, version.data,
+                         call->resource->kind, misfit->why.data);
     ki_buffer_free(&version);
     return status;
 }
@@ -34,7 +35,7 @@ ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     if (arena.failed || misfit.why.failed || misfit.field.failed)
         status = KI_ERR_NO_MEMORY;
     else if (!fits)
-        status = fail_misfit(call, &misfit);
+        status = fail_misfit(call, write, &misfit);
     kt_misfit_free(&misfit);
     kt_arena_free(&arena);
     return status;

@@ -56,6 +56,11 @@ void kt_crd_validate(struct kt_causes *causes, const ki_allocator *allocator, yy
  * Called after whatever may have changed a definition; nothing where none did. Errors: KI_ERR_NO_MEMORY; call it again then. */
 ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms);
 
+struct kt_strict;
+/* An object of a custom resource as it came, without duplicates, its metadata as its type; what is unknown or double is noted. NULL for lack of memory
+ * (the arena has failed) or where it is refused. */
+yyjson_mut_val *kt_custom_read(struct kt_strict *strict, const kt_custom *custom, yyjson_val *root);
+
 /* An object of a custom resource without the fields that its schema does not know, and with the schema's defaults.
  * Ownership: the caller frees the document. Errors: KI_ERR_LIMIT where the defaults fill more than KT_CUSTOM_MEMORY_MAX, or make more of it than KT_CUSTOM_SIZE_MAX. */
 ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);

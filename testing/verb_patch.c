@@ -3,14 +3,11 @@
 #include "testing/body.h"
 #include "testing/change.h"
 #include "testing/conform.h"
+#include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/patch.h"
 #include "testing/status.h"
 #include "testing/verbs.h"
-
-#define ACCEPTED \
-    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, " \
-    "application/apply-patch+yaml"
 
 enum {
     OPERATIONS_MAX = 10000
@@ -33,7 +30,11 @@ static ki_status kind_of(kt_call *call, patch_kind *ret_kind) {
     else if (kt_body_is(call, "application/apply-patch+yaml"))
         *ret_kind = PATCH_APPLY;
     else
-        return kt_fail_media_type(call, ACCEPTED);
+        return kt_fail_media_type(call, kt_custom_of(call->storage->info)
+                                            ? "application/json-patch+json, application/merge-patch+json, "
+                                              "application/apply-patch+yaml"
+                                            : "application/json-patch+json, application/merge-patch+json, "
+                                              "application/strategic-merge-patch+json, application/apply-patch+yaml");
     return KI_OK;
 }
 
