@@ -8,6 +8,7 @@
 #include "src/object/columns.h"
 #include "src/object/resource_table.h"
 #include "testing/cluster.h"
+#include "testing/schema/structural.h"
 
 #include <yyjson.h>
 
@@ -34,6 +35,7 @@ typedef struct kt_custom {
     yyjson_doc *doc; /* the definition; everything else points into it */
     yyjson_val *names;
     yyjson_val *schema;                       /* openAPIV3Schema, or NULL */
+    kt_structural structural;                 /* of it */
     ki_columns *columns;                      /* what its additionalPrinterColumns say */
     bool preserves;                           /* spec.preserveUnknownFields */
     const char *paths[KT_CRD_FIELDS_MAX + 1]; /* selectable fields, without the dot in front */

@@ -12,7 +12,7 @@ typedef struct reader {
     ki_buffer path;
     ki_str *unknown; /* paths; sorted at the end */
     size_t unknown_count;
-    uint64_t steps; /* names that were looked for, times those that were there */
+    const kt_structural *structural;
 } reader;
 
 static void note(reader *r, const char *what, ki_str path) {
@@ -49,14 +49,12 @@ static bool is_type_meta(ki_str name) {
 
 /* Returns the schema of a member, or NULL where anything may stand. */
 static yyjson_val *schema_of(reader *r, yyjson_val *schema, ki_str name, bool is_root, bool *ret_known) {
-    yyjson_val *properties = yyjson_obj_get(schema, "properties"),
-               *more = yyjson_obj_get(schema, "additionalProperties");
+    yyjson_val *more = yyjson_obj_get(schema, "additionalProperties");
     bool is_embedded = is_root || yyjson_get_bool(yyjson_obj_get(schema, "x-kubernetes-embedded-resource"));
     *ret_known = true;
-    r->steps += yyjson_obj_size(properties);
-    if (!schema || r->steps > KT_SCHEMA_STEPS_MAX || (is_embedded && is_type_meta(name)))
+    if (!schema || (is_embedded && is_type_meta(name)))
         return NULL;
-    yyjson_val *known = yyjson_obj_getn(properties, name.data, name.size);
+    yyjson_val *known = kt_structural_property(r->structural, schema, name);
     if (known || yyjson_is_obj(more))
         return known ? known : more;
     *ret_known =
@@ -144,7 +142,7 @@ static void type_metadata(reader *r, yyjson_mut_val *made, yyjson_val *meta) {
 }
 
 yyjson_mut_val *kt_custom_read(kt_strict *strict, const kt_custom *custom, yyjson_val *root) {
-    reader r = { .out = strict };
+    reader r = { .out = strict, .structural = &custom->structural };
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     r.unknown = kt_arena_alloc(strict->arena, KT_STRICT_NOTES_MAX * sizeof *r.unknown);
     if (!r.unknown)

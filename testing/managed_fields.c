@@ -13,7 +13,7 @@
 kt_spot kt_managed_fields_spot(const kt_write *write) {
     const kt_custom *custom = kt_custom_of(write->storage->info);
     if (custom && custom->schema && !custom->preserves)
-        return kt_spot_structural(custom->schema);
+        return kt_spot_structural(custom->schema, &custom->structural);
     return kt_spot_root(kt_schema_builtin(), kt_schema_kind_of(write->storage->info->resource));
 }
 

@@ -94,7 +94,8 @@ typedef struct kt_spot {
     const kt_type *type;   /* of a struct, and of the elements of a list or map of structs */
     kt_layout layout;
     yyjson_val *node; /* of a custom resource: the structural schema of this place, and no field or type; else NULL */
-    bool is_root;     /* of a custom resource */
+    const struct kt_structural *structural; /* of `node`; may be NULL */
+    bool is_root;                           /* of a custom resource */
 } kt_spot;
 
 const kt_schema *kt_schema_builtin(void);
@@ -112,8 +113,8 @@ const kt_type *kt_field_type(const kt_schema *schema, const kt_field *field); /*
 
 /* Of a whole object; `type` NULL: nothing is known of it. */
 kt_spot kt_spot_root(const kt_schema *schema, const kt_type *type);
-/* Of a whole object of a custom resource, by its openAPIV3Schema. Borrows `root`. */
-kt_spot kt_spot_structural(yyjson_val *root);
+/* Of a whole object of a custom resource, by its openAPIV3Schema. Borrows both; `structural` may be NULL. */
+kt_spot kt_spot_structural(yyjson_val *root, const struct kt_structural *structural);
 /* Of any object's metadata. */
 kt_spot kt_spot_metadata(void);
 /* What a scalar at this spot is; KT_VALUE_JSON where nothing is known. */

@@ -1,8 +1,9 @@
 /* structural.c: spots of custom resources: what a structural schema (openAPIV3Schema of a definition) says of one place of an object. A spot holds the
  * schema's node itself; nothing is built beforehand. As the real server reads it for server-side apply. */
-#include "testing/schema/schema.h"
+#include "testing/schema/structural.h"
 
 #include "testing/json.h"
+#include "testing/schema/schema.h"
 
 static bool flag(yyjson_val *node, const char *name) {
     return yyjson_get_bool(yyjson_obj_get(node, name));
@@ -42,12 +43,13 @@ static kt_value_kind kind_of(yyjson_val *node) {
     return says(node, "type", "integer") || says(node, "type", "number") ? KT_VALUE_DOUBLE : KT_VALUE_JSON;
 }
 
-static kt_spot spot_of(yyjson_val *node) {
-    return (kt_spot){ .schema = kt_schema_builtin(), .layout = layout_of(node), .node = node };
+static kt_spot spot_of(yyjson_val *node, const kt_structural *structural) {
+    return (
+        kt_spot){ .schema = kt_schema_builtin(), .layout = layout_of(node), .node = node, .structural = structural };
 }
 
-kt_spot kt_spot_structural(yyjson_val *root) {
-    kt_spot spot = spot_of(root);
+kt_spot kt_spot_structural(yyjson_val *root, const kt_structural *structural) {
+    kt_spot spot = spot_of(root, structural);
     spot.layout = KT_LAYOUT_STRUCT;
     spot.is_root = true;
     return spot;
@@ -59,7 +61,7 @@ kt_value_kind kt_spot_kind(const kt_spot *spot) {
 
 kt_spot kt_spot_structural_member(const kt_spot *spot, ki_str name, bool *ret_known) {
     yyjson_val *node = spot->node, *more = yyjson_obj_get(node, "additionalProperties");
-    yyjson_val *known = yyjson_obj_getn(yyjson_obj_get(node, "properties"), name.data, name.size);
+    yyjson_val *known = kt_structural_property(spot->structural, node, name);
     bool is_whole = spot->is_root || flag(node, "x-kubernetes-embedded-resource");
     kt_spot inner = { .schema = spot->schema, .layout = KT_LAYOUT_ANY };
     *ret_known = true;
@@ -68,7 +70,7 @@ kt_spot kt_spot_structural_member(const kt_spot *spot, ki_str name, bool *ret_kn
     else if (is_whole && ki_str_equals(name, "metadata"))
         inner = kt_spot_metadata();
     else if (known || yyjson_is_obj(more))
-        inner = spot_of(known ? known : more);
+        inner = spot_of(known ? known : more, spot->structural);
     else
         *ret_known = yyjson_get_bool(more) || flag(node, "x-kubernetes-preserve-unknown-fields");
     return inner;
@@ -76,5 +78,5 @@ kt_spot kt_spot_structural_member(const kt_spot *spot, ki_str name, bool *ret_kn
 
 kt_spot kt_spot_structural_element(const kt_spot *spot) {
     yyjson_val *items = yyjson_obj_get(spot->node, "items");
-    return items ? spot_of(items) : (kt_spot){ .schema = spot->schema, .layout = KT_LAYOUT_ANY };
+    return items ? spot_of(items, spot->structural) : (kt_spot){ .schema = spot->schema, .layout = KT_LAYOUT_ANY };
 }
