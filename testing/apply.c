@@ -192,10 +192,8 @@ static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yy
         prune(arena, &spot, &managers, last, now, ret_doc);
     if (arena->failed)
         return KI_ERR_NO_MEMORY;
-    bool force = false;
-    ki_status status = kt_call_param_bool(call, "force", &force);
-    if (status || force)
-        return status;
+    if (kt_call_param_bool(call, "force"))
+        return KI_OK;
     kt_comparison difference;
     kt_typed_compare(arena, &spot, old, yyjson_doc_get_root(*ret_doc), &difference);
     kt_set *changed = kt_managed_fields_strip(arena, write, kt_set_union(arena, difference.added, difference.modified));

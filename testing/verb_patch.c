@@ -143,7 +143,9 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
 
 static ki_status create_applied(kt_call *call, const kt_write *write, yyjson_val *patch) {
     yyjson_doc *doc = NULL; /* its own: `patch` is what the manager's fields are taken from */
-    ki_status status = kt_json_read(call->allocator, call->request->body, &doc, NULL);
+    ki_status status = kt_auth_check_create(call);
+    if (!status)
+        status = kt_json_read(call->allocator, call->request->body, &doc, NULL);
     if (!status)
         status = kt_conform(call, KT_ORIGIN_APPLY, patch, &doc);
     if (!status)
