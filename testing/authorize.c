@@ -84,11 +84,10 @@ static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
 }
 
 void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret) {
-    ki_str query;
     *ret = (kt_attributes){ .verb = verb_of(call, small) };
     if (!call->storage) {
         ret->of_path = true;
-        ret->path = ki_str_split(ki_str_of(call->request->target), '?', &query);
+        ret->path = call->path;
         return;
     }
     ret->group = ki_str_of(call->resource->group);

@@ -65,10 +65,11 @@ ki_status kt_call_parse(kt_call *call) {
     size_t target_size = strlen(call->request->target);
     if (target_size > KT_TARGET_MAX)
         return kt_fail(call, 414, "", NULL, "the request's target is longer than %d bytes", (int)KT_TARGET_MAX);
-    call->text = ki_alloc(call->allocator, target_size + KT_SEGMENTS_MAX + 2 * KT_PARAMS_MAX + 2);
+    call->text = ki_alloc(call->allocator, 2 * target_size + KT_SEGMENTS_MAX + 2 * KT_PARAMS_MAX + 3);
     if (!call->text)
         return KI_ERR_NO_MEMORY;
     char *at = call->text;
+    call->path = decode(&at, path, false);
     while (path.size) {
         ki_str segment = ki_str_split(path, '/', &path);
         if (!segment.size)

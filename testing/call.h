@@ -32,7 +32,8 @@ typedef struct kt_call {
     int64_t now_ms;
     kt_response *response;
 
-    char *text; /* the decoded path and query; what follows points into it */
+    char *text;  /* the decoded path and query; what follows points into it */
+    ki_str path; /* all of it */
     ki_str segments[KT_SEGMENTS_MAX];
     size_t segment_count;
     kt_param params[KT_PARAMS_MAX];
