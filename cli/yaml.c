@@ -12,7 +12,8 @@
 
 enum {
     DEPTH_MAX = 128,
-    VALUES_MAX = 5000000 /* aliases may say much in few words */
+    VALUES_MAX = 5000000, /* aliases may say much in few words */
+    ALIASES_MAX = 10000   /* with anchors; libyaml looks for each among all */
 };
 
 typedef struct conversion {
@@ -108,6 +109,38 @@ static bool write_document(yaml_document_t *yaml, FILE *out) {
     return is_written;
 }
 
+/* Reads all events without keeping any, and refuses what is deep or has many aliases: for that libyaml takes time that grows with the square.
+ * What is no YAML is left for later. */
+static bool is_bounded(const char *text, size_t size, char why[256]) {
+    yaml_parser_t parser;
+    size_t depth = 0, aliases = 0;
+    bool is_over = false, is_bounded = true;
+    if (!yaml_parser_initialize(&parser))
+        return false;
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+    while (!is_over && is_bounded) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event))
+            break;
+        bool begins = event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT;
+        bool ends = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
+        bool has_anchor = (event.type == YAML_SEQUENCE_START_EVENT && event.data.sequence_start.anchor) ||
+                          (event.type == YAML_MAPPING_START_EVENT && event.data.mapping_start.anchor) ||
+                          (event.type == YAML_SCALAR_EVENT && event.data.scalar.anchor);
+        depth += begins;
+        depth -= ends;
+        aliases += has_anchor || event.type == YAML_ALIAS_EVENT;
+        is_over = event.type == YAML_STREAM_END_EVENT;
+        is_bounded = depth <= DEPTH_MAX && aliases <= ALIASES_MAX;
+        if (!is_bounded)
+            snprintf(why, 256, "line %zu: %s", event.start_mark.line + 1,
+                     depth > DEPTH_MAX ? "too deep" : "too many anchors and aliases");
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return is_bounded;
+}
+
 char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256]) {
     yaml_parser_t parser;
     char *json = NULL;
@@ -118,7 +151,7 @@ char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256
     snprintf(why, 256, "out of memory");
     if (!out)
         return NULL;
-    if (!yaml_parser_initialize(&parser)) {
+    if (!is_bounded(text, size, why) || !yaml_parser_initialize(&parser)) {
         fclose(out);
         free(json);
         return NULL;

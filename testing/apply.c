@@ -5,7 +5,8 @@
 #include "testing/managed_fields.h"
 #include "testing/status.h"
 
-static ki_status fail_misfit(kt_call *call, const kt_misfit *misfit) {
+static ki_status fail_misfit(kt_call *call, const kt_write *write, const kt_misfit *misfit) {
+    ki_str ns = kt_json_get_str(yyjson_obj_get(write->applied, "metadata"), "namespace");
     ki_buffer version;
     if (misfit->is_missing) { /* a list's key is a field that has to be there */
         kt_causes causes;
@@ -17,8 +18,8 @@ static ki_status fail_misfit(kt_call *call, const kt_misfit *misfit) {
     ki_status status = kt_append_api_version(&version, call->resource);
     if (!status)
         status = kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
-                         (int)call->ns.size, call->ns.size ? call->ns.data : "", (int)call->name.size, call->name.data,
-                         version.data, call->resource->kind, misfit->why.data);
+                         (int)ns.size, ns.size ? ns.data : "", (int)call->name.size, call->name.data, version.data,
+                         call->resource->kind, misfit->why.data);
     ki_buffer_free(&version);
     return status;
 }
@@ -34,7 +35,7 @@ ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     if (arena.failed || misfit.why.failed || misfit.field.failed)
         status = KI_ERR_NO_MEMORY;
     else if (!fits)
-        status = fail_misfit(call, &misfit);
+        status = fail_misfit(call, write, &misfit);
     kt_misfit_free(&misfit);
     kt_arena_free(&arena);
     return status;
@@ -191,10 +192,8 @@ static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yy
         prune(arena, &spot, &managers, last, now, ret_doc);
     if (arena->failed)
         return KI_ERR_NO_MEMORY;
-    bool force = false;
-    ki_status status = kt_call_param_bool(call, "force", &force);
-    if (status || force)
-        return status;
+    if (kt_call_param_bool(call, "force"))
+        return KI_OK;
     kt_comparison difference;
     kt_typed_compare(arena, &spot, old, yyjson_doc_get_root(*ret_doc), &difference);
     kt_set *changed = kt_managed_fields_strip(arena, write, kt_set_union(arena, difference.added, difference.modified));

@@ -14,7 +14,8 @@
 #include <stdbool.h>
 
 enum {
-    KT_GROUPS_MAX = 32, /* of one user */
+    KT_GROUPS_MAX = 128, /* of one user; impersonation of one with more is refused */
+    KT_GROUPS_OWN = 4,   /* of these, room for the groups that the server adds */
     KT_TOKENS_MAX = 4096,
     KT_RULES_MAX = 1024,
     KT_TOKEN_SIZE_MAX = 4096
@@ -94,6 +95,8 @@ bool kt_auth_allows(const struct kt_cluster *cluster, const kt_user *user, const
 struct kt_call;
 /* Lets a call in, or answers it with 401 or 403. */
 ki_status kt_auth_check(struct kt_call *call);
+/* For a patch that is about to create the object: 403 where the user may not do that. */
+ki_status kt_auth_check_create(struct kt_call *call);
 /* Where it asks to be done in somebody else's name: makes it theirs, or answers it with 403. */
 ki_status kt_impersonate(struct kt_call *call);
 /* Who the call is from, or in whose name. */

@@ -62,12 +62,6 @@ static ki_status authenticate(kt_call *call) {
 
 /* ---- what it is that is asked for ---- */
 
-bool kt_call_is_watch(const kt_call *call) {
-    ki_str flag = kt_call_param(call, "watch");
-    return !call->name.size && strcmp(call->request->method, "GET") == 0 && flag.data &&
-           !ki_str_equals(flag, "false") && !ki_str_equals(flag, "0");
-}
-
 static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
     const char *method = call->request->method;
     if (call->storage) {
@@ -90,11 +84,10 @@ static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
 }
 
 void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret) {
-    ki_str query;
     *ret = (kt_attributes){ .verb = verb_of(call, small) };
     if (!call->storage) {
         ret->of_path = true;
-        ret->path = ki_str_split(ki_str_of(call->request->target), '?', &query);
+        ret->path = call->path;
         return;
     }
     ret->group = ki_str_of(call->resource->group);
@@ -166,6 +159,16 @@ static ki_status forbid(kt_call *call, const kt_attributes *wanted) {
     ki_status status = what.failed ? KI_ERR_NO_MEMORY : kt_fail(call, 403, "Forbidden", &details, "%s", what.data);
     ki_buffer_free(&what);
     return status;
+}
+
+ki_status kt_auth_check_create(kt_call *call) {
+    kt_attributes wanted;
+    char small[KT_VERB_SIZE];
+    if (!call->request->from_network || !call->cluster->auth.closed)
+        return KI_OK;
+    kt_call_describe(call, small, &wanted);
+    wanted.verb = KI_STR("create");
+    return kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0) ? KI_OK : forbid(call, &wanted);
 }
 
 ki_status kt_auth_check(kt_call *call) {

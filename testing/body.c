@@ -1,12 +1,16 @@
 /* body.c: the object in a request's body. */
 #include "testing/body.h"
 
+#include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/schema/protobuf.h"
 #include "testing/status.h"
 
+#include <stdio.h>
+
 enum {
-    SUMMARY_SIZE = 30
+    SUMMARY_SIZE = 30,
+    KIND_MAX = 63
 };
 
 bool kt_body_is(const kt_call *call, const char *type) {
@@ -37,6 +41,31 @@ static ki_status fail_unrecognized(kt_call *call, const char *why) {
         body.size > SUMMARY_SIZE ? " ..." : "");
 }
 
+/* An object of a custom resource has to say what it is. */
+static ki_status fail_kindless(kt_call *call, yyjson_val *root) {
+    ki_buffer whole;
+    ki_buffer_init(&whole, call->allocator, 0);
+    kt_json_append(&whole, root);
+    int shown = (int)(whole.size < SUMMARY_SIZE ? whole.size : SUMMARY_SIZE);
+    ki_status status = whole.failed;
+    if (!status)
+        status = kt_fail_bad_request(
+            call, "the object provided is unrecognized (must be of type %s): Object 'Kind' is missing in '%s' (%.*s%s)",
+            call->resource->kind, whole.data, shown, whole.data, whole.size > SUMMARY_SIZE ? " ..." : "");
+    ki_buffer_free(&whole);
+    return status;
+}
+
+static ki_status fail_other_kind(kt_call *call, yyjson_val *root) {
+    ki_str kind = kt_json_get_str(root, "kind"), name = kt_json_get_str(yyjson_obj_get(root, "metadata"), "name");
+    char must[KIND_MAX + 16];
+    kt_causes causes;
+    kt_causes_init(&causes, call->allocator);
+    snprintf(must, sizeof must, "must be %.*s", (int)KIND_MAX, call->resource->kind);
+    kt_causes_add(&causes, KT_CAUSE_INVALID, "kind", kind, must);
+    return kt_causes_fail(call, &causes, call->resource->group, kind.data, name);
+}
+
 ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
     const ki_resource *resource = call->resource;
     ki_str kind = kt_json_get_str(root, "kind"), version = kt_json_get_str(root, "apiVersion");
@@ -47,10 +76,18 @@ ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
         ki_buffer_free(&expected);
         return status;
     }
-    if (version.size && !ki_str_equal(version, (ki_str){ expected.data, expected.size }))
+    /* Built-in types may leave both out, and so may the program that the server is part of. */
+    bool is_custom = call->request->from_network && kt_custom_of(call->storage->info);
+    if (is_custom && !kind.size) {
+        ki_buffer_free(&expected);
+        return fail_kindless(call, root);
+    }
+    if ((version.size || is_custom) && !ki_str_equal(version, (ki_str){ expected.data, expected.size }))
         status =
             kt_fail_bad_request(call, "the API version in the data (%.*s) does not match the expected API version (%s)",
                                 (int)version.size, version.data, expected.data);
+    else if (is_custom && !ki_str_equals(kind, resource->kind))
+        status = fail_other_kind(call, root);
     else if (kind.size && !ki_str_equals(kind, resource->kind))
         status = kt_fail_bad_request(call, "%.*s in version \"%s\" cannot be handled as a %s: unknown conversion",
                                      (int)kind.size, kind.data, resource->version, resource->kind);

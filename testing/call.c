@@ -5,6 +5,8 @@
 #include "testing/form.h"
 #include "testing/status.h"
 
+#include <strings.h>
+
 static int hex_digit(char c) {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -63,10 +65,11 @@ ki_status kt_call_parse(kt_call *call) {
     size_t target_size = strlen(call->request->target);
     if (target_size > KT_TARGET_MAX)
         return kt_fail(call, 414, "", NULL, "the request's target is longer than %d bytes", (int)KT_TARGET_MAX);
-    call->text = ki_alloc(call->allocator, target_size + KT_SEGMENTS_MAX + 2 * KT_PARAMS_MAX + 2);
+    call->text = ki_alloc(call->allocator, 2 * target_size + KT_SEGMENTS_MAX + 2 * KT_PARAMS_MAX + 3);
     if (!call->text)
         return KI_ERR_NO_MEMORY;
     char *at = call->text;
+    call->path = decode(&at, path, false);
     while (path.size) {
         ki_str segment = ki_str_split(path, '/', &path);
         if (!segment.size)
@@ -96,19 +99,21 @@ void kt_call_free(kt_call *call) {
 }
 
 ki_str kt_call_param(const kt_call *call, const char *name) {
-    for (size_t i = call->param_count; i-- > 0;) {
+    for (size_t i = 0; i < call->param_count; i++) {
         if (ki_str_equals(call->params[i].name, name))
             return call->params[i].value;
     }
     return (ki_str){ NULL, 0 };
 }
 
-ki_status kt_call_param_bool(kt_call *call, const char *name, bool *ret_value) {
+bool kt_call_param_bool(const kt_call *call, const char *name) {
     ki_str value = kt_call_param(call, name);
-    if (value.data) /* as the server: everything that does not say no means yes */
-        *ret_value = !ki_str_equals(value, "false") && !ki_str_equals(value, "0") && !ki_str_equals(value, "FALSE") &&
-                     !ki_str_equals(value, "False");
-    return KI_OK;
+    bool is_no = ki_str_equals(value, "0") || (value.size == 5 && strncasecmp(value.data, "false", 5) == 0);
+    return value.data && !is_no; /* as the real server: everything that does not say no means yes */
+}
+
+bool kt_call_is_watch(const kt_call *call) {
+    return !call->name.size && strcmp(call->request->method, "GET") == 0 && kt_call_param_bool(call, "watch");
 }
 
 ki_status kt_call_dry_run(kt_call *call, bool *ret_dry_run) {

@@ -32,7 +32,8 @@ typedef struct kt_call {
     int64_t now_ms;
     kt_response *response;
 
-    char *text; /* the decoded path and query; what follows points into it */
+    char *text;  /* the decoded path and query; what follows points into it */
+    ki_str path; /* all of it */
     ki_str segments[KT_SEGMENTS_MAX];
     size_t segment_count;
     kt_param params[KT_PARAMS_MAX];
@@ -62,11 +63,12 @@ enum {
     KT_VERB_SIZE = 24
 };
 void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret_wanted);
+/* Is it a watch? Authorization and the handlers ask the same. */
 bool kt_call_is_watch(const kt_call *call);
-/* A query parameter's (last) value; data NULL where there is none. */
+/* The value of a query parameter, the first of those with its name, as the real server reads them; data NULL where there is none. */
 ki_str kt_call_param(const kt_call *call, const char *name);
-/* "true", "1", …: as the server reads a boolean; `ret_value` stays without the parameter. */
-ki_status kt_call_param_bool(kt_call *call, const char *name, bool *ret_value);
+/* "true", "1", …: as the server reads a boolean; false without the parameter. */
+bool kt_call_param_bool(const kt_call *call, const char *name);
 /* dryRun=All; anything else but nothing is refused. */
 ki_status kt_call_dry_run(kt_call *call, bool *ret_dry_run);
 /* Who writes: fieldManager, else the user agent up to its slash. */

@@ -206,6 +206,17 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
     return create(call, write, root, name);
 }
 
+/* A custom resource has to say of which version it is an update. */
+static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
+    kt_causes causes;
+    if (!kt_custom_of(call->storage->info) || kt_json_get_str(meta, "resourceVersion").size)
+        return KI_OK;
+    kt_causes_init(&causes, call->allocator);
+    kt_causes_add_value(&causes, KT_CAUSE_INVALID, "metadata.resourceVersion", KI_STR("0"), false,
+                        "must be specified for an update");
+    return kt_causes_fail(call, &causes, call->resource->group, call->resource->plural, call->name);
+}
+
 static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val *meta) {
     ki_str name = kt_json_get_str(meta, "name"), uid = kt_json_get_str(meta, "uid");
     ki_str revision = kt_json_get_str(meta, "resourceVersion");
@@ -241,6 +252,8 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
                                yyjson_val *root) {
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     ki_status status = kt_body_check(call, root, false);
+    if (!status)
+        status = check_conditional(call, meta);
     if (!status)
         status = check_identity(call, old, meta);
     if (status)

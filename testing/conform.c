@@ -1,9 +1,11 @@
-/* conform.c: objects of built-in types on their way in. */
+/* conform.c: objects on their way in. */
 #include "testing/conform.h"
 
+#include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/schema/index.h"
 #include "testing/schema/strict.h"
+#include "testing/secret.h"
 #include "testing/status.h"
 
 typedef enum directive {
@@ -118,7 +120,8 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     ki_buffer_init(&text, call->allocator, 0);
     kt_strict_init(&strict, arena, made);
     yyjson_val *root = yyjson_doc_get_root(*doc);
-    yyjson_mut_val *val = kt_strict_read(&strict, kt_schema_builtin(), type, root);
+    yyjson_mut_val *val = type ? kt_strict_read(&strict, kt_schema_builtin(), type, root)
+                               : kt_custom_read(&strict, kt_custom_of(call->storage->info), root);
     ki_status status = KI_OK;
     if (arena->failed)
         status = KI_ERR_NO_MEMORY;
@@ -141,6 +144,7 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     if (!status) {
         yyjson_doc_free(*doc);
         *doc = typed;
+        status = kt_secret_fold(call->allocator, call->resource, doc);
     }
     ki_buffer_free(&text);
     kt_strict_free(&strict);
@@ -153,10 +157,13 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
     directive strictness = WARN;
     kt_arena arena;
     ki_status status = wanted(call, &strictness);
-    if (status || !type)
+    if (status || (!type && !kt_custom_of(call->storage->info)))
         return status;
     kt_arena_init(&arena, call->allocator);
-    status = conform(call, &arena, strictness, origin, patch, type, doc);
+    if (!type && origin != KT_ORIGIN_BODY && !kt_json_get_str(yyjson_doc_get_root(*doc), "kind").size)
+        status = fail_patch(call, &arena, origin, patch, yyjson_doc_get_root(*doc), "Object 'Kind' is missing");
+    else
+        status = conform(call, &arena, strictness, origin, patch, type, doc);
     kt_arena_free(&arena);
     return status;
 }

@@ -1,4 +1,4 @@
-/* conform.h: objects of built-in types on their way in: fieldValidation, and what the type does not have. */
+/* conform.h: objects on their way in: fieldValidation, and what the type or the custom resource's schema does not have. */
 #ifndef KT_CONFORM_H
 #define KT_CONFORM_H
 
@@ -14,7 +14,7 @@ typedef enum kt_origin {
 } kt_origin;
 
 /* Replaces `*doc` by what its type makes of it; 400 or 422 where it is none, or where the request wants unknown fields to be refused;
- * else they go into the response's warnings. `patch` is that of STRATEGIC. Types that are not built in stay as they are. */
+ * else they go into the response's warnings. `patch` is that of STRATEGIC. Of a custom resource what its schema does not have stays here (crd.h takes it out). */
 ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_doc **doc);
 
 #endif

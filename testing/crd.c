@@ -63,7 +63,8 @@ ki_status kt_custom_new(const ki_allocator *allocator, ki_str json, size_t index
     custom->preserves = yyjson_get_bool(yyjson_obj_get(spec, "preserveUnknownFields"));
     take_subresources(custom, version);
     take_fields(custom, version);
-    if (ki_columns_of_definition(yyjson_obj_get(version, "additionalPrinterColumns"), allocator, &custom->columns,
+    if (kt_structural_init(&custom->structural, allocator, custom->schema) ||
+        ki_columns_of_definition(yyjson_obj_get(version, "additionalPrinterColumns"), allocator, &custom->columns,
                                  NULL)) {
         kt_custom_free(custom);
         return KI_ERR_NO_MEMORY;
@@ -76,6 +77,7 @@ void kt_custom_free(kt_custom *custom) {
     if (!custom)
         return;
     ki_columns_free(custom->columns);
+    kt_structural_free(&custom->structural);
     yyjson_doc_free(custom->doc);
     ki_free(custom->allocator, custom);
 }

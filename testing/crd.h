@@ -8,6 +8,7 @@
 #include "src/object/columns.h"
 #include "src/object/resource_table.h"
 #include "testing/cluster.h"
+#include "testing/schema/structural.h"
 
 #include <yyjson.h>
 
@@ -34,6 +35,7 @@ typedef struct kt_custom {
     yyjson_doc *doc; /* the definition; everything else points into it */
     yyjson_val *names;
     yyjson_val *schema;                       /* openAPIV3Schema, or NULL */
+    kt_structural structural;                 /* of it */
     ki_columns *columns;                      /* what its additionalPrinterColumns say */
     bool preserves;                           /* spec.preserveUnknownFields */
     const char *paths[KT_CRD_FIELDS_MAX + 1]; /* selectable fields, without the dot in front */
@@ -55,6 +57,11 @@ void kt_crd_validate(struct kt_causes *causes, const ki_allocator *allocator, yy
 /* Brings the storages up to date with the definitions: new ones are served and get their conditions, of those that went every object is deleted.
  * Called after whatever may have changed a definition; nothing where none did. Errors: KI_ERR_NO_MEMORY; call it again then. */
 ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms);
+
+struct kt_strict;
+/* An object of a custom resource as it came, without duplicates, its metadata as its type; what is unknown or double is noted. NULL for lack of memory
+ * (the arena has failed) or where it is refused. */
+yyjson_mut_val *kt_custom_read(struct kt_strict *strict, const kt_custom *custom, yyjson_val *root);
 
 /* An object of a custom resource without the fields that its schema does not know, and with the schema's defaults.
  * Ownership: the caller frees the document. Errors: KI_ERR_LIMIT where the defaults fill more than KT_CUSTOM_MEMORY_MAX, or make more of it than KT_CUSTOM_SIZE_MAX. */

@@ -4,6 +4,7 @@
 #include "testing/cluster_state.h"
 #include "testing/crd.h"
 #include "testing/json.h"
+#include "testing/secret.h"
 #include "testing/write.h"
 
 enum {
@@ -134,8 +135,12 @@ ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, 
     ki_status status = kt_json_read_trusted(&cluster->allocator, json, &doc, &why);
     if (status == KI_ERR_PARSE)
         return ki_error_set(err, status, "the object is not JSON: %s", why);
-    if (status)
+    if (!status)
+        status = kt_secret_fold(&cluster->allocator, resource, &doc);
+    if (status) {
+        yyjson_doc_free(doc);
         return ki_error_no_memory(err, "parsing the object");
+    }
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *meta = yyjson_obj_get(root, "metadata");
     ki_str name = kt_json_get_str(meta, "name");

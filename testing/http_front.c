@@ -5,6 +5,7 @@
 #include "src/base/memory.h"
 #include "testing/faults/fault_stream.h"
 #include "testing/gzip.h"
+#include "testing/http_web_socket.h"
 #include "testing/listen.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@ struct kt_front {
     int listener; /* each daemon gets a copy, so that the port stays ours; -1: none */
 
     kt_streams streams;
+    kt_web_sockets web_sockets;
 };
 
 /* One request as it arrives. The daemon's thread only. */
@@ -43,7 +45,8 @@ typedef struct exchange {
     const ki_allocator *allocator;
     char *target;
     ki_buffer body;
-    size_t left_out; /* bytes of a body that is too large */
+    size_t left_out;           /* bytes of a body that is too large */
+    kt_web_socket *web_socket; /* an answer that is to become one */
     bool begun;
     bool too_large;
 } exchange;
@@ -75,6 +78,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **s
     (void)user, (void)connection, (void)how;
     if (!x)
         return;
+    kt_web_socket_free(x->web_socket);
     ki_buffer_free(&x->body);
     ki_free(x->allocator, x->target);
     ki_free(x->allocator, x);
@@ -212,7 +216,25 @@ static void ask_who(kt_front *front, struct MHD_Connection *connection, char tex
     request->from_here = is_loopback(connection);
 }
 
-static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *connection, const exchange *x,
+/* The answer to a request for a watch over a WebSocket: 101, or the handshake's refusal, which has no body. Takes `response` over. */
+static enum MHD_Result answer_web_socket(kt_front *front, struct MHD_Connection *connection, exchange *x,
+                                         kt_response *response) {
+    int code = kt_web_socket_refusal(connection);
+    struct MHD_Response *answer;
+    if (code) {
+        kt_streams_lock(&front->streams);
+        kt_response_free(response);
+        kt_streams_unlock(&front->streams);
+        answer = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    } else {
+        code = MHD_HTTP_SWITCHING_PROTOCOLS;
+        answer = kt_web_socket_start(&front->web_sockets, connection, response, &x->web_socket);
+    }
+    return answer ? queue(connection, code, answer)
+                  : refuse(connection, 500, "InternalError", "the server is out of memory");
+}
+
+static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *connection, exchange *x,
                                       const char *method) {
     kt_request request = {
         .method = strcmp(method, "HEAD") == 0 ? "GET" : method, /* the daemon leaves the body out */
@@ -232,19 +254,22 @@ static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *co
     kt_streams_lock(&front->streams);
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
     bool streamed = !status && is_streamed(&response);
+    bool is_web_socket = !status && response.watch && kt_web_socket_is_wanted(connection);
     const kt_strike strike = !status && response.faults ? response.faults->strike : (kt_strike){ 0 };
     if (strike.close) {
         kt_response_free(&response);
         kt_streams_unlock(&front->streams);
         return MHD_NO;
     }
-    if (streamed) {
+    if (streamed && !is_web_socket) {
         kt_response streaming = response;
         answer = kt_stream_start(&front->streams, connection, &streaming, &stream);
     }
     kt_streams_unlock(&front->streams);
     if (status)
         return refuse(connection, 500, "InternalError", "the server is out of memory");
+    if (is_web_socket)
+        return answer_web_socket(front, connection, x, &response);
     if (!streamed) {
         answer = whole_answer(front, connection, &response);
         if (answer)
@@ -313,7 +338,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
 /* The daemon's thread blocks all signals, as the project's own threads do: the host's handlers run on the host's threads. */
 static struct MHD_Daemon *start_daemon(kt_front *front, int listener) {
     static char priorities[] = "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1";
-    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_ITC;
     const kt_tls *tls = front->tls;
     struct MHD_OptionItem secure[] = {
         { MHD_OPTION_HTTPS_MEM_CERT, 0, tls ? tls->pem : NULL },
@@ -366,6 +391,8 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
     if (!status)
         status = kt_streams_init(&front->streams, &front->allocator, err);
     if (!status)
+        status = kt_web_sockets_init(&front->web_sockets, &front->streams, err);
+    if (!status)
         status = serve(front, err);
     if (status) {
         kt_front_free(front);
@@ -390,10 +417,12 @@ ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
         front->listener = -1;
     }
     kt_streams_cut(&front->streams, true);
+    kt_web_sockets_cut(&front->web_sockets, true);
     stop_daemon(front);
     if (down_ms)
         kt_streams_sleep(&front->streams, down_ms);
     kt_streams_cut(&front->streams, false);
+    kt_web_sockets_cut(&front->web_sockets, false);
     if (front->listener < 0)
         status = listen_on_it(front, strstr(front->url, "://") + 3, same, err);
     return status ? status : serve(front, err);
@@ -407,6 +436,8 @@ void kt_front_free(kt_front *front) {
         kt_cluster_close_watches(front->cluster);
         kt_streams_unlock(&front->streams);
         kt_streams_drain(&front->streams);
+        kt_web_sockets_drain(&front->web_sockets);
+        kt_web_sockets_cut(&front->web_sockets, true);
         kt_streams_stop(&front->streams);
         stop_daemon(front);
     } else if (front->streams.allocator) {
@@ -414,6 +445,7 @@ void kt_front_free(kt_front *front) {
     }
     if (front->listener >= 0)
         close(front->listener);
+    kt_web_sockets_free(&front->web_sockets);
     kt_streams_free(&front->streams);
     const ki_allocator allocator = front->allocator;
     ki_free(&allocator, front);

@@ -46,6 +46,9 @@ ki_status kt_impersonate(kt_call *call) {
                              "Internal error occurred: groups or a uid were requested without impersonating a user")
                    : KI_OK;
     }
+    if (as->group_count > KT_GROUPS_MAX - KT_GROUPS_OWN)
+        return kt_fail_bad_request(call, "a user cannot be impersonated with more than %d groups here",
+                                   (int)(KT_GROUPS_MAX - KT_GROUPS_OWN));
     bool is_service = is_service_account(as->name, &ns, &name);
     ki_status status =
         is_service ? may(call, "", "serviceaccounts", ns, name) : may(call, "", "users", nowhere, as->name);

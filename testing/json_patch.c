@@ -1,6 +1,6 @@
-/* json_patch.c: JSON patches (RFC 6902). Each operation may double what is there, take it deeper, or look at all of it: memory, depth and steps are
- * counted, and an operation that goes beyond their limits ends the patch. The depth is kept at every operation, since what copies a value is
- * recursive. */
+/* json_patch.c: JSON patches (RFC 6902), with the real server's exceptions (patch.h). Each operation may double what is there, take it deeper, or look
+ * at all of it: memory, depth and steps are counted, and an operation that goes beyond their limits ends the patch. The depth is kept at every
+ * operation, since what copies a value is recursive. */
 #include "testing/json.h"
 #include "testing/patch.h"
 #include "testing/schema/equal.h"
@@ -39,10 +39,8 @@ static ki_str take_token(patcher *p, ki_str path, ki_str *ret_rest) {
     ki_buffer_append_string(&p->token, ""); /* an empty name is one too */
     for (; size < path.size && path.data[size] != '/'; size++) {
         char c = path.data[size];
-        if (c == '~') {
-            char next = size + 1 < path.size ? path.data[size + 1] : '\0';
-            if (next != '0' && next != '1')
-                refuse(p);
+        char next = size + 1 < path.size ? path.data[size + 1] : '\0';
+        if (c == '~' && (next == '0' || next == '1')) { /* the real server takes any other ~ as it is */
             c = next == '1' ? '/' : '~';
             size++;
         }
@@ -56,48 +54,57 @@ static ki_str take_token(patcher *p, ki_str path, ki_str *ret_rest) {
     return (ki_str){ p->token.data, p->token.size };
 }
 
-/* An element's number; `count` itself where `may_append`. SIZE_MAX: refused. */
+/* Returns an element's number, or SIZE_MAX (refused). Where `may_append`, "-" and the number `count` are the place behind the last element. As in the
+ * real server a number may have a sign and leading zeros, and a negative one counts from the end. */
 static size_t position(patcher *p, ki_str token, size_t count, bool may_append) {
     uint64_t number = 0;
+    size_t room = count + may_append;
+    bool is_negative = token.size && token.data[0] == '-',
+         has_sign = is_negative || (token.size && token.data[0] == '+');
     if (may_append && ki_str_equals(token, "-"))
         return count;
-    bool fine = token.size && (token.data[0] != '0' || token.size == 1) && ki_str_to_uint64(token, UINT32_MAX, &number);
-    if (fine && (number < count || (may_append && number == count)))
-        return (size_t)number;
+    if (ki_str_to_uint64((ki_str){ token.data + has_sign, token.size - has_sign }, UINT32_MAX, &number)) {
+        if (number < room && !(is_negative && number))
+            return (size_t)number;
+        if (is_negative && number && number <= room)
+            return room - (size_t)number;
+    }
     refuse(p);
     return SIZE_MAX;
 }
 
-static yyjson_mut_val *child(patcher *p, yyjson_mut_val *of, ki_str token) {
-    yyjson_mut_val *val = NULL;
+/* Returns a member or element. NULL without a refusal where an object has no such member. */
+static yyjson_mut_val *look_up(patcher *p, yyjson_mut_val *of, ki_str token) {
     if (is_over(p))
         return NULL;
     if (yyjson_mut_is_obj(of)) {
         spend(p, yyjson_mut_obj_size(of));
-        if (!p->code)
-            val = yyjson_mut_obj_getn(of, token.data, token.size);
-    } else if (yyjson_mut_is_arr(of)) {
+        return p->code ? NULL : yyjson_mut_obj_getn(of, token.data, token.size);
+    }
+    if (yyjson_mut_is_arr(of)) {
         size_t at = position(p, token, yyjson_mut_arr_size(of), false);
         spend(p, at == SIZE_MAX ? 0 : at);
-        if (!p->code)
-            val = yyjson_mut_arr_get(of, at);
+        return p->code ? NULL : yyjson_mut_arr_get(of, at);
     }
-    if (!val)
-        refuse(p);
-    return val;
+    refuse(p);
+    return NULL;
 }
 
 typedef struct place {
-    yyjson_mut_val *in; /* NULL: it is the root */
-    ki_str token;       /* of the last step; in p->token */
-    size_t depth;       /* how many steps lead there */
+    yyjson_mut_val *in;
+    ki_str token; /* of the last step; in p->token */
+    size_t depth; /* how many steps lead there */
 } place;
 
-/* Walks to where the path's last step begins. */
+/* Walks to where the path's last step begins. Refuses the root, which only `test` and `replace` can name. */
 static place walk(patcher *p, ki_str path) {
     place at = { .in = NULL };
     yyjson_mut_val *val = p->root;
-    if (path.size && path.data[0] != '/')
+    while (path.size && path.data[0] != '/') { /* the real server skips what stands before the first slash */
+        path.data++;
+        path.size--;
+    }
+    if (!path.size)
         refuse(p);
     while (path.size && !is_over(p)) {
         at.token = take_token(p, path, &path);
@@ -105,15 +112,11 @@ static place walk(patcher *p, ki_str path) {
         at.depth++;
         spend(p, 1);
         if (path.size)
-            val = child(p, val, at.token);
+            val = look_up(p, val, at.token);
+        if (!val)
+            refuse(p);
     }
     return at;
-}
-
-static yyjson_mut_val *find(patcher *p, ki_str path, size_t *ret_depth) {
-    place at = walk(p, path);
-    *ret_depth = at.depth;
-    return is_over(p) ? NULL : at.in ? child(p, at.in, at.token) : p->root;
 }
 
 /* ---- values ---- */
@@ -156,9 +159,7 @@ static void add(patcher *p, ki_str path, yyjson_mut_val *val) {
     check_depth(p, &at, val);
     if (is_over(p))
         return;
-    if (!at.in) {
-        p->root = val;
-    } else if (yyjson_mut_is_obj(at.in)) {
+    if (yyjson_mut_is_obj(at.in)) {
         yyjson_mut_val *key = made(p, yyjson_mut_strncpy(p->doc, at.token.data, at.token.size));
         spend(p, yyjson_mut_obj_size(at.in));
         if (!is_over(p) && !yyjson_mut_obj_put(at.in, key, val))
@@ -199,33 +200,51 @@ static yyjson_mut_val *remove_at(patcher *p, ki_str path) {
     return val;
 }
 
+/* Puts `val` in place of an element or a member, or of the whole. A member that is not there is added, as the real server does. */
 static void replace(patcher *p, ki_str path, yyjson_mut_val *val) {
+    if (!path.size) {
+        p->root = val;
+        return;
+    }
     place at = walk(p, path);
     check_depth(p, &at, val);
-    if (at.in)
-        child(p, at.in, at.token); /* it has to be there */
     if (is_over(p))
         return;
-    if (yyjson_mut_is_arr(at.in))
-        yyjson_mut_arr_replace(at.in, position(p, at.token, yyjson_mut_arr_size(at.in), false), val);
-    else
+    if (!yyjson_mut_is_arr(at.in)) {
         add(p, path, val);
+        return;
+    }
+    size_t index = position(p, at.token, yyjson_mut_arr_size(at.in), false);
+    if (index != SIZE_MAX)
+        yyjson_mut_arr_replace(at.in, index, val);
 }
 
+/* Copies a value; a member that is not there is null, as in the real server. */
 static yyjson_mut_val *copy(patcher *p, ki_str from) {
-    size_t depth;
-    yyjson_mut_val *val = find(p, from, &depth);
+    place at = walk(p, from);
+    yyjson_mut_val *val = look_up(p, at.in, at.token);
     if (val)
         depth_of(p, val); /* counts it */
-    return is_over(p) ? NULL : made(p, yyjson_mut_val_mut_copy(p->doc, val));
+    if (is_over(p))
+        return NULL;
+    return made(p, val ? yyjson_mut_val_mut_copy(p->doc, val) : yyjson_mut_null(p->doc));
 }
 
+/* Refuses the patch unless the value is `wanted`. A member that is not there is the same as null. */
 static void test(patcher *p, ki_str path, yyjson_val *wanted) {
-    size_t depth;
-    yyjson_mut_val *val = find(p, path, &depth);
+    yyjson_mut_val *val = p->root;
     kt_arena arena;
     ki_buffer text;
     yyjson_doc *doc = NULL;
+    if (path.size) {
+        place at = walk(p, path);
+        val = look_up(p, at.in, at.token);
+    }
+    if (!is_over(p) && (!val || !wanted || yyjson_mut_is_null(val) || yyjson_is_null(wanted))) {
+        if ((val && !yyjson_mut_is_null(val)) || (wanted && !yyjson_is_null(wanted)))
+            refuse(p);
+        return;
+    }
     if (val)
         depth_of(p, val);
     if (is_over(p))
@@ -246,20 +265,24 @@ static void test(patcher *p, ki_str path, yyjson_val *wanted) {
 
 /* ---- operations ---- */
 
+static yyjson_mut_val *take(patcher *p, yyjson_val *value) {
+    return made(p, value ? yyjson_val_mut_copy(p->doc, value) : yyjson_mut_null(p->doc));
+}
+
 static void run(patcher *p, yyjson_val *operation) {
     ki_str op = kt_json_get_str(operation, "op"), path = kt_json_get_str(operation, "path");
     ki_str from = kt_json_get_str(operation, "from");
     yyjson_val *value = yyjson_obj_get(operation, "value");
-    bool takes_value = ki_str_equals(op, "add") || ki_str_equals(op, "replace") || ki_str_equals(op, "test");
     bool takes_from = ki_str_equals(op, "move") || ki_str_equals(op, "copy");
-    if (!path.data || (takes_value && !value) || (takes_from && !from.data)) {
+    bool is_value_needed = ki_str_equals(op, "replace") && !path.size; /* elsewhere a missing value is null */
+    if (!path.data || (is_value_needed && !yyjson_is_ctn(value)) || (takes_from && !from.data)) {
         refuse(p);
         return;
     }
     if (ki_str_equals(op, "add")) {
-        add(p, path, made(p, yyjson_val_mut_copy(p->doc, value)));
+        add(p, path, take(p, value));
     } else if (ki_str_equals(op, "replace")) {
-        replace(p, path, made(p, yyjson_val_mut_copy(p->doc, value)));
+        replace(p, path, take(p, value));
     } else if (ki_str_equals(op, "test")) {
         test(p, path, value);
     } else if (ki_str_equals(op, "remove")) {

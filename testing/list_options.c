@@ -100,11 +100,11 @@ ki_status kt_list_options_parse(kt_call *call, kt_list_options *ret_options) {
         options.match = KT_MATCH_EXACT;
     else if (ki_str_equals(match, "NotOlderThan"))
         options.match = KT_MATCH_NOT_OLDER;
+    options.watch = kt_call_is_watch(call);
+    options.bookmarks = kt_call_param_bool(call, "allowWatchBookmarks");
+    options.send_initial = kt_call_param_bool(call, "sendInitialEvents");
     ki_status status = KI_OK;
-    if ((status = kt_call_param_bool(call, "watch", &options.watch)) != KI_OK ||
-        (status = kt_call_param_bool(call, "allowWatchBookmarks", &options.bookmarks)) != KI_OK ||
-        (status = kt_call_param_bool(call, "sendInitialEvents", &options.send_initial)) != KI_OK ||
-        (status = parse_integer(call, "limit", &options.limit)) != KI_OK ||
+    if ((status = parse_integer(call, "limit", &options.limit)) != KI_OK ||
         (status = parse_integer(call, "timeoutSeconds", &options.timeout_s)) != KI_OK ||
         (status = check(call, &options, match)) != KI_OK)
         return status;

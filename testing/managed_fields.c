@@ -2,6 +2,7 @@
 #include "testing/managed_fields.h"
 
 #include "testing/cluster_state.h"
+#include "testing/crd.h"
 #include "testing/json.h"
 
 #include <stdlib.h>
@@ -10,6 +11,9 @@
 #define ANCIENT_CHANGES "ancient-changes"
 
 kt_spot kt_managed_fields_spot(const kt_write *write) {
+    const kt_custom *custom = kt_custom_of(write->storage->info);
+    if (custom && custom->schema && !custom->preserves)
+        return kt_spot_structural(custom->schema, &custom->structural);
     return kt_spot_root(kt_schema_builtin(), kt_schema_kind_of(write->storage->info->resource));
 }
 

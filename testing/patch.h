@@ -23,7 +23,9 @@ enum {
     KT_PATCHED_MAX = 2 * KT_BODY_MAX        /* bytes of what comes out */
 };
 
-/* RFC 6902: appends what `patch` makes of `old`. `*ret_code` is 0, 422 where the patch does not fit, makes no object or one that is deeper than
+/* RFC 6902 as the real server reads it (gopkg.in/evanphx/json-patch.v4): `test` takes a member that is not there for null, `replace` adds such a member,
+ * `copy` from it gives null, a missing value is null, `add` and `copy` do not take the root, element numbers may be negative, have a sign and leading
+ * zeros, a `~` before anything but 0 and 1 stands for itself, and what stands before a path's first slash is skipped. Appends what `patch` makes of `old`. `*ret_code` is 0, 422 where the patch does not fit, makes no object or one that is deeper than
  * KT_JSON_MAX_DEPTH, or 413 where it would be too large or take too long; then nothing of use is in `out`. */
 ki_status kt_patch_json(const ki_allocator *allocator, yyjson_val *old, yyjson_val *patch, ki_buffer *out,
                         int *ret_code);

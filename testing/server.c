@@ -5,12 +5,9 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/faults/fault.h"
+#include "testing/private_file.h"
 #include "testing/server_answer.h"
 #include "testing/server_state.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 enum {
     CHURN_TICK_NS = 2000000,  /* the load works through what is due this often */
@@ -247,19 +244,7 @@ ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, co
         ki_buffer_free(&text);
         return ki_error_no_memory(err, "writing a kubeconfig");
     }
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot write the kubeconfig %s", path);
-    } else {
-        ssize_t written = write(fd, text.data, text.size);
-        if (written != (ssize_t)text.size) {
-            status = ki_error_set_errno(err, KI_ERR_SYSTEM, written < 0 ? errno : ENOSPC,
-                                        "cannot write the kubeconfig %s", path);
-        }
-        if (close(fd) && !status) {
-            status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot write the kubeconfig %s", path);
-        }
-    }
+    status = kt_private_file_write(path, (ki_str){ text.data, text.size }, err);
     ki_buffer_free(&text);
     return status;
 }

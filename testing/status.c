@@ -28,7 +28,7 @@ ki_status kt_status_append(ki_buffer *out, int code, const char *reason, const k
             ki_buffer_printf(out, "%s\"group\":\"%s\"", comma, details->group);
             comma = ",";
         }
-        if (details->kind) {
+        if (details->kind && details->kind[0]) {
             ki_buffer_printf(out, "%s\"kind\":\"%s\"", comma, details->kind);
             comma = ",";
         }

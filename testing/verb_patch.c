@@ -3,14 +3,11 @@
 #include "testing/body.h"
 #include "testing/change.h"
 #include "testing/conform.h"
+#include "testing/crd.h"
 #include "testing/json.h"
 #include "testing/patch.h"
 #include "testing/status.h"
 #include "testing/verbs.h"
-
-#define ACCEPTED \
-    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, " \
-    "application/apply-patch+yaml"
 
 enum {
     OPERATIONS_MAX = 10000
@@ -33,12 +30,27 @@ static ki_status kind_of(kt_call *call, patch_kind *ret_kind) {
     else if (kt_body_is(call, "application/apply-patch+yaml"))
         *ret_kind = PATCH_APPLY;
     else
-        return kt_fail_media_type(call, ACCEPTED);
+        return kt_fail_media_type(call, kt_custom_of(call->storage->info)
+                                            ? "application/json-patch+json, application/merge-patch+json, "
+                                              "application/apply-patch+yaml"
+                                            : "application/json-patch+json, application/merge-patch+json, "
+                                              "application/strategic-merge-patch+json, application/apply-patch+yaml");
     return KI_OK;
 }
 
 static kt_origin origin_of(patch_kind kind) {
     return kind == PATCH_APPLY ? KT_ORIGIN_APPLY : kind == PATCH_STRATEGIC ? KT_ORIGIN_STRATEGIC : KT_ORIGIN_PATCH;
+}
+
+/* Returns true for what can be read as a JSON patch: an array of objects. */
+static bool is_operations(yyjson_val *root) {
+    size_t index, count;
+    yyjson_val *operation;
+    yyjson_arr_foreach(root, index, count, operation) {
+        if (!yyjson_is_obj(operation) && !yyjson_is_null(operation))
+            return false;
+    }
+    return yyjson_is_arr(root);
 }
 
 static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc) {
@@ -53,7 +65,7 @@ static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc
         return kt_fail(call, 413, "RequestEntityTooLarge", NULL,
                        "Request entity too large: The allowed maximum operations in a JSON patch is %d, got %zu",
                        (int)OPERATIONS_MAX, yyjson_arr_size(root));
-    if (kind == PATCH_JSON ? !yyjson_is_arr(root) : !yyjson_is_obj(root))
+    if (kind == PATCH_JSON ? !is_operations(root) : !yyjson_is_obj(root))
         return kt_fail_bad_request(call, "error decoding patch: json: cannot unmarshal into Go value of type %s",
                                    kind == PATCH_JSON ? "jsonpatch.Patch" : "map[string]interface {}");
     return KI_OK;
@@ -131,7 +143,9 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
 
 static ki_status create_applied(kt_call *call, const kt_write *write, yyjson_val *patch) {
     yyjson_doc *doc = NULL; /* its own: `patch` is what the manager's fields are taken from */
-    ki_status status = kt_json_read(call->allocator, call->request->body, &doc, NULL);
+    ki_status status = kt_auth_check_create(call);
+    if (!status)
+        status = kt_json_read(call->allocator, call->request->body, &doc, NULL);
     if (!status)
         status = kt_conform(call, KT_ORIGIN_APPLY, patch, &doc);
     if (!status)

@@ -70,7 +70,8 @@ KI_API void ki_testing_server_free(ki_testing_server *server);
 KI_API const char *ki_testing_server_url(const ki_testing_server *server);
 
 /* Writes a kubeconfig with this server as its only cluster and current context, with what a client needs to be let in: the CA and the
- * administrator's token (which clients send to a server with `tls` only). An existing file is replaced.
+ * administrator's token (which clients send to a server with `tls` only). The file is a new one that only its owner may read; a file or link that is there
+ * is replaced.
  * Errors: KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, const char *path,
                                                                   ki_error *err);

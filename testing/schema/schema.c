@@ -71,7 +71,10 @@ const kt_type *kt_field_type(const kt_schema *schema, const kt_field *field) {
 static const kt_field unknown_root = { .name = "", .kind = KT_VALUE_RAW, .wrap = KT_WRAP_ONE };
 
 kt_spot kt_spot_root(const kt_schema *schema, const kt_type *type) {
-    return (kt_spot){ schema, type ? NULL : &unknown_root, type, type ? KT_LAYOUT_STRUCT : KT_LAYOUT_ANY };
+    return (kt_spot){ .schema = schema,
+                      .field = type ? NULL : &unknown_root,
+                      .type = type,
+                      .layout = type ? KT_LAYOUT_STRUCT : KT_LAYOUT_ANY };
 }
 
 static kt_layout layout_of_one(const kt_schema *schema, const kt_field *field) {
@@ -93,7 +96,9 @@ static kt_layout layout_of_one(const kt_schema *schema, const kt_field *field) {
 }
 
 static kt_spot spot_of(const kt_schema *schema, const kt_field *field) {
-    kt_spot spot = { schema, field, kt_field_type(schema, field), KT_LAYOUT_ATOMIC };
+    kt_spot spot = {
+        .schema = schema, .field = field, .type = kt_field_type(schema, field), .layout = KT_LAYOUT_ATOMIC
+    };
     if (field->wrap == KT_WRAP_ONE)
         spot.layout = layout_of_one(schema, field);
     else if (field->wrap == KT_WRAP_MAP && !(field->flags & KT_FIELD_ATOMIC))
@@ -105,7 +110,15 @@ static kt_spot spot_of(const kt_schema *schema, const kt_field *field) {
     return spot;
 }
 
+kt_spot kt_spot_metadata(void) {
+    const kt_type *pod = kt_schema_kind(KI_STR(""), KI_STR("v1"), KI_STR("Pod")); /* every kind has the same */
+    return spot_of(kt_schema_builtin(), kt_type_field(kt_schema_builtin(), pod, KI_STR("metadata")));
+}
+
 kt_spot kt_spot_member(const kt_spot *spot, ki_str name, bool *ret_known) {
+    bool is_known;
+    if (spot->node)
+        return kt_spot_structural_member(spot, name, ret_known ? ret_known : &is_known);
     bool is_map = spot->field && spot->field->wrap == KT_WRAP_MAP;
     const kt_field *field = NULL;
     if (!is_map && spot->type)
@@ -115,20 +128,20 @@ kt_spot kt_spot_member(const kt_spot *spot, ki_str name, bool *ret_known) {
         spot->type && !spot->field && (ki_str_equals(name, "kind") || ki_str_equals(name, "apiVersion"));
     if (ret_known)
         *ret_known = is_map || field || is_type_meta || !spot->type;
-    if (spot->field == &unknown_root && ki_str_equals(name, "metadata")) {
-        const kt_type *pod = kt_schema_kind(KI_STR(""), KI_STR("v1"), KI_STR("Pod"));
-        return spot_of(kt_schema_builtin(), kt_type_field(kt_schema_builtin(), pod, name));
-    }
+    if (spot->field == &unknown_root && ki_str_equals(name, "metadata"))
+        return kt_spot_metadata();
     if (field)
         return spot_of(spot->schema, field);
     if (is_map)
         return kt_spot_element(spot);
-    return (kt_spot){ spot->schema, NULL, NULL, is_type_meta ? KT_LAYOUT_SCALAR : KT_LAYOUT_ANY };
+    return (kt_spot){ .schema = spot->schema, .layout = is_type_meta ? KT_LAYOUT_SCALAR : KT_LAYOUT_ANY };
 }
 
 /* Elements have no field of their own: what tells a list from its elements is that `field` is NULL there. */
 kt_spot kt_spot_element(const kt_spot *spot) {
-    kt_spot element = { spot->schema, NULL, spot->type, KT_LAYOUT_ANY };
+    if (spot->node)
+        return kt_spot_structural_element(spot);
+    kt_spot element = { .schema = spot->schema, .type = spot->type, .layout = KT_LAYOUT_ANY };
     if (!spot->field)
         return element;
     kt_field one = *spot->field;

@@ -9,6 +9,8 @@
 
 #include "src/base/string_view.h"
 
+#include <yyjson.h>
+
 /* What one value is. */
 typedef enum kt_value_kind {
     KT_VALUE_STRING,
@@ -91,6 +93,9 @@ typedef struct kt_spot {
     const kt_field *field; /* NULL at the root and where nothing is known */
     const kt_type *type;   /* of a struct, and of the elements of a list or map of structs */
     kt_layout layout;
+    yyjson_val *node; /* of a custom resource: the structural schema of this place, and no field or type; else NULL */
+    const struct kt_structural *structural; /* of `node`; may be NULL */
+    bool is_root;                           /* of a custom resource */
 } kt_spot;
 
 const kt_schema *kt_schema_builtin(void);
@@ -108,9 +113,19 @@ const kt_type *kt_field_type(const kt_schema *schema, const kt_field *field); /*
 
 /* Of a whole object; `type` NULL: nothing is known of it. */
 kt_spot kt_spot_root(const kt_schema *schema, const kt_type *type);
+/* Of a whole object of a custom resource, by its openAPIV3Schema. Borrows both; `structural` may be NULL. */
+kt_spot kt_spot_structural(yyjson_val *root, const struct kt_structural *structural);
+/* Of any object's metadata. */
+kt_spot kt_spot_metadata(void);
+/* What a scalar at this spot is; KT_VALUE_JSON where nothing is known. */
+kt_value_kind kt_spot_kind(const kt_spot *spot);
 /* Of a member of an object. `ret_known` (may be NULL): does the schema name or allow it? */
 kt_spot kt_spot_member(const kt_spot *spot, ki_str name, bool *ret_known);
 /* Of a list's element. */
 kt_spot kt_spot_element(const kt_spot *spot);
+
+/* ---- structural.c, for schema.c ---- */
+kt_spot kt_spot_structural_member(const kt_spot *spot, ki_str name, bool *ret_known);
+kt_spot kt_spot_structural_element(const kt_spot *spot);
 
 #endif

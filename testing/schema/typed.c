@@ -28,13 +28,39 @@ static walk walk_of(const kt_spot *spot, yyjson_val *val) {
     return yyjson_is_obj(val) ? WALK_MEMBERS : WALK_LEAF;
 }
 
-static const char *keys_of(const kt_spot *spot) {
-    return spot->layout == KT_LAYOUT_KEYED ? spot->field->list_keys : NULL;
+/* Returns the names of the fields that tell a list's elements apart, separated by commas; NULL where the elements themselves do. Those of a custom resource
+ * are put together in the arena, in alphabetical order as the table has them. */
+static const char *keys_of(kt_arena *arena, const kt_spot *spot) {
+    if (spot->layout != KT_LAYOUT_KEYED || !spot->node)
+        return spot->layout == KT_LAYOUT_KEYED ? spot->field->list_keys : NULL;
+    yyjson_val *list = yyjson_obj_get(spot->node, "x-kubernetes-list-map-keys"), *key;
+    size_t index, count, size = 1;
+    ki_str last = KI_STR("");
+    yyjson_arr_foreach(list, index, count, key) size += yyjson_get_len(key) + 1;
+    char *names = kt_arena_alloc(arena, size), *at = names;
+    for (size_t taken = 0; names && taken < yyjson_arr_size(list); taken++) {
+        ki_str next = { NULL, 0 }; /* the least that is above the last one; keys are few */
+        yyjson_arr_foreach(list, index, count, key) {
+            ki_str name = kt_json_str(key);
+            if (name.data && strcmp(name.data, last.data) > 0 && (!next.data || strcmp(name.data, next.data) < 0))
+                next = name;
+        }
+        if (!next.size)
+            break;
+        if (at != names)
+            *at++ = ',';
+        memcpy(at, next.data, next.size);
+        at += next.size;
+        last = next;
+    }
+    if (names)
+        *at = '\0';
+    return names ? names : "";
 }
 
 static void index_of(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, kt_index *ret_index) {
     if (how == WALK_ELEMENTS)
-        kt_index_elements(arena, val, keys_of(spot), ret_index);
+        kt_index_elements(arena, val, keys_of(arena, spot), ret_index);
     else
         kt_index_members(arena, val, ret_index);
 }
@@ -209,8 +235,8 @@ static yyjson_mut_val *merge_elements(kt_arena *arena, yyjson_mut_doc *doc, cons
     yyjson_mut_val *merged = checked(arena, yyjson_mut_arr(doc));
     kt_spot inner = kt_spot_element(spot);
     kt_index before, now;
-    kt_index_elements(arena, old, keys_of(spot), &before);
-    kt_index_elements(arena, config, keys_of(spot), &now);
+    kt_index_elements(arena, old, keys_of(arena, spot), &before);
+    kt_index_elements(arena, config, keys_of(arena, spot), &now);
     size_t i = 0, k = 0, shared = next_shared(&before, &now, 0);
     while ((i < before.count || k < now.count) && !arena->failed) {
         const kt_entry *left = i < before.count ? &before.entries[i] : NULL;
@@ -332,7 +358,21 @@ static void append_element(ki_buffer *out, ki_str name) {
     ki_buffer_append_char(out, ']');
 }
 
-static bool refuse_nameless(const char *keys, yyjson_val *list, kt_misfit *out) {
+/* Of a custom resource's list, in the real server's words. */
+static bool refuse_structural_nameless(size_t index, const char *keys, kt_misfit *out) {
+    ki_str rest = ki_str_of(keys);
+    const char *blank = "";
+    ki_buffer_printf(&out->why, ": element %zu: associative list with keys has an element that omits all key fields [",
+                     index);
+    while (rest.size) {
+        ki_buffer_append_string(&out->why, blank);
+        ki_buffer_append_json_string(&out->why, ki_str_split(rest, ',', &rest));
+        blank = " ";
+    }
+    return wrong(out, "] (and doesn't have default values for any key fields)");
+}
+
+static bool refuse_nameless(const kt_spot *spot, const char *keys, yyjson_val *list, kt_misfit *out) {
     size_t index, count;
     yyjson_val *element;
     out->is_missing = true;
@@ -343,6 +383,10 @@ static bool refuse_nameless(const char *keys, yyjson_val *list, kt_misfit *out) 
             yyjson_val *val = yyjson_obj_getn(element, key.data, key.size);
             if ((val && !yyjson_is_null(val)) || ki_str_equals(key, "protocol"))
                 continue;
+            if (spot->node) {
+                out->is_missing = false;
+                return refuse_structural_nameless(index, keys, out);
+            }
             ki_buffer_printf(&out->field, "[%zu].%.*s", index, (int)key.size, key.data);
             return wrong(out, ": an element omits a key field");
         }
@@ -383,7 +427,7 @@ static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson
     kt_index index;
     index_of(arena, spot, how, val, &index);
     if (how == WALK_ELEMENTS && index.has_nameless)
-        return refuse_nameless(keys_of(spot), val, out);
+        return refuse_nameless(spot, keys_of(arena, spot), val, out);
     if (how == WALK_ELEMENTS && index.has_duplicates)
         return refuse_duplicates(&index, out);
     for (size_t i = 0; i < index.count && !arena->failed; i++) {
@@ -391,7 +435,7 @@ static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson
         bool known = true;
         size_t start = out->why.size, field_start = out->field.size;
         kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, &known) : kt_spot_element(spot);
-        const kt_field *field = inner.field ? inner.field : spot->field;
+        kt_value_kind kind = kt_spot_kind(inner.field || inner.node ? &inner : spot);
         if (how == WALK_MEMBERS) {
             ki_buffer_append_char(&out->why, '.');
             ki_buffer_append_view(&out->why, one->name);
@@ -403,7 +447,7 @@ static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson
         }
         if (!known)
             return wrong(out, ": field not declared in schema");
-        if (field && inner.layout == KT_LAYOUT_SCALAR && !check_scalar((kt_value_kind)field->kind, one->val, out))
+        if (inner.layout == KT_LAYOUT_SCALAR && !check_scalar(kind, one->val, out))
             return false;
         if (!kt_typed_check(arena, &inner, one->val, out))
             return false;

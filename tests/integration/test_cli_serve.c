@@ -186,6 +186,22 @@ static void serve_names_the_object_that_it_cannot_load(void **state) {
     assert_int_equal(ki_process_wait(&process), 1);
 }
 
+/* libyaml's document loader takes time that grows with the square of nesting: 100 KB took 35 s. */
+static void yaml_that_is_nested_without_end_is_refused_at_once(void **state) {
+    (void)state;
+    static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
+    assert_true(ki_process_start(&process, argv, NULL, true));
+    feed("a: ");
+    for (size_t i = 0; i < 50000; i++)
+        feed("[");
+    ki_process_close_in(&process);
+    const char *line = ki_process_err_line(&process);
+    assert_non_null(line);
+    if (!strstr(line, "line 1: too deep"))
+        fail_msg("%s", line);
+    assert_int_equal(ki_process_wait(&process), 1);
+}
+
 static void lists_in_lists_without_end_are_refused(void **state) {
     (void)state;
     static const char *const argv[] = { KI_TEST_PROGRAM, "serve", "--load", "-", NULL };
@@ -211,6 +227,7 @@ int main(void) {
         cmocka_unit_test_teardown(serve_refuses_tokens_rules_and_faults_that_are_none, tear_down),
         cmocka_unit_test_teardown(serve_writes_no_kubeconfig_that_lets_nobody_in, tear_down),
         cmocka_unit_test_teardown(serve_loads_custom_resources_after_their_definition, tear_down),
+        cmocka_unit_test_teardown(yaml_that_is_nested_without_end_is_refused_at_once, tear_down),
         cmocka_unit_test_teardown(lists_in_lists_without_end_are_refused, tear_down),
         cmocka_unit_test_teardown(serve_names_the_object_that_it_cannot_load, tear_down),
     };

@@ -152,7 +152,7 @@ static void what_is_no_object_of_its_type_is_refused(void **state) {
         const char *part;
     } cases[] = {
         { DEPLOYMENT, DEPLOYMENT_HEAD "\"nonsense\":1}}", 500,
-          "failed to create typed patch object (default/d; apps/v1, Kind=Deployment): .spec.nonsense: field not "
+          "failed to create typed patch object (/d; apps/v1, Kind=Deployment): .spec.nonsense: field not "
           "declared in schema" },
         { DEPLOYMENT, DEPLOYMENT_HEAD CONTAINERS("{\"image\":\"i\"}") "}}", 422,
           "\"reason\":\"FieldValueRequired\",\"message\":\"Required "

@@ -37,11 +37,12 @@ static void add_rule(const char *line) {
     assert_int_equal(kt_auth_add_rule(kt_cluster_auth(server.cluster), line, NULL), KI_OK);
 }
 
-/* A request through the network, with this header. */
-static int ask(const char *authorization, const char *method, const char *target, const char *body) {
+/* A request through the network, with this header and type of its body. */
+static int ask_with(const char *authorization, const char *method, const char *target, const char *type,
+                    const char *body) {
     kt_request request = { .method = method,
                            .target = target,
-                           .content_type = body ? "application/json" : NULL,
+                           .content_type = type,
                            .user_agent = "tests/1.0",
                            .body = ki_str_of(body),
                            .authorization = authorization,
@@ -55,6 +56,76 @@ static int ask(const char *authorization, const char *method, const char *target
     ki_buffer_append(&server.text, server.response.body.data, server.response.body.size);
     ki_buffer_append(&server.text, "", 0);
     return server.response.status;
+}
+
+static int ask(const char *authorization, const char *method, const char *target, const char *body) {
+    return ask_with(authorization, method, target, body ? "application/json" : NULL, body);
+}
+
+static void authorization_reads_a_request_as_it_is_carried_out(void **state) {
+    (void)state;
+    static const struct {
+        const char *query;
+        int watcher, lister; /* what each of them gets */
+    } rows[] = {
+        { "", 403, 200 },
+        { "?watch=true", 200, 403 },
+        { "?watch=1", 200, 403 },
+        { "?watch", 200, 403 },
+        { "?watch=no", 200, 403 },
+        { "?watch=false", 403, 200 },
+        { "?watch=False", 403, 200 },
+        { "?watch=fALSE", 403, 200 },
+        { "?watch=0", 403, 200 },
+        { "?watch=true&watch=false", 200, 403 },
+        { "?watch=false&watch=true", 403, 200 },
+        { "?w%61tch=true", 200, 403 },
+    };
+    give_token("token=w,user=watcher");
+    give_token("token=l,user=lister");
+    add_rule("user=watcher,verb=watch,resource=pods");
+    add_rule("user=lister,verb=list,resource=pods");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char target[64];
+        snprintf(target, sizeof target, "/api/v1/pods%s", rows[i].query);
+        assert_int_equal(ask("Bearer w", "GET", target, NULL), rows[i].watcher);
+        assert_true(rows[i].watcher == 403 || server.response.watch);
+        assert_int_equal(ask("Bearer l", "GET", target, NULL), rows[i].lister);
+        assert_true(!server.response.watch);
+    }
+}
+
+static void who_may_only_patch_does_not_create(void **state) {
+    (void)state;
+    static const char map[] = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"}}";
+    static const char target[] = "/api/v1/namespaces/default/configmaps/a?fieldManager=m";
+    give_token("token=p,user=patcher");
+    give_token("token=c,user=creator");
+    add_rule("user=patcher,verb=patch,resource=configmaps");
+    add_rule("user=creator,verb=patch+create,resource=configmaps");
+    assert_int_equal(ask_with("Bearer p", "PATCH", target, "application/apply-patch+yaml", map), 403);
+    assert_true(rest_has(&server, "configmaps \\\"a\\\" is forbidden: User \\\"patcher\\\" cannot create resource "
+                                  "\\\"configmaps\\\" in API group \\\"\\\" in the namespace \\\"default\\\""));
+    assert_int_equal(ask_with("Bearer c", "PATCH", target, "application/apply-patch+yaml", map), 201);
+    assert_int_equal(ask_with("Bearer p", "PATCH", target, "application/apply-patch+yaml", map), 200);
+}
+
+static void a_user_in_many_groups_can_be_impersonated(void **state) {
+    (void)state;
+    static char names[60][16];
+    give_token("token=a,user=admin,groups=system:masters");
+    give_token("token=b,user=other");
+    add_rule("user=other,verb=get,resource=pods");
+    as.name = KI_STR("jane");
+    for (size_t i = 0; i < 60; i++) {
+        snprintf(names[i], sizeof names[i], "group-%zu", i);
+        kt_user_join(&as, ki_str_of(names[i]));
+    }
+    kt_user_join(&as, KI_STR("system:masters"));
+    assert_int_equal(ask("Bearer a", "GET", "/api/v1/pods", NULL), 200);
+    for (size_t i = 0; i < KT_GROUPS_MAX; i++)
+        kt_user_join(&as, KI_STR("more"));
+    assert_int_equal(ask("Bearer a", "GET", "/api/v1/pods", NULL), 400);
 }
 
 static void a_server_without_tokens_lets_everybody_in(void **state) {
@@ -397,6 +468,9 @@ int main(void) {
         AUTH_TEST(a_certificate_that_nobody_signed_is_401),
         AUTH_TEST(rules_say_who_may_do_what),
         AUTH_TEST(roles_and_bindings_decide_with_rbac),
+        AUTH_TEST(a_user_in_many_groups_can_be_impersonated),
+        AUTH_TEST(who_may_only_patch_does_not_create),
+        AUTH_TEST(authorization_reads_a_request_as_it_is_carried_out),
         AUTH_TEST(reviews_answer_without_keeping_anything),
         AUTH_TEST(wrong_tokens_and_rules_are_refused_with_a_word),
         AUTH_TEST(tokens_and_rules_have_limits),

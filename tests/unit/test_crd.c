@@ -328,6 +328,111 @@ static void a_wide_object_with_a_wide_schema_does_not_stop_the_server(void **sta
     ki_buffer_free(&object);
 }
 
+/* Sends a request as it comes through the network; `server.text` has the answer, the result the status, `warnings` the warnings. */
+static int send(const char *method, const char *target, const char *type, const char *body, char warnings[256]) {
+    kt_request request = { .method = method,
+                           .target = target,
+                           .content_type = type,
+                           .body = ki_str_of(body ? body : ""),
+                           .from_network = true };
+    kt_response response;
+    assert_int_equal(kt_rest_handle(server.cluster, &request, server.now_ms, &response), KI_OK);
+    snprintf(warnings, 256, "%.*s", (int)response.warnings.size, response.warnings.data ? response.warnings.data : "");
+    ki_buffer_reset(&server.text, SIZE_MAX);
+    assert_int_equal(ki_buffer_append(&server.text, response.body.data, response.body.size), KI_OK);
+    int status = response.status;
+    kt_response_free(&response);
+    return status;
+}
+
+#define FOO "\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\","
+
+static void an_object_says_what_it_is_and_what_is_unknown_is_told(void **state) {
+    (void)state;
+    static const struct {
+        const char *query, *body;
+        int status;
+        const char *has, *warnings;
+    } rows[] = {
+        { "", "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":1}}", 400, "Object 'Kind' is missing in", "" },
+        { "", "{\"kind\":\"Foo\",\"metadata\":{\"name\":\"a\"}}", 400, "the API version in the data () does not match",
+          "" },
+        { "", "{\"apiVersion\":\"example.com/v1\",\"kind\":\"Bar\",\"metadata\":{\"name\":\"a\"}}", 422,
+          "Bar.example.com \\\"a\\\" is invalid: kind: Invalid value: \\\"Bar\\\": must be Foo", "" },
+        { "?fieldValidation=Strict",
+          "{" FOO "\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":1,\"odd\":1},\"more\":{}}", 400,
+          "strict decoding error: unknown field \\\"more\\\", unknown field \\\"spec.odd\\\"", "" },
+        { "?fieldValidation=Strict",
+          "{" FOO "\"metadata\":{\"name\":\"a\",\"odd\":1},\"spec\":{\"size\":1,\"size\":2}}", 400,
+          "duplicate field \\\"spec.size\\\", unknown field \\\"metadata.odd\\\"", "" },
+        { "?fieldValidation=Strict", "{" FOO "\"metadata\":{\"name\":\"s\"},\"spec\":{\"size\":1,\"any\":{\"x\":1}}}",
+          201, "", "" },
+        { "?fieldValidation=Ignore", "{" FOO "\"metadata\":{\"name\":\"i\"},\"spec\":{\"size\":1,\"odd\":1}}", 201, "",
+          "" },
+        { "", "{" FOO "\"metadata\":{\"name\":\"w\"},\"spec\":{\"size\":1,\"size\":2,\"list\":[{\"b\":1}]}}", 201,
+          "\"size\":2,", "duplicate field \"spec.size\"\nunknown field \"spec.list[0].b\"" },
+    };
+    char warnings[256];
+    define();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char target[128];
+        snprintf(target, sizeof target, FOOS "%s", rows[i].query);
+        assert_int_equal(send("POST", target, "application/json", rows[i].body, warnings), rows[i].status);
+        assert_true(rest_has(&server, rows[i].has));
+        assert_string_equal(warnings, rows[i].warnings);
+    }
+    assert_int_equal(send("PUT", FOOS "/w", "application/json",
+                          "{" FOO "\"metadata\":{\"name\":\"w\"},\"spec\":{\"size\":1}}", warnings),
+                     422);
+    assert_true(rest_has(&server, "metadata.resourceVersion: Invalid value: 0: must be specified for an update"));
+    assert_int_equal(send("PATCH", FOOS "/w", "application/merge-patch+json", "{\"kind\":null}", warnings), 422);
+    assert_int_equal(rest_get(&server, FOOS "?fieldSelector=metadata.name%3Dw"), 200);
+    assert_true(rest_has(&server, "\"continue\":\"\"},\"items\":[{\"kind\":\"Foo\",\"apiVersion\":\"example.com/v1\""));
+}
+
+static void lists_and_maps_merge_as_the_schema_says(void **state) {
+    (void)state;
+    static const char definition[] = CRD_HEAD
+        "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
+        "\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{\"ports\":{\"type\":\"array\","
+        "\"x-kubernetes-list-type\":\"map\",\"x-kubernetes-list-map-keys\":[\"port\",\"name\"],\"items\":{\"type\":"
+        "\"object\",\"properties\":{\"name\":{\"type\":\"string\"},\"port\":{\"type\":\"integer\"},\"tier\":{"
+        "\"type\":\"string\"}}}},\"tags\":{\"type\":\"array\",\"x-kubernetes-list-type\":\"set\",\"items\":{"
+        "\"type\":\"string\"}},\"whole\":{\"type\":\"object\",\"x-kubernetes-map-type\":\"atomic\","
+        "\"additionalProperties\":{\"type\":\"string\"}},\"map\":{\"type\":\"object\",\"additionalProperties\":{"
+        "\"type\":\"string\"}}}}}}}}]}}";
+    static const struct {
+        const char *manager, *spec;
+        int status;
+        const char *has;
+    } rows[] = {
+        { "one",
+          "{\"ports\":[{\"name\":\"a\",\"port\":1}],\"tags\":[\"x\"],\"whole\":{\"k\":\"v\"},\"map\":{\"k\":\"v\"}}",
+          201, "k:{\\\"name\\\":\\\"a\\\",\\\"port\\\":1}" },
+        { "two",
+          "{\"ports\":[{\"name\":\"a\",\"port\":2},{\"name\":\"a\",\"port\":1,\"tier\":\"t\"}],\"tags\":[\"y\"]}", 200,
+          "\"tags\":[\"x\",\"y\"]" },
+        { "two", "{\"whole\":{\"l\":\"w\"}}", 409, ".spec.whole" },
+        { "two", "{\"map\":{\"l\":\"w\"}}", 200, "\"map\":{\"k\":\"v\",\"l\":\"w\"}" },
+        { "one", "{\"tags\":[\"x\"]}", 200, "\"tags\":[\"x\"]" },
+        { "two", "{\"ports\":[{\"name\":\"a\"}]}", 500,
+          ".spec.ports: element 0: associative list with keys has an element that omits all key fields [\\\"name\\\" "
+          "\\\"port\\\"]" },
+        { "two", "{\"odd\":1}", 500, "(/a; example.com/v1, Kind=Foo): .spec.odd: field not declared in schema" },
+        { "two", "{\"tags\":1}", 500, ".spec.tags: expected list" },
+        { "two", "{\"map\":{\"k\":1}}", 500, ".spec.map.k: expected string" },
+    };
+    char warnings[256];
+    assert_int_equal(rest_post(&server, CRDS, definition), 201);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char target[128], body[512];
+        snprintf(target, sizeof target, FOOS "/a?fieldManager=%s", rows[i].manager);
+        snprintf(body, sizeof body, "{" FOO "\"metadata\":{\"name\":\"a\"},\"spec\":%s}", rows[i].spec);
+        assert_int_equal(send("PATCH", target, "application/apply-patch+yaml", body, warnings), rows[i].status);
+        assert_true(rest_has(&server, rows[i].has));
+    }
+}
+
 static void use(const ki_allocator *allocator) {
     static const struct {
         const char *method, *target, *body;
@@ -335,6 +440,7 @@ static void use(const ki_allocator *allocator) {
         { "POST", CRDS, CRD },
         { "POST", FOOS, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"size\":3,\"list\":[{\"a\":true}]}}" },
         { "POST", FOOS, "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"size\":0,\"host\":\"9\",\"colour\":\"x\"}}" },
+        { "POST", FOOS, "{\"metadata\":{\"name\":\"c\",\"odd\":1},\"spec\":{\"size\":1,\"size\":2,\"more\":[1]}}" },
         { "GET", "/apis/example.com/v1", NULL },
         { "DELETE", CRDS "/foos.example.com", NULL },
         { "POST", CRDS, CRD },
@@ -382,6 +488,8 @@ int main(void) {
         CRD_TEST(a_large_default_of_many_elements_is_refused_in_time),
         CRD_TEST(as_many_as_there_is_room_for_are_served_and_come_again),
         CRD_TEST(a_namespace_takes_its_custom_objects_along),
+        cmocka_unit_test_setup_teardown(lists_and_maps_merge_as_the_schema_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_object_says_what_it_is_and_what_is_unknown_is_told, set_up, tear_down),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

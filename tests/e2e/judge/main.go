@@ -53,6 +53,8 @@ func allCases() []testCase {
 	cases = append(cases, serveTLSCases...)
 	cases = append(cases, compareCases...)
 	cases = append(cases, informerCases...)
+	cases = append(cases, rawCases...)
+	cases = append(cases, webSocketCases...)
 	cases = append(cases, sampleCases...)
 	cases = append(cases, sampleKilledCases...)
 	cases = append(cases, sampleRightsCases...)

@@ -1,0 +1,167 @@
+// The same HTTP requests against the real server and against `kinformer serve`: status, warnings and the answer's JSON must be the
+// same, but for what differs from run to run.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// A rawStep is one request. In its path and body NS stands for the case's namespace, and GROUP for its API group.
+type rawStep struct {
+	method, path string
+	contentType  string // "": application/json
+	body         string
+	codeOnly     bool // compare the status and the reason alone
+}
+
+const (
+	jsonPatch  = "application/json-patch+json"
+	mergePatch = "application/merge-patch+json"
+	strategic  = "application/strategic-merge-patch+json"
+	applyPatch = "application/apply-patch+yaml"
+	yamlBody   = "application/yaml"
+)
+
+func rawCase(name string, steps []rawStep) testCase {
+	return testCase{name: name, kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
+		return sameRawAnswers(ctx, h, steps)
+	}}
+}
+
+func sameRawAnswers(ctx context.Context, h *harness, steps []rawStep) error {
+	real, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := h.serve(ctx)
+	if err != nil {
+		return err
+	}
+	realConfig, err := real.restConfig()
+	if err != nil {
+		return err
+	}
+	servedConfig, err := restConfig(s.kubectl.kubeconfig)
+	if err != nil {
+		return err
+	}
+	namespace := fmt.Sprintf("e2e-%x", time.Now().UnixNano())
+	create := rawStep{method: "POST", path: "/api/v1/namespaces", codeOnly: true,
+		body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"NS"}}`}
+	var differences []error
+	for _, one := range append([]rawStep{create}, steps...) {
+		want, err := one.run(ctx, realConfig, namespace)
+		if err != nil {
+			return err
+		}
+		found, err := one.run(ctx, servedConfig, namespace)
+		if err != nil {
+			return err
+		}
+		if want != found {
+			differences = append(differences, fmt.Errorf("%s %s %s\nreal:  %s\nserve: %s", one.method, one.path, one.body, want, found))
+		}
+	}
+	// What is left behind in the real server must not disturb the cases that follow.
+	_, err = h.kubectl(real).run(ctx, "delete", "namespace", namespace, "--wait=false")
+	_, crdErr := h.kubectl(real).run(ctx, "delete", "crd", "--ignore-not-found", "--wait=false", "things."+namespace+".example.com")
+	return errors.Join(append(differences, err, crdErr)...)
+}
+
+// run gives the answer in a form that is the same for the same answers. A custom resource that was just defined may not be
+// served for a moment: then the request is made again.
+func (s rawStep) run(ctx context.Context, config *rest.Config, namespace string) (string, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return "", err
+	}
+	fill := strings.NewReplacer("NS", namespace, "GROUP", namespace+".example.com")
+	for {
+		request, err := http.NewRequestWithContext(ctx, s.method, config.Host+fill.Replace(s.path), strings.NewReader(fill.Replace(s.body)))
+		if err != nil {
+			return "", err
+		}
+		request.Header.Set("Accept", "application/json")
+		if s.body != "" {
+			request.Header.Set("Content-Type", orElse(s.contentType, "application/json"))
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return "", err
+		}
+		text, err := io.ReadAll(response.Body)
+		if err = errors.Join(err, response.Body.Close()); err != nil {
+			return "", err
+		}
+		notYet := response.StatusCode == http.StatusNotFound && strings.Contains(string(text), "404 page not found") ||
+			response.StatusCode == http.StatusTooManyRequests
+		if notYet && strings.Contains(s.path, "GROUP") {
+			select {
+			case <-ctx.Done():
+				return "", ctx.Err()
+			case <-time.After(50 * time.Millisecond):
+				continue
+			}
+		}
+		return s.describe(response, text, namespace), nil
+	}
+}
+
+func (s rawStep) describe(response *http.Response, text []byte, namespace string) string {
+	shown := strings.TrimSpace(string(text))
+	var obj object
+	if json.Unmarshal(text, &obj) == nil {
+		if s.codeOnly {
+			obj = object{"reason": obj["reason"]}
+		}
+		stripRun(obj)
+		if written, err := json.Marshal(obj); err == nil {
+			shown = string(written)
+		}
+	}
+	shown = strings.ReplaceAll(shown, namespace, "NS")
+	for _, one := range changing {
+		shown = one.expression.ReplaceAllString(shown, one.instead)
+	}
+	warnings := response.Header.Values("Warning")
+	return fmt.Sprintf("%d %q %s", response.StatusCode, warnings, shown)
+}
+
+// stripRun takes out what the object's metadata say of this run, in lists too.
+func stripRun(obj object) {
+	if metadata, isObject := obj["metadata"].(object); isObject {
+		for _, name := range []string{"uid", "resourceVersion", "creationTimestamp"} {
+			delete(metadata, name)
+		}
+		if entries, isList := metadata["managedFields"].([]any); isList {
+			for _, entry := range entries {
+				if entry, isObject := entry.(object); isObject {
+					delete(entry, "time")
+				}
+			}
+		}
+	}
+	if items, isList := obj["items"].([]any); isList {
+		for _, item := range items {
+			if item, isObject := item.(object); isObject {
+				stripRun(item)
+			}
+		}
+	}
+}
+
+func orElse(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}

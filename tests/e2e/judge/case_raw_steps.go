@@ -1,0 +1,176 @@
+// The requests of the cases in case_raw.go.
+package main
+
+import "strings"
+
+var rawCases = []testCase{
+	rawCase("serve-raw-json-patch", jsonPatchSteps()),
+	rawCase("serve-raw-secret", secretSteps),
+	rawCase("serve-raw-custom", customSteps),
+	rawCase("serve-raw-custom-apply", customApplySteps()),
+}
+
+const thingDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.GROUP"},
+"spec":{"group":"GROUP","scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing","listKind":"ThingList"},
+"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+"free":{"type":"object","x-kubernetes-preserve-unknown-fields":true},
+"spec":{"type":"object","properties":{"size":{"type":"integer"},"name":{"type":"string"},
+"ports":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
+"items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"port":{"type":"integer"},"tier":{"type":"string"}}}},
+"tags":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}},
+"plain":{"type":"array","items":{"type":"string"}},
+"whole":{"type":"object","x-kubernetes-map-type":"atomic","additionalProperties":{"type":"string"}},
+"inner":{"type":"object","properties":{"deep":{"type":"string"},"other":{"type":"string"}}}}}}}}}]}}`
+
+const things = "/apis/GROUP/v1/namespaces/NS/things"
+
+func defineThings() rawStep {
+	return rawStep{method: "POST", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body: thingDefinition, codeOnly: true}
+}
+
+func jsonPatchSteps() []rawStep {
+	steps := []rawStep{
+		defineThings(),
+		{method: "POST", path: things, codeOnly: true, body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},
+			"free":{"one":1,"list":[1,2],"text":"t","inner":{"x":1}}}`},
+	}
+	for _, patch := range []string{
+		`[{"op":"test","path":"/metadata/finalizers","value":null},{"op":"add","path":"/metadata/finalizers","value":["example.com/a"]}]`,
+		`[{"op":"test","path":"/metadata/finalizers","value":null}]`,
+		`[{"op":"test","path":"/metadata/finalizers/0","value":"example.com/a"},{"op":"remove","path":"/metadata/finalizers/0"}]`,
+		`[{"op":"test","path":"/metadata/finalizers"}]`,
+		`[{"op":"test","path":"/free/one"}]`,
+		`[{"op":"test","path":"/free/nothing/below","value":null}]`,
+		`[{"op":"test","path":"/free/list/2","value":null}]`,
+		`[{"op":"test","path":"/free/one","value":2}]`,
+		`[{"op":"test","path":"/free/one","value":1.0}]`,
+		`[{"op":"test","path":"/free/inner","value":{"x":1}}]`,
+		`[{"op":"replace","path":"/free/new","value":3}]`,
+		`[{"op":"replace","path":"/free/none/below","value":3}]`,
+		`[{"op":"replace","path":"/free/one/below","value":3}]`,
+		`[{"op":"replace","path":"/free/list/2","value":3}]`,
+		`[{"op":"replace","path":"/free/list/-","value":3}]`,
+		`[{"op":"replace","path":"/free/list/-1","value":3}]`,
+		`[{"op":"add","path":"/free/list/-1","value":4}]`,
+		`[{"op":"add","path":"/free/list/+1","value":5}]`,
+		`[{"op":"add","path":"/free/list/00","value":6}]`,
+		`[{"op":"add","path":"/free/list/x","value":6}]`,
+		`[{"op":"add","path":"/free/list/-9","value":6}]`,
+		`[{"op":"remove","path":"/free/list/-2"}]`,
+		`[{"op":"remove","path":"/free/list/9"}]`,
+		`[{"op":"remove","path":"/free/nothing"}]`,
+		`[{"op":"copy","from":"/free/inner","path":"/free/copied"}]`,
+		`[{"op":"copy","from":"/free/absent/below","path":"/free/copied"}]`,
+		`[{"op":"move","from":"/free/copied","path":"/free/moved"}]`,
+		`[{"op":"move","from":"/free/copied","path":"/free/moved"}]`,
+		`[{"op":"add","path":"/free/a~2b","value":7}]`,
+		`[{"op":"add","path":"/free/a~1b~0c","value":7}]`,
+		`[{"op":"add","path":"free","value":{}}]`,
+		`[{"op":"add","path":"x/free/odd","value":8}]`,
+		`[{"op":"add","path":"","value":{}}]`,
+		`[{"op":"remove","path":""}]`,
+		`[{"op":"copy","from":"","path":"/free/all"}]`,
+		`[{"op":"add","path":"/free/","value":9}]`,
+		`[{"op":"what","path":"/free/one"}]`,
+		`[{"path":"/free/one","value":1}]`,
+		`[{"op":"add","value":1}]`,
+		`[{"op":"move","path":"/free/one"}]`,
+		`[]`,
+		`[1]`,
+		`{}`,
+		`[{"op":"test","path":"/free/text","value":"t"},{"op":"replace","path":"/metadata/labels","value":{"a":"b"}}]`,
+	} {
+		steps = append(steps, rawStep{method: "PATCH", path: things + "/a?fieldManager=m", contentType: jsonPatch, body: patch, codeOnly: true},
+			rawStep{method: "GET", path: things + "/a"})
+	}
+	return steps
+}
+
+const secrets = "/api/v1/namespaces/NS/secrets"
+
+var secretSteps = []rawStep{
+	{method: "POST", path: secrets + "?fieldManager=m", body: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"one":"1","two":"zwei ü"},"data":{"one":"AAAA","three":"Mw=="}}`},
+	{method: "GET", path: secrets + "/a"},
+	{method: "PUT", path: secrets + "/a?fieldManager=m", body: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"one":""}}`},
+	{method: "PATCH", path: secrets + "/a?fieldManager=n", contentType: mergePatch, body: `{"stringData":{"merged":"m"}}`},
+	{method: "PATCH", path: secrets + "/a?fieldManager=n", contentType: strategic, body: `{"stringData":{"merged":"n","more":"x"}}`},
+	{method: "PATCH", path: secrets + "/a?fieldManager=n", contentType: jsonPatch, body: `[{"op":"add","path":"/stringData","value":{"patched":"p"}}]`},
+	{method: "PATCH", path: secrets + "/a?fieldManager=n", contentType: mergePatch, body: `{"stringData":null}`},
+	{method: "PATCH", path: secrets + "/a?fieldManager=applier", contentType: applyPatch, body: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"applied":"a","other":"o"}}`},
+	{method: "PATCH", path: secrets + "/a?fieldManager=applier", contentType: applyPatch, body: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"applied":"b"}}`},
+	{method: "PATCH", path: secrets + "/b?fieldManager=applier", contentType: applyPatch, body: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"b"},"type":"example.com/t","stringData":{"applied":"a"}}`},
+	{method: "POST", path: secrets, body: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"c"},"stringData":{"one":1}}`},
+	{method: "POST", path: secrets + "?dryRun=All&fieldManager=m", body: `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"c"},"stringData":{}}`},
+	{method: "GET", path: secrets},
+}
+
+var customSteps = []rawStep{
+	defineThings(),
+	{method: "POST", path: things + "?fieldManager=m", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"size":1}}`},
+	{method: "POST", path: things + "?fieldManager=m", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"b"}}`},
+	{method: "GET", path: things},
+	{method: "GET", path: things + "?limit=1&fieldSelector=metadata.name%3Da"},
+	{method: "POST", path: things, body: `{"metadata":{"name":"c"}}`},
+	{method: "POST", path: things, body: `{"kind":"Thing","metadata":{"name":"c"}}`},
+	{method: "POST", path: things, body: `{"apiVersion":"GROUP/v1","metadata":{"name":"c"}}`},
+	{method: "POST", path: things, body: `{"apiVersion":"GROUP/v2","kind":"Thing","metadata":{"name":"c"}}`},
+	{method: "POST", path: things, body: `{"apiVersion":"other.example.com/v1","kind":"Thing","metadata":{"name":"c"}}`},
+	{method: "POST", path: things, body: `{"apiVersion":"GROUP/v1","kind":"Things","metadata":{"name":"c"}}`},
+	{method: "PUT", path: things + "/a", body: `{"metadata":{"name":"a"},"spec":{"size":2}}`},
+	{method: "PUT", path: things + "/a", body: `{"kind":"Thing","metadata":{"name":"a"},"spec":{"size":2}}`},
+	{method: "PATCH", path: things + "/a", contentType: mergePatch, body: `{"kind":null}`, codeOnly: true},
+	{method: "PATCH", path: things + "/a", contentType: mergePatch, body: `{"kind":"Other"}`},
+	{method: "PATCH", path: things + "/a", contentType: strategic, body: `{"spec":{"size":3}}`},
+	{method: "POST", path: things + "?fieldManager=m", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"w"},"spec":{"size":1,"unknown":1,"inner":{"x":{"y":1}},"ports":[{"name":"p","odd":1}]},"top":1}`},
+	{method: "POST", path: things + "?fieldManager=m&fieldValidation=Warn", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"w2","oddMeta":1},"spec":{"size":1,"unknown":1}}`},
+	{method: "POST", path: things + "?fieldManager=m&fieldValidation=Ignore", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"w3"},"spec":{"size":1,"unknown":1}}`},
+	{method: "POST", path: things + "?fieldManager=m&fieldValidation=Strict", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"s"},"spec":{"size":1,"unknown":1},"top":{"a":1}}`},
+	{method: "POST", path: things + "?fieldManager=m&fieldValidation=Strict", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"s","oddMeta":1},"spec":{"size":1}}`},
+	{method: "POST", path: things + "?fieldManager=m&fieldValidation=Strict", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"s"},"spec":{"size":1},"spec":{"size":2}}`},
+	{method: "POST", path: things + "?fieldManager=m&fieldValidation=Warn", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"dup"},"spec":{"size":1,"size":2}}`},
+	{method: "POST", path: things + "?fieldManager=m&fieldValidation=Odd", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"s"}}`},
+	{method: "POST", path: things + "?fieldManager=m&fieldValidation=Strict", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"s"},"free":{"any":1}}`},
+	{method: "PUT", path: things + "/a?fieldManager=m&fieldValidation=Strict", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"unknown":1}}`},
+	{method: "PUT", path: things + "/a?fieldManager=m&fieldValidation=Warn", body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"unknown":1}}`},
+	{method: "PATCH", path: things + "/a?fieldManager=m&fieldValidation=Strict", contentType: mergePatch, body: `{"spec":{"unknown":1}}`, codeOnly: true},
+	{method: "PATCH", path: things + "/a?fieldManager=m", contentType: mergePatch, body: `{"spec":{"unknown":1}}`},
+	{method: "PATCH", path: things + "/a?fieldManager=m&fieldValidation=Strict", contentType: jsonPatch, body: `[{"op":"add","path":"/spec/unknown","value":1}]`, codeOnly: true},
+	{method: "PATCH", path: things + "/a?fieldManager=applier&fieldValidation=Strict", contentType: applyPatch, body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"unknown":1}}`},
+	{method: "PATCH", path: things + "/a?fieldManager=applier", contentType: applyPatch, body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"unknown":1}}`},
+	{method: "GET", path: things + "/a"},
+}
+
+// customApplySteps applies configurations of a custom resource by several managers: each list and map merges as its schema says.
+func customApplySteps() []rawStep {
+	steps := []rawStep{defineThings()}
+	for _, one := range []struct{ manager, body string }{
+		{"one", `{"spec":{"size":1,"ports":[{"name":"a","port":1},{"name":"b","port":2}],"tags":["x","y"],"plain":["p"],"whole":{"k":"v"},"inner":{"deep":"d"}}}`},
+		{"two", `{"spec":{"ports":[{"name":"c","port":3},{"name":"a","tier":"t"}],"tags":["z"],"inner":{"other":"o"}}}`},
+		{"two", `{"spec":{"plain":["q"]}}`},
+		{"two", `{"spec":{"whole":{"k":"w"}}}`},
+		{"two", `{"spec":{"ports":[{"name":"a","port":9}]}}`},
+		{"one", `{"spec":{"size":1,"ports":[{"name":"b","port":2}],"tags":["y"],"plain":["p"],"whole":{"k":"v"}}}`},
+		{"two", `{"metadata":{"labels":{"l":"1"}}}`},
+		{"three", `{"spec":{"ports":[{"port":1}]}}`},
+		{"three", `{"spec":{"ports":[{"name":"d"},{"name":"d"}]}}`},
+		{"three", `{"spec":{"tags":["t","t"]}}`},
+		{"three", `{"spec":{"ports":{"name":"d"}}}`},
+		{"three", `{"spec":{"size":"x"}}`},
+		{"three", `{"spec":{"inner":1}}`},
+		{"three", `{"spec":{"inner":{"nothing":1}}}`},
+		{"three", `{"free":{"any":{"thing":[1,{"a":1}]}}}`},
+		{"three", `{"free":{"any":{"other":1}}}`},
+	} {
+		body := `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},` + one.body[1:]
+		if one.body[2] == 'm' {
+			body = `{"apiVersion":"GROUP/v1","kind":"Thing",` + one.body[1:]
+		}
+		steps = append(steps, rawStep{method: "PATCH", path: things + "/a?fieldManager=" + one.manager, contentType: applyPatch, body: body,
+			codeOnly: strings.Contains(one.body, `"ports":{`) || strings.Contains(one.body, `"size":"x"`) || strings.Contains(one.body, `"inner":1`)}) // Go's own words
+	}
+	return append(steps,
+		rawStep{method: "PATCH", path: things + "/a?fieldManager=patcher", contentType: mergePatch, body: `{"spec":{"ports":[{"name":"e","port":5}],"tags":["u"]}}`},
+		rawStep{method: "PATCH", path: things + "/a?fieldManager=two&force=true", contentType: applyPatch,
+			body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"ports":[{"name":"e","port":6}]}}`},
+		rawStep{method: "GET", path: things + "/a"})
+}

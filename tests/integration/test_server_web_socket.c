@@ -1,0 +1,247 @@
+/* test_server_web_socket.c: watches of the embedded server over WebSockets, by the bytes on loopback. */
+#include <kinformer-testing/faults.h>
+#include <kinformer-testing/server.h>
+
+#include "src/base/error.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATH "/api/v1/namespaces/default/configmaps"
+#define KEY "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define VERSION "Sec-WebSocket-Version: 13\r\n"
+#define UPGRADE "Host: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n"
+#define HANDSHAKE UPGRADE VERSION KEY "Origin: http://x\r\n\r\n"
+#define GOODBYE "\x88\x02\x03\xe8"
+
+enum {
+    PATIENCE_MS = 60000, /* only a broken server reaches it */
+    ANSWER_MAX = 1024 * 1024,
+    CLIENTS = 50
+};
+
+static ki_testing_server *server;
+
+static void start(void) {
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_new(NULL, &server, &err))
+        fail_msg("%s", ki_error_message(&err));
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    ki_testing_server_free(server);
+    server = NULL;
+    return 0;
+}
+
+static void put(const char *name) {
+    char json[128];
+    snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"}}", name);
+    assert_int_equal(ki_testing_server_put(server, KI_CONFIGMAPS, json, 0, NULL), KI_OK);
+}
+
+/* ---- a client of bytes ---- */
+
+static int ask(const char *request) {
+    struct sockaddr_in to = { .sin_family = AF_INET };
+    const char *port = strrchr(ki_testing_server_url(server), ':');
+    to.sin_port = htons((uint16_t)atoi(port + 1));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+    return fd;
+}
+
+/* Reads until `text` has come, or to the end where `text` is NULL. Zero bytes are taken for dots. */
+static char *read_until(int fd, const char *text) {
+    char *all = calloc(1, ANSWER_MAX);
+    size_t size = 0;
+    assert_non_null(all);
+    while (!text || !strstr(all, text)) {
+        struct pollfd ready = { .fd = fd, .events = POLLIN };
+        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+        ssize_t got = recv(fd, all + size, ANSWER_MAX - 1 - size, 0);
+        if (got <= 0 && !text)
+            break;
+        if (got <= 0)
+            fail_msg("the connection ended before '%s': %.300s", text, all);
+        for (ssize_t i = 0; i < got; i++)
+            all[size + (size_t)i] = all[size + (size_t)i] ? all[size + (size_t)i] : '.';
+        size += (size_t)got;
+    }
+    return all;
+}
+
+static void expect(int fd, const char *text) {
+    free(read_until(fd, text));
+}
+
+static void assert_has(const char *text, const char *part) {
+    if (!strstr(text, part))
+        fail_msg("no '%s' in: %.400s", part, text);
+}
+
+/* ---- watches ---- */
+
+static void each_event_is_a_text_frame(void **state) {
+    (void)state;
+    start();
+    put("a");
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    char *first = read_until(fd, "}\n");
+    assert_has(first, "HTTP/1.1 101 Switching Protocols\r\n");
+    assert_has(first, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n");
+    assert_has(first, "\r\n\r\n\x81\x7e");
+    assert_has(first, "{\"type\":\"ADDED\",");
+    free(first);
+    put("b");
+    char *second = read_until(fd, "}\n");
+    assert_int_equal((unsigned char)second[0], 0x81);
+    assert_int_equal((unsigned char)second[3], (strlen(second) - 4) & 0xff); /* the other byte of the length may be 0 */
+    assert_has(second, "\"name\":\"b\"");
+    free(second);
+    close(fd);
+}
+
+static void a_watch_that_ends_says_goodbye(void **state) {
+    (void)state;
+    start();
+    int fd = ask("GET " PATH "?watch=true&timeoutSeconds=1 HTTP/1.1\r\n" HANDSHAKE);
+    char *all = read_until(fd, NULL);
+    assert_has(all, "\r\n\r\n" GOODBYE);
+    free(all);
+    close(fd);
+}
+
+static void a_ping_is_answered_and_a_close_too(void **state) {
+    (void)state;
+    static const char ping[] = "\x89\x82\1\1\1\1hi", bye[] = "\x88\x80\1\1\1\1";
+    start();
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    assert_int_equal(send(fd, ping, sizeof ping - 1, MSG_NOSIGNAL), sizeof ping - 1);
+    expect(fd, "\x8a\x02ih");
+    assert_int_equal(send(fd, bye, sizeof bye - 1, MSG_NOSIGNAL), sizeof bye - 1);
+    char *rest = read_until(fd, NULL);
+    assert_string_equal(rest, GOODBYE);
+    free(rest);
+    close(fd);
+}
+
+static void a_wrong_handshake_is_refused_as_the_real_server_does(void **state) {
+    (void)state;
+    static const struct {
+        const char *headers, *status;
+    } rows[] = {
+        { UPGRADE VERSION KEY "\r\n", "HTTP/1.1 403 " },
+        { UPGRADE KEY "Origin: x\r\n\r\n", "HTTP/1.1 400 " },
+        { UPGRADE "Sec-WebSocket-Version: 12\r\n" KEY "Origin: x\r\n\r\n", "HTTP/1.1 400 " },
+        { UPGRADE VERSION "Origin: x\r\n\r\n", "HTTP/1.1 400 " },
+        { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a, b\r\nOrigin: x\r\n\r\n", "HTTP/1.1 400 " },
+        { UPGRADE VERSION KEY "Sec-WebSocket-Protocol: a\r\nOrigin: x\r\n\r\n", "Sec-WebSocket-Protocol: a\r\n" },
+        { "Host: x\r\nConnection: close\r\nUpgrade: websocket\r\n" VERSION KEY "\r\n", "HTTP/1.1 200 " },
+    };
+    start();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char request[512];
+        snprintf(request, sizeof request, "GET " PATH "?watch=true HTTP/1.1\r\n%s", rows[i].headers);
+        int fd = ask(request);
+        expect(fd, rows[i].status);
+        close(fd);
+    }
+}
+
+static void what_is_no_watch_is_answered_without_an_upgrade(void **state) {
+    (void)state;
+    start();
+    int fd = ask("GET " PATH " HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "HTTP/1.1 200 OK");
+    close(fd);
+    fd = ask("GET " PATH "?watch=true&resourceVersion=x HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "\"kind\":\"Status\"");
+    close(fd);
+}
+
+static void faults_strike_web_sockets_too(void **state) {
+    (void)state;
+    start();
+    put("a");
+    assert_int_equal(ki_testing_server_add_fault(server, "cut,bytes=10,verb=watch", NULL, NULL), KI_OK);
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    char *all = read_until(fd, NULL);
+    const char *body = strstr(all, "\r\n\r\n");
+    assert_non_null(body);
+    assert_int_equal(strlen(body + 4), 10);
+    free(all);
+    close(fd);
+}
+
+static void a_server_that_ends_says_goodbye_to_all(void **state) {
+    (void)state;
+    int fds[CLIENTS];
+    start();
+    for (size_t i = 0; i < CLIENTS; i++)
+        fds[i] = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    for (size_t i = 0; i < CLIENTS; i++)
+        expect(fds[i], "\r\n\r\n");
+    put("last");
+    ki_testing_server_free(server);
+    server = NULL;
+    for (size_t i = 0; i < CLIENTS; i++) {
+        char *rest = read_until(fds[i], NULL);
+        assert_has(rest, "\"name\":\"last\"");
+        assert_has(rest, GOODBYE);
+        free(rest);
+        close(fds[i]);
+    }
+}
+
+static void a_server_that_starts_again_cuts_them_all(void **state) {
+    (void)state;
+    start();
+    int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+    expect(fd, "\r\n\r\n");
+    assert_int_equal(ki_testing_server_add_fault(server, "restart,down=1ms", NULL, NULL), KI_OK);
+    free(read_until(fd, NULL));
+    close(fd);
+}
+
+static void a_client_that_goes_is_forgotten(void **state) {
+    (void)state;
+    start();
+    for (int i = 0; i < CLIENTS; i++) {
+        int fd = ask("GET " PATH "?watch=true HTTP/1.1\r\n" HANDSHAKE);
+        if (i % 2)
+            expect(fd, "\r\n\r\n");
+        close(fd);
+        put("a");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(each_event_is_a_text_frame, tear_down),
+        cmocka_unit_test_teardown(a_watch_that_ends_says_goodbye, tear_down),
+        cmocka_unit_test_teardown(a_ping_is_answered_and_a_close_too, tear_down),
+        cmocka_unit_test_teardown(a_wrong_handshake_is_refused_as_the_real_server_does, tear_down),
+        cmocka_unit_test_teardown(what_is_no_watch_is_answered_without_an_upgrade, tear_down),
+        cmocka_unit_test_teardown(faults_strike_web_sockets_too, tear_down),
+        cmocka_unit_test_teardown(a_server_that_ends_says_goodbye_to_all, tear_down),
+        cmocka_unit_test_teardown(a_server_that_starts_again_cuts_them_all, tear_down),
+        cmocka_unit_test_teardown(a_client_that_goes_is_forgotten, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
