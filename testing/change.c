@@ -6,6 +6,7 @@
 #include "testing/conform.h"
 #include "testing/crd.h"
 #include "testing/defaults.h"
+#include "testing/grant.h"
 #include "testing/json.h"
 #include "testing/status.h"
 #include "testing/validate.h"
@@ -184,6 +185,8 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
         status = check_namespace(call);
     if (!status)
         status = check_not_terminating(call, name);
+    if (!status)
+        status = kt_grant_check(call, root);
     if (status)
         return status;
     kt_causes causes;
@@ -243,6 +246,8 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
     ki_status status = kt_body_check(call, root, false);
     if (!status)
         status = check_identity(call, old, meta);
+    if (!status)
+        status = kt_grant_check(call, root);
     if (status)
         return status;
     kt_causes causes;

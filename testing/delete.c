@@ -73,12 +73,27 @@ static ki_status answer(kt_call *call, const kt_object *obj, bool gone) {
     return kt_call_done(call, 200);
 }
 
+/* As admission in the real server does. */
+static ki_status check_not_immortal(kt_call *call) {
+    static const char *const immortal[] = { "default", "kube-public", "kube-system" };
+    const ki_resource *resource = call->resource;
+    kt_details details = { .name = call->name, .kind = resource->plural };
+    for (size_t i = 0; i < sizeof immortal / sizeof immortal[0]; i++) {
+        if (strcmp(resource->kind, "Namespace") == 0 && ki_str_equals(call->name, immortal[i]))
+            return kt_fail(call, 403, "Forbidden", &details,
+                           "namespaces \"%s\" is forbidden: this namespace may not be deleted", immortal[i]);
+    }
+    return KI_OK;
+}
+
 ki_status kt_verb_delete(kt_call *call) {
     kt_write write;
     yyjson_doc *options = NULL;
     ki_status status = kt_call_negotiate(call, true);
     if (!status)
         status = read_options(call, &write, &options);
+    if (!status)
+        status = check_not_immortal(call);
     kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name), *obj = NULL;
     if (!status && !old)
         status = kt_fail_not_found(call, call->resource, call->name);
