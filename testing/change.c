@@ -43,16 +43,27 @@ static ki_status check_not_terminating(kt_call *call, ki_str name) {
     if (!ns || !ki_str_equals(kt_object_field(ns, KI_STR("status.phase")), "Terminating"))
         return KI_OK;
     const ki_resource *resource = call->resource;
-    static const char cause[] = "{\"reason\":\"NamespaceTerminating\",\"message\":\"the namespace is being "
-                                "terminated\",\"field\":\"metadata.namespace\"}";
+    ki_buffer cause;
+    ki_buffer_init(&cause, call->allocator, 0);
+    ki_buffer_printf(
+        &cause,
+        "{\"reason\":\"NamespaceTerminating\",\"message\":\"namespace %.*s is being terminated\",\"field\":"
+        "\"metadata.namespace\"}",
+        (int)call->ns.size, call->ns.data);
     kt_details details = {
-        .name = name, .group = resource->group, .kind = resource->plural, .causes = { cause, sizeof cause - 1 }
+        .name = name, .group = resource->group, .kind = resource->plural, .causes = { cause.data, cause.size }
     };
-    return kt_fail(call, 403, "Forbidden", &details,
-                   "%s%s%s \"%.*s\" is forbidden: unable to create new content in namespace %.*s because it is being "
-                   "terminated",
-                   resource->plural, resource->group[0] ? "." : "", resource->group, (int)name.size, name.data,
-                   (int)call->ns.size, call->ns.data);
+    ki_status status =
+        cause.failed
+            ? KI_ERR_NO_MEMORY
+            : kt_fail(
+                  call, 403, "Forbidden", &details,
+                  "%s%s%s \"%.*s\" is forbidden: unable to create new content in namespace %.*s because it is being "
+                  "terminated",
+                  resource->plural, resource->group[0] ? "." : "", resource->group, (int)name.size, name.data,
+                  (int)call->ns.size, call->ns.data);
+    ki_buffer_free(&cause);
+    return status;
 }
 
 static bool is_service(const kt_call *call) {
@@ -91,6 +102,12 @@ static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str na
                               yyjson_mut_strncpy(doc, name.data, name.size));
 }
 
+/* Only the subresource finalize changes what a namespace's spec says. */
+static bool keep_namespace_spec(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
+    yyjson_val *spec = yyjson_obj_get(old_root, "spec");
+    return !spec || yyjson_mut_obj_put(root, yyjson_mut_str(doc, "spec"), yyjson_val_mut_copy(doc, spec));
+}
+
 /* The body with the defaults of its resource and its types, in `doc`. */
 static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, yyjson_mut_doc *doc,
                       ki_buffer *out) {
@@ -102,7 +119,7 @@ static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_
         merged = below ? yyjson_merge_patch(doc, yyjson_doc_get_root(below), root) : yyjson_val_mut_copy(doc, root);
     bool fine = merged != NULL;
     if (fine && strcmp(call->resource->kind, "Namespace") == 0)
-        fine = label_namespace(doc, merged, name);
+        fine = label_namespace(doc, merged, name) && keep_namespace_spec(doc, merged, old_root);
     if (fine && is_service(call))
         fine = give_address(call, doc, merged, old_root);
     if (fine)
@@ -192,6 +209,7 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, false);
+    kt_validate_meta_refs(&causes, NULL, meta);
     validate(call, &causes, root);
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, name);
     if (status)
@@ -253,6 +271,7 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, true);
+    kt_validate_meta_refs(&causes, yyjson_obj_get(old_root, "metadata"), meta);
     validate(call, &causes, root);
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
     if (status)

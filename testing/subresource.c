@@ -4,6 +4,7 @@
 #include "src/object/cells.h"
 #include "testing/body.h"
 #include "testing/change.h"
+#include "testing/delete_options.h"
 #include "testing/json.h"
 #include "testing/patch.h"
 #include "testing/schema/base64.h"
@@ -238,8 +239,8 @@ static ki_status eviction(kt_call *call) {
     bool gone = false;
     ki_status status = begin(call, &t, true);
     yyjson_val *options = yyjson_obj_get(yyjson_doc_get_root(t.body), "deleteOptions");
-    if (!status && ki_str_equals(kt_json_str(yyjson_arr_get_first(yyjson_obj_get(options, "dryRun"))), "All"))
-        t.write.dry_run = true;
+    if (!status)
+        status = kt_delete_options_take(call, options, &t.write);
     if (!status)
         status = kt_write_delete(&t.write, t.old, &last, &gone);
     if (!status)
@@ -412,9 +413,10 @@ static ki_status finalize(kt_call *call) {
     ki_buffer_init(&patch, call->allocator, 0);
     ki_status status = begin(call, &t, true);
     yyjson_val *finalizers = yyjson_obj_get(yyjson_obj_get(yyjson_doc_get_root(t.body), "spec"), "finalizers");
-    bool deleted = yyjson_obj_get(yyjson_obj_get(t.root, "metadata"), "deletionTimestamp") != NULL;
+    yyjson_val *meta = yyjson_obj_get(t.root, "metadata");
+    bool ends = yyjson_obj_get(meta, "deletionTimestamp") && yyjson_arr_size(yyjson_obj_get(meta, "finalizers")) == 0;
     t.write.subresource = "finalize";
-    if (!status && deleted && yyjson_arr_size(finalizers) == 0) {
+    if (!status && ends && yyjson_arr_size(finalizers) == 0) {
         status = kt_write_remove(&t.write, t.old, &obj);
     } else if (!status) {
         ki_buffer_append_string(&patch, "{\"spec\":{\"finalizers\":");

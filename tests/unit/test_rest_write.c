@@ -169,7 +169,7 @@ static void a_dry_run_changes_nothing(void **state) {
     assert_int_equal(rest_send(&server, "PATCH", MAPS "/m?dryRun=All", MERGE, "{\"data\":{\"a\":\"2\"}}"), 200);
     assert_true(rest_has(&server, "\"a\":\"2\""));
     assert_int_equal(rest_send(&server, "DELETE", MAPS "/m?dryRun=All", NULL, NULL), 200);
-    assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/default?dryRun=All", NULL, NULL), 200);
+    assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/kube-node-lease?dryRun=All", NULL, NULL), 200);
     assert_int_equal(kt_cluster_revision(server.cluster), before);
     assert_int_equal(rest_get(&server, MAPS "/x"), 404);
     assert_int_equal(rest_get(&server, MAPS "/m"), 200);
