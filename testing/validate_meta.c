@@ -37,12 +37,14 @@ static void validate_finalizers(kt_causes *causes, yyjson_val *finalizers) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(finalizers, index, count, one) {
+        const char *why = kt_validate_qualified_name(kt_json_str(one));
+        if (why)
+            kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.finalizers", kt_json_str(one), why);
+    }
+    yyjson_arr_foreach(finalizers, index, count, one) {
         ki_str name = kt_json_str(one);
-        const char *why = kt_validate_qualified_name(name);
         bool is_fine = name.size && memchr(name.data, '/', name.size) != NULL;
         char field[FIELD_SIZE];
-        if (why)
-            kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.finalizers", name, why);
         for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++)
             is_fine = is_fine || ki_str_equals(name, standard[i]);
         snprintf(field, sizeof field, "metadata.finalizers[%zu]", index);
@@ -56,6 +58,47 @@ static void validate_finalizers(kt_causes *causes, yyjson_val *finalizers) {
 }
 
 /* ---- owner references ---- */
+
+/* A reference as the real server shows it: its members in the order of its type. */
+static void append_reference(ki_buffer *out, yyjson_val *ref) {
+    static const char *const members[] = { "apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion" };
+    char before = '{';
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        yyjson_val *member = yyjson_obj_get(ref, members[i]);
+        if (!member && i > 3)
+            continue;
+        ki_buffer_printf(out, "%c\"%s\":", before, members[i]);
+        if (member)
+            kt_json_append(out, member);
+        else
+            ki_buffer_append_string(out, "\"\"");
+        before = ',';
+    }
+    ki_buffer_append_char(out, '}');
+}
+
+/* Adds an "Invalid value" that shows one reference, or a list of them. */
+static void add_references(kt_causes *causes, yyjson_val *shown, const char *detail) {
+    size_t index, count;
+    yyjson_val *ref;
+    ki_buffer text;
+    ki_buffer_init(&text, causes->text.allocator, 0);
+    if (yyjson_is_arr(shown))
+        ki_buffer_append_char(&text, '[');
+    else
+        append_reference(&text, shown);
+    yyjson_arr_foreach(shown, index, count, ref) {
+        ki_buffer_append_string(&text, index ? "," : "");
+        append_reference(&text, ref);
+    }
+    if (yyjson_is_arr(shown))
+        ki_buffer_append_char(&text, ']');
+    if (text.failed)
+        causes->text.failed = text.failed;
+    kt_causes_add_value(causes, KT_CAUSE_INVALID, "metadata.ownerReferences", (ki_str){ text.data, text.size }, false,
+                        detail);
+    ki_buffer_free(&text);
+}
 
 static void validate_owner(kt_causes *causes, yyjson_val *ref) {
     static const char *const needed[] = { "kind", "name", "uid" };
@@ -71,7 +114,7 @@ static void validate_owner(kt_causes *causes, yyjson_val *ref) {
             kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR(""), "must not be empty");
     }
     if (is_core && ki_str_equals(group, "v1") && ki_str_equals(kt_json_get_str(ref, "kind"), "Event"))
-        add_json(causes, "metadata.ownerReferences", ref, "/v1, Kind=Event is disallowed from being an owner");
+        add_references(causes, ref, "/v1, Kind=Event is disallowed from being an owner");
 }
 
 static void validate_owners(kt_causes *causes, yyjson_val *owners) {
@@ -96,7 +139,7 @@ static void validate_owners(kt_causes *causes, yyjson_val *owners) {
             if (why.failed)
                 causes->text.failed = why.failed;
             else
-                add_json(causes, "metadata.ownerReferences", owners, why.data);
+                add_references(causes, owners, why.data);
             ki_buffer_free(&why);
             return;
         }
