@@ -11,6 +11,7 @@
 #include "testing/status.h"
 #include "testing/validate.h"
 #include "testing/verbs.h"
+#include "testing/view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -354,7 +355,7 @@ ki_status kt_verb_update(kt_call *call) {
     if (!status)
         status = kt_conform(call, KT_ORIGIN_BODY, NULL, &doc);
     if (!status)
-        status = kt_json_read(call->allocator, old->json, &old_doc, NULL);
+        status = kt_view_read(call->storage, old, &old_doc);
     if (!status)
         status = kt_change_update(call, &write, old, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(doc));
     yyjson_doc_free(old_doc);

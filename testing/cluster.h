@@ -32,6 +32,7 @@ void kt_cluster_free(kt_cluster *cluster);
 
 /* Who may what; see auth.h. */
 struct kt_auth *kt_cluster_auth(kt_cluster *cluster);
+const ki_allocator *kt_cluster_allocator(const kt_cluster *cluster);
 /* The cluster's resource version now. */
 uint64_t kt_cluster_revision(const kt_cluster *cluster);
 /* Forgets all history up to and including `revision` (0: everything until now): older watches and continue tokens get 410. */

@@ -29,7 +29,7 @@ static ki_status check_preconditions(kt_call *call, const kt_object *obj, yyjson
 }
 
 /* What is gone at once is answered with a Status, what ends gracefully with its last state. */
-static ki_status answer(kt_call *call, const kt_object *obj, bool gone) {
+static ki_status answer(kt_call *call, kt_object *obj, bool gone) {
     const ki_resource *resource = call->resource;
     if (!gone || strcmp(resource->kind, "Pod") == 0)
         return kt_call_done_object(call, 200, obj);

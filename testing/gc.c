@@ -6,6 +6,7 @@
 #include "testing/cluster_state.h"
 #include "testing/crd.h"
 #include "testing/json.h"
+#include "testing/view.h"
 #include "testing/write.h"
 
 /* An object that may have to change, with its storage. */
@@ -121,9 +122,9 @@ static owner_state find_owner(const kt_cluster *cluster, yyjson_val *ref, ki_str
 
 static ki_status find_dependents(kt_cluster *cluster, ki_str uid, found_list *list) {
     for (size_t i = 0; i < cluster->storage_count; i++) {
-        kt_storage *storage = cluster->storages[i];
-        for (size_t k = 0; k < storage->count; k++) {
-            kt_object *obj = storage->objects[k];
+        kt_storage *storage = cluster->storages[i], *store = storage->store;
+        for (size_t k = 0; kt_view_leads(storage) && k < store->count; k++) {
+            kt_object *obj = store->objects[k];
             if (!names_owners(obj) || !meta_has(obj, uid.data, uid.size))
                 continue;
             ki_status status = add_found(list, storage, obj);
@@ -149,9 +150,13 @@ static bool is_owned_by(yyjson_val *root, ki_str uid, bool only_blocking) {
 
 /* The same object without one finalizer (`finalizer` not NULL), without the owner `uid` (`uid` not empty), or without the owners that are gone
  * or wait for it. */
-static ki_status rewrite(kt_cluster *cluster, const found *item, yyjson_val *root, const char *finalizer, ki_str uid,
-                         int64_t now_ms) {
+static ki_status rewrite(kt_cluster *cluster, const found *item, const char *finalizer, ki_str uid, int64_t now_ms) {
     const kt_write write = { .storage = item->storage, .now_ms = now_ms, .subresource = "" };
+    yyjson_doc *old = NULL;
+    ki_status status = kt_view_read(item->storage, item->obj, &old);
+    if (status)
+        return status;
+    yyjson_val *root = yyjson_doc_get_root(old);
     yyjson_alc alc = kt_json_alc(&cluster->allocator);
     yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
     yyjson_mut_val *copy = made ? yyjson_val_mut_copy(made, root) : NULL;
@@ -174,7 +179,7 @@ static ki_status rewrite(kt_cluster *cluster, const found *item, yyjson_val *roo
     yyjson_doc *doc = NULL;
     kt_object *obj = NULL;
     ki_buffer_init(&text, &cluster->allocator, 0);
-    ki_status status = copy ? kt_json_append_mut(&text, copy) : KI_ERR_NO_MEMORY;
+    status = copy ? kt_json_append_mut(&text, copy) : KI_ERR_NO_MEMORY;
     if (!status)
         status = kt_json_read_trusted(&cluster->allocator, (ki_str){ text.data, text.size }, &doc, NULL);
     if (!status) {
@@ -184,6 +189,7 @@ static ki_status rewrite(kt_cluster *cluster, const found *item, yyjson_val *roo
     kt_object_unref(obj);
     ki_buffer_free(&text);
     yyjson_doc_free(doc);
+    yyjson_doc_free(old);
     yyjson_mut_doc_free(made);
     return status;
 }
@@ -214,7 +220,7 @@ static ki_status look_at_dependent(kt_cluster *cluster, const found *item, yyjso
     if (!counts[OWNER_ABSENT] && !counts[OWNER_WAITING])
         return KI_OK;
     if (counts[OWNER_SOLID])
-        return rewrite(cluster, item, root, NULL, (ki_str){ NULL, 0 }, now_ms);
+        return rewrite(cluster, item, NULL, (ki_str){ NULL, 0 }, now_ms);
     found_list dependents = { .allocator = &cluster->allocator };
     ki_status status = counts[OWNER_WAITING] ? find_dependents(cluster, item->obj->uid, &dependents) : KI_OK;
     bool has_dependents = dependents.count > 0;
@@ -265,25 +271,24 @@ static ki_status look_at_foreground(kt_cluster *cluster, const found *item, int6
     const found owner = { item->storage, kt_object_ref(obj) };
     status = read_object(cluster, obj, &doc);
     if (!status && has_finalizer(yyjson_doc_get_root(doc), KT_FINALIZER_FOREGROUND))
-        status =
-            rewrite(cluster, &owner, yyjson_doc_get_root(doc), KT_FINALIZER_FOREGROUND, (ki_str){ NULL, 0 }, now_ms);
+        status = rewrite(cluster, &owner, KT_FINALIZER_FOREGROUND, (ki_str){ NULL, 0 }, now_ms);
     yyjson_doc_free(doc);
     kt_object_unref(obj);
     return status;
 }
 
-static ki_status look_at_orphaning(kt_cluster *cluster, const found *item, yyjson_val *root, int64_t now_ms) {
+static ki_status look_at_orphaning(kt_cluster *cluster, const found *item, int64_t now_ms) {
     found_list dependents = { .allocator = &cluster->allocator };
     ki_status status = find_dependents(cluster, item->obj->uid, &dependents);
     for (size_t i = 0; i < dependents.count && !status; i++) {
         yyjson_doc *doc = NULL;
         status = read_object(cluster, dependents.items[i].obj, &doc);
         if (!status && is_owned_by(yyjson_doc_get_root(doc), item->obj->uid, false))
-            status = rewrite(cluster, &dependents.items[i], yyjson_doc_get_root(doc), NULL, item->obj->uid, now_ms);
+            status = rewrite(cluster, &dependents.items[i], NULL, item->obj->uid, now_ms);
         yyjson_doc_free(doc);
     }
     free_found(&dependents);
-    return status ? status : rewrite(cluster, item, root, KT_FINALIZER_ORPHAN, (ki_str){ NULL, 0 }, now_ms);
+    return status ? status : rewrite(cluster, item, KT_FINALIZER_ORPHAN, (ki_str){ NULL, 0 }, now_ms);
 }
 
 /* An object that was created or changed, as it is now. */
@@ -296,7 +301,7 @@ static ki_status look_at(kt_cluster *cluster, const found *item, int64_t now_ms)
     ki_status status = read_object(cluster, item->obj, &doc);
     yyjson_val *root = yyjson_doc_get_root(doc);
     if (!status && is_going && has_finalizer(root, KT_FINALIZER_ORPHAN))
-        status = look_at_orphaning(cluster, item, root, now_ms);
+        status = look_at_orphaning(cluster, item, now_ms);
     else if (!status && is_going && has_finalizer(root, KT_FINALIZER_FOREGROUND))
         status = look_at_foreground(cluster, item, now_ms);
     else if (!status && is_owned)

@@ -3,6 +3,7 @@
 
 #include "testing/cluster_state.h"
 #include "testing/json.h"
+#include "testing/view.h"
 
 #include <stdio.h>
 
@@ -107,9 +108,9 @@ static ki_status finish_namespace(const kt_write *write, ki_str ns) {
     if (!obj || !ki_str_equals(kt_object_field(obj, KI_STR("status.phase")), "Terminating"))
         return KI_OK;
     for (size_t i = 0; i < cluster->storage_count; i++) {
-        const kt_storage *storage = cluster->storages[i];
+        const kt_storage *storage = cluster->storages[i]->store;
         size_t begin = 0, end = 0;
-        if (storage->info->resource->namespaced)
+        if (storage->info->resource->namespaced && kt_view_leads(cluster->storages[i]))
             kt_objects_range(storage->objects, storage->count, ns, &begin, &end);
         if (begin != end)
             return KI_OK;
@@ -187,12 +188,13 @@ static ki_status mark_deleted(const kt_write *write, const kt_object *old, yyjso
 static ki_status empty_namespace(const kt_write *write, ki_str ns) {
     kt_cluster *cluster = write->storage->cluster;
     for (size_t i = 0; i < cluster->storage_count; i++) {
-        kt_storage *storage = cluster->storages[i];
-        const kt_write own = {
-            .storage = storage, .now_ms = write->now_ms, .subresource = "", .propagation = KT_PROPAGATE_BACKGROUND
-        };
+        const kt_storage *storage = cluster->storages[i]->store;
+        const kt_write own = { .storage = cluster->storages[i],
+                               .now_ms = write->now_ms,
+                               .subresource = "",
+                               .propagation = KT_PROPAGATE_BACKGROUND };
         size_t begin, end, kept = 0;
-        while (storage->info->resource->namespaced &&
+        while (storage->info->resource->namespaced && kt_view_leads(cluster->storages[i]) &&
                (kt_objects_range(storage->objects, storage->count, ns, &begin, &end), begin + kept < end)) {
             kt_object *obj;
             bool gone = false;
@@ -230,7 +232,7 @@ ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret
     ki_buffer text;
     size_t kept = 0;
     ki_buffer_init(&text, allocator, 0);
-    ki_status status = kt_json_read(allocator, old->json, &doc, NULL);
+    ki_status status = kt_view_read(write->storage, old, &doc);
     yyjson_val *root = yyjson_doc_get_root(doc), *meta = yyjson_obj_get(root, "metadata");
     yyjson_val *finalizers = yyjson_obj_get(meta, "finalizers");
     bool is_marked = yyjson_obj_get(meta, "deletionTimestamp") != NULL;
