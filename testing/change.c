@@ -10,6 +10,7 @@
 #include "testing/json.h"
 #include "testing/status.h"
 #include "testing/validate.h"
+#include "testing/validate_object.h"
 #include "testing/verbs.h"
 #include "testing/view.h"
 
@@ -185,12 +186,26 @@ static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, 
 }
 
 /* What the resource's own schema, or a definition, says of it. */
-static void validate(kt_call *call, kt_causes *causes, yyjson_val *root) {
+static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
     const kt_custom *custom = kt_custom_of(call->storage->info);
     if (custom)
         kt_custom_validate(causes, custom, root);
     else if (strcmp(call->resource->kind, "CustomResourceDefinition") == 0)
         kt_crd_validate(causes, call->allocator, root);
+    else if (!call->subresource.size)
+        kt_validate_object(causes, call->allocator, call->resource, old_root, root);
+}
+
+/* The same for an update. What is compared has its defaults: an object that came without a request has none. */
+static ki_status validate_update(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
+    yyjson_doc *full = NULL;
+    ki_status status = KI_OK;
+    if (!call->subresource.size && kt_validate_compares(call->resource))
+        status = with_defaults(call, old_root, old_root, call->name, &full);
+    if (!status)
+        validate(call, causes, full ? yyjson_doc_get_root(full) : old_root, root);
+    yyjson_doc_free(full);
+    return status;
 }
 
 static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
@@ -211,7 +226,7 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, false);
     kt_validate_meta_refs(&causes, NULL, meta);
-    validate(call, &causes, root);
+    validate(call, &causes, NULL, root);
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, name);
     if (status)
         return status;
@@ -273,7 +288,11 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, true);
     kt_validate_meta_refs(&causes, yyjson_obj_get(old_root, "metadata"), meta);
-    validate(call, &causes, root);
+    status = validate_update(call, &causes, old_root, root);
+    if (status) {
+        kt_causes_free(&causes);
+        return status;
+    }
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
     if (status)
         return status;

@@ -10,6 +10,7 @@
 /* NULL where it is fine, else static text. */
 const char *kt_validate_label_value(ki_str value);
 const char *kt_validate_qualified_name(ki_str key);
+const char *kt_validate_dns_label(ki_str name);
 /* A name of an object of this resource; `is_prefix`: of a generateName. */
 const char *kt_validate_name(const ki_resource *resource, ki_str name, bool is_prefix);
 /* Adds what is wrong with `meta`'s name, generateName (unless `is_update`), labels and annotations. */
