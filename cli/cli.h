@@ -96,6 +96,7 @@ typedef struct options {
     bool with_faults;
     const char *controller;
     bool rbac;
+    bool gc;
     bool until_eof;
     int64_t compact_after;
     int64_t seconds;

@@ -157,6 +157,7 @@ static int run(const options *o) {
         .tls_key = o->tls_key,
         .tls_ca = o->tls_ca,
         .rbac = o->rbac,
+        .collects_garbage = o->gc,
     };
     if (ki_testing_server_new(&server_options, &server, &err)) {
         say("serve", "%s", ki_error_message(&err));
@@ -194,6 +195,7 @@ static const flag flags[] = {
     FLAG("token", 0, FLAG_LIST, tokens, "SPEC", "let in token=SECRET,user=NAME[,groups=A+B]; repeatable"),
     FLAG("allow", 0, FLAG_LIST, rules, "SPEC", "allow user=NAME,verb=get+list,resource=pods,…; repeatable"),
     FLAG("rbac", 0, FLAG_BOOL, rbac, NULL, "roles and their bindings decide who may do what"),
+    FLAG("gc", 0, FLAG_BOOL, gc, NULL, "delete what an object owns with it, as the garbage collector does"),
     FLAG("until-eof", 0, FLAG_BOOL, until_eof, NULL, "end when standard input ends: with whoever started it"),
     FLAG("fault", 0, FLAG_LIST, faults, "SPEC", "do this wrong: status,code=503,verb=list,count=2; repeatable"),
     FLAGS_END

@@ -204,7 +204,7 @@ ki_status kt_call_done(kt_call *call, int status) {
     return call->response->body.failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
 }
 
-ki_status kt_call_done_object(kt_call *call, int status, const kt_object *obj) {
+ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj) {
     ki_status made = kt_form_append_object(call, obj, &call->response->body);
     return made ? made : kt_call_done(call, status);
 }

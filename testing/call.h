@@ -78,6 +78,6 @@ ki_status kt_call_negotiate(kt_call *call, bool may_be_table);
 
 /* The response is this JSON, already in its body, or this object in the form that was asked for. */
 ki_status kt_call_done(kt_call *call, int status);
-ki_status kt_call_done_object(kt_call *call, int status, const kt_object *obj);
+ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj);
 
 #endif

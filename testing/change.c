@@ -6,10 +6,13 @@
 #include "testing/conform.h"
 #include "testing/crd.h"
 #include "testing/defaults.h"
+#include "testing/grant.h"
 #include "testing/json.h"
 #include "testing/status.h"
 #include "testing/validate.h"
+#include "testing/validate_object.h"
 #include "testing/verbs.h"
+#include "testing/view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,16 +45,27 @@ static ki_status check_not_terminating(kt_call *call, ki_str name) {
     if (!ns || !ki_str_equals(kt_object_field(ns, KI_STR("status.phase")), "Terminating"))
         return KI_OK;
     const ki_resource *resource = call->resource;
-    static const char cause[] = "{\"reason\":\"NamespaceTerminating\",\"message\":\"the namespace is being "
-                                "terminated\",\"field\":\"metadata.namespace\"}";
+    ki_buffer cause;
+    ki_buffer_init(&cause, call->allocator, 0);
+    ki_buffer_printf(
+        &cause,
+        "{\"reason\":\"NamespaceTerminating\",\"message\":\"namespace %.*s is being terminated\",\"field\":"
+        "\"metadata.namespace\"}",
+        (int)call->ns.size, call->ns.data);
     kt_details details = {
-        .name = name, .group = resource->group, .kind = resource->plural, .causes = { cause, sizeof cause - 1 }
+        .name = name, .group = resource->group, .kind = resource->plural, .causes = { cause.data, cause.size }
     };
-    return kt_fail(call, 403, "Forbidden", &details,
-                   "%s%s%s \"%.*s\" is forbidden: unable to create new content in namespace %.*s because it is being "
-                   "terminated",
-                   resource->plural, resource->group[0] ? "." : "", resource->group, (int)name.size, name.data,
-                   (int)call->ns.size, call->ns.data);
+    ki_status status =
+        cause.failed
+            ? KI_ERR_NO_MEMORY
+            : kt_fail(
+                  call, 403, "Forbidden", &details,
+                  "%s%s%s \"%.*s\" is forbidden: unable to create new content in namespace %.*s because it is being "
+                  "terminated",
+                  resource->plural, resource->group[0] ? "." : "", resource->group, (int)name.size, name.data,
+                  (int)call->ns.size, call->ns.data);
+    ki_buffer_free(&cause);
+    return status;
 }
 
 static bool is_service(const kt_call *call) {
@@ -90,6 +104,12 @@ static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str na
                               yyjson_mut_strncpy(doc, name.data, name.size));
 }
 
+/* Only the subresource finalize changes what a namespace's spec says. */
+static bool keep_namespace_spec(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
+    yyjson_val *spec = yyjson_obj_get(old_root, "spec");
+    return !spec || yyjson_mut_obj_put(root, yyjson_mut_str(doc, "spec"), yyjson_val_mut_copy(doc, spec));
+}
+
 /* The body with the defaults of its resource and its types, in `doc`. */
 static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, yyjson_mut_doc *doc,
                       ki_buffer *out) {
@@ -101,7 +121,7 @@ static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_
         merged = below ? yyjson_merge_patch(doc, yyjson_doc_get_root(below), root) : yyjson_val_mut_copy(doc, root);
     bool fine = merged != NULL;
     if (fine && strcmp(call->resource->kind, "Namespace") == 0)
-        fine = label_namespace(doc, merged, name);
+        fine = label_namespace(doc, merged, name) && keep_namespace_spec(doc, merged, old_root);
     if (fine && is_service(call))
         fine = give_address(call, doc, merged, old_root);
     if (fine)
@@ -166,12 +186,26 @@ static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, 
 }
 
 /* What the resource's own schema, or a definition, says of it. */
-static void validate(kt_call *call, kt_causes *causes, yyjson_val *root) {
+static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
     const kt_custom *custom = kt_custom_of(call->storage->info);
     if (custom)
         kt_custom_validate(causes, custom, root);
     else if (strcmp(call->resource->kind, "CustomResourceDefinition") == 0)
         kt_crd_validate(causes, call->allocator, root);
+    else if (!call->subresource.size)
+        kt_validate_object(causes, call->allocator, call->resource, old_root, root);
+}
+
+/* The same for an update. What is compared has its defaults: an object that came without a request has none. */
+static ki_status validate_update(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
+    yyjson_doc *full = NULL;
+    ki_status status = KI_OK;
+    if (!call->subresource.size && kt_validate_compares(call->resource))
+        status = with_defaults(call, old_root, old_root, call->name, &full);
+    if (!status)
+        validate(call, causes, full ? yyjson_doc_get_root(full) : old_root, root);
+    yyjson_doc_free(full);
+    return status;
 }
 
 static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
@@ -184,12 +218,15 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
         status = check_namespace(call);
     if (!status)
         status = check_not_terminating(call, name);
+    if (!status)
+        status = kt_grant_check(call, root);
     if (status)
         return status;
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, false);
-    validate(call, &causes, root);
+    kt_validate_meta_refs(&causes, NULL, meta);
+    validate(call, &causes, NULL, root);
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, name);
     if (status)
         return status;
@@ -256,12 +293,19 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
         status = check_conditional(call, meta);
     if (!status)
         status = check_identity(call, old, meta);
+    if (!status)
+        status = kt_grant_check(call, root);
     if (status)
         return status;
     kt_causes causes;
     kt_causes_init(&causes, call->allocator);
     kt_validate_meta(&causes, call->resource, meta, true);
-    validate(call, &causes, root);
+    kt_validate_meta_refs(&causes, yyjson_obj_get(old_root, "metadata"), meta);
+    status = validate_update(call, &causes, old_root, root);
+    if (status) {
+        kt_causes_free(&causes);
+        return status;
+    }
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
     if (status)
         return status;
@@ -343,7 +387,7 @@ ki_status kt_verb_update(kt_call *call) {
     if (!status)
         status = kt_conform(call, KT_ORIGIN_BODY, NULL, &doc);
     if (!status)
-        status = kt_json_read(call->allocator, old->json, &old_doc, NULL);
+        status = kt_view_read(call->storage, old, &old_doc);
     if (!status)
         status = kt_change_update(call, &write, old, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(doc));
     yyjson_doc_free(old_doc);

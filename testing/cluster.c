@@ -4,6 +4,8 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/cluster_state.h"
+#include "testing/convert.h"
+#include "testing/view.h"
 #include "testing/watch.h"
 
 #include <stdio.h>
@@ -53,7 +55,8 @@ static ki_status add_storages(kt_cluster *cluster) {
         const ki_resource_info *info = ki_resource_info_at((unsigned)i);
         const ki_resource *resource = info->resource;
         kt_storage *storage = cluster->storages[i] = &cluster->builtins[i];
-        *storage = (kt_storage){ .cluster = cluster, .info = info, .first_seq = 1 };
+        *storage =
+            (kt_storage){ .cluster = cluster, .info = info, .first_seq = 1, .store = storage, .is_served = true };
         ki_ring_init(&storage->history, &cluster->allocator, sizeof(kt_event));
         cluster->storage_count = cluster->builtin_count = i + 1;
         char *path = cluster->paths + i * KT_PATH_MAX_SIZE;
@@ -62,6 +65,11 @@ static ki_status add_storages(kt_cluster *cluster) {
         ki_status status = ki_map_put(&cluster->by_path, (ki_str){ path, size }, storage, NULL);
         if (status)
             return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const ki_resource *store = kt_convert_store_of(cluster->storages[i]->info->resource);
+        if (store)
+            kt_view_join(cluster->storages[i], kt_storage_of(cluster, store));
     }
     cluster->definitions = kt_storage_of(cluster, KI_CUSTOMRESOURCEDEFINITIONS);
     return KI_OK;
@@ -180,6 +188,10 @@ kt_faults *kt_cluster_faults(kt_cluster *cluster) {
     return &cluster->faults;
 }
 
+const ki_allocator *kt_cluster_allocator(const kt_cluster *cluster) {
+    return &cluster->allocator;
+}
+
 uint64_t kt_cluster_revision(const kt_cluster *cluster) {
     return cluster->revision;
 }
@@ -195,13 +207,27 @@ void kt_cluster_close_watches(kt_cluster *cluster) {
 
 size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource) {
     const kt_storage *storage = kt_storage_of(cluster, resource);
-    return storage ? storage->count : 0;
+    return storage ? storage->store->count : 0;
+}
+
+/* An object in the version of `storage`, which its present snapshot keeps where it had to be converted. */
+static const kt_object *in_version(kt_storage *storage, const kt_object *obj) {
+    kt_snapshot *snapshot = NULL;
+    if (!obj || !kt_view_converts(storage))
+        return obj;
+    if (kt_storage_present(storage, &snapshot))
+        return NULL;
+    size_t index = kt_objects_bound(snapshot->objects, snapshot->count, obj->key, false);
+    obj = index < snapshot->count ? snapshot->objects[index] : NULL;
+    kt_snapshot_unref(snapshot);
+    return obj;
 }
 
 ki_status kt_cluster_get(const kt_cluster *cluster, const ki_resource *resource, const char *ns, const char *name,
                          ki_str *ret_json) {
-    const kt_storage *storage = kt_storage_of(cluster, resource);
-    const kt_object *obj = storage ? kt_storage_get(storage, ki_str_of(ns), ki_str_of(name)) : NULL;
+    kt_storage *storage = kt_storage_of(cluster, resource);
+    const kt_object *obj =
+        storage ? in_version(storage, kt_storage_get(storage, ki_str_of(ns), ki_str_of(name))) : NULL;
     if (!obj)
         return KI_ERR_NOT_FOUND;
     *ret_json = obj->json;
@@ -210,10 +236,12 @@ ki_status kt_cluster_get(const kt_cluster *cluster, const ki_resource *resource,
 
 bool kt_cluster_next(const kt_cluster *cluster, const ki_resource *resource, size_t *cursor, ki_str *ret_key,
                      ki_str *ret_json) {
-    const kt_storage *storage = kt_storage_of(cluster, resource);
-    if (!storage || *cursor >= storage->count)
+    kt_storage *storage = kt_storage_of(cluster, resource);
+    if (!storage || *cursor >= storage->store->count)
         return false;
-    const kt_object *obj = storage->objects[(*cursor)++];
+    const kt_object *obj = in_version(storage, storage->store->objects[(*cursor)++]);
+    if (!obj)
+        return false;
     *ret_key = obj->key;
     *ret_json = obj->json;
     return true;

@@ -20,8 +20,9 @@ typedef struct kt_cluster_options {
     int64_t compact_age_ms;    /* and for how long; 0: for ever (the real one: 5 min) */
     int64_t bookmark_every_ms; /* 0: 60,000, as the real one */
     size_t compact_bytes;      /* and how many bytes of objects history may hold at most; 0: 256 MiB */
-    bool no_watch_list; /* as a server without streaming lists: sendInitialEvents is refused as such a server does */
-    int64_t start_ms;   /* Unix epoch: when the first namespaces were made */
+    bool no_watch_list;    /* as a server without streaming lists: sendInitialEvents is refused as such a server does */
+    int64_t start_ms;      /* Unix epoch: when the first namespaces were made */
+    bool collects_garbage; /* objects go with their owners; see gc.h */
 } kt_cluster_options;
 
 ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options *options, kt_cluster **ret_cluster,
@@ -31,6 +32,7 @@ void kt_cluster_free(kt_cluster *cluster);
 
 /* Who may what; see auth.h. */
 struct kt_auth *kt_cluster_auth(kt_cluster *cluster);
+const ki_allocator *kt_cluster_allocator(const kt_cluster *cluster);
 /* The cluster's resource version now. */
 uint64_t kt_cluster_revision(const kt_cluster *cluster);
 /* Forgets all history up to and including `revision` (0: everything until now): older watches and continue tokens get 410. */

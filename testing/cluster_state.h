@@ -26,9 +26,10 @@ struct kt_cluster {
     kt_storage *definitions; /* the custom resources' */
     uint64_t crd_synced;     /* the number of the next event of definitions when kt_crd_sync last looked */
     uint64_t crd_round;
-    ki_map by_path; /* "GROUP/VERSION/PLURAL" */
-    char *paths;    /* the map's keys */
-    ki_ring log;    /* kt_storage *: whose event each one is, by revision */
+    uint64_t gc_revision; /* the last one that kt_gc_sync looked at */
+    ki_map by_path;       /* "GROUP/VERSION/PLURAL" */
+    char *paths;          /* the map's keys */
+    ki_ring log;          /* kt_storage *: whose event each one is, by revision */
     size_t history_bytes;
     kt_auth auth;
     kt_faults faults;
@@ -37,6 +38,8 @@ struct kt_cluster {
 
 uint64_t kt_cluster_random(kt_cluster *cluster);
 ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err);
+/* Does what controllers do after a change: serves custom resources, collects garbage. Errors: KI_ERR_NO_MEMORY; call it again then. */
+ki_status kt_cluster_settle(kt_cluster *cluster, int64_t now_ms);
 /* Drops history that is beyond the limits of count, bytes and age. */
 void kt_cluster_trim(kt_cluster *cluster, int64_t now_ms);
 

@@ -4,6 +4,7 @@
 #include "src/base/memory.h"
 #include "testing/json.h"
 #include "testing/status.h"
+#include "testing/version.h"
 
 #include <stdio.h>
 
@@ -29,9 +30,47 @@ static void take_fields(kt_custom *custom, yyjson_val *version) {
 
 static void take_subresources(kt_custom *custom, yyjson_val *version) {
     yyjson_val *given = yyjson_obj_get(version, "subresources");
+    const unsigned verbs = KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE;
+    ki_subresource_info *next = custom->info.subresources;
     if (yyjson_is_obj(yyjson_obj_get(given, "status")))
-        custom->info.subresources[0] =
-            (ki_subresource_info){ .name = "status", .verbs = KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE };
+        *next++ = (ki_subresource_info){ .name = "status", .verbs = verbs };
+    custom->scale = yyjson_obj_get(given, "scale");
+    if (yyjson_is_obj(custom->scale))
+        *next++ = (ki_subresource_info){
+            .name = "scale", .kind = "Scale", .group = "autoscaling", .version = "v1", .verbs = verbs
+        };
+}
+
+/* The newest version that is served and not deprecated, where it is newer than `name`. */
+static const char *replacement(yyjson_val *versions, const char *name) {
+    size_t index, count;
+    yyjson_val *version;
+    const char *newest = name;
+    yyjson_arr_foreach(versions, index, count, version) {
+        if (yyjson_get_bool(yyjson_obj_get(version, "served")) &&
+            !yyjson_get_bool(yyjson_obj_get(version, "deprecated")) &&
+            kt_version_compare(text(version, "name"), newest) < 0)
+            newest = text(version, "name");
+    }
+    return newest == name ? NULL : newest;
+}
+
+static ki_status take_deprecation(kt_custom *custom, yyjson_val *versions, yyjson_val *version) {
+    const ki_resource *resource = &custom->resource;
+    const char *newer = replacement(versions, resource->version), *own = text(version, "deprecationWarning");
+    ki_buffer words;
+    if (!yyjson_get_bool(yyjson_obj_get(version, "deprecated")))
+        return KI_OK;
+    ki_buffer_init(&words, custom->allocator, 0);
+    if (own[0])
+        ki_buffer_append_string(&words, own);
+    else
+        ki_buffer_printf(&words, "%s/%s %s is deprecated", resource->group, resource->version, resource->kind);
+    if (!own[0] && newer)
+        ki_buffer_printf(&words, "; use %s/%s %s", resource->group, newer, resource->kind);
+    custom->deprecation = words.failed ? NULL : ki_strdup(custom->allocator, words.data);
+    ki_buffer_free(&words);
+    return custom->deprecation ? KI_OK : KI_ERR_NO_MEMORY;
 }
 
 ki_status kt_custom_new(const ki_allocator *allocator, ki_str json, size_t index, kt_custom **ret_custom) {
@@ -64,6 +103,7 @@ ki_status kt_custom_new(const ki_allocator *allocator, ki_str json, size_t index
     take_subresources(custom, version);
     take_fields(custom, version);
     if (kt_structural_init(&custom->structural, allocator, custom->schema) ||
+        take_deprecation(custom, yyjson_obj_get(spec, "versions"), version) ||
         ki_columns_of_definition(yyjson_obj_get(version, "additionalPrinterColumns"), allocator, &custom->columns,
                                  NULL)) {
         kt_custom_free(custom);
@@ -78,6 +118,7 @@ void kt_custom_free(kt_custom *custom) {
         return;
     ki_columns_free(custom->columns);
     kt_structural_free(&custom->structural);
+    ki_free(custom->allocator, custom->deprecation);
     yyjson_doc_free(custom->doc);
     ki_free(custom->allocator, custom);
 }
@@ -94,6 +135,34 @@ static bool is_dns_label(const char *name) {
 static void need(kt_causes *causes, yyjson_val *obj, const char *key, const char *field) {
     if (!text(obj, key)[0])
         kt_causes_add(causes, KT_CAUSE_REQUIRED, field, (ki_str){ NULL, 0 }, "");
+}
+
+/* A path of names with dots in front, below `parent`. */
+static bool is_path_below(ki_str path, const char *parent) {
+    ki_str first = ki_str_split(path, '.', &path);
+    bool is_below = first.data && !first.size && ki_str_equals(ki_str_split(path, '.', &path), parent) && path.size;
+    while (is_below && path.size) {
+        ki_str name = ki_str_split(path, '.', &path);
+        is_below = name.size && !memchr(name.data, '[', name.size) && !(path.data && !path.size);
+    }
+    return is_below;
+}
+
+static void validate_scale(kt_causes *causes, size_t index, yyjson_val *scale) {
+    static const struct {
+        const char *name;
+        const char *parent;
+    } paths[] = { { "specReplicasPath", "spec" }, { "statusReplicasPath", "status" } };
+    for (size_t i = 0; yyjson_is_obj(scale) && i < sizeof paths / sizeof paths[0]; i++) {
+        char field[96], why[64];
+        ki_str path = kt_json_get_str(scale, paths[i].name);
+        snprintf(field, sizeof field, "spec.versions[%zu].subresources.scale.%s", index, paths[i].name);
+        snprintf(why, sizeof why, "should be a json path under .%s", paths[i].parent);
+        if (!path.size)
+            kt_causes_add(causes, KT_CAUSE_REQUIRED, field, path, "");
+        else if (!is_path_below(path, paths[i].parent))
+            kt_causes_add(causes, KT_CAUSE_INVALID, field, path, why);
+    }
 }
 
 static void validate_versions(kt_causes *causes, yyjson_val *versions) {
@@ -123,6 +192,7 @@ static void validate_versions(kt_causes *causes, yyjson_val *versions) {
             kt_causes_add(causes, KT_CAUSE_INVALID, "spec.versions", KI_STR(""), "must contain unique version names");
             break;
         }
+        validate_scale(causes, index, yyjson_obj_get(yyjson_obj_get(version, "subresources"), "scale"));
         if (yyjson_arr_size(yyjson_obj_get(version, "selectableFields")) > KT_CRD_FIELDS_MAX) {
             snprintf(field, sizeof field, "spec.versions[%zu].selectableFields", index);
             kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR(""), "must have at most 8 items");

@@ -1,6 +1,6 @@
 /* crd.h: custom resources: what a CustomResourceDefinition says, and the storages that come and go with it. Under the cluster's guard.
  *
- * Each served version of a definition has a storage of its own, as the versions of built-in groups have. */
+ * Each served version of a definition has a storage of its own; they share their objects (view.h). */
 #ifndef KT_CRD_H
 #define KT_CRD_H
 
@@ -38,6 +38,8 @@ typedef struct kt_custom {
     kt_structural structural;                 /* of it */
     ki_columns *columns;                      /* what its additionalPrinterColumns say */
     bool preserves;                           /* spec.preserveUnknownFields */
+    char *deprecation;                        /* the text that a request of this version is warned with, or NULL */
+    yyjson_val *scale;                        /* subresources.scale, or NULL */
     const char *paths[KT_CRD_FIELDS_MAX + 1]; /* selectable fields, without the dot in front */
     struct kt_custom *next_old;
 } kt_custom;

@@ -3,6 +3,8 @@
 #include "testing/cluster_state.h"
 #include "testing/crd.h"
 #include "testing/json.h"
+#include "testing/version.h"
+#include "testing/view.h"
 #include "testing/watch.h"
 #include "testing/write.h"
 
@@ -45,7 +47,7 @@ static size_t place_of(const kt_cluster *cluster, const ki_resource *resource) {
         const ki_resource *other = cluster->storages[at]->info->resource;
         int order = strcmp(other->group, resource->group);
         if (!order)
-            order = -strcmp(other->version, resource->version); /* newest first, near enough */
+            order = kt_version_compare(other->version, resource->version);
         if (!order)
             order = strcmp(other->plural, resource->plural);
         if (order > 0)
@@ -66,6 +68,7 @@ static ki_status serve(kt_cluster *cluster, kt_storage *storage) {
         return status;
     memmove(storages + at + 1, storages + at, (cluster->storage_count - at) * sizeof *storages);
     storages[at] = storage;
+    storage->is_served = true;
     cluster->storage_count++;
     return KI_OK;
 }
@@ -88,6 +91,29 @@ static void retire(kt_cluster *cluster, kt_storage *storage) {
     cluster->retired = storage;
 }
 
+static bool is_other_version(const kt_storage *a, const kt_storage *b) {
+    const ki_resource *one = a->info->resource, *other = b->info->resource;
+    return a != b && b->custom && strcmp(one->group, other->group) == 0 && strcmp(one->plural, other->plural) == 0;
+}
+
+/* All versions of a resource, served or not, share one store for good. */
+static void join_other_version(kt_cluster *cluster, kt_storage *storage) {
+    if (storage->count || storage->history.count)
+        return; /* it is the store that others join */
+    for (size_t i = cluster->builtin_count; i < cluster->storage_count; i++) {
+        if (is_other_version(storage, cluster->storages[i])) {
+            kt_view_join(storage, cluster->storages[i]->store);
+            return;
+        }
+    }
+    for (kt_storage *other = cluster->retired; other; other = other->next_retired) {
+        if (is_other_version(storage, other)) {
+            kt_view_join(storage, other->store);
+            return;
+        }
+    }
+}
+
 /* `custom` is the storage's, on failure as well freed. */
 static ki_status come(kt_cluster *cluster, const char *path, kt_custom *custom) {
     kt_storage *storage = take_retired(cluster, path);
@@ -106,10 +132,13 @@ static ki_status come(kt_cluster *cluster, const char *path, kt_custom *custom) 
         }
         storage->cluster = cluster;
         storage->first_seq = 1;
+        storage->store = storage;
         ki_ring_init(&storage->history, &cluster->allocator, sizeof(kt_event));
         cluster->custom_count++;
     }
     set_custom(storage, custom);
+    if (storage->store == storage && !storage->next_view)
+        join_other_version(cluster, storage);
     ki_status status = serve(cluster, storage);
     if (status)
         retire(cluster, storage);
@@ -147,12 +176,21 @@ static ki_status sync_version(kt_cluster *cluster, kt_object *crd, size_t index,
 
 /* ---- going ---- */
 
+static bool has_served_version(const kt_storage *store) {
+    for (const kt_storage *view = store; view; view = view->next_view) {
+        if (view->is_served)
+            return true;
+    }
+    return false;
+}
+
 static ki_status go(kt_cluster *cluster, size_t at, int64_t now_ms) {
     kt_storage *storage = cluster->storages[at];
     kt_write write = { .storage = storage, .now_ms = now_ms, .subresource = "" };
-    while (storage->count) {
+    storage->is_served = false;
+    while (storage->store->count && !has_served_version(storage->store)) {
         kt_object *last = NULL;
-        ki_status status = kt_write_remove(&write, storage->objects[storage->count - 1], &last);
+        ki_status status = kt_write_remove(&write, storage->store->objects[storage->store->count - 1], &last);
         if (status)
             return status;
         kt_object_unref(last);

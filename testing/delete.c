@@ -1,7 +1,6 @@
 /* delete.c: delete one object, or all that a list would show. */
 #include "src/base/memory.h"
-#include "testing/body.h"
-#include "testing/change.h"
+#include "testing/delete_options.h"
 #include "testing/form.h"
 #include "testing/json.h"
 #include "testing/list_options.h"
@@ -10,35 +9,6 @@
 #include "testing/verbs.h"
 
 #include <inttypes.h>
-
-/* The DeleteOptions in the body, where there is one. */
-static ki_status read_options(kt_call *call, kt_write *write, yyjson_doc **ret_doc) {
-    ki_status status = kt_change_begin(call, write);
-    if (status || call->request->body.size == 0)
-        return status;
-    ki_str text;
-    status = kt_body_text(call, &text);
-    if (status)
-        return status;
-    const char *why = NULL;
-    status = kt_json_read(call->allocator, text, ret_doc, &why);
-    if (status == KI_ERR_PARSE)
-        return kt_fail_bad_request(call,
-                                   "the object provided is unrecognized (must be of type DeleteOptions): couldn't get "
-                                   "version/kind; json parse error: %s",
-                                   why);
-    if (status)
-        return status;
-    yyjson_val *root = yyjson_doc_get_root(*ret_doc);
-    ki_str kind = kt_json_get_str(root, "kind");
-    if (kind.size && !ki_str_equals(kind, "DeleteOptions"))
-        return kt_fail_bad_request(call,
-                                   "%.*s in version \"%s\" cannot be handled as a DeleteOptions: unknown conversion",
-                                   (int)kind.size, kind.data, call->resource->version);
-    if (ki_str_equals(kt_json_str(yyjson_arr_get_first(yyjson_obj_get(root, "dryRun"))), "All"))
-        write->dry_run = true;
-    return KI_OK;
-}
 
 static ki_status check_preconditions(kt_call *call, const kt_object *obj, yyjson_val *options) {
     yyjson_val *preconditions = yyjson_obj_get(options, "preconditions");
@@ -59,7 +29,7 @@ static ki_status check_preconditions(kt_call *call, const kt_object *obj, yyjson
 }
 
 /* What is gone at once is answered with a Status, what ends gracefully with its last state. */
-static ki_status answer(kt_call *call, const kt_object *obj, bool gone) {
+static ki_status answer(kt_call *call, kt_object *obj, bool gone) {
     const ki_resource *resource = call->resource;
     if (!gone || strcmp(resource->kind, "Pod") == 0)
         return kt_call_done_object(call, 200, obj);
@@ -73,12 +43,27 @@ static ki_status answer(kt_call *call, const kt_object *obj, bool gone) {
     return kt_call_done(call, 200);
 }
 
+/* As admission in the real server does. */
+static ki_status check_not_immortal(kt_call *call) {
+    static const char *const immortal[] = { "default", "kube-public", "kube-system" };
+    const ki_resource *resource = call->resource;
+    kt_details details = { .name = call->name, .kind = resource->plural };
+    for (size_t i = 0; i < sizeof immortal / sizeof immortal[0]; i++) {
+        if (strcmp(resource->kind, "Namespace") == 0 && ki_str_equals(call->name, immortal[i]))
+            return kt_fail(call, 403, "Forbidden", &details,
+                           "namespaces \"%s\" is forbidden: this namespace may not be deleted", immortal[i]);
+    }
+    return KI_OK;
+}
+
 ki_status kt_verb_delete(kt_call *call) {
     kt_write write;
     yyjson_doc *options = NULL;
     ki_status status = kt_call_negotiate(call, true);
     if (!status)
-        status = read_options(call, &write, &options);
+        status = kt_delete_options_read(call, &write, &options);
+    if (!status)
+        status = check_not_immortal(call);
     kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name), *obj = NULL;
     if (!status && !old)
         status = kt_fail_not_found(call, call->resource, call->name);
@@ -88,7 +73,7 @@ ki_status kt_verb_delete(kt_call *call) {
     if (!status)
         status = kt_write_delete(&write, old, &obj, &gone);
     if (!status)
-        status = answer(call, obj, gone || write.dry_run);
+        status = answer(call, obj, gone);
     kt_object_unref(obj);
     yyjson_doc_free(options);
     return status;
@@ -121,7 +106,7 @@ ki_status kt_verb_delete_collection(kt_call *call) {
     if (!status)
         status = kt_shape_of(call, &shape);
     if (!status)
-        status = read_options(call, &write, &doc);
+        status = kt_delete_options_read(call, &write, &doc);
     if (!status)
         status = kt_list_options_parse(call, &options);
     if (!status)

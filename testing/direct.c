@@ -158,7 +158,7 @@ ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, 
         else if (ret_revision)
             *ret_revision = obj->revision;
         kt_object_unref(obj);
-        if (!status && kt_crd_sync(cluster, now_ms))
+        if (!status && kt_cluster_settle(cluster, now_ms))
             status = ki_error_no_memory(err, "serving a custom resource");
     }
     yyjson_doc_free(doc);
@@ -179,5 +179,5 @@ ki_status kt_cluster_delete(kt_cluster *cluster, const ki_resource *resource, co
     if (status)
         return ki_error_no_memory(err, "deleting the object");
     kt_object_unref(last);
-    return kt_crd_sync(cluster, now_ms) ? ki_error_no_memory(err, "removing a custom resource") : KI_OK;
+    return kt_cluster_settle(cluster, now_ms) ? ki_error_no_memory(err, "removing a custom resource") : KI_OK;
 }

@@ -4,6 +4,7 @@
 #include "testing/crd.h"
 #include "testing/status.h"
 #include "testing/table.h"
+#include "testing/view.h"
 
 #include <inttypes.h>
 
@@ -146,8 +147,14 @@ ki_status kt_shape_append_list(const kt_shape *shape, kt_object *const *objects,
     return ki_buffer_append_string(out, "]}");
 }
 
-ki_status kt_form_append_object(kt_call *call, const kt_object *obj, ki_buffer *out) {
+ki_status kt_form_append_object(kt_call *call, kt_object *obj, ki_buffer *out) {
     kt_shape shape;
+    kt_object *converted = NULL;
     ki_status status = kt_shape_of(call, &shape);
-    return status ? status : kt_shape_append(&shape, obj, call->now_ms, true, out);
+    if (!status)
+        status = kt_view_object(call->storage, obj, &converted);
+    if (!status)
+        status = kt_shape_append(&shape, converted, call->now_ms, true, out);
+    kt_object_unref(converted);
+    return status;
 }

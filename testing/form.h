@@ -27,7 +27,7 @@ ki_status kt_shape_append_bookmark(const kt_shape *shape, uint64_t revision, boo
 /* A list from its objects: `continue_token` and `remaining` (-1: not told) as metadata has them. */
 ki_status kt_shape_append_list(const kt_shape *shape, kt_object *const *objects, size_t count, uint64_t revision,
                                ki_str continue_token, int64_t remaining, int64_t now_ms, ki_buffer *out);
-/* The same for the call's own object. */
-ki_status kt_form_append_object(kt_call *call, const kt_object *obj, ki_buffer *out);
+/* The same for the call's own object, in the version of the call's path. */
+ki_status kt_form_append_object(kt_call *call, kt_object *obj, ki_buffer *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "testing/watch.h"
 
 uint64_t kt_storage_seq_after(const kt_storage *storage, uint64_t revision) {
+    storage = storage->store;
     size_t low = 0, high = storage->history.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -17,6 +18,7 @@ uint64_t kt_storage_seq_after(const kt_storage *storage, uint64_t revision) {
 }
 
 const kt_event *kt_storage_event(const kt_storage *storage, uint64_t seq) {
+    storage = storage->store;
     return ki_ring_at(&storage->history, (size_t)(seq - storage->first_seq));
 }
 

@@ -171,6 +171,6 @@ ki_status kt_verb_get(kt_call *call) {
             (int)version.size, version.data, (int)version.size, version.data);
     if (revision > kt_cluster_revision(call->cluster))
         return kt_fail_too_large(call, revision);
-    const kt_object *obj = kt_storage_get(call->storage, call->ns, call->name);
+    kt_object *obj = kt_storage_get(call->storage, call->ns, call->name);
     return obj ? kt_call_done_object(call, 200, obj) : kt_fail_not_found(call, call->resource, call->name);
 }

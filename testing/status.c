@@ -154,6 +154,9 @@ void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *fiel
         [KT_CAUSE_INVALID] = { "FieldValueInvalid", "Invalid value" },
         [KT_CAUSE_FORBIDDEN] = { "FieldValueForbidden", "Forbidden" },
         [KT_CAUSE_NOT_SUPPORTED] = { "FieldValueNotSupported", "Unsupported value" },
+        [KT_CAUSE_DUPLICATE] = { "FieldValueDuplicate", "Duplicate value" },
+        [KT_CAUSE_NOT_FOUND] = { "FieldValueNotFound", "Not found" },
+        [KT_CAUSE_TOO_LONG] = { "FieldValueTooLong", "Too long" },
     };
     ki_buffer *text = &causes->text;
     if (causes->count++) {
@@ -163,7 +166,7 @@ void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *fiel
     ki_buffer_printf(text, "%s: ", field);
     size_t start = text->size;
     ki_buffer_append_string(text, types[type].words);
-    if (type == KT_CAUSE_INVALID || type == KT_CAUSE_NOT_SUPPORTED) {
+    if (type != KT_CAUSE_REQUIRED && type != KT_CAUSE_FORBIDDEN && type != KT_CAUSE_TOO_LONG) {
         ki_buffer_append_string(text, ": ");
         if (quoted)
             ki_buffer_append_json_string(text, value);

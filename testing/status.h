@@ -34,7 +34,10 @@ typedef enum kt_cause_type {
     KT_CAUSE_REQUIRED,
     KT_CAUSE_INVALID,
     KT_CAUSE_FORBIDDEN,
-    KT_CAUSE_NOT_SUPPORTED
+    KT_CAUSE_NOT_SUPPORTED,
+    KT_CAUSE_DUPLICATE,
+    KT_CAUSE_NOT_FOUND,
+    KT_CAUSE_TOO_LONG
 } kt_cause_type;
 
 typedef struct kt_causes {
@@ -45,7 +48,7 @@ typedef struct kt_causes {
 
 void kt_causes_init(kt_causes *causes, const ki_allocator *allocator);
 void kt_causes_free(kt_causes *causes);
-/* `value` is what stood there (only for INVALID and NOT_SUPPORTED). */
+/* `value` is what stood there (not for REQUIRED, FORBIDDEN and TOO_LONG). */
 void kt_causes_add(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, const char *detail);
 /* The same with a value that is shown in quotes or not. */
 void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, bool quoted,

@@ -3,6 +3,7 @@
 
 #include "src/base/memory.h"
 #include "testing/cluster_state.h"
+#include "testing/view.h"
 #include "testing/watch.h"
 
 enum {
@@ -52,6 +53,7 @@ void kt_objects_range(kt_object *const *objects, size_t count, ki_str ns, size_t
 }
 
 kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name) {
+    storage = storage->store;
     size_t low = 0, high = storage->count;
     while (low < high) { /* by parts, so that no key has to be put together */
         size_t middle = low + (high - low) / 2;
@@ -110,11 +112,14 @@ static kt_object *apply(kt_object **objects, size_t *count, kt_event_type type, 
 
 ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *obj, int64_t now_ms) {
     kt_cluster *cluster = storage->cluster;
+    storage = storage->store;
     ki_status status = reserve(storage);
     if (status)
         return status;
-    kt_snapshot_unref(storage->present);
-    storage->present = NULL;
+    for (kt_storage *view = storage; view; view = view->next_view) {
+        kt_snapshot_unref(view->present);
+        view->present = NULL;
+    }
     kt_object *old = apply(storage->objects, &storage->count, type, obj);
     cluster->revision = obj->revision;
     /* The storage's own reference to the old state becomes the event's; a deletion's object belongs to the event alone. */
@@ -124,10 +129,25 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
         status = ki_ring_push(&cluster->log, &storage);
     cluster->history_bytes += obj->json.size;
     kt_cluster_trim(cluster, now_ms);
-    kt_watch_notify(storage);
+    for (kt_storage *view = storage; view; view = view->next_view)
+        kt_watch_notify(view);
     return status; /* never a failure: there was room */
 }
 
+/* Puts the objects of a snapshot, which has a reference to each, into the version of `view`. */
+static ki_status convert_snapshot(const kt_storage *view, kt_snapshot *snapshot) {
+    for (size_t i = 0; kt_view_converts(view) && i < snapshot->count; i++) {
+        kt_object *converted = NULL;
+        ki_status status = kt_view_object(view, snapshot->objects[i], &converted);
+        if (status)
+            return status;
+        kt_object_unref(snapshot->objects[i]);
+        snapshot->objects[i] = converted;
+    }
+    return KI_OK;
+}
+
+/* Of the objects of a store; without references. */
 static ki_status snapshot_new(const kt_storage *storage, size_t more, kt_snapshot **ret_snapshot) {
     const ki_allocator *allocator = &storage->cluster->allocator;
     kt_snapshot *snapshot =
@@ -145,11 +165,18 @@ static ki_status snapshot_new(const kt_storage *storage, size_t more, kt_snapsho
 
 ki_status kt_storage_present(kt_storage *storage, kt_snapshot **ret_snapshot) {
     if (!storage->present) {
-        ki_status status = snapshot_new(storage, 0, &storage->present);
+        kt_snapshot *snapshot;
+        ki_status status = snapshot_new(storage->store, 0, &snapshot);
         if (status)
             return status;
-        for (size_t i = 0; i < storage->count; i++)
-            kt_object_ref(storage->present->objects[i]);
+        for (size_t i = 0; i < snapshot->count; i++)
+            kt_object_ref(snapshot->objects[i]);
+        status = convert_snapshot(storage, snapshot);
+        if (status) {
+            kt_snapshot_unref(snapshot);
+            return status;
+        }
+        storage->present = snapshot;
     }
     storage->present->revision = storage->cluster->revision; /* other resources' changes moved it on */
     storage->present->refs++;
@@ -160,14 +187,15 @@ ki_status kt_storage_present(kt_storage *storage, kt_snapshot **ret_snapshot) {
 ki_status kt_storage_past(kt_storage *storage, uint64_t revision, kt_snapshot **ret_snapshot) {
     if (revision < storage->cluster->compacted)
         return KI_ERR_EXPIRED;
-    uint64_t first = kt_storage_seq_after(storage, revision);
-    uint64_t end = storage->first_seq + storage->history.count;
+    const kt_storage *store = storage->store;
+    uint64_t first = kt_storage_seq_after(store, revision);
+    uint64_t end = store->first_seq + store->history.count;
     kt_snapshot *snapshot;
-    ki_status status = snapshot_new(storage, (size_t)(end - first), &snapshot);
+    ki_status status = snapshot_new(store, (size_t)(end - first), &snapshot);
     if (status)
         return status;
     for (uint64_t seq = end; seq-- > first;) { /* undone, newest first */
-        const kt_event *event = kt_storage_event(storage, seq);
+        const kt_event *event = kt_storage_event(store, seq);
         if (event->type == KT_ADDED)
             apply(snapshot->objects, &snapshot->count, KT_DELETED, event->obj);
         else
@@ -176,8 +204,12 @@ ki_status kt_storage_past(kt_storage *storage, uint64_t revision, kt_snapshot **
     for (size_t i = 0; i < snapshot->count; i++)
         kt_object_ref(snapshot->objects[i]);
     snapshot->revision = revision;
-    *ret_snapshot = snapshot;
-    return KI_OK;
+    status = convert_snapshot(storage, snapshot);
+    if (status)
+        kt_snapshot_unref(snapshot);
+    else
+        *ret_snapshot = snapshot;
+    return status;
 }
 
 void kt_snapshot_unref(kt_snapshot *snapshot) {

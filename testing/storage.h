@@ -43,6 +43,11 @@ typedef struct kt_storage {
     kt_snapshot *present; /* of the state now, or NULL where nobody asked since the last change */
     kt_watch *watches;    /* all that are open */
 
+    /* the versions of the resource; see view.h. Objects and history are the store's, `present` and `watches` each version's own. */
+    struct kt_storage *store;     /* itself, or the version that keeps the objects */
+    struct kt_storage *next_view; /* of the store: its other versions */
+    bool is_served;
+
     /* of custom resources; see crd.h */
     char *path;             /* the map's key */
     kt_custom *custom;      /* what `info` is the head of; NULL: built-in */

@@ -4,11 +4,13 @@
 #include "src/object/cells.h"
 #include "testing/body.h"
 #include "testing/change.h"
+#include "testing/delete_options.h"
 #include "testing/json.h"
 #include "testing/patch.h"
 #include "testing/schema/base64.h"
 #include "testing/status.h"
 #include "testing/validate.h"
+#include "testing/view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +46,7 @@ static ki_status begin(kt_call *call, target *t, bool has_body) {
     if (!old)
         return kt_fail_not_found(call, call->resource, call->name);
     t->old = kt_object_ref(old);
-    status = kt_json_read(call->allocator, old->json, &t->doc, NULL);
+    status = kt_view_read(call->storage, old, &t->doc);
     t->root = yyjson_doc_get_root(t->doc);
     return status;
 }
@@ -92,15 +94,70 @@ static ki_status success(kt_call *call, int code) {
 
 /* ---- scale ---- */
 
-static ki_status append_scale(target *t, const kt_object *obj, ki_buffer *out) {
+/* The paths of what a Scale shows: a definition's own, or the usual ones. Without the dot in front. */
+typedef struct scale_paths {
+    ki_str replicas;
+    ki_str status_replicas;
+    ki_str selector; /* of a custom resource, text already; data NULL: none */
+    bool is_custom;
+} scale_paths;
+
+static ki_str without_dot(ki_str path) {
+    return path.size ? (ki_str){ path.data + 1, path.size - 1 } : path;
+}
+
+static scale_paths paths_of(const kt_call *call) {
+    const kt_custom *custom = kt_custom_of(call->storage->info);
+    if (!custom)
+        return (scale_paths){ KI_STR("spec.replicas"), KI_STR("status.replicas"), { NULL, 0 }, false };
+    return (scale_paths){ without_dot(kt_json_get_str(custom->scale, "specReplicasPath")),
+                          without_dot(kt_json_get_str(custom->scale, "statusReplicasPath")),
+                          without_dot(kt_json_get_str(custom->scale, "labelSelectorPath")), true };
+}
+
+static yyjson_val *val_at(yyjson_val *root, ki_str path) {
+    while (root && path.size) {
+        ki_str name = ki_str_split(path, '.', &path);
+        root = yyjson_obj_getn(root, name.data, name.size);
+    }
+    return root;
+}
+
+/* The merge patch that sets the replicas of the object. */
+static ki_status append_replicas_patch(ki_buffer *out, ki_str path, int64_t replicas) {
+    size_t depth = 0;
+    while (path.size) {
+        ki_str name = ki_str_split(path, '.', &path);
+        ki_buffer_append_char(out, '{');
+        ki_buffer_append_json_string(out, name);
+        ki_buffer_append_char(out, ':');
+        depth++;
+    }
+    ki_buffer_printf(out, "%" PRId64, replicas);
+    while (depth--)
+        ki_buffer_append_char(out, '}');
+    return out->failed;
+}
+
+static ki_status append_scale(target *t, kt_object *obj, ki_buffer *out) {
+    const scale_paths paths = paths_of(t->call);
     yyjson_doc *doc = NULL;
     ki_buffer selector;
-    ki_status status = kt_json_read_trusted(t->call->allocator, obj->json, &doc, NULL);
+    ki_status status = kt_view_read(t->call->storage, obj, &doc);
     if (status)
         return status;
-    yyjson_val *root = yyjson_doc_get_root(doc), *spec = yyjson_obj_get(root, "spec");
+    yyjson_val *root = yyjson_doc_get_root(doc), *replicas = val_at(root, paths.replicas);
+    if (paths.is_custom && !replicas && strcmp(t->call->request->method, "GET") == 0) {
+        status = kt_fail(t->call, 500, "InternalError", NULL,
+                         "Internal error occurred: the spec replicas field \".%.*s\" does not exist",
+                         (int)paths.replicas.size, paths.replicas.data);
+        yyjson_doc_free(doc);
+        return status;
+    }
     ki_buffer_init(&selector, t->call->allocator, 0);
-    if (ki_cell_at(root, "spec.selector.matchLabels|spec.selector.matchExpressions"))
+    if (paths.is_custom)
+        ki_buffer_append_view(&selector, paths.selector.size ? kt_json_str(val_at(root, paths.selector)) : KI_STR(""));
+    else if (ki_cell_at(root, "spec.selector.matchLabels|spec.selector.matchExpressions"))
         ki_cell_selector(&selector, root, "spec.selector", 0);
     else /* of a replication controller: a map */
         ki_cell_labels(&selector, root, "spec.selector", 0);
@@ -112,8 +169,7 @@ static ki_status append_scale(target *t, const kt_object *obj, ki_buffer *out) {
                      ",\"uid\":\"%.*s\",\"resourceVersion\":\"%" PRIu64 "\",\"creationTimestamp\":\"%.*s\"},"
                      "\"spec\":{\"replicas\":%" PRId64 "},\"status\":{\"replicas\":%" PRId64,
                      (int)obj->uid.size, obj->uid.data, obj->revision, (int)obj->created.size, obj->created.data,
-                     yyjson_get_sint(yyjson_obj_get(spec, "replicas")),
-                     yyjson_get_sint(yyjson_obj_get(yyjson_obj_get(root, "status"), "replicas")));
+                     yyjson_get_sint(replicas), yyjson_get_sint(val_at(root, paths.status_replicas)));
     if (selector.size) {
         ki_buffer_append_string(out, ",\"selector\":");
         ki_buffer_append_json_string(out, (ki_str){ selector.data, selector.size });
@@ -194,9 +250,16 @@ static ki_status check_scale(target *t, yyjson_val *scale, int64_t *ret_replicas
     if (*ret_replicas < 0) {
         kt_causes causes;
         kt_causes_init(&causes, call->allocator);
-        kt_causes_add(&causes, KT_CAUSE_INVALID, "spec.replicas", ki_str_of("-1"),
-                      "must be greater than or equal to 0");
-        return kt_causes_fail(call, &causes, "autoscaling", "Scale", call->name);
+        const scale_paths paths = paths_of(call);
+        char value[32], field[256];
+        snprintf(value, sizeof value, "%" PRId64, *ret_replicas);
+        snprintf(field, sizeof field, "%s%.*s", paths.is_custom ? "." : "", (int)paths.replicas.size,
+                 paths.replicas.data);
+        kt_causes_add_value(&causes, KT_CAUSE_INVALID, field, ki_str_of(value), false,
+                            paths.is_custom ? "should be a non-negative integer"
+                                            : "must be greater than or equal to 0");
+        return paths.is_custom ? kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name)
+                               : kt_causes_fail(call, &causes, "autoscaling", "Scale", call->name);
     }
     if (revision.size && (!ki_str_to_uint64(revision, UINT64_MAX, &number) || (number && number != t->old->revision)))
         return kt_fail_conflict(call, call->resource->plural, call->name,
@@ -217,9 +280,12 @@ static ki_status scale_call(kt_call *call) {
     if (!status && !is_get)
         status = check_scale(&t, yyjson_doc_get_root(t.body), &replicas);
     if (!status && !is_get) {
-        char patch[64];
-        snprintf(patch, sizeof patch, "{\"spec\":{\"replicas\":%" PRId64 "}}", replicas);
-        status = change(&t, ki_str_of(patch), false, &obj);
+        ki_buffer patch;
+        ki_buffer_init(&patch, call->allocator, 0);
+        status = append_replicas_patch(&patch, paths_of(call).replicas, replicas);
+        if (!status)
+            status = change(&t, (ki_str){ patch.data, patch.size }, false, &obj);
+        ki_buffer_free(&patch);
     }
     if (!status)
         status = append_scale(&t, obj ? obj : t.old, &call->response->body);
@@ -238,8 +304,8 @@ static ki_status eviction(kt_call *call) {
     bool gone = false;
     ki_status status = begin(call, &t, true);
     yyjson_val *options = yyjson_obj_get(yyjson_doc_get_root(t.body), "deleteOptions");
-    if (!status && ki_str_equals(kt_json_str(yyjson_arr_get_first(yyjson_obj_get(options, "dryRun"))), "All"))
-        t.write.dry_run = true;
+    if (!status)
+        status = kt_delete_options_take(call, options, &t.write);
     if (!status)
         status = kt_write_delete(&t.write, t.old, &last, &gone);
     if (!status)
@@ -412,9 +478,10 @@ static ki_status finalize(kt_call *call) {
     ki_buffer_init(&patch, call->allocator, 0);
     ki_status status = begin(call, &t, true);
     yyjson_val *finalizers = yyjson_obj_get(yyjson_obj_get(yyjson_doc_get_root(t.body), "spec"), "finalizers");
-    bool deleted = yyjson_obj_get(yyjson_obj_get(t.root, "metadata"), "deletionTimestamp") != NULL;
+    yyjson_val *meta = yyjson_obj_get(t.root, "metadata");
+    bool ends = yyjson_obj_get(meta, "deletionTimestamp") && yyjson_arr_size(yyjson_obj_get(meta, "finalizers")) == 0;
     t.write.subresource = "finalize";
-    if (!status && deleted && yyjson_arr_size(finalizers) == 0) {
+    if (!status && ends && yyjson_arr_size(finalizers) == 0) {
         status = kt_write_remove(&t.write, t.old, &obj);
     } else if (!status) {
         ki_buffer_append_string(&patch, "{\"spec\":{\"finalizers\":");

@@ -95,6 +95,12 @@ const char *kt_validate_qualified_name(ki_str key) {
     return is_name_part(name) ? NULL : QUALIFIED_WORDS;
 }
 
+const char *kt_validate_dns_label(ki_str name) {
+    if (name.size > LABEL_MAX)
+        return TOO_LONG_63;
+    return is_dns_label(name, false) ? NULL : LABEL_WORDS;
+}
+
 static const char *path_segment_words(ki_str name) {
     if (ki_str_equals(name, ".") || ki_str_equals(name, ".."))
         return name.size == 1 ? "may not be '.'" : "may not be '..'";

@@ -8,6 +8,7 @@
 #include "testing/patch.h"
 #include "testing/status.h"
 #include "testing/verbs.h"
+#include "testing/view.h"
 
 enum {
     OPERATIONS_MAX = 10000
@@ -173,7 +174,7 @@ ki_status kt_verb_patch(kt_call *call) {
                      ? create_applied(call, &write, yyjson_doc_get_root(patch))
                      : kt_fail_not_found(call, call->resource, call->name);
     if (!status && old)
-        status = kt_json_read(call->allocator, old->json, &old_doc, NULL);
+        status = kt_view_read(call->storage, old, &old_doc);
     if (!status)
         status = apply_patch(call, &write, kind, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(patch), &new_doc);
     if (!status)

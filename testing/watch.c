@@ -5,6 +5,7 @@
 #include "testing/cluster_state.h"
 #include "testing/form.h"
 #include "testing/status.h"
+#include "testing/view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -193,7 +194,7 @@ static ki_status append_expired(kt_watch *watch, ki_buffer *out) {
 }
 
 /* What a change looks like through the selector: the object comes into sight, changes, or goes out of it. */
-static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
+static ki_status append_seen(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
     bool before = event->old && kt_selector_matches(watch->selector, event->old);
     bool after = event->type != KT_DELETED && kt_selector_matches(watch->selector, event->obj);
     if (after)
@@ -208,6 +209,22 @@ static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t n
         return status;
     status = append_event(watch, "DELETED", last, now_ms, out);
     kt_object_unref(last);
+    return status;
+}
+
+/* The same in the version that is watched. */
+static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
+    if (!kt_view_converts(watch->storage))
+        return append_seen(watch, event, now_ms, out);
+    kt_event own = *event;
+    own.obj = own.old = NULL;
+    ki_status status = kt_view_object(watch->storage, event->obj, &own.obj);
+    if (!status && event->old)
+        status = kt_view_object(watch->storage, event->old, &own.old);
+    if (!status)
+        status = append_seen(watch, &own, now_ms, out);
+    kt_object_unref(own.obj);
+    kt_object_unref(own.old);
     return status;
 }
 
@@ -260,7 +277,7 @@ static ki_status read_frames(kt_watch *watch, int64_t now_ms, ki_buffer *out, si
             return status;
         watch->initial_end = false;
     }
-    if (watch->seq < watch->storage->first_seq) {
+    if (watch->seq < watch->storage->store->first_seq) {
         watch->ended = true;
         return append_expired(watch, out);
     }

@@ -92,9 +92,8 @@ static ki_status managed(const kt_write *write, yyjson_val *previous, yyjson_val
     return out->failed;
 }
 
-/* Makes the object at the next revision and, but for a dry run, commits it. */
-static ki_status store(const kt_write *write, kt_event_type type, const kt_meta *meta, yyjson_val *root,
-                       yyjson_val *status_root, kt_object **ret_obj) {
+ki_status kt_write_store(const kt_write *write, kt_event_type type, const kt_meta *meta, yyjson_val *root,
+                         yyjson_val *status_root, kt_object **ret_obj) {
     kt_cluster *cluster = write->storage->cluster;
     kt_object *obj;
     uint64_t revision = cluster->revision + (write->dry_run ? 0 : 1);
@@ -129,7 +128,7 @@ ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_
     ki_status status =
         managed(write, yyjson_obj_get(given, "managedFields"), NULL, root, &fields, &meta.managed_fields);
     if (!status)
-        status = store(write, KT_ADDED, &meta, root, status_root, ret_obj);
+        status = kt_write_store(write, KT_ADDED, &meta, root, status_root, ret_obj);
     ki_buffer_free(&fields);
     return status;
 }
@@ -213,8 +212,9 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
         meta.grace = yyjson_get_sint(yyjson_obj_get(old_meta, "deletionGracePeriodSeconds"));
     if (meta.generation && !spec_same)
         meta.generation++;
-    if (meta.deleted.size && yyjson_arr_size(meta.finalizers) == 0 &&
-        strcmp(write->storage->info->resource->kind, "Namespace") != 0 && !write->dry_run)
+    if (meta.deleted.size && yyjson_arr_size(meta.finalizers) == 0 && !write->dry_run &&
+        (!kt_write_is_namespace(write) ||
+         yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(root, "spec"), "finalizers")) == 0))
         return kt_write_remove(write, old, ret_obj);
     ki_buffer fields;
     ki_buffer_init(&fields, &cluster->allocator, 0);
@@ -226,140 +226,7 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
     if (!status && same)
         *ret_obj = kt_object_ref(old);
     else if (!status)
-        status = store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);
+        status = kt_write_store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);
     ki_buffer_free(&fields);
-    return status;
-}
-
-/* Is a namespace that was deleted empty now? Then it goes too. */
-static ki_status finish_namespace(const kt_write *write, ki_str ns) {
-    kt_cluster *cluster = write->storage->cluster;
-    kt_storage *namespaces = kt_storage_of(cluster, KI_NAMESPACES);
-    kt_object *obj = kt_storage_get(namespaces, (ki_str){ NULL, 0 }, ns);
-    if (!obj || !ki_str_equals(kt_object_field(obj, KI_STR("status.phase")), "Terminating"))
-        return KI_OK;
-    for (size_t i = 0; i < cluster->storage_count; i++) {
-        const kt_storage *storage = cluster->storages[i];
-        size_t begin = 0, end = 0;
-        if (storage->info->resource->namespaced)
-            kt_objects_range(storage->objects, storage->count, ns, &begin, &end);
-        if (begin != end)
-            return KI_OK;
-    }
-    kt_write own = { .storage = namespaces, .now_ms = write->now_ms };
-    kt_object *last;
-    ki_status status = kt_write_remove(&own, obj, &last);
-    if (!status)
-        kt_object_unref(last);
-    return status;
-}
-
-ki_status kt_write_remove(const kt_write *write, kt_object *old, kt_object **ret_obj) {
-    kt_cluster *cluster = write->storage->cluster;
-    kt_object *last;
-    if (write->dry_run) {
-        *ret_obj = kt_object_ref(old);
-        return KI_OK;
-    }
-    ki_status status = kt_object_with_revision(old, cluster->revision + 1, &cluster->scratch, &last);
-    if (status)
-        return status;
-    status = kt_storage_commit(write->storage, KT_DELETED, kt_object_ref(last), write->now_ms);
-    if (status)
-        kt_object_unref(last);
-    else
-        status = finish_namespace(write, last->ns);
-    if (status) {
-        kt_object_unref(last);
-        return status;
-    }
-    *ret_obj = last;
-    return KI_OK;
-}
-
-/* The same object, with a deletionTimestamp; a namespace is Terminating as well. */
-static ki_status mark_deleted(const kt_write *write, const kt_object *old, yyjson_val *root, kt_object **ret_obj) {
-    yyjson_val *old_meta = yyjson_obj_get(root, "metadata");
-    char deleted[KT_TIME_SIZE];
-    kt_format_time(write->now_ms, deleted);
-    kt_meta meta = { .name = old->name, .ns = old->ns, .uid = old->uid, .generation = old->generation };
-    kt_write_meta_from(&meta, old_meta);
-    meta.created = kt_json_get_str(old_meta, "creationTimestamp");
-    meta.deleted = ki_str_of(deleted);
-    if (meta.generation)
-        meta.generation++;
-    yyjson_doc *terminating = NULL;
-    yyjson_val *status_root = root;
-    if (strcmp(write->storage->info->resource->kind, "Namespace") == 0) {
-        ki_status status = kt_json_read(&write->storage->cluster->allocator,
-                                        KI_STR("{\"status\":{\"phase\":\"Terminating\"}}"), &terminating, NULL);
-        if (status)
-            return status;
-        status_root = yyjson_doc_get_root(terminating);
-        meta.grace = -1;
-    }
-    ki_buffer fields;
-    ki_buffer_init(&fields, &write->storage->cluster->allocator, 0);
-    kt_write unmanaged = *write;
-    unmanaged.manager = (ki_str){ NULL, 0 };
-    ki_status status =
-        managed(&unmanaged, yyjson_obj_get(old_meta, "managedFields"), NULL, root, &fields, &meta.managed_fields);
-    if (!status)
-        status = store(write, KT_MODIFIED, &meta, root, status_root, ret_obj);
-    ki_buffer_free(&fields);
-    yyjson_doc_free(terminating);
-    return status;
-}
-
-/* Deletes what is in the namespace, as its controller would. */
-static ki_status empty_namespace(const kt_write *write, ki_str ns) {
-    kt_cluster *cluster = write->storage->cluster;
-    for (size_t i = 0; i < cluster->storage_count; i++) {
-        kt_storage *storage = cluster->storages[i];
-        kt_write own = { .storage = storage, .now_ms = write->now_ms };
-        size_t begin, end, kept = 0;
-        while (storage->info->resource->namespaced &&
-               (kt_objects_range(storage->objects, storage->count, ns, &begin, &end), begin + kept < end)) {
-            kt_object *obj;
-            bool gone = false;
-            ki_status status = kt_write_delete(&own, storage->objects[begin + kept], &obj, &gone);
-            if (status)
-                return status;
-            kt_object_unref(obj);
-            kept += !gone;
-        }
-    }
-    return KI_OK;
-}
-
-ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_gone) {
-    bool is_namespace = strcmp(write->storage->info->resource->kind, "Namespace") == 0;
-    yyjson_doc *doc = NULL;
-    ki_status status = kt_json_read(&write->storage->cluster->allocator, old->json, &doc, NULL);
-    if (status)
-        return status;
-    yyjson_val *root = yyjson_doc_get_root(doc);
-    yyjson_val *meta = yyjson_obj_get(root, "metadata");
-    bool kept = is_namespace || yyjson_arr_size(yyjson_obj_get(meta, "finalizers")) > 0;
-    *ret_gone = !kept && !write->dry_run;
-    if (!kept) {
-        status = kt_write_remove(write, old, ret_obj);
-    } else if (yyjson_obj_get(meta, "deletionTimestamp")) {
-        *ret_obj = kt_object_ref(old);
-    } else {
-        kt_object_ref(old); /* the commit gives it to history, which may forget it at once */
-        kt_object *marked = NULL;
-        status = mark_deleted(write, old, root, &marked);
-        if (!status && is_namespace && !write->dry_run)
-            status = empty_namespace(write, marked->name);
-        if (!status && is_namespace && !write->dry_run)
-            status = finish_namespace(write, marked->name);
-        if (status)
-            kt_object_unref(marked);
-        else
-            *ret_obj = marked;
-        kt_object_unref(old);
-    }
-    yyjson_doc_free(doc);
     return status;
 }

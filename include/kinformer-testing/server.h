@@ -50,6 +50,8 @@ typedef struct ki_testing_server_options {
     const char *
         tls_ca; /* with those two: who signs clients' certificates, and what kubeconfigs have; NULL: the certificate itself */
     bool rbac; /* roles and bindings decide, as on a real server; see access.h */
+    bool
+        collects_garbage; /* objects go with their owners (ownerReferences), as in a cluster with its garbage collector */
 } ki_testing_server_options;
 
 #define KI_TESTING_SERVER_OPTIONS(...) \

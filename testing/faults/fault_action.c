@@ -2,6 +2,7 @@
 #include "testing/cluster_state.h"
 
 #include "src/base/memory.h"
+#include "testing/view.h"
 #include "testing/watch.h"
 
 /* Puts a snapshot's objects in place of the storage's. */
@@ -19,17 +20,20 @@ static ki_status restore(kt_storage *storage, const kt_snapshot *snapshot) {
     storage->objects = objects;
     storage->count = count;
     storage->capacity = count + 1;
-    kt_snapshot_unref(storage->present);
-    storage->present = NULL;
-    kt_watch_end_all(storage);
     return KI_OK;
 }
 
 static ki_status restore_all(kt_cluster *cluster, kt_snapshot *const *snapshots, uint64_t revision, int64_t now_ms) {
     ki_status status = KI_OK;
     kt_cluster_compact(cluster, 0);
-    for (size_t i = 0; i < cluster->storage_count && !status; i++)
-        status = restore(cluster->storages[i], snapshots ? snapshots[i] : NULL);
+    for (size_t i = 0; i < cluster->storage_count && !status; i++) {
+        kt_storage *storage = cluster->storages[i];
+        if (kt_view_leads(storage))
+            status = restore(storage->store, snapshots ? snapshots[i] : NULL);
+        kt_snapshot_unref(storage->present);
+        storage->present = NULL;
+        kt_watch_end_all(storage);
+    }
     if (status)
         return status;
     cluster->revision = revision;
@@ -44,8 +48,10 @@ ki_status kt_cluster_rewind(kt_cluster *cluster, uint64_t events, int64_t now_ms
     size_t count = cluster->storage_count;
     kt_snapshot **snapshots = ki_alloc_zero(&cluster->allocator, count * sizeof *snapshots);
     ki_status status = snapshots ? KI_OK : KI_ERR_NO_MEMORY;
-    for (size_t i = 0; i < count && !status; i++)
-        status = kt_storage_past(cluster->storages[i], revision, &snapshots[i]);
+    for (size_t i = 0; i < count && !status; i++) {
+        if (kt_view_leads(cluster->storages[i]))
+            status = kt_storage_past(cluster->storages[i], revision, &snapshots[i]);
+    }
     if (!status)
         status = restore_all(cluster, snapshots, revision, now_ms);
     for (size_t i = 0; snapshots && i < count; i++)

@@ -42,7 +42,7 @@ static int apply(const char *target, const char *parameters, const char *config)
 }
 
 #define DEPLOYMENT_HEAD "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"d\"},\"spec\":{"
-#define CONTAINERS(list) "\"template\":{\"spec\":{\"containers\":[" list "]}}"
+#define CONTAINERS(list) "\"template\":{\"metadata\":{\"labels\":{\"app\":\"d\"}},\"spec\":{\"containers\":[" list "]}}"
 #define SELECTOR "\"selector\":{\"matchLabels\":{\"app\":\"d\"}},"
 
 static void applied_fields_are_listed_by_the_keys_of_their_lists(void **state) {
@@ -57,7 +57,8 @@ static void applied_fields_are_listed_by_the_keys_of_their_lists(void **state) {
         &server,
         "{\"manager\":\"me\",\"operation\":\"Apply\",\"apiVersion\":\"apps/v1\",\"time\":\"2026-05-28T20:26:40Z\","
         "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:replicas\":{},\"f:selector\":{},"
-        "\"f:template\":{\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":\\\"c\\\"}\":{\".\":{},\"f:args\":{},"
+        "\"f:template\":{\"f:metadata\":{\"f:labels\":{\"f:app\":{}}},\"f:spec\":{\"f:containers\":{\"k:{\\\"name\\\":"
+        "\\\"c\\\"}\":{\".\":{},\"f:args\":{},"
         "\"f:env\":{\"k:{\\\"name\\\":\\\"A\\\"}\":{\".\":{},\"f:name\":{},\"f:value\":{}}},\"f:image\":{},"
         "\"f:name\":{},\"f:ports\":{\"k:{\\\"containerPort\\\":80,\\\"protocol\\\":\\\"TCP\\\"}\":{\".\":{},"
         "\"f:containerPort\":{}}}}}}}}}}"));
@@ -101,16 +102,16 @@ static void a_list_element_goes_once_its_last_manager_leaves_it_out(void **state
               DEPLOYMENT_HEAD SELECTOR CONTAINERS("{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"d\",\"image\":\"j\"},{"
                                                   "\"name\":\"e\",\"image\":\"k\"}") "}}"),
         201);
-    assert_int_equal(
-        apply(DEPLOYMENT, "fieldManager=b", DEPLOYMENT_HEAD CONTAINERS("{\"name\":\"d\",\"args\":[\"x\"]}") "}}"), 200);
+    assert_int_equal(apply(DEPLOYMENT, "fieldManager=b",
+                           DEPLOYMENT_HEAD CONTAINERS("{\"name\":\"d\",\"image\":\"j\",\"args\":[\"x\"]}") "}}"),
+                     200);
     assert_int_equal(apply(DEPLOYMENT, "fieldManager=a",
                            DEPLOYMENT_HEAD SELECTOR CONTAINERS(
                                "{\"name\":\"e\",\"image\":\"k\"},{\"name\":\"f\",\"image\":\"l\"}") "}}"),
                      200);
     /* c is gone; d stays with what b applied; e and f in the order of the configuration. */
     assert_null(strstr(server.text.data, "\"name\":\"c\""));
-    assert_null(strstr(server.text.data, "\"image\":\"j\""));
-    assert_true(rest_has(&server, "\"containers\":[{\"name\":\"d\"," PULLED
+    assert_true(rest_has(&server, "\"containers\":[{\"name\":\"d\",\"image\":\"j\"," PULLED
                                   ",\"args\":[\"x\"]},{\"name\":\"e\",\"image\":\"k\"," PULLED
                                   "},{\"name\":\"f\",\"image\":\"l\"," PULLED "}]"));
 }

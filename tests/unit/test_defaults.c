@@ -53,28 +53,30 @@ static void objects_get_what_a_real_server_fills_in(void **state) {
           CONTAINER("\"image\":\"nginx\",\"imagePullPolicy\":\"Never\""),
           { "\"imagePullPolicy\":\"Never\"" } },
         { CORE "pods",
-          CONTAINER("\"ports\":[{\"containerPort\":80},{\"containerPort\":53,\"protocol\":\"UDP\"}]"),
+          CONTAINER("\"image\":\"i\",\"ports\":[{\"containerPort\":80},{\"containerPort\":53,\"protocol\":\"UDP\"}]"),
           { "{\"containerPort\":80,\"protocol\":\"TCP\"},{\"containerPort\":53,\"protocol\":\"UDP\"}" } },
         { CORE "pods",
-          CONTAINER("\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"readinessProbe\":{\"periodSeconds\":3,\"grpc\":{"
+          CONTAINER("\"image\":\"i\",\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"readinessProbe\":{"
+                    "\"periodSeconds\":3,\"grpc\":{"
                     "\"port\":1}}"),
           { "\"httpGet\":{\"port\":80,\"path\":\"/\",\"scheme\":\"HTTP\"},\"timeoutSeconds\":1,\"periodSeconds\":10,"
             "\"successThreshold\":1,\"failureThreshold\":3",
             "\"grpc\":{\"port\":1,\"service\":\"\"}", "\"periodSeconds\":3" } },
         { CORE "pods",
-          CONTAINER("\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"x\"}}}],\"lifecycle\":{"
+          CONTAINER("\"image\":\"i\",\"env\":[{\"name\":\"A\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"x\"}}}],"
+                    "\"lifecycle\":{"
                     "\"preStop\":{\"httpGet\":{\"port\":1}}}"),
           { "\"fieldRef\":{\"fieldPath\":\"x\",\"apiVersion\":\"v1\"}", "\"scheme\":\"HTTP\"" } },
         { CORE "pods",
-          CONTAINER("\"resources\":{\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"),
+          CONTAINER("\"image\":\"i\",\"resources\":{\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"),
           { "\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}", "\"qosClass\":\"Guaranteed\"" } },
         { CORE "pods",
-          CONTAINER("\"resources\":{\"limits\":{\"cpu\":\"1\"},\"requests\":{\"cpu\":\"500m\"}}"),
+          CONTAINER("\"image\":\"i\",\"resources\":{\"limits\":{\"cpu\":\"1\"},\"requests\":{\"cpu\":\"500m\"}}"),
           { "\"requests\":{\"cpu\":\"500m\"}", "\"qosClass\":\"Burstable\"" } },
         { CORE "pods",
           POD("\"volumes\":[{\"name\":\"a\"},{\"name\":\"b\",\"secret\":{\"secretName\":\"s\"}},{\"name\":\"c\","
               "\"projected\":{\"sources\":[{\"serviceAccountToken\":{\"path\":\"t\"}}]}},{\"name\":\"d\",\"hostPath\":"
-              "{\"path\":\"/\"}}]"),
+              "{\"path\":\"/\"}}],\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]"),
           { "{\"name\":\"a\",\"emptyDir\":{}}", "\"secretName\":\"s\",\"defaultMode\":420",
             "{\"path\":\"t\",\"expirationSeconds\":3600}", "{\"path\":\"/\",\"type\":\"\"}" } },
         { APPS "deployments",
@@ -83,10 +85,13 @@ static void objects_get_what_a_real_server_fills_in(void **state) {
             "\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\"",
             "\"schedulerName\":\"default-scheduler\"", "\"imagePullPolicy\":\"Always\"" } },
         { APPS "statefulsets",
-          POD("\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"v\"},\"spec\":{}}]," TEMPLATE),
+          POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}},\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"v\"},"
+              "\"spec\":{}}]," TEMPLATE),
           { "\"rollingUpdate\":{\"partition\":0}", "\"kind\":\"PersistentVolumeClaim\"",
             "\"volumeMode\":\"Filesystem\"" } },
-        { APPS "daemonsets", POD(TEMPLATE), { "\"rollingUpdate\":{\"maxUnavailable\":1,\"maxSurge\":0}" } },
+        { APPS "daemonsets",
+          POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE),
+          { "\"rollingUpdate\":{\"maxUnavailable\":1,\"maxSurge\":0}" } },
         { CORE "replicationcontrollers",
           POD(TEMPLATE),
           { "\"labels\":{\"a\":\"b\"}", "\"selector\":{\"a\":\"b\"}", "\"replicas\":1" } },
@@ -95,7 +100,7 @@ static void objects_get_what_a_real_server_fills_in(void **state) {
               "\"Never\"}}}}"),
           { "\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":30" } },
         { CORE "services",
-          POD("\"ports\":[{\"port\":80},{\"port\":81,\"targetPort\":\"http\"}]"),
+          POD("\"ports\":[{\"name\":\"a\",\"port\":80},{\"name\":\"b\",\"port\":81,\"targetPort\":\"http\"}]"),
           { "\"port\":80,\"protocol\":\"TCP\",\"targetPort\":80", "\"internalTrafficPolicy\":\"Cluster\"",
             "\"clusterIP\":\"10.96.", "\"clusterIPs\":[\"10.96." } },
         { CORE "services",
@@ -150,7 +155,9 @@ static void a_service_that_is_put_keeps_its_address(void **state) {
     assert_int_equal(rest_send(&server, "PUT", CORE "services/x", "application/json", POD("\"ports\":[{\"port\":81}]")),
                      200);
     assert_true(rest_has(&server, address));
-    assert_int_equal(rest_post(&server, CORE "services", "{\"metadata\":{\"name\":\"y\"},\"spec\":{}}"), 201);
+    assert_int_equal(
+        rest_post(&server, CORE "services", "{\"metadata\":{\"name\":\"y\"},\"spec\":{\"ports\":[{\"port\":80}]}}"),
+        201);
     assert_null(strstr(server.text.data, address));
 }
 
@@ -174,9 +181,10 @@ static void the_defaults_of_very_many_elements_are_refused_in_time(void **state)
     (void)state;
     ki_buffer body;
     ki_buffer_init(&body, &ki_allocator_default, 0);
-    ki_buffer_append_string(&body, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"containers\":[{}");
-    for (size_t i = 0; i < 200 * 1000; i++)
-        ki_buffer_append_string(&body, ",{}");
+    ki_buffer_append_string(
+        &body, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}");
+    for (size_t i = 0; i < 60 * 1000; i++)
+        ki_buffer_printf(&body, ",{\"name\":\"c%zu\",\"image\":\"i\"}", i);
     ki_buffer_append_string(&body, "]}}");
     assert_int_equal(body.failed, KI_OK);
     assert_int_equal(rest_post(&server, CORE "pods", body.data), 413);
@@ -191,7 +199,7 @@ static void use(const ki_allocator *allocator) {
         { CORE "pods", CONTAINER("\"image\":\"i\",\"livenessProbe\":{\"httpGet\":{\"port\":80}},\"resources\":{"
                                  "\"limits\":{\"cpu\":\"1\"}}") },
         { CORE "services", POD("\"ports\":[{\"port\":80}]") },
-        { APPS "deployments", POD(TEMPLATE) },
+        { APPS "deployments", POD("\"selector\":{\"matchLabels\":{\"a\":\"b\"}}," TEMPLATE) },
     };
     kt_cluster *cluster = NULL;
     if (kt_cluster_new(allocator, &options, &cluster, NULL))

@@ -40,8 +40,9 @@ static void unknown_fields_are_dropped_and_told(void **state) {
     assert_null(strstr(server.text.data, "nope"));
     assert_true(rest_has(&server, "\"image\":\"j\""));
     assert_int_equal(
-        rest_post(&server, PODS "?fieldValidation=Ignore&dryRun=All",
-                  "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"nope\":1,\"containers\":[{\"name\":\"c\"}]}}"),
+        rest_post(
+            &server, PODS "?fieldValidation=Ignore&dryRun=All",
+            "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"nope\":1,\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
         201);
     assert_int_equal(server.response.warnings.size, 0);
     assert_null(strstr(server.text.data, "nope"));

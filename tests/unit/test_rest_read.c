@@ -27,11 +27,11 @@ static int stop(void **state) {
 static int start_with_pods(void **state) {
     start(state);
     for (int i = 1; i <= 5; i++) {
-        char body[256];
+        char body[300];
         snprintf(body, sizeof body,
                  "{\"metadata\":{\"name\":\"p%d\",\"labels\":{\"n\":\"%d\",\"odd\":\"%s\"%s}},\"spec\":{\"nodeName\":"
                  "\"node-%d\","
-                 "\"containers\":[{\"name\":\"c\"}]}}",
+                 "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
                  i, i, i % 2 ? "yes" : "no", i == 5 ? ",\"last\":\"\"" : "", i % 2);
         assert_int_equal(rest_post(&server, PODS, body), 201);
     }
@@ -172,7 +172,10 @@ static void pages_show_the_state_of_the_first_one(void **state) {
     assert_int_equal(rest_send(&server, "PATCH", PODS "/p4", "application/merge-patch+json",
                                "{\"metadata\":{\"labels\":{\"new\":\"x\"}}}"),
                      200);
-    assert_int_equal(rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p31\"}}"), 201);
+    assert_int_equal(
+        rest_post(&server, PODS,
+                  "{\"metadata\":{\"name\":\"p31\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
+        201);
     assert_int_equal(rest_get(&server, target), 200);
     assert_true(rest_has(&server, "\"resourceVersion\":\"10\",\"continue\""));
     assert_true(rest_has(&server, "{\"metadata\":{\"name\":\"p3\""));

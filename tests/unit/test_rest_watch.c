@@ -17,8 +17,12 @@ static rest_server server;
 static int start(void **state) {
     (void)state;
     rest_server_start(&server, NULL);
-    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p1\",\"labels\":{\"app\":\"a\"}}}");
-    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p2\",\"labels\":{\"app\":\"b\"}}}");
+    rest_post(&server, PODS,
+              "{\"metadata\":{\"name\":\"p1\",\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+              "\"image\":\"i\"}]}}");
+    rest_post(&server, PODS,
+              "{\"metadata\":{\"name\":\"p2\",\"labels\":{\"app\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\","
+              "\"image\":\"i\"}]}}");
     return 0;
 }
 
@@ -146,14 +150,17 @@ static void a_watch_from_the_future_has_no_bookmark_until_its_time_has_come(void
         rest_watch_read(&server, watch);
         assert_string_equal(events(), "");
     }
-    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p3\"}}"); /* 8 */
-    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p4\"}}"); /* 9 */
+    rest_post(&server, PODS,
+              "{\"metadata\":{\"name\":\"p3\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"); /* 8 */
+    rest_post(&server, PODS,
+              "{\"metadata\":{\"name\":\"p4\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"); /* 9 */
     rest_watch_read(&server, watch);
     assert_string_equal(events(), "");
     server.now_ms += 60000;
     rest_watch_read(&server, watch);
     assert_string_equal(events(), "BOOKMARK 9; ");
-    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p5\"}}"); /* 10 */
+    rest_post(&server, PODS,
+              "{\"metadata\":{\"name\":\"p5\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"); /* 10 */
     rest_watch_read(&server, watch);
     assert_string_equal(events(), "ADDED p5 10; ");
     kt_response_free(&response);
@@ -233,7 +240,8 @@ static void a_watch_is_woken_once_until_it_has_read_all(void **state) {
     change_things();
     assert_int_equal(woken, 1);
     rest_watch_read(&server, watch);
-    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p3\"}}");
+    rest_post(&server, PODS,
+              "{\"metadata\":{\"name\":\"p3\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
     assert_int_equal(woken, 2);
     kt_response_free(&response);
 }

@@ -30,7 +30,8 @@ static int start(void **state) {
     assert_int_equal(rest_post(&server, MAPS, "{\"metadata\":{\"name\":\"m\"},\"data\":{\"a\":\"1\"}}"), 201);
     assert_int_equal(
         rest_post(&server, DEPLOYMENTS,
-                  "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,\"template\":{\"spec\":{\"containers\":"
+                  "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,\"selector\":{\"matchLabels\":{\"d\":\"e\"}}"
+                  ",\"template\":{\"metadata\":{\"labels\":{\"d\":\"e\"}},\"spec\":{\"containers\":"
                   "[{\"name\":\"c\",\"image\":\"i\"},{\"name\":\"s\",\"image\":\"j\"}]}}}}"),
         201);
     return 0;
@@ -137,8 +138,10 @@ static void deep_json_is_refused_before_it_is_walked(void **state) {
 
 static void a_manager_that_is_no_text_spoils_no_object(void **state) {
     (void)state;
-    assert_int_equal(rest_post(&server, PODS "?fieldManager=m%D2%99%90", "{\"metadata\":{\"name\":\"p\"},\"spec\":{}}"),
-                     201);
+    assert_int_equal(
+        rest_post(&server, PODS "?fieldManager=m%D2%99%90",
+                  "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
+        201);
     assert_true(rest_has(&server, "\"manager\":\"m\xD2\x99\xEF\xBF\xBD\""));
     assert_int_equal(rest_send(&server, "PATCH", PODS "/p", "application/merge-patch+json",
                                "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"),
@@ -149,7 +152,8 @@ static void a_manager_that_is_no_text_spoils_no_object(void **state) {
 static void a_new_object_gets_what_the_server_adds(void **state) {
     (void)state;
     assert_int_equal(rest_post(&server, PODS,
-                               "{\"metadata\":{\"generateName\":\"web-\",\"uid\":\"mine\"},\"spec\":{},"
+                               "{\"metadata\":{\"generateName\":\"web-\",\"uid\":\"mine\"},\"spec\":{\"containers\":[{"
+                               "\"name\":\"c\",\"image\":\"i\"}]},"
                                "\"status\":{\"phase\":\"Running\"}}"),
                      201);
     assert_true(rest_has(&server, "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"web-"));
@@ -169,7 +173,7 @@ static void a_dry_run_changes_nothing(void **state) {
     assert_int_equal(rest_send(&server, "PATCH", MAPS "/m?dryRun=All", MERGE, "{\"data\":{\"a\":\"2\"}}"), 200);
     assert_true(rest_has(&server, "\"a\":\"2\""));
     assert_int_equal(rest_send(&server, "DELETE", MAPS "/m?dryRun=All", NULL, NULL), 200);
-    assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/default?dryRun=All", NULL, NULL), 200);
+    assert_int_equal(rest_send(&server, "DELETE", "/api/v1/namespaces/kube-node-lease?dryRun=All", NULL, NULL), 200);
     assert_int_equal(kt_cluster_revision(server.cluster), before);
     assert_int_equal(rest_get(&server, MAPS "/x"), 404);
     assert_int_equal(rest_get(&server, MAPS "/m"), 200);
@@ -244,15 +248,17 @@ static void patches_of_each_kind_lead_where_they_say(void **state) {
           "\"finalizers\":[\"x/z\"]" },
         { DEPLOYMENTS "/d", STRATEGIC,
           "{\"spec\":{\"template\":{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"c\"},{\"name\":\"s\"}],"
-          "\"containers\":[{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\"}]}}}}",
+          "\"containers\":[{\"name\":\"s\",\"image\":\"k\"},{\"name\":\"t\",\"image\":\"l\"}]}}}}",
           "\"containers\":[{\"name\":\"c\",\"image\":\"i\"," PULLED "},{\"name\":\"s\",\"image\":\"k\"," PULLED
-          "},{\"name\":\"t\"," FILLED "}]" },
+          "},{\"name\":\"t\",\"image\":\"l\"," PULLED "}]" },
         { DEPLOYMENTS "/d", STRATEGIC,
           "{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"$patch\":\"delete\"}]}}}}",
-          "\"containers\":[{\"name\":\"s\",\"image\":\"k\"," PULLED "},{\"name\":\"t\"," FILLED "}]" },
+          "\"containers\":[{\"name\":\"s\",\"image\":\"k\"," PULLED "},{\"name\":\"t\",\"image\":\"l\"," PULLED "}]" },
         { DEPLOYMENTS "/d", STRATEGIC,
-          "{\"spec\":{\"template\":{\"$patch\":\"replace\",\"metadata\":{\"labels\":{\"x\":\"1\"}}}}}",
-          "\"template\":{\"metadata\":{\"labels\":{\"x\":\"1\"}}}" },
+          "{\"spec\":{\"template\":{\"$patch\":\"replace\",\"metadata\":{\"labels\":{\"d\":\"e\",\"x\":\"1\"}},"
+          "\"spec\":{\"containers\":[{\"name\":\"z\",\"image\":\"i\"}]}}}}",
+          "\"template\":{\"metadata\":{\"labels\":{\"d\":\"e\",\"x\":\"1\"}},\"spec\":{\"containers\":[{\"name\":"
+          "\"z\"" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(rest_send(&server, "PATCH", cases[i].target, cases[i].type, cases[i].patch), 200);
@@ -303,7 +309,8 @@ static void what_is_gone_at_once_is_told_with_a_status(void **state) {
     assert_int_equal(rest_send(&server, "DELETE", MAPS "/m", JSON, "{\"propagationPolicy\":\"Background\"}"), 200);
     assert_true(
         rest_has(&server, "\"status\":\"Success\",\"details\":{\"name\":\"m\",\"kind\":\"configmaps\",\"uid\":\""));
-    rest_post(&server, PODS, "{\"metadata\":{\"name\":\"p\"}}");
+    rest_post(&server, PODS,
+              "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}");
     assert_int_equal(rest_send(&server, "DELETE", PODS "/p", NULL, NULL), 200);
     assert_true(rest_has(&server, "\"kind\":\"Pod\""));
 }

@@ -23,11 +23,13 @@ static int start(void **state) {
                   "\"a\":\"1\"},"
                   "\"matchExpressions\":[{\"key\":\"t\",\"operator\":\"In\",\"values\":[\"x\",\"y\"]},{\"key\":\"u\","
                   "\"operator\":"
-                  "\"DoesNotExist\"}]},\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
+                  "\"DoesNotExist\"}]},\"template\":{\"metadata\":{\"labels\":{\"a\":\"1\",\"b\":\"2\",\"t\":\"x\"}},"
+                  "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
         201);
-    assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/pods",
-                               "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]}}"),
-                     201);
+    assert_int_equal(
+        rest_post(&server, "/api/v1/namespaces/default/pods",
+                  "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"),
+        201);
     return 0;
 }
 
@@ -149,7 +151,8 @@ static void tables_show_containers_images_and_selectors(void **state) {
                      200);
     assert_true(rest_has(&server, "{\"cells\":[\"d\",\"0/2\",0,0,\"0s\",\"c\",\"i\",\"a=1,b=2,t in (x,y),!u\"]"));
     assert_int_equal(rest_post(&server, "/apis/batch/v1/namespaces/default/jobs",
-                               "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"containers\":[{"
+                               "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":"
+                               "\"Never\",\"containers\":[{"
                                "\"name\":\"c\",\"image\":\"i\"}]}}}}"),
                      201);
     assert_int_equal(

@@ -52,6 +52,7 @@ func allCases() []testCase {
 	cases = append(cases, serveCases...)
 	cases = append(cases, serveTLSCases...)
 	cases = append(cases, compareCases...)
+	cases = append(cases, storageCases...)
 	cases = append(cases, informerCases...)
 	cases = append(cases, rawCases...)
 	cases = append(cases, webSocketCases...)

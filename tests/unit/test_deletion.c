@@ -1,0 +1,251 @@
+/* test_deletion.c: what finalizers, propagation policies and namespaces make of a deletion. The answers are the real server's, which runs no
+ * controllers; a namespace is emptied as its controller would. */
+#include "tests/support/rest_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SPACES "/api/v1/namespaces"
+#define MAPS SPACES "/a/configmaps"
+#define MERGE "application/merge-patch+json"
+#define JSON "application/json"
+
+static rest_server server;
+
+static int set_up(void **state) {
+    (void)state;
+    rest_server_start(&server, NULL);
+    assert_int_equal(rest_post(&server, SPACES, "{\"metadata\":{\"name\":\"a\"}}"), 201);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    rest_server_stop(&server);
+    return 0;
+}
+
+typedef struct row {
+    const char *method;
+    const char *target;
+    const char *body;
+    int status;
+    const char *part; /* of the answer, or NULL */
+} row;
+
+static void check(const row *rows, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const row *r = &rows[i];
+        int status = rest_send(&server, r->method, r->target, strcmp(r->method, "PATCH") == 0 ? MERGE : JSON, r->body);
+        if (status != r->status)
+            print_error("%s %s %s: %d\n%s\n", r->method, r->target, r->body ? r->body : "", status, server.text.data);
+        assert_int_equal(status, r->status);
+        if (r->part)
+            assert_true(rest_has(&server, r->part));
+    }
+}
+
+static void a_policy_says_which_finalizers_keep_an_object(void **state) {
+    (void)state;
+    static const struct {
+        const char *finalizers; /* that it has */
+        const char *query;
+        const char *options;
+        const char *kept; /* the finalizers that it has then; NULL: it is gone */
+    } cases[] = {
+        { "", "", NULL, NULL },
+        { "", "", "{\"propagationPolicy\":\"Background\"}", NULL },
+        { "", "", "{\"propagationPolicy\":\"Foreground\"}", "[\"foregroundDeletion\"]" },
+        { "", "", "{\"propagationPolicy\":\"Orphan\"}", "[\"orphan\"]" },
+        { "", "", "{\"orphanDependents\":true}", "[\"orphan\"]" },
+        { "", "", "{\"orphanDependents\":false}", NULL },
+        { "", "?propagationPolicy=Foreground", NULL, "[\"foregroundDeletion\"]" },
+        { "", "?propagationPolicy=Foreground", "{}", NULL },
+        { "", "?orphanDependents=true", NULL, "[\"orphan\"]" },
+        { "\"orphan\"", "", NULL, "[\"orphan\"]" },
+        { "\"orphan\"", "?propagationPolicy=Background", NULL, NULL },
+        { "\"foregroundDeletion\"", "", NULL, "[\"foregroundDeletion\"]" },
+        { "\"foregroundDeletion\"", "?propagationPolicy=Orphan", NULL, "[\"orphan\"]" },
+        { "\"example.com/z\"", "?propagationPolicy=Foreground", NULL, "[\"example.com/z\",\"foregroundDeletion\"]" },
+        { "\"example.com/z\"", "", NULL, "[\"example.com/z\"]" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[256], target[128];
+        snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"m%zu\",\"finalizers\":[%s]}}", i, cases[i].finalizers);
+        snprintf(target, sizeof target, MAPS "/m%zu%s", i, cases[i].query);
+        assert_int_equal(rest_post(&server, MAPS, body), 201);
+        assert_int_equal(rest_send(&server, "DELETE", target, JSON, cases[i].options), 200);
+        snprintf(target, sizeof target, MAPS "/m%zu", i);
+        assert_int_equal(rest_get(&server, target), cases[i].kept ? 200 : 404);
+        if (!cases[i].kept)
+            continue;
+        assert_true(rest_has(&server, "\"deletionGracePeriodSeconds\":0"));
+        snprintf(body, sizeof body, "\"finalizers\":%s", cases[i].kept);
+        assert_true(rest_has(&server, body));
+    }
+}
+
+static void a_later_policy_replaces_an_earlier_one(void **state) {
+    (void)state;
+    static const row rows[] = {
+        { "POST", MAPS, "{\"metadata\":{\"name\":\"m\"}}", 201, NULL },
+        { "DELETE", MAPS "/m?propagationPolicy=Foreground&dryRun=All", NULL, 200, "foregroundDeletion" },
+        { "DELETE", MAPS "/m?propagationPolicy=Foreground", NULL, 200, "[\"foregroundDeletion\"]" },
+        { "DELETE", MAPS "/m?propagationPolicy=Orphan", NULL, 200, "[\"orphan\"]" },
+        { "DELETE", MAPS "/m", NULL, 200, "[\"orphan\"]" },
+        { "DELETE", MAPS "/m?propagationPolicy=Background", NULL, 200, "\"status\":\"Success\"" },
+        { "GET", MAPS "/m", NULL, 404, NULL },
+    };
+    check(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void jobs_orphan_their_pods_and_say_so(void **state) {
+    (void)state;
+    static const char job[] =
+        "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":"
+        "[{\"name\":\"c\",\"image\":\"i\"}]}}}}";
+#define JOBS "/apis/batch/v1/namespaces/a/jobs"
+    assert_int_equal(rest_post(&server, JOBS, job), 201);
+    assert_int_equal(rest_send(&server, "DELETE", JOBS "/j", NULL, NULL), 200);
+    assert_true(rest_has(&server, "\"finalizers\":[\"orphan\"]"));
+    assert_non_null(strstr(server.response.warnings.data, "child pods are preserved by default when jobs are deleted"));
+    assert_int_equal(rest_send(&server, "DELETE", JOBS "/j?propagationPolicy=Background", NULL, NULL), 200);
+    assert_int_equal(server.response.warnings.size, 0);
+    assert_int_equal(rest_get(&server, JOBS "/j"), 404);
+}
+
+static void wrong_options_are_refused(void **state) {
+    (void)state;
+    static const row rows[] = {
+        { "POST", MAPS, "{\"metadata\":{\"name\":\"m\"}}", 201, NULL },
+        { "DELETE", MAPS "/m", "{\"propagationPolicy\":\"Bad\"}", 422,
+          "DeleteOptions.meta.k8s.io \\\"\\\" is invalid: propagationPolicy: Unsupported value: \\\"Bad\\\": supported "
+          "values: \\\"Foreground\\\", \\\"Background\\\", \\\"Orphan\\\", \\\"nil\\\"" },
+        { "DELETE", MAPS "/m", "{\"propagationPolicy\":\"\"}", 422, "Unsupported value: \\\"\\\"" },
+        { "DELETE", MAPS "/m", "{\"propagationPolicy\":\"Orphan\",\"orphanDependents\":true}", 422,
+          "propagationPolicy: Invalid value: \\\"Orphan\\\": orphanDependents and deletionPropagation cannot be both "
+          "set" },
+        { "DELETE", MAPS "/m", "{\"dryRun\":[\"No\"]}", 422,
+          "dryRun: Unsupported value: [\\\"No\\\"]: supported values: \\\"All\\\"" },
+        { "GET", MAPS "/m", NULL, 200, NULL },
+    };
+    check(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void a_deleted_object_gets_no_further_finalizers(void **state) {
+    (void)state;
+    static const row rows[] = {
+        { "POST", MAPS, "{\"metadata\":{\"name\":\"m\",\"finalizers\":[\"example.com/a\",\"example.com/b\"]}}", 201,
+          NULL },
+        { "DELETE", MAPS "/m", NULL, 200, NULL },
+        { "PATCH", MAPS "/m", "{\"metadata\":{\"finalizers\":[\"example.com/a\",\"example.com/d\",\"example.com/c\"]}}",
+          422,
+          "ConfigMap \\\"m\\\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the "
+          "object is being deleted, found new finalizers []string{\\\"example.com/c\\\", \\\"example.com/d\\\"}" },
+        { "PATCH", MAPS "/m", "{\"metadata\":{\"finalizers\":[\"example.com/b\",\"example.com/a\"]}}", 200, NULL },
+        { "PATCH", MAPS "/m", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 200, NULL },
+        { "PATCH", MAPS "/m", "{\"metadata\":{\"finalizers\":[\"example.com/b\"]}}", 200, NULL },
+        { "PATCH", MAPS "/m", "{\"metadata\":{\"finalizers\":null}}", 200, NULL },
+        { "GET", MAPS "/m", NULL, 404, NULL },
+    };
+    check(rows, sizeof rows / sizeof rows[0]);
+}
+
+#define OWNER(more) "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"x\",\"uid\":\"u\"" more "}"
+
+static void finalizers_and_owner_references_are_checked(void **state) {
+    (void)state;
+    static const struct {
+        const char *meta;
+        const char *part; /* NULL: it is taken */
+    } cases[] = {
+        { "\"finalizers\":[\"kubernetes\",\"example.com/a\"]", NULL },
+        { "\"finalizers\":[\"bad\"]",
+          "ConfigMap \\\"m\\\" is invalid: metadata.finalizers[0]: Invalid value: \\\"bad\\\": name is neither a "
+          "standard finalizer name nor is it fully qualified" },
+        { "\"finalizers\":[\"a b/c\"]", "metadata.finalizers: Invalid value: \\\"a b/c\\\": prefix part a lowercase" },
+        { "\"finalizers\":[\"orphan\",\"foregroundDeletion\"]",
+          "metadata.finalizers: Invalid value: [\\\"orphan\\\",\\\"foregroundDeletion\\\"]: finalizer orphan and "
+          "foregroundDeletion cannot be both set" },
+        { "\"ownerReferences\":[" OWNER("") "]", NULL },
+        { "\"ownerReferences\":[{\"apiVersion\":\"v1\"}]",
+          "[metadata.ownerReferences.kind: Invalid value: \\\"\\\": must not be empty, metadata.ownerReferences.name: "
+          "Invalid value: \\\"\\\": must not be empty, metadata.ownerReferences.uid: Invalid value: \\\"\\\": must not "
+          "be empty]" },
+        { "\"ownerReferences\":[{\"apiVersion\":\"a/b/c\",\"kind\":\"K\",\"name\":\"x\",\"uid\":\"u\"}]",
+          "metadata.ownerReferences.apiVersion: Invalid value: \\\"a/b/c\\\": version must not be empty" },
+        { "\"ownerReferences\":[{\"apiVersion\":\"\",\"kind\":\"K\",\"name\":\"x\",\"uid\":\"u\"}]",
+          "metadata.ownerReferences.apiVersion: Invalid value: \\\"\\\": version must not be empty" },
+        { "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"name\":\"x\",\"uid\":\"u\"}]",
+          "/v1, Kind=Event is disallowed from being an owner" },
+        { "\"ownerReferences\":[" OWNER(",\"controller\":true") "," OWNER(",\"controller\":true") "]",
+          "Only one reference can have Controller set to true. Found \\\"true\\\" in references for Pod/x and Pod/x" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[512];
+        snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"m\",%s}}", cases[i].meta);
+        assert_int_equal(rest_post(&server, MAPS "?dryRun=All", body), cases[i].part ? 422 : 201);
+        if (cases[i].part)
+            assert_true(rest_has(&server, cases[i].part));
+    }
+}
+
+static void a_deleted_namespace_stays_until_it_is_empty(void **state) {
+    (void)state;
+    static const row rows[] = {
+        { "POST", MAPS, "{\"metadata\":{\"name\":\"kept\",\"finalizers\":[\"example.com/a\"]}}", 201, NULL },
+        { "POST", MAPS, "{\"metadata\":{\"name\":\"other\"}}", 201, NULL },
+        { "DELETE", SPACES "/a", NULL, 200, "\"status\":{\"phase\":\"Terminating\"}" },
+        { "GET", SPACES "/a", NULL, 200, "\"spec\":{\"finalizers\":[\"kubernetes\"]}" },
+        { "GET", MAPS "/other", NULL, 404, NULL },
+        { "POST", MAPS, "{\"metadata\":{\"name\":\"late\"}}", 403,
+          "configmaps \\\"late\\\" is forbidden: unable to create new content in namespace a because it is being "
+          "terminated" },
+        { "POST", MAPS, "{\"metadata\":{\"name\":\"LATE\"}}", 403, "\"message\":\"namespace a is being terminated\"" },
+        { "PATCH", MAPS "/kept", "{\"data\":{\"a\":\"b\"}}", 200, NULL },
+        { "DELETE", SPACES "/a", NULL, 200, "Terminating" },
+        { "PATCH", MAPS "/kept", "{\"metadata\":{\"finalizers\":null}}", 200, NULL },
+        { "GET", SPACES "/a", NULL, 404, NULL },
+    };
+    check(rows, sizeof rows / sizeof rows[0]);
+}
+
+static void a_namespace_s_own_finalizers_keep_it(void **state) {
+    (void)state;
+    static const row rows[] = {
+        { "PATCH", SPACES "/a", "{\"metadata\":{\"finalizers\":[\"example.com/a\"]}}", 200, NULL },
+        { "DELETE", SPACES "/a", NULL, 200, "Terminating" },
+        { "GET", SPACES "/a", NULL, 200, "\"spec\":{}" },
+        { "PUT", SPACES "/a", "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"example.com/a\"]}}", 200,
+          "\"spec\":{}" },
+        { "PATCH", SPACES "/a", "{\"metadata\":{\"finalizers\":null}}", 200, NULL },
+        { "GET", SPACES "/a", NULL, 404, NULL },
+        { "POST", SPACES,
+          "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"finalizers\":[\"example.com/q\",\"kubernetes\"]}}", 201, NULL },
+        { "DELETE", SPACES "/b", NULL, 200, "Terminating" },
+        { "GET", SPACES "/b", NULL, 200, "\"spec\":{\"finalizers\":[\"example.com/q\"]}" },
+        { "PUT", SPACES "/b/finalize", "{\"metadata\":{\"name\":\"b\"},\"spec\":{}}", 200, NULL },
+        { "GET", SPACES "/b", NULL, 404, NULL },
+    };
+    check(rows, sizeof rows / sizeof rows[0]);
+}
+
+int main(void) {
+#define DELETION_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        DELETION_TEST(a_policy_says_which_finalizers_keep_an_object),
+        DELETION_TEST(a_later_policy_replaces_an_earlier_one),
+        DELETION_TEST(jobs_orphan_their_pods_and_say_so),
+        DELETION_TEST(wrong_options_are_refused),
+        DELETION_TEST(a_deleted_object_gets_no_further_finalizers),
+        DELETION_TEST(finalizers_and_owner_references_are_checked),
+        DELETION_TEST(a_deleted_namespace_stays_until_it_is_empty),
+        DELETION_TEST(a_namespace_s_own_finalizers_keep_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* test_gc.c: what the garbage collector makes of owners that go. */
+#include "tests/support/rest_server.h"
+
+#include "src/base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAPS "/api/v1/namespaces/default/configmaps"
+#define SECRETS "/api/v1/namespaces/default/secrets"
+#define MERGE "application/merge-patch+json"
+
+static rest_server server;
+
+static int set_up(void **state) {
+    (void)state;
+    rest_server_start(&server, &(kt_cluster_options){ .collects_garbage = true });
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    rest_server_stop(&server);
+    return 0;
+}
+
+static void uid_of_last(char uid[64]) {
+    const char *at = strstr(server.text.data, "\"uid\":\"");
+    snprintf(uid, 64, "%.36s", at + strlen("\"uid\":\""));
+}
+
+/* Creates a config map that the config map `owner` owns, and a second one where there is one; NULL: nobody. `more` is JSON after an owner's uid. */
+static void create(const char *name, const char *owner, const char *second, const char *more) {
+    char body[1024], target[128], uid[64];
+    int size = snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[", name);
+    const char *owners[] = { owner, second };
+    for (int i = 0; i < 2 && owners[i]; i++) {
+        snprintf(target, sizeof target, MAPS "/%s", owners[i]);
+        assert_int_equal(rest_get(&server, target), 200);
+        uid_of_last(uid);
+        size += snprintf(body + size, sizeof body - (size_t)size,
+                         "%s{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%s\",\"uid\":\"%s\"%s}",
+                         i ? "," : "", owners[i], uid, more);
+    }
+    snprintf(body + size, sizeof body - (size_t)size, "]}}");
+    assert_int_equal(rest_post(&server, MAPS, body), 201);
+}
+
+static void delete_map(const char *name, const char *query) {
+    char target[128];
+    snprintf(target, sizeof target, MAPS "/%s%s", name, query);
+    assert_int_equal(rest_send(&server, "DELETE", target, NULL, NULL), 200);
+}
+
+static void expect(const char *name, int status) {
+    char target[128];
+    snprintf(target, sizeof target, MAPS "/%s", name);
+    assert_int_equal(rest_get(&server, target), status);
+}
+
+static void finalize(const char *name, const char *finalizers) {
+    char target[128], body[128];
+    snprintf(target, sizeof target, MAPS "/%s", name);
+    snprintf(body, sizeof body, "{\"metadata\":{\"finalizers\":%s}}", finalizers);
+    assert_int_equal(rest_send(&server, "PATCH", target, MERGE, body), 200);
+}
+
+static void a_dependent_goes_with_its_owner_and_so_do_its_own(void **state) {
+    (void)state;
+    create("a", NULL, NULL, "");
+    create("b", "a", NULL, "");
+    create("c", "b", NULL, "");
+    create("other", NULL, NULL, "");
+    delete_map("a", "");
+    expect("a", 404);
+    expect("b", 404);
+    expect("c", 404);
+    expect("other", 200);
+}
+
+static void a_dependent_of_two_owners_goes_with_the_last_one(void **state) {
+    (void)state;
+    create("a", NULL, NULL, "");
+    create("b", NULL, NULL, "");
+    create("c", "a", "b", "");
+    delete_map("a", "");
+    expect("c", 200);
+    assert_null(strstr(server.text.data, "\"name\":\"a\""));
+    assert_true(rest_has(&server, "\"name\":\"b\""));
+    delete_map("b", "");
+    expect("c", 404);
+}
+
+static void a_dependent_of_nobody_goes_at_once(void **state) {
+    (void)state;
+    static const char *const refs[] = { "\"v1\",\"kind\":\"ConfigMap\"", "\"example.com/v1\",\"kind\":\"Unknown\"" };
+    static const int left[] = { 404, 200 };
+    for (size_t i = 0; i < sizeof refs / sizeof refs[0]; i++) {
+        char body[256];
+        snprintf(
+            body, sizeof body,
+            "{\"metadata\":{\"name\":\"x\",\"ownerReferences\":[{\"apiVersion\":%s,\"name\":\"a\",\"uid\":\"u\"}]}}",
+            refs[i]);
+        assert_int_equal(rest_post(&server, MAPS, body), 201);
+        expect("x", left[i]);
+    }
+}
+
+static void an_owner_deleted_in_the_foreground_waits_for_those_that_block_it(void **state) {
+    (void)state;
+    create("a", NULL, NULL, "");
+    create("blocking", "a", NULL, ",\"blockOwnerDeletion\":true");
+    create("below", "blocking", NULL, ",\"blockOwnerDeletion\":true");
+    create("free", "a", NULL, "");
+    finalize("below", "[\"example.com/x\"]");
+    finalize("free", "[\"example.com/x\"]");
+    delete_map("a", "?propagationPolicy=Foreground");
+    expect("a", 200);
+    assert_true(rest_has(&server, "\"finalizers\":[\"foregroundDeletion\"]"));
+    expect("blocking", 200);
+    assert_true(rest_has(&server, "\"finalizers\":[\"foregroundDeletion\"]"));
+    expect("below", 200);
+    assert_true(rest_has(&server, "deletionTimestamp"));
+    finalize("below", "null");
+    expect("below", 404);
+    expect("blocking", 404);
+    expect("a", 404);
+    expect("free", 200); /* it does not block, and its own finalizer keeps it */
+    assert_true(rest_has(&server, "deletionTimestamp"));
+}
+
+static void an_owner_without_dependents_does_not_wait(void **state) {
+    (void)state;
+    create("a", NULL, NULL, "");
+    delete_map("a", "?propagationPolicy=Foreground");
+    expect("a", 404);
+    create("a", NULL, NULL, "");
+    delete_map("a", "?propagationPolicy=Orphan");
+    expect("a", 404);
+}
+
+static void orphans_stay_and_forget_their_owner(void **state) {
+    (void)state;
+    create("a", NULL, NULL, "");
+    create("b", "a", NULL, "");
+    delete_map("a", "?propagationPolicy=Orphan");
+    expect("a", 404);
+    expect("b", 200);
+    assert_null(strstr(server.text.data, "\"ownerReferences\":"));
+}
+
+static void without_the_collector_dependents_stay(void **state) {
+    (void)state;
+    rest_server_stop(&server);
+    rest_server_start(&server, NULL);
+    create("a", NULL, NULL, "");
+    create("b", "a", NULL, "");
+    delete_map("a", "");
+    expect("b", 200);
+}
+
+static void it_goes_on_after_the_cluster_went_back(void **state) {
+    (void)state;
+    create("a", NULL, NULL, "");
+    create("b", "a", NULL, "");
+    delete_map("a", "");
+    assert_int_equal(kt_cluster_rewind(server.cluster, 2, server.now_ms), KI_OK);
+    expect("b", 200);
+    delete_map("a", "");
+    expect("b", 404);
+}
+
+int main(void) {
+#define GC_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        GC_TEST(a_dependent_goes_with_its_owner_and_so_do_its_own),
+        GC_TEST(a_dependent_of_two_owners_goes_with_the_last_one),
+        GC_TEST(a_dependent_of_nobody_goes_at_once),
+        GC_TEST(an_owner_deleted_in_the_foreground_waits_for_those_that_block_it),
+        GC_TEST(an_owner_without_dependents_does_not_wait),
+        GC_TEST(orphans_stay_and_forget_their_owner),
+        GC_TEST(without_the_collector_dependents_stay),
+        GC_TEST(it_goes_on_after_the_cluster_went_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
