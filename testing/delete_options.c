@@ -76,10 +76,10 @@ ki_status kt_delete_options_take(kt_call *call, yyjson_val *options, kt_write *w
 }
 
 static ki_status read_query(kt_call *call, kt_write *write) {
-    chosen from = { .policy = kt_call_param(call, "propagationPolicy"),
-                    .has_orphan = kt_call_param(call, "orphanDependents").data != NULL };
-    ki_status status = kt_call_param_bool(call, "orphanDependents", &from.orphan);
-    return status ? status : take(call, &from, write);
+    const chosen from = { .policy = kt_call_param(call, "propagationPolicy"),
+                          .has_orphan = kt_call_param(call, "orphanDependents").data != NULL,
+                          .orphan = kt_call_param_bool(call, "orphanDependents") };
+    return take(call, &from, write);
 }
 
 ki_status kt_delete_options_read(kt_call *call, kt_write *write, yyjson_doc **ret_doc) {
