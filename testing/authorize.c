@@ -2,6 +2,7 @@
 #include "testing/auth.h"
 #include "testing/cluster_state.h"
 #include "testing/rbac.h"
+#include "testing/selector.h"
 #include "testing/status.h"
 
 #include <ctype.h>
@@ -95,6 +96,8 @@ void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attribut
     ret->subresource = call->subresource;
     ret->name = call->name;
     ret->ns = call->ns;
+    if (!call->name.size && (ki_str_equals(ret->verb, "list") || ki_str_equals(ret->verb, "watch")))
+        ret->name = kt_selector_name(call); /* so that a rule with resourceNames can allow it */
     if (!call->resource->group[0] && strcmp(call->resource->plural, "namespaces") == 0)
         ret->ns = call->name; /* as the real one: a namespace is in itself */
 }

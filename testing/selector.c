@@ -220,6 +220,24 @@ static ki_status read_fields(reader *in) {
     return KI_OK;
 }
 
+ki_str kt_selector_name(const kt_call *call) {
+    static const char wanted[] = "metadata.name=";
+    ki_str rest = kt_call_param(call, "fieldSelector"), name = { NULL, 0 };
+    while (rest.size) {
+        ki_str term = ki_str_split(rest, ',', &rest);
+        if (term.size && !memchr(term.data, '=', term.size))
+            return (ki_str){ NULL, 0 }; /* not a selector at all */
+        if (name.data || !ki_str_starts_with(term, KI_STR(wanted)))
+            continue;
+        size_t skipped = sizeof wanted - 1;
+        skipped += term.size > skipped && term.data[skipped] == '=';
+        name = (ki_str){ term.data + skipped, term.size - skipped };
+    }
+    bool is_segment = name.size && !ki_str_equals(name, ".") && !ki_str_equals(name, "..") &&
+                      !memchr(name.data, '/', name.size) && !memchr(name.data, '%', name.size);
+    return is_segment ? name : (ki_str){ NULL, 0 };
+}
+
 /* The text is the selector's own: it outlives the request. */
 static ki_status make(kt_call *call, kt_selector **ret_selector) {
     ki_str labels = kt_call_param(call, "labelSelector"), fields = kt_call_param(call, "fieldSelector");

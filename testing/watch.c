@@ -144,6 +144,13 @@ static void wake(kt_watch *watch) {
     watch->wake(watch->user);
 }
 
+size_t kt_watch_count(const kt_storage *storage) {
+    size_t count = 0;
+    for (const kt_watch *watch = storage->watches; watch; watch = watch->next)
+        count++;
+    return count;
+}
+
 void kt_watch_notify(kt_storage *storage) {
     for (kt_watch *watch = storage->watches; watch; watch = watch->next)
         wake(watch);
