@@ -6,6 +6,7 @@ import "strings"
 var rawCases = []testCase{
 	rawCase("serve-raw-json-patch", jsonPatchSteps()),
 	rawCase("serve-raw-secret", secretSteps),
+	rawCase("serve-raw-yaml", yamlSteps),
 	rawCase("serve-raw-custom", customSteps),
 	rawCase("serve-raw-custom-apply", customApplySteps()),
 }
@@ -173,4 +174,27 @@ func customApplySteps() []rawStep {
 		rawStep{method: "PATCH", path: things + "/a?fieldManager=two&force=true", contentType: applyPatch,
 			body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"ports":[{"name":"e","port":6}]}}`},
 		rawStep{method: "GET", path: things + "/a"})
+}
+
+const rawMaps = "/api/v1/namespaces/NS/configmaps"
+
+var yamlSteps = []rawStep{
+	defineThings(),
+	{method: "POST", path: rawMaps + "?fieldManager=m", contentType: yamlBody,
+		body: "# a comment\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {x: 'y'}\ndata:\n  text: |\n    two\n    lines\n  yes: 'no'\n"},
+	{method: "PUT", path: rawMaps + "/a?fieldManager=m", contentType: yamlBody, body: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: &d {k: v}\n"},
+	{method: "POST", path: rawMaps + "?fieldManager=m", contentType: yamlBody, body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"json"}}`},
+	{method: "POST", path: rawMaps, contentType: yamlBody, body: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {k: 1}\n", codeOnly: true},
+	{method: "POST", path: rawMaps, contentType: yamlBody, body: "a: [1\n", codeOnly: true},
+	{method: "POST", path: rawMaps, contentType: "text/plain", body: "x"},
+	{method: "POST", path: things, contentType: "text/plain", body: "x"},
+	{method: "PATCH", path: rawMaps + "/a?fieldManager=applier", contentType: applyPatch,
+		body: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    note: &n 'text'\ndata:\n  applied: *n\n"},
+	{method: "PATCH", path: rawMaps + "/c?fieldManager=applier", contentType: applyPatch, body: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {applied: 'true'}\n"},
+	{method: "PATCH", path: rawMaps + "/c?fieldManager=applier", contentType: applyPatch, body: "a: [1\n", codeOnly: true},
+	{method: "POST", path: things + "?fieldManager=m", contentType: yamlBody,
+		body: "apiVersion: GROUP/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  size: 017\n  name: 'on'\nfree: {a: yes, b: 0x10, c: 1.50, e: 2001-01-01}\n"},
+	{method: "PATCH", path: things + "/a?fieldManager=applier", contentType: applyPatch,
+		body: "apiVersion: GROUP/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  ports:\n  - name: a\n    port: 80\n"},
+	{method: "GET", path: things},
 }
