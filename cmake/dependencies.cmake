@@ -1,7 +1,7 @@
 # The libraries that kinformer stands on, all through pkg-config.
 find_package(PkgConfig REQUIRED)
 set(ki_requires libcurl yyjson yaml-0.1)  # of libkinformer
-set(kt_requires yyjson libmicrohttpd gnutls zlib) # of libkinformer-testing
+set(kt_requires yyjson yaml-0.1 libmicrohttpd gnutls zlib) # of libkinformer-testing
 pkg_check_modules(ki_deps REQUIRED IMPORTED_TARGET ${ki_requires})
 pkg_check_modules(kt_deps REQUIRED IMPORTED_TARGET ${kt_requires})
 if(KI_TESTS)

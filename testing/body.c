@@ -5,6 +5,7 @@
 #include "testing/json.h"
 #include "testing/schema/protobuf.h"
 #include "testing/status.h"
+#include "testing/yaml_json.h"
 
 #include <stdio.h>
 
@@ -113,13 +114,43 @@ ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
     return KI_OK;
 }
 
+static bool looks_like_json(ki_str text) {
+    while (text.size && strchr(" \t\r\n", text.data[0])) {
+        text.data++;
+        text.size--;
+    }
+    return text.size && text.data[0] == '{';
+}
+
+ki_status kt_body_yaml(kt_call *call, ki_str *ret_text) {
+    const char *why = NULL;
+    yyjson_doc *doc = NULL;
+    ki_str body = call->request->body;
+    ki_status status = looks_like_json(body) ? kt_json_read(call->allocator, body, &doc, NULL) : KI_ERR_PARSE;
+    yyjson_doc_free(doc);
+    if (status != KI_ERR_PARSE) { /* as it is: YAML would take its time over it */
+        *ret_text = body;
+        return status;
+    }
+    ki_buffer_reset(&call->decoded, SIZE_MAX);
+    status = kt_yaml_to_json(body, &call->decoded, &why);
+    if (status == KI_ERR_PARSE)
+        return kt_fail_bad_request(call, "error decoding YAML: %s", why);
+    if (status == KI_ERR_LIMIT)
+        return kt_fail_generic(call, 413);
+    *ret_text = (ki_str){ call->decoded.data, call->decoded.size };
+    return status;
+}
+
 ki_status kt_body_text(kt_call *call, ki_str *ret_text) {
     if (kt_body_is(call, "application/json")) {
         *ret_text = call->request->body;
         return KI_OK;
     }
+    if (kt_body_is(call, "application/yaml"))
+        return kt_body_yaml(call, ret_text);
     if (!kt_body_is(call, KT_PROTOBUF_TYPE))
-        return kt_fail_media_type(call, "application/json, " KT_PROTOBUF_TYPE);
+        return kt_fail_media_type(call, "application/json, application/yaml, " KT_PROTOBUF_TYPE);
     const char *why = NULL;
     ki_buffer_reset(&call->decoded, SIZE_MAX);
     ki_status status = kt_protobuf_to_json(call->request->body, &call->decoded, &why);

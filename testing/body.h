@@ -8,8 +8,10 @@
 
 /* Is `type` the request's media type, its parameters aside? */
 bool kt_body_is(const kt_call *call, const char *type);
-/* The body as JSON, from JSON or protobuf; 415 where it is neither, 400 where it is not what it says. The text is the call's. */
+/* The body as JSON, from JSON, YAML or protobuf; 415 where it is neither, 400 where it is not what it says. The text is the call's. */
 ki_status kt_body_text(kt_call *call, ki_str *ret_text);
+/* A body that is YAML, and may be JSON, as JSON; 400 where it is neither. The text is the call's. */
+ki_status kt_body_yaml(kt_call *call, ki_str *ret_text);
 /* 415 with what would be accepted. */
 ki_status kt_fail_media_type(kt_call *call, const char *accepted);
 /* The body as an object of the call's resource. Ownership: the caller frees the document. */

@@ -4,6 +4,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/faults/fault_stream.h"
+#include "testing/object.h"
 
 #include <sched.h>
 #include <time.h>
@@ -16,7 +17,9 @@ struct kt_stream {
     /* the daemon's thread only */
     ki_buffer pending; /* read from the watch and not yet sent */
     size_t sent;       /* of it */
-    bool ended;        /* nothing comes after it */
+    kt_object *shared; /* whose JSON, and the end of a frame, follow what is pending; NULL: none */
+    size_t shared_sent;
+    bool ended; /* nothing comes after it */
 
     /* under the lock */
     kt_stream *previous;
@@ -87,6 +90,9 @@ static void suspend_until(kt_stream *stream, int64_t deadline_ms) {
 /* Faults may leave nothing of a block. */
 static ki_status read_some(kt_stream *stream, size_t max, kt_watch_state *ret_state) {
     ki_status status;
+    if (!stream->response.faults)
+        return kt_watch_read_shared(stream->response.watch, kt_streams_now_ms(stream->streams), &stream->pending, max,
+                                    &stream->shared, ret_state);
     do
         status = kt_fault_read(&stream->response, kt_streams_now_ms(stream->streams), &stream->pending, max, ret_state);
     while (!status && *ret_state == KT_WATCH_MORE && stream->pending.size == 0);
@@ -175,6 +181,25 @@ static ssize_t limit(kt_stream *stream, uint64_t position, size_t max) {
     return (ssize_t)room;
 }
 
+/* Sends of the shared object. Once all is sent, the frame's end is pending. */
+static ssize_t read_shared(kt_stream *stream, char *block, size_t max) {
+    size_t size = stream->shared->json.size - stream->shared_sent;
+    if (size > max) {
+        memcpy(block, stream->shared->json.data + stream->shared_sent, max);
+        stream->shared_sent += max;
+        return (ssize_t)max;
+    }
+    memcpy(block, stream->shared->json.data + stream->shared_sent, size);
+    kt_streams_lock(stream->streams);
+    kt_object_unref(stream->shared);
+    kt_streams_unlock(stream->streams);
+    stream->shared = NULL;
+    stream->shared_sent = stream->sent = 0;
+    ki_buffer_reset(&stream->pending, KT_STREAM_KEPT);
+    ki_buffer_append_string(&stream->pending, KT_WATCH_FRAME_END);
+    return stream->pending.failed ? MHD_CONTENT_READER_END_WITH_ERROR : (ssize_t)size;
+}
+
 static ssize_t read_stream(void *user, uint64_t position, char *block, size_t max) {
     kt_stream *stream = user;
     if (stream->response.faults) {
@@ -183,6 +208,8 @@ static ssize_t read_stream(void *user, uint64_t position, char *block, size_t ma
             return room;
         max = (size_t)room;
     }
+    if (stream->sent == stream->pending.size && stream->shared)
+        return read_shared(stream, block, max);
     if (stream->sent == stream->pending.size) {
         if (stream->ended)
             return MHD_CONTENT_READER_END_OF_STREAM;
@@ -219,6 +246,7 @@ static void free_stream(void *user) {
     if (--streams->count == 0)
         ki_cond_broadcast(&streams->emptied);
     kt_response_free(&stream->response);
+    kt_object_unref(stream->shared);
     kt_streams_unlock(streams);
     ki_buffer_free(&stream->pending);
     ki_free(streams->allocator, stream);

@@ -4,6 +4,7 @@
 #include "src/base/memory.h"
 #include "testing/cluster_state.h"
 #include "testing/faults/fault_stream.h"
+#include "testing/health.h"
 #include "testing/review.h"
 #include "testing/status.h"
 #include "testing/subresource.h"
@@ -94,13 +95,6 @@ static ki_status resource_call(kt_call *call) {
     return fail_method(call, methods, verbs);
 }
 
-static ki_status plain_text(kt_call *call, int status, const char *text) {
-    ki_buffer_append_string(&call->response->body, text);
-    call->response->status = status;
-    call->response->content_type = "text/plain; charset=utf-8";
-    return call->response->body.failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
-}
-
 static ki_status version(kt_call *call) {
     ki_buffer_append_string(
         &call->response->body,
@@ -112,13 +106,12 @@ static ki_status version(kt_call *call) {
 }
 
 static ki_status other_call(kt_call *call) {
-    static const char *const health[] = { "healthz", "livez", "readyz" };
     ki_str first = call->segment_count ? call->segments[0] : (ki_str){ NULL, 0 };
     bool is_get = strcmp(call->request->method, "GET") == 0 || strcmp(call->request->method, "HEAD") == 0;
-    for (size_t i = 0; i < sizeof health / sizeof health[0]; i++) {
-        if (ki_str_equals(first, health[i]))
-            return plain_text(call, 200, "ok");
-    }
+    if (kt_health_is(call))
+        return kt_health(call);
+    if (kt_metrics_is(call) && is_get)
+        return kt_metrics(call);
     if (call->segment_count == 1 && ki_str_equals(first, "version"))
         return version(call);
     if (kt_discovery_is(call) || kt_openapi_is(call)) {
@@ -138,7 +131,7 @@ static ki_status other_call(kt_call *call) {
             ki_str_equals(call->segments[2], storage->info->resource->version))
             return kt_fail_generic(call, 404);
     }
-    return plain_text(call, 404, "404 page not found\n");
+    return kt_plain_text(call, 404, "404 page not found\n");
 }
 
 /* The faults that the request meets; a list goes on behind an empty page. */

@@ -34,6 +34,7 @@ typedef struct kt_request {
 /* A watch that a response goes on with. It is a cursor into the cluster's history, not a queue: a slow reader costs nothing,
  * and finds 410 once its place is compacted. */
 typedef struct kt_watch kt_watch;
+struct kt_object;
 
 typedef struct kt_response {
     int status;
@@ -59,6 +60,15 @@ typedef enum kt_watch_state {
 
 /* Appends whole frames to `out` until about `max` bytes (at least one frame where there is one). */
 ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state);
+/* The same for readers that may be slow: an object of KT_WATCH_SHARED_MIN bytes or more is not copied. Then `out` ends with the beginning of its frame,
+ * `*ret_object` is a reference to it (else it stays NULL), the state is KT_WATCH_MORE, and the frame goes on with the object's JSON and
+ * KT_WATCH_FRAME_END. So watches that do not read share one copy of what they wait for. */
+ki_status kt_watch_read_shared(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max,
+                               struct kt_object **ret_object, kt_watch_state *ret_state);
+#define KT_WATCH_FRAME_END "}\n"
+enum {
+    KT_WATCH_SHARED_MIN = 32 * 1024
+};
 /* When it has something to do without any change in the cluster (a bookmark, its end); INT64_MAX: never. */
 int64_t kt_watch_deadline(const kt_watch *watch);
 /* Calls `wake` during the cluster call that made something readable; it must only take note. */

@@ -56,7 +56,10 @@ static bool is_operations(yyjson_val *root) {
 
 static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc) {
     const char *why = NULL;
-    ki_status status = kt_json_read(call->allocator, call->request->body, ret_doc, &why);
+    ki_str text = call->request->body;
+    ki_status status = kind == PATCH_APPLY ? kt_body_yaml(call, &text) : KI_OK;
+    if (!status)
+        status = kt_json_read(call->allocator, text, ret_doc, &why);
     if (status == KI_ERR_PARSE)
         return kt_fail_bad_request(call, "error decoding patch: %s", why);
     if (status)
@@ -145,8 +148,11 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
 static ki_status create_applied(kt_call *call, const kt_write *write, yyjson_val *patch) {
     yyjson_doc *doc = NULL; /* its own: `patch` is what the manager's fields are taken from */
     ki_status status = kt_auth_check_create(call);
+    ki_str text = KI_STR("");
     if (!status)
-        status = kt_json_read(call->allocator, call->request->body, &doc, NULL);
+        status = kt_body_yaml(call, &text);
+    if (!status)
+        status = kt_json_read(call->allocator, text, &doc, NULL);
     if (!status)
         status = kt_conform(call, KT_ORIGIN_APPLY, patch, &doc);
     if (!status)

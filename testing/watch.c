@@ -38,6 +38,9 @@ struct kt_watch {
     bool closed;
     bool ended;
 
+    bool shares;       /* this read gives a large object away instead of copying it */
+    kt_object *shared; /* the one that it gives away */
+
     bool woken;
     void (*wake)(void *user);
     void *user;
@@ -142,6 +145,13 @@ static void wake(kt_watch *watch) {
     watch->wake(watch->user);
 }
 
+size_t kt_watch_count(const kt_storage *storage) {
+    size_t count = 0;
+    for (const kt_watch *watch = storage->watches; watch; watch = watch->next)
+        count++;
+    return count;
+}
+
 void kt_watch_notify(kt_storage *storage) {
     for (kt_watch *watch = storage->watches; watch; watch = watch->next)
         wake(watch);
@@ -171,11 +181,15 @@ int64_t kt_watch_deadline(const kt_watch *watch) {
     return watch->bookmarks && watch->next_bookmark_ms < watch->end_ms ? watch->next_bookmark_ms : watch->end_ms;
 }
 
-static ki_status append_event(kt_watch *watch, const char *type, const kt_object *obj, int64_t now_ms, ki_buffer *out) {
-    ki_buffer_printf(out, "{\"type\":\"%s\",\"object\":", type);
+static ki_status append_event(kt_watch *watch, const char *type, kt_object *obj, int64_t now_ms, ki_buffer *out) {
+    ki_status begun = ki_buffer_printf(out, "{\"type\":\"%s\",\"object\":", type);
+    if (watch->shares && watch->shape.form == KT_FORM_OBJECT && obj->json.size >= KT_WATCH_SHARED_MIN) {
+        watch->shared = begun ? NULL : kt_object_ref(obj);
+        return begun;
+    }
     ki_status status = kt_shape_append(&watch->shape, obj, now_ms, !watch->has_columns, out);
     watch->has_columns = true;
-    return status ? status : ki_buffer_append(out, "}\n", 2);
+    return status ? status : ki_buffer_append_string(out, KT_WATCH_FRAME_END);
 }
 
 static ki_status append_bookmark(kt_watch *watch, uint64_t revision, bool initial_end, ki_buffer *out) {
@@ -231,8 +245,8 @@ static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t n
 static ki_status read_initial(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
     const kt_snapshot *initial = watch->initial;
     ki_status status = KI_OK;
-    while (!status && watch->initial_index < initial->count && out->size < limit) {
-        const kt_object *obj = initial->objects[watch->initial_index];
+    while (!status && watch->initial_index < initial->count && out->size < limit && !watch->shared) {
+        kt_object *obj = initial->objects[watch->initial_index];
         if (kt_selector_matches(watch->selector, obj))
             status = append_event(watch, "ADDED", obj, now_ms, out);
         if (!status)
@@ -247,7 +261,7 @@ static ki_status read_initial(kt_watch *watch, int64_t now_ms, ki_buffer *out, s
 
 static ki_status read_changes(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
     const kt_event *event;
-    while (out->size < limit && (event = kt_storage_event(watch->storage, watch->seq)) != NULL) {
+    while (out->size < limit && !watch->shared && (event = kt_storage_event(watch->storage, watch->seq)) != NULL) {
         if (event->revision > watch->revision) { /* one from the future passes over what comes before it */
             ki_status status = append_change(watch, event, now_ms, out);
             if (status)
@@ -268,7 +282,7 @@ static ki_status read_frames(kt_watch *watch, int64_t now_ms, ki_buffer *out, si
     }
     if (watch->initial) {
         ki_status status = read_initial(watch, now_ms, out, limit);
-        if (status || watch->initial)
+        if (status || watch->initial || watch->shared)
             return status;
     }
     if (watch->initial_end) {
@@ -301,7 +315,7 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     }
     if (watch->ended)
         return KI_OK;
-    if (watch->initial || kt_storage_event(watch->storage, watch->seq)) {
+    if (watch->shared || watch->initial || kt_storage_event(watch->storage, watch->seq)) {
         *ret_state = KT_WATCH_MORE;
         return KI_OK;
     }
@@ -318,5 +332,18 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     }
     watch->woken = false;
     *ret_state = KT_WATCH_WAITS;
+    return status;
+}
+
+ki_status kt_watch_read_shared(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_object,
+                               kt_watch_state *ret_state) {
+    watch->shares = true;
+    ki_status status = kt_watch_read(watch, now_ms, out, max, ret_state);
+    if (status)
+        kt_object_unref(watch->shared);
+    else if (watch->shared)
+        *ret_object = watch->shared;
+    watch->shares = false;
+    watch->shared = NULL;
     return status;
 }

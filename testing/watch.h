@@ -11,6 +11,8 @@
 ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_selector *selector);
 void kt_watch_free(kt_watch *watch);
 
+/* How many watches of the storage are open. */
+size_t kt_watch_count(const kt_storage *storage);
 /* Something new is in the storage's history: wakes who has not been woken since it last had nothing to read. */
 void kt_watch_notify(kt_storage *storage);
 void kt_watch_close_all(kt_storage *storage);

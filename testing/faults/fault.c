@@ -269,7 +269,7 @@ static bool is_for(const kt_fault *fault, const kt_call *call) {
     ki_str path = ki_str_split(ki_str_of(call->request->target), '?', &rest);
     ki_str names = kt_spec_get(spec, "name"), namespaces = kt_spec_get(spec, "namespace");
     return kt_words_have(kt_spec_get(spec, "verb"), wanted.verb) && has_resource(kt_spec_get(spec, "resource"), call) &&
-           (!names.data || kt_words_have(names, call->name)) &&
+           (!names.data || kt_words_have(names, wanted.name)) &&
            (!namespaces.data || kt_words_have(namespaces, call->ns)) &&
            kt_words_have(kt_spec_get(spec, "path"), path) && kt_words_have(kt_spec_get(spec, "user-agent"), agent);
 }

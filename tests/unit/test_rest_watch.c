@@ -1,9 +1,12 @@
 /* watches: where they start, what they show, and how they end. */
+#include "src/base/memory.h"
+#include "testing/object.h"
 #include "tests/support/rest_server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -299,6 +302,50 @@ static void a_server_without_streaming_lists_refuses_them(void **state) {
     rest_server_stop(&old);
 }
 
+static void a_large_object_is_shared_by_those_who_watch_it(void **state) {
+    (void)state;
+    enum {
+        WATCHES = 3,
+        SIZE = 2 * KT_WATCH_SHARED_MIN
+    };
+    static char body[SIZE + 128];
+    kt_response responses[WATCHES];
+    kt_watch *watches[WATCHES];
+    kt_object *first = NULL;
+    for (size_t i = 0; i < WATCHES; i++)
+        watches[i] = rest_watch_open(&server, "/api/v1/configmaps?watch=1&resourceVersion=7", &responses[i]);
+    int head = snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"large\"},\"data\":{\"k\":\"");
+    memset(body + head, 'x', SIZE);
+    snprintf(body + head + SIZE, 128 - (size_t)head, "\"}}");
+    assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/configmaps", body), 201);
+    rest_send(&server, "PATCH", "/api/v1/namespaces/default/configmaps/large", MERGE, "{\"data\":null}");
+
+    rest_watch_read(&server, watches[0]); /* whole */
+    for (size_t i = 1; i < WATCHES; i++) {
+        kt_object *object = NULL;
+        kt_watch_state is;
+        ki_buffer out;
+        ki_buffer_init(&out, &ki_allocator_default, 0);
+        assert_int_equal(kt_watch_read_shared(watches[i], server.now_ms, &out, 1 << 20, &object, &is), KI_OK);
+        assert_int_equal(is, KT_WATCH_MORE);
+        assert_string_equal(out.data, "{\"type\":\"ADDED\",\"object\":");
+        assert_non_null(object);
+        first = first ? first : object;
+        assert_ptr_equal(object, first);
+        ki_buffer_append_view(&out, object->json);
+        ki_buffer_append_string(&out, KT_WATCH_FRAME_END);
+        kt_object_unref(object);
+        object = NULL;
+        assert_int_equal(kt_watch_read_shared(watches[i], server.now_ms, &out, 1 << 20, &object, &is), KI_OK);
+        assert_int_equal(is, KT_WATCH_WAITS);
+        assert_null(object);
+        assert_string_equal(out.data, server.text.data);
+        ki_buffer_free(&out);
+    }
+    for (size_t i = 0; i < WATCHES; i++)
+        kt_response_free(&responses[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_watch_shows_what_its_start_and_selector_say, start, stop),
@@ -311,6 +358,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_revision_from_the_future_waits_or_is_too_large, start, stop),
         cmocka_unit_test_setup_teardown(a_watch_is_woken_once_until_it_has_read_all, start, stop),
         cmocka_unit_test_setup_teardown(a_reader_takes_as_much_as_it_wants, start, stop),
+        cmocka_unit_test_setup_teardown(a_large_object_is_shared_by_those_who_watch_it, start, stop),
         cmocka_unit_test_setup_teardown(a_first_state_stays_as_it_was_however_slowly_it_is_read, start, stop),
         cmocka_unit_test_setup_teardown(a_table_is_watched_with_its_columns_once, start, stop),
         cmocka_unit_test_setup_teardown(a_server_without_streaming_lists_refuses_them, start, stop),

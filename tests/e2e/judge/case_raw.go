@@ -20,7 +20,10 @@ type rawStep struct {
 	method, path string
 	contentType  string // "": application/json
 	body         string
-	codeOnly     bool // compare the status and the reason alone
+	as           string   // impersonated; NS in it too
+	groups       []string // in these groups
+	codeOnly     bool     // compare the status and the reason alone
+	await        bool     // ask again until it is no longer forbidden: roles take a moment
 }
 
 const (
@@ -31,18 +34,18 @@ const (
 	yamlBody   = "application/yaml"
 )
 
-func rawCase(name string, steps []rawStep) testCase {
+func rawCase(name string, steps []rawStep, flags ...string) testCase {
 	return testCase{name: name, kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
-		return sameRawAnswers(ctx, h, steps)
+		return sameRawAnswers(ctx, h, steps, flags)
 	}}
 }
 
-func sameRawAnswers(ctx context.Context, h *harness, steps []rawStep) error {
+func sameRawAnswers(ctx context.Context, h *harness, steps []rawStep, flags []string) error {
 	real, err := h.realServer(ctx)
 	if err != nil {
 		return err
 	}
-	s, err := h.serve(ctx)
+	s, err := h.serve(ctx, flags...)
 	if err != nil {
 		return err
 	}
@@ -91,6 +94,10 @@ func (s rawStep) run(ctx context.Context, config *rest.Config, namespace string)
 			return "", err
 		}
 		request.Header.Set("Accept", "application/json")
+		if s.as != "" {
+			request.Header.Set("Impersonate-User", fill.Replace(s.as))
+			request.Header["Impersonate-Group"] = s.groups
+		}
 		if s.body != "" {
 			request.Header.Set("Content-Type", orElse(s.contentType, "application/json"))
 		}
@@ -104,7 +111,8 @@ func (s rawStep) run(ctx context.Context, config *rest.Config, namespace string)
 		}
 		notYet := response.StatusCode == http.StatusNotFound && strings.Contains(string(text), "404 page not found") ||
 			response.StatusCode == http.StatusTooManyRequests
-		if notYet && strings.Contains(s.path, "GROUP") {
+		isForbidden := s.await && response.StatusCode == http.StatusForbidden
+		if notYet && strings.Contains(s.path, "GROUP") || isForbidden {
 			select {
 			case <-ctx.Done():
 				return "", ctx.Err()

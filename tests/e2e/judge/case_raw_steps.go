@@ -1,13 +1,18 @@
 // The requests of the cases in case_raw.go.
 package main
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 var rawCases = []testCase{
 	rawCase("serve-raw-json-patch", jsonPatchSteps()),
 	rawCase("serve-raw-secret", secretSteps),
+	rawCase("serve-raw-yaml", yamlSteps),
 	rawCase("serve-raw-custom", customSteps),
 	rawCase("serve-raw-custom-apply", customApplySteps()),
+	rawCase("serve-raw-rbac", rbacSteps(), "--tls", "--rbac"),
 }
 
 const thingDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.GROUP"},
@@ -173,4 +178,61 @@ func customApplySteps() []rawStep {
 		rawStep{method: "PATCH", path: things + "/a?fieldManager=two&force=true", contentType: applyPatch,
 			body: `{"apiVersion":"GROUP/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"ports":[{"name":"e","port":6}]}}`},
 		rawStep{method: "GET", path: things + "/a"})
+}
+
+const rawMaps = "/api/v1/namespaces/NS/configmaps"
+
+var yamlSteps = []rawStep{
+	defineThings(),
+	{method: "POST", path: rawMaps + "?fieldManager=m", contentType: yamlBody,
+		body: "# a comment\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {x: 'y'}\ndata:\n  text: |\n    two\n    lines\n  yes: 'no'\n"},
+	{method: "PUT", path: rawMaps + "/a?fieldManager=m", contentType: yamlBody, body: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: &d {k: v}\n"},
+	{method: "POST", path: rawMaps + "?fieldManager=m", contentType: yamlBody, body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"json"}}`},
+	{method: "POST", path: rawMaps, contentType: yamlBody, body: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata: {k: 1}\n", codeOnly: true},
+	{method: "POST", path: rawMaps, contentType: yamlBody, body: "a: [1\n", codeOnly: true},
+	{method: "POST", path: rawMaps, contentType: "text/plain", body: "x"},
+	{method: "POST", path: things, contentType: "text/plain", body: "x"},
+	{method: "PATCH", path: rawMaps + "/a?fieldManager=applier", contentType: applyPatch,
+		body: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    note: &n 'text'\ndata:\n  applied: *n\n"},
+	{method: "PATCH", path: rawMaps + "/c?fieldManager=applier", contentType: applyPatch, body: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {applied: 'true'}\n"},
+	{method: "PATCH", path: rawMaps + "/c?fieldManager=applier", contentType: applyPatch, body: "a: [1\n", codeOnly: true},
+	{method: "POST", path: things + "?fieldManager=m", contentType: yamlBody,
+		body: "apiVersion: GROUP/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  size: 017\n  name: 'on'\nfree: {a: yes, b: 0x10, c: 1.50, e: 2001-01-01}\n"},
+	{method: "PATCH", path: things + "/a?fieldManager=applier", contentType: applyPatch,
+		body: "apiVersion: GROUP/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  ports:\n  - name: a\n    port: 80\n"},
+	{method: "GET", path: things},
+}
+
+// rbacSteps asks in the names of users who may do one thing each: what is authorized is what is carried out.
+func rbacSteps() []rawStep {
+	var steps []rawStep
+	roles := "/apis/rbac.authorization.k8s.io/v1/namespaces/NS/roles"
+	for _, verb := range []string{"watch", "list", "patch"} {
+		steps = append(steps,
+			rawStep{method: "POST", path: roles, codeOnly: true, body: `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"` + verb +
+				`"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["` + verb + `"]}]}`},
+			rawStep{method: "POST", path: strings.Replace(roles, "roles", "rolebindings", 1), codeOnly: true,
+				body: `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"` + verb + `"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"` +
+					verb + `"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"` + verb + `-NS"}]}`})
+	}
+	steps = append(steps,
+		rawStep{method: "GET", path: rawMaps + "?limit=1", as: "list-NS", await: true, codeOnly: true},
+		rawStep{method: "GET", path: rawMaps + "?watch=1&timeoutSeconds=1", as: "watch-NS", await: true, codeOnly: true},
+		rawStep{method: "PATCH", path: rawMaps + "/none", contentType: mergePatch, body: "{}", as: "patch-NS", await: true, codeOnly: true})
+	for _, query := range []string{"", "watch=False", "watch=fALSE", "watch=0", "watch=false&watch=true", "watch=1&timeoutSeconds=1", "watch&timeoutSeconds=1",
+		"watch=true&watch=false&timeoutSeconds=1"} {
+		steps = append(steps,
+			rawStep{method: "GET", path: rawMaps + "?" + query, as: "watch-NS", codeOnly: true},
+			rawStep{method: "GET", path: rawMaps + "?" + query, as: "list-NS", codeOnly: true})
+	}
+	apply := rawStep{method: "PATCH", path: rawMaps + "/a?fieldManager=m", contentType: applyPatch, body: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}`}
+	applyAs := apply
+	applyAs.as = "patch-NS"
+	many := []string{}
+	for i := range 60 {
+		many = append(many, fmt.Sprintf("group-%d", i))
+	}
+	return append(steps, applyAs, apply, applyAs,
+		rawStep{method: "GET", path: rawMaps + "/a", as: "jane", groups: many},
+		rawStep{method: "GET", path: rawMaps + "/a", as: "jane", groups: append(many, "system:masters")})
 }

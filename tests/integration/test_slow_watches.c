@@ -1,0 +1,132 @@
+/* test_slow_watches.c: watches that do not read cost the embedded server little, however large the objects are that change. */
+#include <kinformer-testing/server.h>
+
+#include "src/base/error.h"
+
+#include <arpa/inet.h>
+#include <malloc.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+    PATIENCE_MS = 60000, /* only a broken server reaches it */
+    SLOW = 60,
+    CHANGES = 12,
+    OBJECT_SIZE = 1024 * 1024,
+    PEAK_MAX = 40 * OBJECT_SIZE /* history has CHANGES of them; a copy for each watch would be SLOW more */
+};
+
+/* ---- an allocator that knows its peak ---- */
+
+static _Atomic size_t used, peak;
+
+static void note(size_t size) {
+    size_t now = atomic_fetch_add(&used, size) + size, before = atomic_load(&peak);
+    while (now > before && !atomic_compare_exchange_weak(&peak, &before, now)) {}
+}
+
+static void *counted_alloc(size_t size, void *user) {
+    (void)user;
+    void *block = malloc(size);
+    note(block ? malloc_usable_size(block) : 0);
+    return block;
+}
+
+static void counted_free(void *block, void *user) {
+    (void)user;
+    atomic_fetch_sub(&used, block ? malloc_usable_size(block) : 0);
+    free(block);
+}
+
+static void *counted_realloc(void *block, size_t size, void *user) {
+    size_t before = block ? malloc_usable_size(block) : 0;
+    (void)user;
+    void *now = realloc(block, size);
+    if (now) {
+        atomic_fetch_sub(&used, before);
+        note(malloc_usable_size(now));
+    }
+    return now;
+}
+
+static ki_testing_server *server;
+
+static int open_watch(int received) {
+    static const char request[] = "GET /api/v1/configmaps?watch=true HTTP/1.1\r\nHost: x\r\n\r\n";
+    struct sockaddr_in to = { .sin_family = AF_INET };
+    to.sin_port = htons((uint16_t)atoi(strrchr(ki_testing_server_url(server), ':') + 1));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &received, sizeof received), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(send(fd, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
+    return fd;
+}
+
+/* Reads until so many events have come. */
+static void read_events(int fd, int count) {
+    static char block[1 << 16];
+    for (int seen = 0; seen < count;) {
+        struct pollfd ready = { .fd = fd, .events = POLLIN };
+        assert_int_equal(poll(&ready, 1, PATIENCE_MS), 1);
+        ssize_t size = recv(fd, block, sizeof block, 0);
+        assert_true(size > 0);
+        for (ssize_t i = 0; i < size; i++)
+            seen += block[i] == '\n' && i > 0 && block[i - 1] == '}';
+    }
+}
+
+static void change(int number) {
+    char *json = malloc(OBJECT_SIZE + 128);
+    assert_non_null(json);
+    int head = snprintf(
+        json, 128, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"data\":{\"n\":\"%d\",\"k\":\"", number);
+    memset(json + head, 'v', OBJECT_SIZE);
+    strcpy(json + head + OBJECT_SIZE, "\"}}");
+    assert_int_equal(ki_testing_server_put(server, KI_CONFIGMAPS, json, 0, NULL), KI_OK);
+    free(json);
+}
+
+static void watches_that_do_not_read_share_what_they_wait_for(void **state) {
+    (void)state;
+    const ki_allocator counted = { counted_alloc, counted_realloc, counted_free, NULL };
+    int slow[SLOW];
+    ki_error err = KI_ERROR_INIT;
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.allocator = &counted), &server, &err))
+        fail_msg("%s", ki_error_message(&err));
+    for (int i = 0; i < SLOW; i++)
+        slow[i] = open_watch(4096);
+    int fast = open_watch(1 << 20);
+    for (int i = 0; i < CHANGES; i++) {
+        change(i);
+        read_events(fast, 1);
+    }
+    for (int i = 0; i < SLOW; i += 10)
+        read_events(slow[i], 1); /* what comes late is whole */
+    if (atomic_load(&peak) > PEAK_MAX)
+        fail_msg("%zu MiB at the peak", atomic_load(&peak) >> 20);
+    close(fast);
+    for (int i = 0; i < SLOW; i++)
+        close(slow[i]);
+    ki_testing_server_free(server);
+    assert_int_equal(atomic_load(&used), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(watches_that_do_not_read_share_what_they_wait_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
