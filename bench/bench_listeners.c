@@ -2,6 +2,7 @@
  * a time, by a handler that comes when 100,000 objects are there. */
 #include "bench/counting.h"
 #include "bench/small_objects.h"
+#include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/pending.h"
 #include "src/cache/shared_informer.h"
@@ -60,7 +61,14 @@ static void source_nothing(ki_list_watch *base) {
     (void)base;
 }
 
-static const ki_list_watch_ops source_ops = { source_list, source_watch, source_nothing, source_nothing };
+static ki_status source_find(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
+    (void)base;
+    (void)on_found;
+    (void)user;
+    return ki_error_set(err, KI_ERR_INVALID, "the type is there");
+}
+
+static const ki_list_watch_ops source_ops = { source_list, source_watch, source_find, source_nothing, source_nothing };
 
 typedef struct longest {
     int64_t step, total;

@@ -1,0 +1,337 @@
+/* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits meanwhile: the first list, relists,
+ * and a resync, with both queues, by plain and by streaming lists. Objects are decoded before they are measured. */
+#include "bench/counting.h"
+#include "bench/small_objects.h"
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/shared_informer.h"
+#include "src/engine/engine.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum {
+    GOAL_STEP_US = 2000, /* CPU time of a step */
+    GOAL_WAIT_US = 1000, /* of a call on another thread */
+    SHORT_COUNT = 20000,
+    COUNT = 200000,
+    PER_TURN = 16, /* objects that arrive at a time */
+    PAUSE_US = 200 /* of the other thread between its calls */
+};
+
+#define RESYNC KI_SECONDS(3600)
+
+static unsigned object_count = COUNT;
+static _Atomic int64_t clock_now = 1;
+
+static int64_t read_clock(void *user) {
+    (void)user;
+    return atomic_load(&clock_now);
+}
+
+/* --- the source: what it lists comes a few objects at a time ---------------------------------------------------------------------- */
+
+typedef struct source {
+    ki_list_watch base; /* first */
+    ki_engine *engine;
+    ki_task task;
+    ki_list_handler list;
+    ki_watch_handler watch;
+    bool lists, streams;
+    ki_object **objects; /* the references go as they are handed over */
+    unsigned next;
+    const char *version;
+} source;
+
+static void hand_over(source *from, ki_object *obj) {
+    if (from->lists)
+        from->list.on_object(obj, from->list.user);
+    else
+        from->watch.on_event(KI_EVENT_ADDED, obj, from->watch.user);
+    ki_object_unref(obj);
+}
+
+static void arrive(ki_task *task, void *user) {
+    source *from = user;
+    for (unsigned i = 0; i < PER_TURN && from->next < object_count; i++)
+        hand_over(from, from->objects[from->next++]);
+    (void)ki_engine_work(from->engine, PER_TURN);
+    if (from->next < object_count) {
+        ki_task_post(task);
+        return;
+    }
+    bool lists = from->lists;
+    from->lists = from->streams = false;
+    if (lists)
+        from->list.on_end(&(ki_list_result){ from->version, "", -1 }, NULL, from->list.user);
+    else
+        from->watch.on_bookmark(from->version, true, from->watch.user);
+}
+
+static ki_status source_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
+                             ki_error *err) {
+    source *from = (source *)(void *)base;
+    (void)options;
+    (void)err;
+    from->list = *handler;
+    from->lists = true;
+    from->next = 0;
+    ki_task_post(&from->task);
+    return KI_OK;
+}
+
+static ki_status source_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
+                              ki_error *err) {
+    source *from = (source *)(void *)base;
+    (void)err;
+    from->watch = *handler;
+    from->watch.on_open(from->watch.user);
+    if (!options->send_initial_events)
+        return KI_OK;
+    from->streams = true;
+    from->next = 0;
+    ki_task_post(&from->task);
+    return KI_OK;
+}
+
+static ki_status source_find(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
+    (void)base;
+    (void)on_found;
+    (void)user;
+    return ki_error_set(err, KI_ERR_INVALID, "the type is there");
+}
+
+static void source_cancel(ki_list_watch *base) {
+    ki_task_cancel(&((source *)(void *)base)->task);
+}
+
+static const ki_list_watch_ops source_ops = { source_list, source_watch, source_find, source_cancel, source_cancel };
+
+/* --- another thread --------------------------------------------------------------------------------------------------------------- */
+
+/* Looks objects up, and adds and removes a handler, all the time. */
+typedef struct other {
+    ki_informer *informer;
+    pthread_t thread;
+    _Atomic bool ends;
+    _Atomic int64_t get_ns, register_ns; /* the longest calls; set to 0 by the loop's thread */
+} other;
+
+static int64_t wall_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void note_longest(_Atomic int64_t *longest, int64_t from) {
+    int64_t took = wall_ns() - from;
+    if (took > atomic_load(longest))
+        atomic_store(longest, took);
+}
+
+static void *call_all_the_time(void *user) {
+    static const ki_handler handler = { .on_add = NULL };
+    other *self = user;
+    for (unsigned i = 0; !atomic_load(&self->ends); i++) {
+        char key[64];
+        unsigned number = i * 7919u % object_count;
+        snprintf(key, sizeof key, "namespace-%u/pod-%08x-%05u", number % 100, number * 2654435761u, number);
+        int64_t from = wall_ns();
+        ki_object_unref(ki_informer_get(self->informer, key));
+        note_longest(&self->get_ns, from);
+        ki_registration registration = { NULL, 0 };
+        from = wall_ns();
+        need(!ki_informer_register(self->informer, &handler, NULL, NULL, &registration, NULL), "register");
+        note_longest(&self->register_ns, from);
+        from = wall_ns();
+        need(!ki_informer_remove_handler(self->informer, registration, NULL), "remove");
+        note_longest(&self->register_ns, from);
+        nanosleep(&(struct timespec){ .tv_nsec = PAUSE_US * 1000L }, NULL);
+    }
+    return NULL;
+}
+
+/* --- the stage -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct stage {
+    source from;
+    ki_engine *engine;
+    ki_informer *informer;
+    ki_object_format *format;
+    size_t calls;
+    unsigned version;
+    bool with_other;
+    other beside;
+} stage;
+
+typedef struct figures {
+    int64_t step_ns, total_ns, get_ns, register_ns;
+    unsigned steps;
+    size_t bytes_before, bytes_peak;
+    size_t calls;
+} figures;
+
+static void count_event(const ki_event *event, void *user) {
+    (void)event;
+    ++*(size_t *)user;
+}
+
+static void step_until_idle(stage *s, figures *seen) {
+    int timeout;
+    while ((timeout = ki_engine_timeout(s->engine)) >= 0) {
+        if (timeout > 0 && timeout > 120000)
+            return; /* the next resync */
+        atomic_fetch_add(&clock_now, KI_MILLISECONDS((int64_t)timeout));
+        int64_t from = now_ns();
+        need(!ki_engine_step(s->engine, 0, NULL), "step");
+        int64_t took = now_ns() - from;
+        seen->step_ns = took > seen->step_ns ? took : seen->step_ns;
+        seen->total_ns += took;
+        seen->steps++;
+    }
+}
+
+/* The next list: one object in `changed_each` is of a new version (0: none). */
+static void prepare(stage *s, unsigned changed_each) {
+    static const char *const versions[] = { "", "1000", "2000", "3000", "4000" };
+    s->version++;
+    need(s->version < sizeof versions / sizeof *versions, "versions");
+    s->from.version = versions[s->version];
+    for (unsigned i = 0; i < object_count; i++)
+        s->from.objects[i] = make(s->format, i, changed_each && i % changed_each == 0 ? s->version + 1 : 1);
+}
+
+static figures begin(stage *s) {
+    s->calls = 0;
+    atomic_store(&s->beside.get_ns, 0);
+    atomic_store(&s->beside.register_ns, 0);
+    counted.bytes_peak = counted.bytes_held;
+    return (figures){ .bytes_before = counted.bytes_held };
+}
+
+static void end(stage *s, figures *seen) {
+    step_until_idle(s, seen);
+    seen->get_ns = atomic_load(&s->beside.get_ns);
+    seen->register_ns = atomic_load(&s->beside.register_ns);
+    seen->bytes_peak = counted.bytes_peak;
+    seen->calls = s->calls;
+}
+
+static figures first_list(stage *s) {
+    prepare(s, 0);
+    figures seen = begin(s);
+    need(!ki_informer_start(s->informer, NULL), "start");
+    if (s->with_other)
+        need(!pthread_create(&s->beside.thread, NULL, call_all_the_time, &s->beside), "thread");
+    end(s, &seen);
+    need(ki_informer_has_synced(s->informer) && seen.calls == object_count, "first list");
+    return seen;
+}
+
+static figures relist(stage *s, unsigned changed_each) {
+    ki_error expired = KI_ERROR_INIT;
+    prepare(s, changed_each);
+    figures seen = begin(s);
+    ki_error_set(&expired, KI_ERR_EXPIRED, "too old");
+    s->from.watch.on_end(&expired, true, true, s->from.watch.user);
+    end(s, &seen);
+    need(seen.calls == (changed_each ? object_count / changed_each : 0), "relist");
+    return seen;
+}
+
+/* Of a handler that comes after the lists: relists would remind it, too. */
+static figures resync(stage *s) {
+    static const ki_handler handler = { .on_update = count_event };
+    figures seen = begin(s);
+    need(!ki_informer_add_handler(s->informer, &handler, &s->calls, NULL), "handler");
+    step_until_idle(s, &seen);
+    seen = begin(s);
+    atomic_fetch_add(&clock_now, RESYNC);
+    end(s, &seen);
+    need(seen.calls == object_count, "resync");
+    return seen;
+}
+
+enum {
+    SCENES = 4
+};
+
+static const char *const scenes[SCENES] = { "first list", "relist, nothing changed", "relist, 1 % changed", "resync" };
+
+static void play(bool in_order, bool streams, bool with_other, figures seen[SCENES]) {
+    static const ki_object_format_options format_options = { .namespaced = true };
+    static const ki_resource pods = { "", "v1", "pods", "Pod", true };
+    static const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
+    const ki_clock clock = { .now = read_clock };
+    const ki_allocator *allocator = with_other ? &ki_allocator_default : &counting;
+    stage s = { .from = { .base = { .ops = &source_ops } }, .with_other = with_other };
+    counted.bytes_held = 0;
+    need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = allocator, .seed = 42), &s.engine, NULL),
+         "engine");
+    need(!ki_object_format_new(allocator, &format_options, &s.format, NULL), "format");
+    s.from.engine = s.engine;
+    s.from.objects = calloc(object_count, sizeof *s.from.objects);
+    need(s.from.objects != NULL, "memory");
+    ki_task_init(&s.from.task, s.engine, arrive, &s.from);
+    ki_shared_informer_options options = { .engine = s.engine,
+                                           .list_watch = &s.from.base,
+                                           .resource = &pods,
+                                           .no_streaming_list = !streams,
+                                           .in_order = in_order,
+                                           .resync_ns = RESYNC,
+                                           .seed = 42 };
+    need(!ki_informer_new(&options, &s.informer, NULL), "informer");
+    s.beside.informer = s.informer;
+    need(!ki_informer_register(s.informer, &handler, &s.calls, &KI_REGISTRATION_OPTIONS(.resync_ms = -1), NULL, NULL),
+         "handler");
+    figures none = { .steps = 0 };
+    need(!ki_engine_step(s.engine, 1, NULL), "step");
+    step_until_idle(&s, &none);
+    seen[0] = first_list(&s);
+    seen[1] = relist(&s, 0);
+    seen[2] = relist(&s, 100);
+    seen[3] = resync(&s);
+    if (with_other) {
+        atomic_store(&s.beside.ends, true);
+        pthread_join(s.beside.thread, NULL);
+    }
+    ki_informer_stop(s.informer);
+    ki_informer_join(s.informer);
+    ki_informer_free(s.informer);
+    ki_object_format_unref(s.format);
+    ki_engine_free(s.engine);
+    free(s.from.objects);
+}
+
+static const char *verdict(int64_t ns, int goal_us) {
+    return ns <= (int64_t)goal_us * 1000 ? "" : " MISSED";
+}
+
+/* Steps and memory of a run on its own, waits of one with another thread. */
+static void measure(bool in_order, bool streams) {
+    figures alone[SCENES], beside[SCENES];
+    play(in_order, streams, false, alone);
+    play(in_order, streams, true, beside);
+    printf(" %s, %s\n", in_order ? "in-order queue" : "DeltaFIFO", streams ? "streaming list" : "plain list");
+    printf("  %-24s %12s %9s %7s %11s %11s %16s\n", "", "longest step", "all", "steps", "lookup", "register",
+           "memory: peak");
+    for (int i = 0; i < SCENES; i++)
+        printf(
+            "  %-24s %9.2f ms %6.0f ms %7u %8.2f ms %8.2f ms %9.1f MB, before %.1f%s%s\n", scenes[i],
+            (double)alone[i].step_ns / 1e6, (double)alone[i].total_ns / 1e6, alone[i].steps,
+            (double)beside[i].get_ns / 1e6, (double)beside[i].register_ns / 1e6, (double)alone[i].bytes_peak / 1e6,
+            (double)alone[i].bytes_before / 1e6, verdict(alone[i].step_ns, GOAL_STEP_US),
+            verdict(beside[i].get_ns > beside[i].register_ns ? beside[i].get_ns : beside[i].register_ns, GOAL_WAIT_US));
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--short") == 0)
+        object_count = SHORT_COUNT;
+    printf("steps: %u objects; goals: %d ms of CPU time for a step, %d ms for a call of another thread\n", object_count,
+           GOAL_STEP_US / 1000, GOAL_WAIT_US / 1000);
+    for (int in_order = 0; in_order < 2; in_order++)
+        for (int streams = 0; streams < 2; streams++)
+            measure(in_order, streams);
+    return 0;
+}
