@@ -23,10 +23,6 @@ static void report(const ki_reflector *reflector, const ki_error *err, const cha
 
 /* --- lists ---------------------------------------------------------------------------------------------------------------------------- */
 
-static ki_object *take_staged(ki_reflector *reflector, const char *key) {
-    return ki_map_remove(&reflector->staged, ki_str_of(key));
-}
-
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad) {
     if (bad->err->code == KI_ERR_NO_MEMORY) { /* nothing is wrong with the object */
         ki_reflector_give_up(reflector, bad->err);
@@ -35,7 +31,7 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
     bool is_list = reflector->phase == KI_REFLECTOR_LISTS;
     ki_unreadable_marks *marks = &reflector->listed_unreadable;
     if (!is_list && bad->is_deleted && bad->key[0]) {
-        ki_object_unref(take_staged(reflector, bad->key));
+        ki_reflector_unstage(reflector, bad->key);
         ki_unreadable_marks_remove(marks, bad->key, "");
     } else if ((is_list || !bad->is_foreign) &&
                ki_unreadable_marks_put(marks, bad->key, bad->resource_version, bad->err)) {

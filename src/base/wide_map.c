@@ -1,0 +1,48 @@
+/* wide_map.c: see wide_map.h. A key's part is told by a hash of another seed than the one that tells its slot. */
+#include "src/base/wide_map.h"
+
+static size_t part_of(const ki_wide_map *map, ki_str key) {
+    uint64_t hash = ki_hash(key.data, key.size, ~map->parts[0].seed);
+    return (size_t)(hash >> 32) % KI_WIDE_MAP_PARTS;
+}
+
+void ki_wide_map_init(ki_wide_map *map, const ki_allocator *allocator, uint64_t seed) {
+    map->count = 0;
+    for (size_t i = 0; i < KI_WIDE_MAP_PARTS; i++)
+        ki_map_init(&map->parts[i], allocator, seed);
+}
+
+void ki_wide_map_free(ki_wide_map *map) {
+    map->count = 0;
+    for (size_t i = 0; i < KI_WIDE_MAP_PARTS; i++)
+        ki_map_free(&map->parts[i]);
+}
+
+void *ki_wide_map_get(const ki_wide_map *map, ki_str key) {
+    return map->count ? ki_map_get(&map->parts[part_of(map, key)], key) : NULL;
+}
+
+bool ki_wide_map_has(const ki_wide_map *map, ki_str key) {
+    return map->count && ki_map_has(&map->parts[part_of(map, key)], key);
+}
+
+ki_status ki_wide_map_put(ki_wide_map *map, ki_str key, void *value, void **ret_old) {
+    ki_map *part = &map->parts[part_of(map, key)];
+    size_t before = part->count;
+    ki_status status = ki_map_put(part, key, value, ret_old);
+    map->count += part->count - before;
+    return status;
+}
+
+void *ki_wide_map_remove(ki_wide_map *map, ki_str key) {
+    ki_map *part = &map->parts[part_of(map, key)];
+    size_t before = part->count;
+    void *value = ki_map_remove(part, key);
+    map->count -= before - part->count;
+    return value;
+}
+
+ki_status ki_wide_map_reserve(ki_wide_map *map, ki_str key, size_t more) {
+    ki_map *part = &map->parts[part_of(map, key)];
+    return ki_map_reserve(part, part->count + more);
+}
