@@ -660,6 +660,14 @@ sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch) 
     return NULL;
 }
 
+bool sim_network_owes(const sim_world *world, unsigned informer, uint32_t key) {
+    for (const sim_connection *at = world->network.first; at; at = at->next) {
+        if (at->call && at->informer == informer && at->ahead == key + 1)
+            return true;
+    }
+    return false;
+}
+
 void sim_network_new_client(sim_world *world) {
     for (size_t i = 0; i < SIM_MAX_LINES; i++) {
         free(world->network.lines[i].saved_page);

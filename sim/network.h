@@ -118,6 +118,8 @@ void sim_network_disarm(sim_world *world);
 bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail);
 /* One that is open, by chance; `watch`: a watch only. NULL where there is none. */
 sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
+/* Whether a bookmark came before an event of this key that an open watch of the informer has not delivered yet. */
+bool sim_network_owes(const sim_world *world, unsigned informer, uint32_t key);
 /* Appends a frame to what the client gets. */
 void sim_connection_append(sim_connection *connection, const char *text);
 /* From now on nothing comes, on this connection and all that share its carrier. */
