@@ -10,8 +10,10 @@ enum {
 };
 
 typedef struct ki_wide_map {
+    const ki_allocator *allocator;
+    uint64_t seed;
     size_t count;
-    ki_map parts[KI_WIDE_MAP_PARTS];
+    ki_map *parts; /* NULL before the first key */
 } ki_wide_map;
 
 void ki_wide_map_init(ki_wide_map *map, const ki_allocator *allocator, uint64_t seed);

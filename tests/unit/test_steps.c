@@ -361,7 +361,8 @@ static void a_relist_in_which_nothing_changed_keeps_the_known_objects(void **sta
                 ki_object_unref(now);
             }
             ki_snapshot_free(before);
-            assert_int_equal(s.hearer.updates + s.hearer.deletes, 0);
+            assert_int_equal(s.hearer.updates, SMALL); /* reminders: the handler has a resync period */
+            assert_int_equal(s.hearer.deletes, 0);
             close_stage(&s);
         }
     }
