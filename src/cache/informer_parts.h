@@ -4,6 +4,7 @@
 #define KI_CACHE_INFORMER_PARTS_H
 
 #include "src/cache/audit.h"
+#include "src/cache/complaints.h"
 #include "src/cache/controller.h"
 #include "src/cache/health.h"
 #include "src/cache/metrics.h"
@@ -69,6 +70,7 @@ struct ki_informer {
     ki_timer resync_timer;
     bool resync_waits; /* the next is due, and the one before is not through */
     ki_list_work list_work;
+    ki_complaints complaints;
     ki_timer detector_timer;
     ki_mutation_detector detector;                   /* of no use unless `detect_mutations` */
     ki_task report_task;                             /* of index errors; posted by any thread */

@@ -62,7 +62,7 @@ typedef struct ki_list_handler {
 typedef struct ki_watch_handler {
     /* The server accepted the watch (HTTP 200). */
     void (*on_open)(void *user);
-    /* Bytes have arrived, before what they complete is handed over. May be NULL. */
+    /* Bytes have arrived, before what they complete is handed over; not where earlier ones wait to be decoded. May be NULL. */
     void (*on_bytes)(void *user);
     void (*on_event)(ki_watch_kind kind, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);

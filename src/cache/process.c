@@ -166,7 +166,7 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     ki_status status =
         is_of_all ? ki_informer_process_list(informer, deltas, &is_done, err) : process_events(informer, deltas, err);
     ki_fair_mutex_unlock(&informer->change_lock);
-    if (!status)
+    if (!status && is_done)
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     /* Also after a failure: it may have become synced, and be at its list's version, all the same. */
     ki_informer_check_waits(informer, status || is_of_all ? NULL : deltas);

@@ -299,6 +299,10 @@ ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object 
     return ki_object_ref(obj);
 }
 
+int64_t ki_reflector_told_at(const ki_reflector *reflector) {
+    return reflector->bytes_at == KI_NEVER ? ki_engine_now(reflector->options.engine) : reflector->bytes_at;
+}
+
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
     if (reflector->object_count == reflector->object_capacity) {
         size_t capacity = reflector->object_capacity ? reflector->object_capacity * 2 : FIRST_CAPACITY;
@@ -360,7 +364,8 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list_began_at) / (double)KI_SECONDS(1));
     /* A list is of the moment it was asked for, or later; a stream has just said that this is all. */
-    ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? now : reflector->list_began_at);
+    ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? ki_reflector_told_at(reflector)
+                                                                      : reflector->list_began_at);
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
     ki_reflector_hear_word(reflector);

@@ -107,6 +107,7 @@ typedef struct ki_reflector {
     int64_t list_began_at;
     ki_wide_map staged; /* of a streaming list: the place from 1 in `objects` of each key */
     int64_t opened_at, heard_at;
+    int64_t bytes_at; /* when those have arrived that are decoded now; KI_NEVER: the source does not tell */
     char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced one when it was opened */
     uint64_t events;
     bool is_open_at_server;                          /* it has accepted it */

@@ -23,7 +23,8 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
 bool ki_reflector_advance(ki_reflector *reflector, const char *version); /* on_progress was called */
 /* Hands all objects to the queue, then advances. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
-void ki_reflector_found(ki_reflector *reflector); /* the server knows the type */
+int64_t ki_reflector_told_at(const ki_reflector *reflector); /* when the server said what is dealt with now */
+void ki_reflector_found(ki_reflector *reflector);            /* the server knows the type */
 /* Adds it to `objects`, by a reference of their own: the known object where that is the same state, so that an unchanged object is in memory once. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector,

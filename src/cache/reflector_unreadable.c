@@ -5,7 +5,6 @@
  * been damaged on their way. If the event cannot be read again it is skipped, and its key is marked until the object is readable, replaced or
  * deleted. A deletion that cannot be read deletes what is known, or, with no key, is followed by a list. */
 #include "src/base/error.h"
-#include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
 
 static void give_up_for_memory(ki_reflector *reflector) {
@@ -14,10 +13,7 @@ static void give_up_for_memory(ki_reflector *reflector) {
     ki_reflector_give_up(reflector, &err);
 }
 
-/* Tells of an object that is skipped. */
 static void report(const ki_reflector *reflector, const ki_error *err, const char *key) {
-    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
-                 reflector->options.name, key[0] ? key : "without a name", ki_error_message(err));
     reflector->options.on_bad_object(err, key, reflector->options.user);
 }
 

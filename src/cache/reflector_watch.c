@@ -29,10 +29,11 @@ static void note_sign_of_life(ki_reflector *reflector) {
     reflector->heard_at = ki_engine_now(reflector->options.engine);
 }
 
-/* What it said last is whole, and in the queue: bytes of an event that is still on its way do not make the copy any younger. */
+/* What it said last is whole, and in the queue: bytes of an event that is still on its way do not make the copy any younger. Nor does the time that
+ * whole events wait for a step that decodes them. */
 static void told(ki_reflector *reflector) {
     if (reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_told(reflector->options.metrics, ki_engine_now(reflector->options.engine));
+        ki_metrics_told(reflector->options.metrics, ki_reflector_told_at(reflector));
 }
 
 static void heard(ki_reflector *reflector) {
@@ -43,7 +44,9 @@ static void heard(ki_reflector *reflector) {
 }
 
 static void on_bytes(void *user) {
-    note_sign_of_life(user);
+    ki_reflector *reflector = user;
+    note_sign_of_life(reflector);
+    reflector->bytes_at = reflector->heard_at;
     if (KI_MUTANT(YOUNG_BY_ANY_BYTE))
         told(user);
 }
@@ -472,6 +475,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     };
     reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
     reflector->events = 0;
+    reflector->bytes_at = KI_NEVER;
     reflector->is_open_at_server = reflector->has_word = false;
     memcpy(reflector->opened_version, reflector->resource_version, sizeof reflector->opened_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",

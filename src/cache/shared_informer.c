@@ -2,6 +2,7 @@
 #include "src/cache/shared_informer.h"
 
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
 #include "src/cache/callback.h"
@@ -64,11 +65,18 @@ static void on_error(const ki_error *err, void *user) {
     ki_informer_report(user, err, "");
 }
 
+static void report_bad_object(const ki_error *err, const char *key, void *user) {
+    ki_informer *informer = user;
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
+                 informer->name, key[0] ? key : "without a name", ki_error_message(err));
+    ki_informer_report(informer, err, key);
+}
+
 static void set_aside(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_health_count_set_aside(&informer->health);
     ki_metrics_add(&informer->metrics, KI_METRIC_SET_ASIDE, 1);
-    ki_informer_report(informer, err, key);
+    ki_complaints_add(&informer->complaints, err, key);
 }
 
 static void on_mutation(const ki_error *err, const char *key, void *user) {
@@ -431,7 +439,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         status = ki_reflector_open(&informer->reflector, &reflector, err);
     if (!status)
         status = open_audit(informer, err);
-    if (!status && (ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
+    if (!status && (ki_complaints_open(&informer->complaints, informer->engine, report_bad_object, informer) ||
+                    ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
                     ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer)))
         status = ki_error_no_memory(err, "starting an informer");
     return status;
@@ -440,6 +449,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
 static void close_parts(ki_informer *informer) {
     ki_audit_close(&informer->audit);
     ki_reflector_close(&informer->reflector);
+    ki_complaints_close(&informer->complaints);
     ki_timer_close(&informer->resync_timer);
     ki_timer_close(&informer->detector_timer);
     ki_cache_controller_close(&informer->controller);
