@@ -68,7 +68,8 @@ static ki_status source_find(ki_list_watch *base, ki_on_type_found on_found, voi
     return ki_error_set(err, KI_ERR_INVALID, "the type is there");
 }
 
-static const ki_list_watch_ops source_ops = { source_list, source_watch, source_find, source_nothing, source_nothing };
+static const ki_list_watch_ops source_ops = { source_list,    source_watch, source_find,
+                                              source_nothing, NULL,         source_nothing };
 
 typedef struct longest {
     int64_t step, total;

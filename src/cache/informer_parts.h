@@ -68,6 +68,7 @@ struct ki_informer {
     ki_reflector reflector;
     ki_audit audit;
     ki_timer resync_timer;
+    bool is_held;      /* the watch: what was read waits for handlers on the loop */
     bool resync_waits; /* the next is due, and the one before is not through */
     ki_list_work list_work;
     ki_complaints complaints;
@@ -94,6 +95,8 @@ struct ki_informer {
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
 /* Begins the resync that waits, where the one before is through. */
 void ki_informer_go_on_resyncing(ki_informer *informer);
+/* Holds the watch while very much waits on the loop, and lets it go on once that is done. Loop; not under the change lock. */
+void ki_informer_regulate(ki_informer *informer, size_t waiting);
 /* wait_for.c: is it stopped, or can nobody go on with it? Under `wait_lock`. */
 bool ki_informer_is_over(const ki_informer *informer);
 /* All on the loop but init and free. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */

@@ -165,7 +165,9 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     note_synced(informer);
     ki_status status =
         is_of_all ? ki_informer_process_list(informer, deltas, &is_done, err) : process_events(informer, deltas, err);
+    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
+    ki_informer_regulate(informer, waiting);
     if (!status && is_done)
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     /* Also after a failure: it may have become synced, and be at its list's version, all the same. */
@@ -190,7 +192,9 @@ ki_status ki_informer_drained(void *user, ki_error *err) {
         ki_unreadable_catch_up(&informer->unreadable);
     }
     note_synced(informer);
+    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
+    ki_informer_regulate(informer, waiting);
     ki_informer_check_waits(informer, NULL);
     return status;
 }

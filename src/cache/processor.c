@@ -100,6 +100,15 @@ void ki_processor_forget(ki_processor *processor, const ki_listener *listener) {
     take_out(&processor->leaving, listener, &taken);
 }
 
+size_t ki_processor_waiting_on_loop(const ki_processor *processor) {
+    size_t most = 0;
+    for (const ki_listener *listener = processor->first; listener; listener = listener->next) {
+        size_t waiting = listener->has_thread ? 0 : atomic_load(&listener->waiting);
+        most = waiting > most ? waiting : most;
+    }
+    return most;
+}
+
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
         ki_status status = ki_listener_start(listener, threaded, err);

@@ -53,6 +53,8 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
 bool ki_processor_remove(ki_processor *processor, const ki_listener *listener);
 /* Out of those that leave: it is about to be freed. */
 void ki_processor_forget(ki_processor *processor, const ki_listener *listener);
+/* The most that waits for a listener that is called on the loop. */
+size_t ki_processor_waiting_on_loop(const ki_processor *processor);
 /* Gives each listener its thread or its turns. All or none. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 

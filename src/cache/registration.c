@@ -117,6 +117,7 @@ static void on_listener_end(ki_listener *listener, void *user) {
     ki_processor_forget(&informer->processor, listener);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_listener_free(listener);
+    ki_informer_delivered(informer);
 }
 
 /* From a moment between two changes: what is there is replayed, what comes after is told. The change lock is held. */

@@ -15,6 +15,9 @@
 
 #include <stdio.h>
 
+enum {
+    HELD_FROM = 1000 /* changes that wait on the loop; half of that: go on */
+};
 #define RESYNC_RETRY KI_SECONDS(1) /* after one that found no memory; no period is shorter */
 
 /* --- what the parts tell ------------------------------------------------------------------------------------------------------ */
@@ -83,10 +86,31 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
     ki_informer_report(user, err, key);
 }
 
+void ki_informer_regulate(ki_informer *informer, size_t waiting) {
+    ki_list_watch *source = informer->list_watch;
+    size_t queued = informer->queue->ops->length(informer->queue);
+    bool is_much = (queued > waiting ? queued : waiting) >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
+    if (!source->ops->hold || (!is_much && !informer->is_held))
+        return;
+    informer->is_held = is_much && informer->reflector.phase == KI_REFLECTOR_WATCHES; /* lists have deadlines */
+    source->ops->hold(source, informer->is_held);
+}
+
+void ki_informer_delivered(ki_informer *informer) {
+    if (!informer->is_held)
+        return;
+    ki_fair_mutex_lock(&informer->change_lock);
+    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_informer_regulate(informer, waiting);
+}
+
 static void on_progress(void *user) {
     ki_informer *informer = user;
     ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     ki_cache_controller_wake(&informer->controller);
+    if (!informer->is_held)
+        ki_informer_regulate(informer, 0);
 }
 
 /* Under the change lock, on any thread: kept for the loop. */

@@ -67,6 +67,7 @@ struct http_call {
     ki_buffer rest; /* what has arrived and is not decoded yet, from `rest_at` on: the step has no work left */
     size_t rest_at;
     ki_task go_on;      /* decodes it */
+    bool is_held;       /* its receiver has enough for now */
     bool has_ended;     /* nothing more arrives; to be dealt with after the rest */
     ki_error end_error; /* code 0: a whole body */
     int status;         /* HTTP; 0 before the head */
@@ -329,7 +330,7 @@ static void error_data(http_call *call, const char *data, size_t size) {
 /* A buffer may hold thousands of small objects, and libcurl reads many buffers at once: no more is decoded than the step has work for. */
 static bool may_go_on(void *user) {
     const http_call *call = user;
-    return call->over || ki_engine_work_left(call->owner->engine) > 0;
+    return call->over || (!call->is_held && ki_engine_work_left(call->owner->engine) > 0);
 }
 
 /* Takes off the front of `chunk` what is decoded. */
@@ -351,7 +352,8 @@ static void keep(http_call *call, ki_str chunk) {
     }
     if (call->exchange)
         ki_transport_pause(call->owner->transport, call->exchange, true);
-    ki_task_post(&call->go_on);
+    if (!call->is_held)
+        ki_task_post(&call->go_on);
 }
 
 static void end_call(http_call *call, const ki_error *err);
@@ -363,7 +365,8 @@ static void decode_rest(ki_task *task, void *user) {
     decode(call, &chunk);
     if (!call->over && chunk.size) {
         call->rest_at = call->rest.size - chunk.size;
-        ki_task_post(task);
+        if (!call->is_held)
+            ki_task_post(task);
     } else if (!call->over) {
         ki_buffer_reset(&call->rest, KI_WIRE_BUFFER_KEEP);
         call->rest_at = 0;
@@ -650,6 +653,16 @@ static void http_cancel(ki_list_watch *base) {
     leave(call);
 }
 
+/* Held, it is paused once something comes. */
+static void http_hold(ki_list_watch *base, bool is_held) {
+    http_call *call = ((http_list_watch *)(void *)base)->call;
+    if (!call || call->is_held == is_held)
+        return;
+    call->is_held = is_held;
+    if (!is_held && call->rest.size)
+        ki_task_post(&call->go_on);
+}
+
 static void http_free(ki_list_watch *base) {
     http_list_watch *self = (http_list_watch *)(void *)base;
     http_cancel(base);
@@ -661,7 +674,7 @@ static void http_free(ki_list_watch *base) {
     ki_free(self->allocator, self);
 }
 
-static const ki_list_watch_ops http_ops = { http_list, http_watch, http_find_type, http_cancel, http_free };
+static const ki_list_watch_ops http_ops = { http_list, http_watch, http_find_type, http_cancel, http_hold, http_free };
 
 /* --- new -------------------------------------------------------------------------------------------------------------------- */
 

@@ -105,7 +105,7 @@ static void fake_free(ki_list_watch *base) {
     fake->freed = true;
 }
 
-static const ki_list_watch_ops fake_ops = { fake_list, fake_watch, fake_find_type, fake_cancel, fake_free };
+static const ki_list_watch_ops fake_ops = { fake_list, fake_watch, fake_find_type, fake_cancel, NULL, fake_free };
 
 void fake_init(fake_list_watch *fake) {
     memset(fake, 0, sizeof *fake);
