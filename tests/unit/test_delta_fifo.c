@@ -537,58 +537,6 @@ static void a_deletion_that_cannot_be_read_is_a_tombstone(void **state) {
     tear_down(&f);
 }
 
-/* With one unit for each pop: nothing is handed out before the list is whole, what comes in meanwhile stands behind it, and no pop does more. */
-static void a_list_is_worked_off_a_slice_at_a_time(void **state) {
-    fixture f;
-    unsigned slices = 0;
-    (void)state;
-    set_up(&f, "a=1 b=1 k=1 l=1", &ki_allocator_default);
-    script(&f, "update a=2; update k=2; replace a=3 c=3; update a=4; delete b=4; add d=5; resync");
-    f.queue->slice = 1;
-    do {
-        assert_int_equal(f.queue->ops->pop(f.queue, note, &f, NULL), KI_OK);
-        assert_true(f.queue->work <= 1);
-        assert_true(f.popped[0] == '\0' || f.queue->work == 0);
-        slices += f.queue->work == 1;
-    } while (f.queue->work == 1);
-    assert_true(slices > 10);
-    char first[TEXT];
-    strcpy(first, f.popped);
-    assert_string_equal(first, "a: Updated 2 Replaced 3 Updated 4; ");
-    assert_string_equal(pop_all(&f),
-                        "k: Updated 2 Tombstone 2; c: Replaced 3; b: Deleted 4; l: Tombstone 1; d: Added 5; ");
-    tear_down(&f);
-}
-
-static void a_resync_is_under_way_until_its_last_key_is_processed(void **state) {
-    fixture f;
-    (void)state;
-    set_up(&f, "a=1 b=1", &ki_allocator_default);
-    assert_false(f.queue->ops->is_resyncing(f.queue));
-    script(&f, "resync; add c=1");
-    assert_true(f.queue->ops->is_resyncing(f.queue));
-    assert_string_equal(pop_one(&f), "a: Sync 1; ");
-    assert_true(f.queue->ops->is_resyncing(f.queue));
-    assert_string_equal(pop_one(&f), "b: Sync 1; ");
-    assert_false(f.queue->ops->is_resyncing(f.queue));
-    assert_string_equal(pop_all(&f), "c: Added 1; ");
-    tear_down(&f);
-}
-
-/* A queue that is freed in the middle of a list, or with all of it before it, leaves nothing. */
-static void what_is_not_worked_off_is_freed_with_the_queue(void **state) {
-    (void)state;
-    for (unsigned pops = 0; pops < 20; pops++) {
-        fixture f;
-        set_up(&f, "a=1 b=1 k=1", &ki_allocator_default);
-        script(&f, "update a=2; replace a=3 c=3 d=3; resync; update a=4");
-        f.queue->slice = 1;
-        for (unsigned i = 0; i < pops; i++)
-            (void)f.queue->ops->pop(f.queue, note, &f, NULL);
-        tear_down(&f);
-    }
-}
-
 /* --- random changes --------------------------------------------------------------------------------------------------------- */
 
 static unsigned next_random(uint64_t *state) {
@@ -823,9 +771,6 @@ int main(void) {
         cmocka_unit_test(what_is_queued_is_freed_with_the_queue),
         cmocka_unit_test(a_listed_object_that_cannot_be_read_is_not_deleted),
         cmocka_unit_test(a_deletion_that_cannot_be_read_is_a_tombstone),
-        cmocka_unit_test(a_list_is_worked_off_a_slice_at_a_time),
-        cmocka_unit_test(a_resync_is_under_way_until_its_last_key_is_processed),
-        cmocka_unit_test(what_is_not_worked_off_is_freed_with_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/cache/snapshot.h"
 #include "src/cache/store.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
@@ -761,57 +760,6 @@ static void lack_of_memory_leaves_the_store_as_it_was(void **state) {
     }
 }
 
-/* Whatever the units, whoever else has the snapshot: the rest stays whole, and nothing is left in the end. */
-static void a_snapshot_is_given_back_a_part_at_a_time(void **state) {
-    (void)state;
-    for (size_t units = 1; units < 40; units += 7) {
-        scarce_memory memory;
-        scarce_memory_init(&memory, SIZE_MAX);
-        ki_store *store = new_store(&memory.allocator, true);
-        assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
-        for (int i = 0; i < 100; i++) {
-            char key[32], labels[32];
-            snprintf(key, sizeof key, "ns%d/k%d", i % 3, i);
-            snprintf(labels, sizeof labels, "a=%d", i % 5);
-            put(store, key, "1", labels);
-        }
-        ki_snapshot_drain shared, last;
-        ki_snapshot *other = ki_store_snapshot(store);
-        ki_snapshot_drain_begin(&shared, ki_store_snapshot(store));
-        size_t left = 1;
-        assert_true(ki_snapshot_drain_some(&shared, &left)); /* somebody else has it */
-        ki_store_free(store);
-        size_t turns = 0;
-        ki_snapshot_drain_begin(&last, other);
-        do {
-            left = units;
-            turns++;
-        } while (!ki_snapshot_drain_some(&last, &left));
-        assert_true(turns >= 100 / units);
-        ki_snapshot_drain_begin(&last, NULL);
-        assert_true(ki_snapshot_drain_some(&last, &left));
-        assert_int_equal(scarce_memory_in_use(&memory), 0);
-    }
-}
-
-static void a_change_that_is_staged_can_be_abandoned(void **state) {
-    (void)state;
-    ki_store *store = new_store(&ki_allocator_default, true);
-    put(store, "default/a", "1", NULL);
-    assert_null(ki_store_abandon(store));
-    assert_int_equal(ki_store_begin(store, false, "2", NULL), KI_OK);
-    assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
-    assert_false(ki_store_is_overtaken(store));
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
-    assert_true(ki_store_is_overtaken(store));
-    ki_snapshot_free(ki_store_abandon(store));
-    assert_false(ki_store_is_overtaken(store));
-    assert_int_equal(ki_store_count(store), 1);
-    assert_int_equal(ki_store_begin(store, false, "2", NULL), KI_OK);
-    assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
-    ki_store_free(store); /* with what is staged */
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_are_put_got_replaced_and_taken_out),
@@ -831,8 +779,6 @@ int main(void) {
         cmocka_unit_test(objects_and_indexes_agree_with_a_model_under_random_changes),
         cmocka_unit_test(readers_never_see_half_of_a_change),
         cmocka_unit_test(lack_of_memory_leaves_the_store_as_it_was),
-        cmocka_unit_test(a_snapshot_is_given_back_a_part_at_a_time),
-        cmocka_unit_test(a_change_that_is_staged_can_be_abandoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
