@@ -356,7 +356,7 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
     bool due = ki_processor_resync_due(&informer->processor, now);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_status status = due ? informer->queue->ops->resync(informer->queue, err) : KI_OK;
-    if ((status && !KI_MUTANT(FAILED_RESYNC_COUNTS)) || !due)
+    if (status || !due)
         return status;
     ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_resync_begun(&informer->processor, now);

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 enum {
-    FEW = 300,
-    MANY = 3000,
+    FEW = 200,
+    MANY = 1200,
     SMALL = 12, /* objects where each step is tried */
     STEP_LIMIT = 100000
 };
