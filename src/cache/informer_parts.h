@@ -68,6 +68,7 @@ struct ki_informer {
     ki_reflector reflector;
     ki_audit audit;
     ki_timer resync_timer;
+    size_t waiting;    /* for handlers on the loop, when it was looked at last */
     bool is_held;      /* the watch: what was read waits for handlers on the loop */
     bool resync_waits; /* the next is due, and the one before is not through */
     ki_list_work list_work;

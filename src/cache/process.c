@@ -118,6 +118,8 @@ static ki_status apply(step *at, ki_error *err) {
     tell_events(at, &tells);
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);
+    if (at->deltas->key && at->after)
+        (void)ki_engine_work(informer->engine, 1); /* a change of the store is as much again as taking the key */
     if (!at->deltas->key) {
         ki_processor_trim(&informer->processor);
         (void)ki_engine_work(informer->engine, counts.count < INT_MAX ? (int)counts.count : INT_MAX);

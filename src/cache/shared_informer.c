@@ -89,7 +89,8 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
 void ki_informer_regulate(ki_informer *informer, size_t waiting) {
     ki_list_watch *source = informer->list_watch;
     size_t queued = informer->queue->ops->length(informer->queue);
-    bool is_much = (queued > waiting ? queued : waiting) >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
+    bool is_much = queued + waiting >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
+    informer->waiting = waiting;
     if (!source->ops->hold || (!is_much && !informer->is_held))
         return;
     informer->is_held = is_much && informer->reflector.phase == KI_REFLECTOR_WATCHES; /* lists have deadlines */
@@ -110,7 +111,7 @@ static void on_progress(void *user) {
     ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     ki_cache_controller_wake(&informer->controller);
     if (!informer->is_held)
-        ki_informer_regulate(informer, 0);
+        ki_informer_regulate(informer, informer->waiting);
 }
 
 /* Under the change lock, on any thread: kept for the loop. */
