@@ -2,6 +2,7 @@
  * a time, by a handler that comes when 100,000 objects are there. */
 #include "bench/counting.h"
 #include "bench/small_objects.h"
+#include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/pending.h"
 #include "src/cache/shared_informer.h"

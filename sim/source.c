@@ -62,7 +62,9 @@ static void source_free(ki_list_watch *base) {
 }
 
 void sim_source_init(sim_source *source, sim_world *world, unsigned informer, bool is_audit, ki_list_watch *inner) {
-    static const ki_list_watch_ops ops = { source_list, source_watch, source_find_type, source_cancel, source_free };
+    static const ki_list_watch_ops ops = {
+        source_list, source_watch, source_find_type, source_cancel, NULL, source_free
+    };
     *source =
         (sim_source){ .base = { &ops }, .inner = inner, .world = world, .informer = informer, .is_audit = is_audit };
 }

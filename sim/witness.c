@@ -215,7 +215,15 @@ static ki_status witness_resync(ki_queue *queue, ki_error *err) {
 
 static ki_status witness_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
     sim_witness *witness = of(queue);
-    return witness->inner->ops->pop(witness->inner, process, user, err);
+    witness->inner->slice = queue->slice;
+    ki_status status = witness->inner->ops->pop(witness->inner, process, user, err);
+    queue->work = witness->inner->work;
+    return status;
+}
+
+static bool witness_is_resyncing(const ki_queue *queue) {
+    const sim_witness *witness = (const sim_witness *)(const void *)queue;
+    return witness->inner->ops->is_resyncing(witness->inner);
 }
 
 static void witness_close(ki_queue *queue) {
@@ -251,6 +259,7 @@ void sim_witness_init(sim_witness *witness, sim_world *world, unsigned informer,
         .remove = witness_remove,
         .replace = witness_replace,
         .resync = witness_resync,
+        .is_resyncing = witness_is_resyncing,
         .pop = witness_pop,
         .close = witness_close,
         .has_synced = witness_has_synced,

@@ -54,8 +54,8 @@ KI_API int ki_engine_fd(const ki_engine *engine);
 KI_API int ki_engine_timeout(ki_engine *engine);
 
 enum {
-    KI_ENGINE_DEFAULT_WORK = 1000
-}; /* what a max_work of 0 means */
+    KI_ENGINE_DEFAULT_WORK = 200
+}; /* what a max_work of 0 means: about a millisecond, handlers aside */
 
 /* Does what is due: reads what has arrived, fires timers, applies changes, calls handlers; at most about `max_work` units (an
  * event applied, a handler called, a buffer read), then returns; ki_engine_timeout is 0 where something is left.

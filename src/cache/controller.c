@@ -21,9 +21,11 @@ static void run(ki_task *task, void *user) {
     ki_error err = KI_ERROR_INIT;
     bool may_go_on = true;
     do {
+        int left = ki_engine_work_left(options->engine);
+        options->queue->slice = left > 0 ? (size_t)left : 1;
         status = options->queue->ops->pop(options->queue, options->process, options->user, &err);
         if (!status)
-            may_go_on = ki_engine_work(options->engine, 1);
+            may_go_on = ki_engine_work(options->engine, options->queue->work > 1 ? (int)options->queue->work : 1);
     } while (!status && may_go_on);
     if (status == KI_ERR_NOT_FOUND)
         status = options->on_drained(options->user, &err);

@@ -1,52 +1,95 @@
 /* delta_fifo.c: see delta_fifo.h.
  *
- * One entry for each key that has something queued, found through a map, on a list in the order of first
- * arrival. A change is staged first: everything that it needs is allocated and its deltas are written
- * behind those that count. Then it is committed, which cannot fail, or taken back, which leaves the
- * queue as it was. */
+ * One entry for each key that has something queued, found through a map, on a list in the order of first arrival. A change takes the memory that
+ * it needs first, so that it is queued whole or not at all.
+ *
+ * A list or a resync may be of very many objects. It arrives as one piece of work, and each pop does a part of it. As long as some of it is left
+ * no key is handed out, and what comes in arrives behind it: keys and known objects are those of one moment for all parts. */
 #include "src/cache/delta_fifo.h"
 
 #include "src/base/error.h"
-#include "src/base/map.h"
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
+#include "src/base/ring.h"
+#include "src/base/wide_map.h"
 #include "src/cache/processor.h"
 
 enum {
-    INLINE_DELTAS = 2,    /* more than these of one key are allocated */
-    KEEP_DELTAS = 16,     /* an entry that grew larger gives its deltas' memory back */
-    KEEP_ENTRIES = 1024,  /* free entries that wait for their next use */
-    KEEP_CAPACITY = 16384 /* slots of the map that an empty queue may keep */
+    INLINE_DELTAS = 2,   /* more than these of one key are allocated */
+    KEEP_DELTAS = 16,    /* an entry that grew larger gives its deltas' memory back */
+    KEEP_ENTRIES = 1024, /* free entries that wait for their next use */
+    KEEP_COUNT = 16384   /* keys; an empty queue that had more of them gives the map's memory back */
 };
 
 typedef struct entry entry;
 struct entry {
-    entry *before, *after; /* in the queue */
-    entry *next;           /* staged with this change, or free */
+    entry *before, *after; /* in the queue, or not: see `count` */
+    entry *next;           /* free */
     ki_object *named_by;   /* owned reference; its key is the entry's */
     ki_delta *deltas;      /* `few`, or allocated */
     uint32_t capacity;
     uint32_t count;  /* deltas queued; 0: not in the queue */
-    uint32_t staged; /* deltas behind them that do not count yet */
     bool initial;    /* of the initial population, and not yet processed */
+    bool is_sync;    /* has a delta of a resync */
     uint64_t listed; /* number of the last Replace that had this key */
     ki_delta few[INLINE_DELTAS];
 };
+
+/* A list that has come in; one block with its texts. */
+typedef struct list {
+    ki_object **objects; /* owned; those before `next` are queued, their references gone */
+    size_t count, next;
+    ki_map kept;    /* keys whose state could not be read; their texts are in this block */
+    size_t kept_at; /* of a walk over them */
+    bool keeps_all;
+    bool is_initial;
+} list;
+
+typedef enum arrival_kind {
+    ARRIVAL_CHANGE,
+    ARRIVAL_LIST,
+    ARRIVAL_RESYNC
+} arrival_kind;
+
+/* What is not worked off yet. */
+typedef struct arrival {
+    arrival_kind kind;
+    ki_delta delta; /* a change; owns its object */
+    list *list;     /* owned */
+} arrival;
+
+/* How far the first arrival is. */
+typedef enum phase {
+    PHASE_BEGIN,
+    PHASE_OBJECTS,
+    PHASE_KEPT,
+    PHASE_QUEUED, /* tombstones for what is queued and not listed */
+    PHASE_KNOWN   /* tombstones, or reminders, of the rest */
+} phase;
 
 typedef struct delta_fifo {
     ki_queue queue; /* first */
     ki_delta_fifo_options options;
     ki_allocator allocator;
-    ki_map entries;
+    ki_wide_map entries;
+    size_t most; /* entries at a time, since the map was last empty */
     entry *first, *last;
     size_t length;
     entry *free;
     size_t free_count;
     size_t processing; /* entries taken out, for which the map has room to come back */
-    entry *staged_first, *staged_last;
-    size_t initial;    /* entries of the initial population that are not yet processed */
-    uint64_t replaces; /* number of Replaces so far */
-    bool populated;    /* something came in once */
+    ki_ring arrivals;
+    phase phase; /* of the first arrival */
+    entry *at,
+        *until; /* PHASE_QUEUED: the next entry, and the last that was queued before the list; NULL: none is left */
+    ki_known_walk walk; /* PHASE_KNOWN */
+    ki_object *walked;  /* borrowed from the walk: the one that could not be queued; NULL: go on */
+    bool initial_waits; /* the initial population has arrived and is not worked off */
+    size_t initial;     /* entries of the initial population that are not yet processed */
+    size_t syncs;       /* entries with a delta of a resync */
+    size_t resyncs;     /* that have arrived and are not worked off */
+    uint64_t replaces;  /* number of Replaces so far */
+    bool populated;     /* something came in once */
     bool closed;
 } delta_fifo;
 
@@ -90,8 +133,9 @@ static void release_entry(delta_fifo *fifo, entry *e) {
 
 /* A new entry, in the map and not in the queue. */
 static entry *new_entry(delta_fifo *fifo, ki_object *named_by) {
+    ki_str key = ki_str_of(ki_object_key(named_by));
     /* Entries that are being processed may come back: their room in the map is not to be used up. */
-    if (ki_map_reserve(&fifo->entries, fifo->entries.count + fifo->processing + 1))
+    if (ki_wide_map_reserve(&fifo->entries, key, fifo->processing + 1))
         return NULL;
     entry *e = fifo->free;
     if (e) {
@@ -105,15 +149,16 @@ static entry *new_entry(delta_fifo *fifo, ki_object *named_by) {
         *e = (entry){ .deltas = e->few, .capacity = INLINE_DELTAS };
     }
     e->named_by = ki_object_ref(named_by);
-    if (ki_map_put(&fifo->entries, key_of(e), e, NULL)) {
+    if (ki_wide_map_put(&fifo->entries, key_of(e), e, NULL)) {
         release_entry(fifo, e);
         return NULL;
     }
+    fifo->most = fifo->entries.count > fifo->most ? fifo->entries.count : fifo->most;
     return e;
 }
 
 static entry *find(const delta_fifo *fifo, const char *key) {
-    return ki_map_get(&fifo->entries, ki_str_of(key));
+    return ki_wide_map_get(&fifo->entries, ki_str_of(key));
 }
 
 static void enqueue(delta_fifo *fifo, entry *e) {
@@ -136,11 +181,10 @@ static void tell_ready(delta_fifo *fifo) {
         fifo->queue.ready(fifo->queue.ready_user);
 }
 
-/* ---- staging ---- */
+/* ---- deltas ---- */
 
 static bool make_room(delta_fifo *fifo, entry *e) {
-    uint32_t used = e->count + e->staged;
-    if (used < e->capacity)
+    if (e->count < e->capacity)
         return true;
     if (e->capacity > UINT32_MAX / 2)
         return false;
@@ -150,60 +194,10 @@ static bool make_room(delta_fifo *fifo, entry *e) {
     if (!deltas)
         return false;
     if (e->deltas == e->few)
-        memcpy(deltas, e->few, used * sizeof *deltas);
+        memcpy(deltas, e->few, e->count * sizeof *deltas);
     e->deltas = deltas;
     e->capacity = capacity;
     return true;
-}
-
-/* The entry of `named_by`'s key as part of the change at hand, new where there was none. */
-static entry *touch(delta_fifo *fifo, ki_object *named_by) {
-    entry *e = find(fifo, ki_object_key(named_by));
-    if (!e)
-        e = new_entry(fifo, named_by);
-    if (!e)
-        return NULL;
-    if (!e->next && e != fifo->staged_last) {
-        *(fifo->staged_last ? &fifo->staged_last->next : &fifo->staged_first) = e;
-        fifo->staged_last = e;
-    }
-    return e;
-}
-
-static ki_status stage(delta_fifo *fifo, entry *e, ki_delta_type type, bool tombstone, ki_object *obj) {
-    if (!e || !make_room(fifo, e))
-        return KI_ERR_NO_MEMORY;
-    e->deltas[e->count + e->staged++] =
-        (ki_delta){ .type = type, .tombstone = tombstone, .obj = obj ? ki_object_ref(obj) : NULL };
-    return KI_OK;
-}
-
-static entry *next_staged(delta_fifo *fifo) {
-    entry *e = fifo->staged_first;
-    if (!e)
-        return NULL;
-    fifo->staged_first = e->next;
-    if (!fifo->staged_first)
-        fifo->staged_last = NULL;
-    e->next = NULL;
-    return e;
-}
-
-/* Drops an entry that nothing was staged for, or no longer. */
-static void drop_if_empty(delta_fifo *fifo, entry *e) {
-    if (e->count)
-        return;
-    ki_map_remove(&fifo->entries, key_of(e));
-    release_entry(fifo, e);
-}
-
-static void take_back(delta_fifo *fifo) {
-    entry *e;
-    while ((e = next_staged(fifo))) {
-        while (e->staged)
-            ki_object_unref(e->deltas[e->count + --e->staged].obj);
-        drop_if_empty(fifo, e);
-    }
 }
 
 static bool are_two_objects(const ki_delta *a, const ki_delta *b) {
@@ -234,73 +228,42 @@ static void merge_deletions(entry *e) {
     ki_object_unref(dropped);
 }
 
-static void commit_entry(delta_fifo *fifo, entry *e, bool is_initial) {
-    bool was_empty = e->count == 0;
-    if (is_initial && !e->initial) {
+static void append(delta_fifo *fifo, entry *e, const ki_delta *delta) {
+    if (e->count == 0)
+        enqueue(fifo, e);
+    if (delta->is_in_initial_list && !e->initial) {
         e->initial = true;
         fifo->initial++;
     }
-    if (was_empty)
-        enqueue(fifo, e);
-    /* What is still staged lies behind what counts: merging two that count leaves a gap that has to be
-     * closed. */
-    for (uint32_t at = e->count, end = at + e->staged; at < end; at++) {
-        ki_delta delta = e->deltas[at];
-        delta.is_in_initial_list = is_initial;
-        if (KI_MUTANT(KEEP_OLDEST_DELTA) && e->count) {
-            ki_object_unref(delta.obj);
-            continue;
-        }
-        e->deltas[e->count++] = delta;
-        merge_deletions(e);
+    if (delta->type == KI_DELTA_SYNC && !e->is_sync) {
+        e->is_sync = true;
+        fifo->syncs++;
     }
-    e->staged = 0;
+    if (KI_MUTANT(KEEP_OLDEST_DELTA) && e->count) {
+        ki_object_unref(delta->obj);
+        return;
+    }
+    e->deltas[e->count++] = *delta;
+    merge_deletions(e);
 }
 
-/* Makes what is staged part of the queue, or takes it back where `status` is a failure. */
-static ki_status finish(delta_fifo *fifo, ki_status status, bool is_initial, ki_error *err) {
-    if (status) {
-        take_back(fifo);
-        return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "queueing a change")
-                                          : ki_error_set(err, status, "queueing a change");
-    }
-    bool was_empty = fifo->length == 0;
-    entry *e;
-    while ((e = next_staged(fifo))) {
-        if (e->staged)
-            commit_entry(fifo, e, is_initial);
-        else
-            drop_if_empty(fifo, e);
-    }
-    if (was_empty && fifo->length)
-        tell_ready(fifo);
+/* Queues a change of its object's key and takes its reference over; or KI_ERR_NO_MEMORY, and nothing has happened. */
+static ki_status queue_delta(delta_fifo *fifo, const ki_delta *delta, entry **ret_entry) {
+    entry *e = find(fifo, ki_object_key(delta->obj));
+    bool is_new = !e;
+    if (is_new)
+        e = new_entry(fifo, delta->obj);
+    if (!e)
+        return KI_ERR_NO_MEMORY;
+    if (!make_room(fifo, e)) /* a new one has it */
+        return KI_ERR_NO_MEMORY;
+    append(fifo, e, delta);
+    if (ret_entry)
+        *ret_entry = e;
     return KI_OK;
 }
 
-static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
-    return fifo->closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
-}
-
-/* ---- what comes in ---- */
-
-static ki_status queue_one(delta_fifo *fifo, ki_delta_type type, bool tombstone, ki_object *obj, ki_error *err) {
-    ki_status status = finish(fifo, stage(fifo, touch(fifo, obj), type, tombstone, obj), false, err);
-    if (!status)
-        fifo->populated = true;
-    return status;
-}
-
-static ki_status fifo_add(ki_queue *queue, ki_object *obj, ki_error *err) {
-    ki_status status = check_open(of(queue), err);
-    return status ? status : queue_one(of(queue), KI_DELTA_ADDED, false, obj, err);
-}
-
-static ki_status fifo_update(ki_queue *queue, ki_object *obj, ki_error *err) {
-    ki_status status = check_open(of(queue), err);
-    return status ? status : queue_one(of(queue), KI_DELTA_UPDATED, false, obj, err);
-}
-
-/* A reference, or NULL. */
+/* Returns a reference, or NULL. */
 static ki_object *known_object(const delta_fifo *fifo, const char *key) {
     const ki_known_objects *known = &fifo->options.known;
     return known->get ? known->get(key, known->user) : NULL;
@@ -312,134 +275,301 @@ static bool is_known(const delta_fifo *fifo, const char *key) {
     return obj != NULL;
 }
 
-static ki_status fifo_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
+/* As queue_delta. */
+static ki_status queue_change(delta_fifo *fifo, const ki_delta *delta) {
+    /* Perhaps a Replace has noticed the deletion already: it is not told twice. */
+    const char *key = ki_object_key(delta->obj);
+    if (delta->type == KI_DELTA_DELETED && !find(fifo, key) && !is_known(fifo, key)) {
+        ki_object_unref(delta->obj);
+        return KI_OK;
+    }
+    return queue_delta(fifo, delta, NULL);
+}
+
+/* ---- what comes in ---- */
+
+static size_t length(const delta_fifo *fifo) {
+    return fifo->length + fifo->arrivals.count;
+}
+
+static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
+    return fifo->closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
+}
+
+static ki_status arrive(delta_fifo *fifo, const arrival *arrived) {
+    return ki_ring_push(&fifo->arrivals, arrived);
+}
+
+static ki_status take(ki_queue *queue, ki_delta_type type, bool tombstone, ki_object *obj, ki_error *err) {
     delta_fifo *fifo = of(queue);
     ki_status status = check_open(fifo, err);
     if (status)
         return status;
-    /* Perhaps a Replace has noticed it already: the deletion is not told twice. */
-    const char *key = ki_object_key(obj);
-    if (!find(fifo, key) && !is_known(fifo, key)) {
-        fifo->populated = true;
-        return KI_OK;
+    bool was_empty = length(fifo) == 0;
+    const arrival change = { ARRIVAL_CHANGE,
+                             { .type = type, .tombstone = tombstone, .obj = ki_object_ref(obj) },
+                             NULL };
+    status = fifo->arrivals.count ? arrive(fifo, &change) : queue_change(fifo, &change.delta);
+    if (status) {
+        ki_object_unref(obj);
+        return ki_error_no_memory(err, "queueing a change");
     }
-    return queue_one(fifo, KI_DELTA_DELETED, !is_last_state, obj, err);
-}
-
-/* ---- Replace and Resync ---- */
-
-/* Returns the known object where `obj` is the same state: then the store keeps what it has, and the list's own memory goes. A reference. */
-static ki_object *known_instance(const delta_fifo *fifo, ki_object *obj) {
-    ki_object *known = known_object(fifo, ki_object_key(obj));
-    if (known && ki_is_same_state(obj, known))
-        return known;
-    ki_object_unref(known);
-    return ki_object_ref(obj);
-}
-
-static ki_status stage_listed(delta_fifo *fifo, ki_object *obj) {
-    entry *e = touch(fifo, obj);
-    if (!e)
-        return KI_ERR_NO_MEMORY;
-    e->listed = fifo->replaces;
-    ki_object *queued = known_instance(fifo, obj);
-    ki_status status = stage(fifo, e, KI_DELTA_REPLACED, false, queued);
-    ki_object_unref(queued);
-    return status;
-}
-
-/* Counts `key` as listed where it is queued or known, so that it gets no tombstone. */
-static ki_status keep(delta_fifo *fifo, const char *key) {
-    entry *e = find(fifo, key);
-    if (!e) {
-        ki_object *known = known_object(fifo, key);
-        if (!known)
-            return KI_OK;
-        e = touch(fifo, known);
-        ki_object_unref(known);
-    }
-    if (!e)
-        return KI_ERR_NO_MEMORY;
-    e->listed = fifo->replaces;
+    fifo->populated = true;
+    if (was_empty && length(fifo))
+        tell_ready(fifo);
     return KI_OK;
 }
 
-static ki_status stage_list(delta_fifo *fifo, const ki_listing *list) {
-    ki_status status = KI_OK;
-    for (size_t i = 0; !status && i < list->count; i++)
-        status = stage_listed(fifo, list->objects[i]);
-    for (size_t i = 0; !status && i < list->kept_count; i++)
-        status = keep(fifo, list->kept[i]);
-    return status;
+static ki_status fifo_add(ki_queue *queue, ki_object *obj, ki_error *err) {
+    return take(queue, KI_DELTA_ADDED, false, obj, err);
 }
 
-static ki_status stage_queued_deletions(delta_fifo *fifo) {
-    for (entry *e = fifo->first; e; e = e->after) {
-        if (e->listed == fifo->replaces || KI_MUTANT(NO_QUEUED_TOMBSTONES))
-            continue;
-        ki_object *newest = e->deltas[e->count - 1].obj;
-        ki_status status = stage(fifo, touch(fifo, e->named_by), KI_DELTA_DELETED, true, newest);
-        if (status)
-            return status;
+static ki_status fifo_update(ki_queue *queue, ki_object *obj, ki_error *err) {
+    return take(queue, KI_DELTA_UPDATED, false, obj, err);
+}
+
+static ki_status fifo_remove(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err) {
+    return take(queue, KI_DELTA_DELETED, !is_last_state, obj, err);
+}
+
+static list *new_list(delta_fifo *fifo, const ki_listing *listing) {
+    size_t size = sizeof(list);
+    for (size_t i = 0; i < listing->kept_count; i++)
+        size += strlen(listing->kept[i]) + 1; /* they are in memory already: no overflow */
+    list *made = ki_alloc(&fifo->allocator, size);
+    if (!made)
+        return NULL;
+    *made = (list){ .objects = listing->objects,
+                    .count = listing->count,
+                    .keeps_all = listing->keeps_all,
+                    .is_initial = !fifo->populated || KI_MUTANT(ALWAYS_INITIAL) };
+    ki_map_init(&made->kept, &fifo->allocator, fifo->options.seed);
+    char *text = (char *)(made + 1);
+    for (size_t i = 0; i < listing->kept_count; i++) {
+        size_t text_size = strlen(listing->kept[i]) + 1;
+        memcpy(text, listing->kept[i], text_size);
+        if (ki_map_put(&made->kept, ki_str_of(text), made, NULL)) {
+            ki_map_free(&made->kept);
+            ki_free(&fifo->allocator, made);
+            return NULL;
+        }
+        text += text_size;
     }
-    return KI_OK;
+    return made;
 }
 
-/* The rest of what is known: a key that has an entry by now is in the list or was queued. */
-static ki_status stage_known_deletion(ki_object *obj, void *context) {
-    delta_fifo *fifo = context;
-    if (find(fifo, ki_object_key(obj)) || KI_MUTANT(NO_TOMBSTONES))
-        return KI_OK;
-    return stage(fifo, touch(fifo, obj), KI_DELTA_DELETED, true, obj);
-}
-
-static ki_status each_known(delta_fifo *fifo, ki_status (*each)(ki_object *obj, void *context)) {
-    const ki_known_objects *known = &fifo->options.known;
-    return known->each ? known->each(each, fifo, known->user) : KI_OK;
-}
-
-static ki_status fifo_replace(ki_queue *queue, const ki_listing *list, ki_error *err) {
+static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
     delta_fifo *fifo = of(queue);
     ki_status status = check_open(fifo, err); /* the store learns the list's version from the reflector */
     if (status)
         return status;
-    fifo->replaces++;
-    status = stage_list(fifo, list);
-    if (!status && !list->keeps_all)
-        status = stage_queued_deletions(fifo);
-    if (!status && !list->keeps_all)
-        status = each_known(fifo, stage_known_deletion);
-    status = finish(fifo, status, !fifo->populated || KI_MUTANT(ALWAYS_INITIAL), err);
-    if (!status)
-        fifo->populated = true;
-    return status;
-}
-
-static ki_status stage_sync(ki_object *obj, void *context) {
-    delta_fifo *fifo = context;
-    if (find(fifo, ki_object_key(obj)) && !KI_MUTANT(RESYNC_QUEUED_KEYS))
-        return KI_OK; /* what is queued is newer */
-    return stage(fifo, touch(fifo, obj), KI_DELTA_SYNC, false, obj);
+    bool was_empty = length(fifo) == 0;
+    arrival arrived = { .kind = ARRIVAL_LIST, .list = new_list(fifo, listing) };
+    if (!arrived.list || arrive(fifo, &arrived)) {
+        if (arrived.list)
+            ki_map_free(&arrived.list->kept);
+        ki_free(&fifo->allocator, arrived.list);
+        return ki_error_no_memory(err, "queueing a list");
+    }
+    fifo->initial_waits = fifo->initial_waits || !fifo->populated;
+    fifo->populated = true;
+    if (was_empty)
+        tell_ready(fifo);
+    return KI_OK;
 }
 
 static ki_status fifo_resync(ki_queue *queue, ki_error *err) {
     delta_fifo *fifo = of(queue);
+    const arrival arrived = { .kind = ARRIVAL_RESYNC };
+    bool was_empty = length(fifo) == 0;
     ki_status status = check_open(fifo, err);
-    return status ? status : finish(fifo, each_known(fifo, stage_sync), false, err);
+    if (status)
+        return status;
+    if (arrive(fifo, &arrived))
+        return ki_error_no_memory(err, "queueing a resync");
+    fifo->resyncs++;
+    if (was_empty)
+        tell_ready(fifo);
+    return KI_OK;
+}
+
+static bool fifo_is_resyncing(const ki_queue *queue) {
+    const delta_fifo *fifo = (const delta_fifo *)queue;
+    return fifo->syncs + fifo->resyncs > 0;
+}
+
+/* ---- working off what has come in ---- */
+
+static ki_status queue_listed(delta_fifo *fifo, list *from) {
+    entry *e;
+    const ki_delta delta = { .type = KI_DELTA_REPLACED,
+                             .is_in_initial_list = from->is_initial,
+                             .obj = from->objects[from->next] };
+    ki_status status = queue_delta(fifo, &delta, &e);
+    if (status)
+        return status;
+    e->listed = fifo->replaces;
+    from->next++;
+    return KI_OK;
+}
+
+/* Counts one key that is kept as listed where it is queued. Returns false where there are no more. */
+static bool keep_next(delta_fifo *fifo, list *from) {
+    ki_str key;
+    if (!ki_map_next(&from->kept, &from->kept_at, &key, NULL))
+        return false;
+    entry *e = ki_wide_map_get(&fifo->entries, key);
+    if (e)
+        e->listed = fifo->replaces;
+    return true;
+}
+
+static ki_status bury(delta_fifo *fifo, const list *from, ki_object *obj) {
+    const ki_delta delta = {
+        .type = KI_DELTA_DELETED, .tombstone = true, .is_in_initial_list = from->is_initial, .obj = ki_object_ref(obj)
+    };
+    ki_status status = queue_delta(fifo, &delta, NULL);
+    if (status)
+        ki_object_unref(obj);
+    return status;
+}
+
+static ki_status bury_queued(delta_fifo *fifo, const list *from) {
+    entry *e = fifo->at;
+    bool is_gone = e->listed != fifo->replaces && !KI_MUTANT(NO_QUEUED_TOMBSTONES);
+    ki_status status = is_gone ? bury(fifo, from, e->deltas[e->count - 1].obj) : KI_OK;
+    if (!status)
+        fifo->at = e == fifo->until ? NULL : e->after;
+    return status;
+}
+
+/* A key that has an entry by now is listed, or was queued. */
+static ki_status bury_known(delta_fifo *fifo, const list *from, ki_object *obj) {
+    const char *key = ki_object_key(obj);
+    bool is_gone = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key)) && !KI_MUTANT(NO_TOMBSTONES);
+    return is_gone ? bury(fifo, from, obj) : KI_OK;
+}
+
+static ki_status remind(delta_fifo *fifo, ki_object *obj) {
+    if (find(fifo, ki_object_key(obj)) && !KI_MUTANT(RESYNC_QUEUED_KEYS))
+        return KI_OK; /* what is queued is newer */
+    const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_object_ref(obj) };
+    ki_status status = queue_delta(fifo, &delta, NULL);
+    if (status)
+        ki_object_unref(obj);
+    return status;
+}
+
+/* Does one unit of the walk over what is known. */
+static ki_status walk_on(delta_fifo *fifo, const arrival *first, bool *ret_done) {
+    const ki_known_objects *known = &fifo->options.known;
+    ki_object *obj = fifo->walked;
+    fifo->walked = NULL;
+    if (!obj && known->next)
+        obj = known->next(&fifo->walk, known->user);
+    *ret_done = !obj;
+    if (!obj)
+        return KI_OK;
+    ki_status status = first->kind == ARRIVAL_LIST ? bury_known(fifo, first->list, obj) : remind(fifo, obj);
+    if (status && first->kind == ARRIVAL_RESYNC && KI_MUTANT(FAILED_RESYNC_COUNTS)) {
+        *ret_done = true;
+        return KI_OK;
+    }
+    if (status)
+        fifo->walked = obj;
+    return status;
+}
+
+static void end_walk(delta_fifo *fifo) {
+    const ki_known_objects *known = &fifo->options.known;
+    if (known->end)
+        known->end(&fifo->walk, known->user);
+    fifo->walk = (ki_known_walk){ .snapshot = NULL };
+    fifo->walked = NULL;
+}
+
+/* Does one unit of the first arrival. */
+static ki_status work_on(delta_fifo *fifo, arrival *first, bool *ret_done) {
+    list *from = first->list;
+    switch (fifo->phase) {
+    case PHASE_BEGIN:
+        fifo->phase = first->kind == ARRIVAL_RESYNC ? PHASE_KNOWN : PHASE_OBJECTS;
+        fifo->replaces += first->kind == ARRIVAL_LIST;
+        fifo->at = fifo->first;
+        fifo->until = fifo->last;
+        return KI_OK;
+    case PHASE_OBJECTS:
+        if (from->next < from->count)
+            return queue_listed(fifo, from);
+        fifo->phase = PHASE_KEPT;
+        return KI_OK;
+    case PHASE_KEPT:
+        if (keep_next(fifo, from))
+            return KI_OK;
+        fifo->phase = PHASE_QUEUED;
+        *ret_done = from->keeps_all;
+        return KI_OK;
+    case PHASE_QUEUED:
+        if (fifo->at)
+            return bury_queued(fifo, from);
+        fifo->phase = PHASE_KNOWN;
+        return KI_OK;
+    case PHASE_KNOWN:
+        return walk_on(fifo, first, ret_done);
+    }
+    return KI_OK;
+}
+
+static void free_list(delta_fifo *fifo, list *freed) {
+    if (!freed)
+        return;
+    for (size_t i = freed->next; i < freed->count; i++)
+        ki_object_unref(freed->objects[i]);
+    ki_map_free(&freed->kept);
+    ki_free(&fifo->allocator, freed->objects);
+    ki_free(&fifo->allocator, freed);
+}
+
+/* The first arrival is worked off. */
+static void end_arrival(delta_fifo *fifo) {
+    arrival ended;
+    if (!ki_ring_pop(&fifo->arrivals, &ended))
+        return;
+    end_walk(fifo);
+    fifo->phase = PHASE_BEGIN;
+    fifo->resyncs -= ended.kind == ARRIVAL_RESYNC;
+    if (ended.list && ended.list->is_initial)
+        fifo->initial_waits = false;
+    free_list(fifo, ended.list);
+}
+
+/* Does a part of what has arrived. What fails for lack of memory is tried again by the next pop. */
+static ki_status work_off(delta_fifo *fifo, ki_error *err) {
+    size_t slice = ki_queue_slice(&fifo->queue);
+    ki_status status = KI_OK;
+    size_t done = 0;
+    for (arrival *first; !status && done < slice && (first = ki_ring_at(&fifo->arrivals, 0)); done++) {
+        bool is_done = first->kind == ARRIVAL_CHANGE;
+        status = is_done ? queue_change(fifo, &first->delta) : work_on(fifo, first, &is_done);
+        if (!status && is_done)
+            end_arrival(fifo);
+    }
+    fifo->queue.work = done;
+    return status ? ki_error_no_memory(err, "queueing a change") : KI_OK;
 }
 
 /* ---- what goes out ---- */
 
 static void processed(delta_fifo *fifo, entry *e) {
-    if (e->initial)
-        fifo->initial--;
+    fifo->initial -= e->initial;
+    fifo->syncs -= e->is_sync;
     release_entry(fifo, e);
 }
 
 /* Puts an entry back whose processing failed. Where something newer is queued that stands for it, in the
  * initial population too. */
 static void put_back(delta_fifo *fifo, entry *e) {
-    entry *newer = ki_map_get(&fifo->entries, key_of(e));
+    entry *newer = ki_wide_map_get(&fifo->entries, key_of(e));
     if (newer) {
         if (e->initial && !newer->initial) {
             newer->initial = true;
@@ -448,20 +578,25 @@ static void put_back(delta_fifo *fifo, entry *e) {
         processed(fifo, e);
         return;
     }
-    ki_map_put(&fifo->entries, key_of(e), e, NULL); /* its room was kept */
+    ki_wide_map_put(&fifo->entries, key_of(e), e, NULL); /* its room was kept */
     enqueue(fifo, e);
-    if (fifo->length == 1)
+    if (length(fifo) == 1)
         tell_ready(fifo);
 }
 
 /* An empty queue gives back the table of a time when it was long. */
 static void shrink(delta_fifo *fifo) {
-    if (fifo->entries.count == 0 && fifo->processing == 0 && fifo->entries.capacity > KEEP_CAPACITY)
-        ki_map_free(&fifo->entries);
+    if (fifo->most <= KEEP_COUNT || fifo->entries.count > 0 || fifo->processing > 0)
+        return;
+    ki_wide_map_free(&fifo->entries);
+    fifo->most = 0;
 }
 
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
     delta_fifo *fifo = of(queue);
+    queue->work = 0;
+    if (fifo->arrivals.count)
+        return work_off(fifo, err);
     entry *e = fifo->first;
     if (!e) {
         ki_status status = check_open(fifo, err);
@@ -469,7 +604,7 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     }
     /* Out of all lists before it is handed over: the callback may queue the same key again. */
     dequeue(fifo, e);
-    ki_map_remove(&fifo->entries, key_of(e));
+    ki_wide_map_remove(&fifo->entries, key_of(e));
     fifo->processing++;
     ki_deltas deltas = {
         .key = ki_object_key(e->named_by), .items = e->deltas, .count = e->count, .is_in_initial_list = e->initial
@@ -495,17 +630,22 @@ static void fifo_close(ki_queue *queue) {
 
 static bool fifo_has_synced(const ki_queue *queue) {
     const delta_fifo *fifo = (const delta_fifo *)queue;
-    return fifo->populated && (fifo->initial == 0 || KI_MUTANT(SYNCED_WITH_THE_LIST));
+    return fifo->populated && ((fifo->initial == 0 && !fifo->initial_waits) || KI_MUTANT(SYNCED_WITH_THE_LIST));
 }
 
 static size_t fifo_length(const ki_queue *queue) {
-    return ((const delta_fifo *)queue)->length;
+    return length((const delta_fifo *)queue);
 }
 
 /* ---- its life ---- */
 
 static void fifo_free(ki_queue *queue) {
     delta_fifo *fifo = of(queue);
+    for (const arrival *first; (first = ki_ring_at(&fifo->arrivals, 0));) {
+        ki_object_unref(first->delta.obj);
+        end_arrival(fifo);
+    }
+    ki_ring_free(&fifo->arrivals);
     while (fifo->first) {
         entry *e = fifo->first;
         dequeue(fifo, e);
@@ -516,7 +656,7 @@ static void fifo_free(ki_queue *queue) {
         fifo->free = e->next;
         free_entry(fifo, e);
     }
-    ki_map_free(&fifo->entries);
+    ki_wide_map_free(&fifo->entries);
     ki_allocator allocator = fifo->allocator;
     ki_free(&allocator, fifo);
 }
@@ -527,6 +667,7 @@ static const ki_queue_ops delta_fifo_ops = {
     .remove = fifo_remove,
     .replace = fifo_replace,
     .resync = fifo_resync,
+    .is_resyncing = fifo_is_resyncing,
     .pop = fifo_pop,
     .close = fifo_close,
     .has_synced = fifo_has_synced,
@@ -542,7 +683,8 @@ ki_status ki_delta_fifo_new(const ki_delta_fifo_options *options, ki_queue **ret
     fifo->options = *options;
     fifo->allocator = *options->allocator;
     fifo->options.allocator = &fifo->allocator;
-    ki_map_init(&fifo->entries, &fifo->allocator, options->seed);
+    ki_wide_map_init(&fifo->entries, &fifo->allocator, options->seed);
+    ki_ring_init(&fifo->arrivals, &fifo->allocator, sizeof(arrival));
     *ret_queue = &fifo->queue;
     return KI_OK;
 }

@@ -8,15 +8,15 @@
 #include "src/base/map.h"
 #include "src/base/memory.h"
 #include "src/base/ring.h"
-#include "src/cache/processor.h"
 
 /* A list that came in; one block with its texts. */
 typedef struct replacement {
+    ki_object **objects; /* owned */
     size_t count, kept_count;
     const char **kept;
     bool keeps_all;
+    bool is_processed; /* its objects are released, a slice at a time */
     char *resource_version;
-    ki_delta items[];
 } replacement;
 
 typedef struct item {
@@ -28,11 +28,11 @@ typedef struct item {
 typedef struct in_order_fifo {
     ki_queue queue; /* first */
     ki_allocator allocator;
-    ki_known_objects known;
     size_t batch_size;
     ki_ring items;
     size_t processing; /* at the front, handed over now */
     size_t initial;    /* at the front, of the initial population */
+    size_t resyncs;    /* in the queue */
     bool populated;    /* something came in once */
     bool closed;
     ki_map keys;     /* of the batch at hand; empty between pops, with room for a whole one */
@@ -48,8 +48,9 @@ static void release(in_order_fifo *fifo, item *released) {
     replacement *list = released->replacement;
     if (!list)
         return;
-    for (size_t i = 0; i < list->count; i++)
-        ki_object_unref(list->items[i].obj);
+    while (list->count > 0)
+        ki_object_unref(list->objects[--list->count]);
+    ki_free(&fifo->allocator, list->objects);
     ki_free(&fifo->allocator, list);
 }
 
@@ -112,30 +113,18 @@ static char *append_text(char **at, const char *text) {
     return copy;
 }
 
-/* Without its objects. Items, keys and texts of a list are in memory already: their sum cannot overflow by much. */
+/* Without its objects. Keys and texts of a list are in memory already: their sum cannot overflow. */
 static replacement *new_replacement(in_order_fifo *fifo, const ki_listing *list) {
-    size_t fixed = sizeof(replacement) + list->kept_count * sizeof(char *) + texts_size(list);
-    if (list->count > (SIZE_MAX - fixed) / sizeof(ki_delta))
-        return NULL;
-    replacement *made = ki_alloc(&fifo->allocator, fixed + list->count * sizeof *made->items);
+    replacement *made = ki_alloc(&fifo->allocator, sizeof *made + list->kept_count * sizeof(char *) + texts_size(list));
     if (!made)
         return NULL;
     *made = (replacement){ .kept_count = list->kept_count, .keeps_all = list->keeps_all };
-    made->kept = (const char **)(made->items + list->count);
+    made->kept = (const char **)(made + 1);
     char *texts = (char *)(made->kept + list->kept_count);
     made->resource_version = append_text(&texts, list->resource_version);
     for (size_t i = 0; i < list->kept_count; i++)
         made->kept[i] = append_text(&texts, list->kept[i]);
     return made;
-}
-
-/* The known object where `obj` is the same state: then the store keeps what it has, and the list's own memory goes. A reference. */
-static ki_object *known_instance(const in_order_fifo *fifo, ki_object *obj) {
-    ki_object *known = fifo->known.get ? fifo->known.get(ki_object_key(obj), fifo->known.user) : NULL;
-    if (known && ki_is_same_state(obj, known))
-        return known;
-    ki_object_unref(known);
-    return ki_object_ref(obj);
 }
 
 static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
@@ -146,16 +135,13 @@ static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_err
     item list = { .kind = KI_DELTAS_REPLACE, .replacement = new_replacement(fifo, listing) };
     if (!list.replacement)
         return ki_error_no_memory(err, "queueing a list");
-    for (size_t i = 0; i < listing->count; i++)
-        list.replacement->items[list.replacement->count++] =
-            (ki_delta){ .type = KI_DELTA_REPLACED,
-                        .is_in_initial_list = !fifo->populated,
-                        .obj = known_instance(fifo, listing->objects[i]) };
     status = push(fifo, &list, err);
     if (status) {
         release(fifo, &list);
         return status;
     }
+    list.replacement->objects = listing->objects;
+    list.replacement->count = listing->count;
     if (!fifo->populated)
         fifo->initial = fifo->items.count;
     fifo->populated = true;
@@ -166,7 +152,15 @@ static ki_status fifo_resync(ki_queue *queue, ki_error *err) {
     in_order_fifo *fifo = of(queue);
     const item resync = { .kind = KI_DELTAS_RESYNC };
     ki_status status = check_open(fifo, err);
-    return status ? status : push(fifo, &resync, err);
+    if (!status)
+        status = push(fifo, &resync, err);
+    if (!status)
+        fifo->resyncs++;
+    return status;
+}
+
+static bool fifo_is_resyncing(const ki_queue *queue) {
+    return ((const in_order_fifo *)queue)->resyncs > 0;
 }
 
 /* ---- what goes out ---- */
@@ -178,7 +172,8 @@ static const item *at(const in_order_fifo *fifo, size_t index) {
 /* Is there a next event, and may it go with those before it? The initial population is a list, and thus an item of its own. */
 static bool goes_along(const in_order_fifo *fifo, size_t count) {
     const item *next = at(fifo, count);
-    if (!next || next->kind != KI_DELTAS_BATCH || count == fifo->batch_size)
+    size_t most = fifo->queue.slice && fifo->queue.slice < fifo->batch_size ? fifo->queue.slice : fifo->batch_size;
+    if (!next || next->kind != KI_DELTAS_BATCH || count >= most)
         return false;
     return !ki_map_has(&fifo->keys, ki_str_of(ki_object_key(next->delta.obj)));
 }
@@ -211,7 +206,7 @@ static size_t next(in_order_fifo *fifo, ki_deltas *ret_deltas) {
     *ret_deltas = (ki_deltas){ .kind = first->kind, .is_in_initial_list = fifo->initial > 0 };
     switch (first->kind) {
     case KI_DELTAS_REPLACE:
-        ret_deltas->items = first->replacement->items;
+        ret_deltas->objects = first->replacement->objects;
         ret_deltas->count = first->replacement->count;
         ret_deltas->kept = first->replacement->kept;
         ret_deltas->kept_count = first->replacement->kept_count;
@@ -231,9 +226,31 @@ static size_t next(in_order_fifo *fifo, ki_deltas *ret_deltas) {
 
 static void drop(in_order_fifo *fifo, size_t count) {
     item dropped;
-    for (size_t i = 0; i < count && ki_ring_pop(&fifo->items, &dropped); i++)
+    for (size_t i = 0; i < count && ki_ring_pop(&fifo->items, &dropped); i++) {
+        fifo->resyncs -= dropped.kind == KI_DELTAS_RESYNC;
         release(fifo, &dropped);
+    }
     fifo->initial -= fifo->initial < count ? fifo->initial : count;
+}
+
+/* Releases some objects of a list that is processed, and drops it after the last. */
+static void release_slice(in_order_fifo *fifo, replacement *list) {
+    size_t slice = ki_queue_slice(&fifo->queue);
+    for (; list->count > 0 && fifo->queue.work < slice; fifo->queue.work++)
+        ki_object_unref(list->objects[--list->count]);
+    if (list->count == 0)
+        drop(fifo, 1);
+}
+
+/* The front items are processed. */
+static void end_items(in_order_fifo *fifo, size_t count) {
+    const item *first = at(fifo, 0);
+    if (first->kind != KI_DELTAS_REPLACE) {
+        drop(fifo, count);
+        return;
+    }
+    first->replacement->is_processed = true;
+    release_slice(fifo, first->replacement);
 }
 
 static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_error *err) {
@@ -244,14 +261,20 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     }
     if (fifo->processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
+    queue->work = 0;
+    replacement *list = at(fifo, 0)->replacement;
+    if (list && list->is_processed) {
+        release_slice(fifo, list);
+        return KI_OK;
+    }
     ki_deltas deltas;
     size_t count = next(fifo, &deltas);
     bool requeue = false;
     fifo->processing = count;
     ki_status status = process(&deltas, user, &requeue, err);
     fifo->processing = 0;
-    if (!status || !requeue)
-        drop(fifo, count);
+    if (!requeue)
+        end_items(fifo, count);
     return status;
 }
 
@@ -291,6 +314,7 @@ static const ki_queue_ops in_order_fifo_ops = {
     .remove = fifo_remove,
     .replace = fifo_replace,
     .resync = fifo_resync,
+    .is_resyncing = fifo_is_resyncing,
     .pop = fifo_pop,
     .close = fifo_close,
     .has_synced = fifo_has_synced,
@@ -304,7 +328,6 @@ ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue
         return ki_error_no_memory(err, "making a queue");
     fifo->queue.ops = &in_order_fifo_ops;
     fifo->allocator = *options->allocator;
-    fifo->known = options->known;
     bool is_whole = options->batch_size == 0 || options->batch_size > KI_IN_ORDER_BATCH;
     fifo->batch_size = is_whole ? KI_IN_ORDER_BATCH : options->batch_size;
     ki_ring_init(&fifo->items, &fifo->allocator, sizeof(item));

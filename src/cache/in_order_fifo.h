@@ -12,9 +12,8 @@ enum {
 
 typedef struct ki_in_order_fifo_options {
     const ki_allocator *allocator;
-    ki_known_objects known; /* get NULL: nothing is known downstream */
-    size_t batch_size;      /* at most KI_IN_ORDER_BATCH; 0: that */
-    uint64_t seed;          /* of the key hashes */
+    size_t batch_size; /* at most KI_IN_ORDER_BATCH; 0: that */
+    uint64_t seed;     /* of the key hashes */
 } ki_in_order_fifo_options;
 
 ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue **ret_queue, ki_error *err);

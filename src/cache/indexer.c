@@ -113,6 +113,13 @@ static void set_unref(void *value, const ki_tree_kind *kind) {
     ki_free(kind->allocator, set);
 }
 
+void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain) {
+    if (!ki_refcount_dec(&set->refs))
+        return;
+    ki_tree_drain_begin(drain, &set->objects);
+    ki_free(&schema->allocator, set);
+}
+
 /* A set that starts as another version of `before` (NULL: empty). */
 static ki_index_set *set_new(const ki_schema *schema, ki_str value, const ki_index_set *before) {
     ki_index_set *set = ki_alloc(&schema->allocator, sizeof *set + value.size + 1);

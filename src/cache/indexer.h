@@ -73,6 +73,8 @@ typedef struct ki_index_set {
 
 /* The set of one value, borrowed; NULL where no object has it. */
 const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
+/* Gives a reference to `set` back; where it was the last one, `drain` (at its end) takes the set's objects over. */
+void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain);
 /* Takes the object in (in place of one with its key), or out. On failure `index` holds what it held, or
  * half of it: throw that version away. */
 ki_status ki_index_add(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj);

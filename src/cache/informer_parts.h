@@ -1,13 +1,15 @@
 /* informer_parts.h: what an informer consists of, for the files that make it up: shared_informer.c (its life), process.c (one change's
- * way), registration.c (handlers). */
+ * way), process_list.c (a list's), registration.c (handlers). */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
 #include "src/cache/audit.h"
+#include "src/cache/complaints.h"
 #include "src/cache/controller.h"
 #include "src/cache/health.h"
 #include "src/cache/metrics.h"
 #include "src/cache/mutation_detector.h"
+#include "src/cache/process_list.h"
 #include "src/cache/processor.h"
 #include "src/cache/reflector.h"
 #include "src/cache/shared_informer.h"
@@ -48,7 +50,7 @@ struct ki_informer {
     void *state_user;
 
     /* Under `change_lock`, which is held for one key's way through store and processor, and while a handler comes or goes. */
-    ki_mutex change_lock;
+    ki_fair_mutex change_lock;
     ki_processor processor;
     bool is_frozen, is_started, is_stopped;
     ki_error index_error; /* the first that was not reported yet */
@@ -66,8 +68,11 @@ struct ki_informer {
     ki_reflector reflector;
     ki_audit audit;
     ki_timer resync_timer;
-    size_t resync_left; /* items from the front of the queue up to the last of the resync under way */
-    bool resync_waits;  /* the next is due already */
+    size_t waiting;    /* for handlers on the loop, when it was looked at last */
+    bool is_held;      /* the watch: what was read waits for handlers on the loop */
+    bool resync_waits; /* the next is due, and the one before is not through */
+    ki_list_work list_work;
+    ki_complaints complaints;
     ki_timer detector_timer;
     ki_mutation_detector detector;                   /* of no use unless `detect_mutations` */
     ki_task report_task;                             /* of index errors; posted by any thread */
@@ -89,8 +94,10 @@ struct ki_informer {
 
 /* shared_informer.c */
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
-/* So many items of the queue may still be of the resync under way. */
-void ki_informer_note_resync_left(ki_informer *informer, size_t left);
+/* Begins the resync that waits, where the one before is through. */
+void ki_informer_go_on_resyncing(ki_informer *informer);
+/* Holds the watch while very much waits on the loop, and lets it go on once that is done. Loop; not under the change lock. */
+void ki_informer_regulate(ki_informer *informer, size_t waiting);
 /* wait_for.c: is it stopped, or can nobody go on with it? Under `wait_lock`. */
 bool ki_informer_is_over(const ki_informer *informer);
 /* All on the loop but init and free. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
@@ -101,5 +108,7 @@ void ki_informer_free_waits(ki_informer *informer);
 /* process.c: for the controller; `user` is the informer. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 ki_status ki_informer_drained(void *user, ki_error *err);
+/* process_list.c: does a slice of a list or resync. The change lock is held. `*ret_done` false: more is to come. */
+ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *deltas, bool *ret_done, ki_error *err);
 
 #endif

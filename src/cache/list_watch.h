@@ -62,7 +62,7 @@ typedef struct ki_list_handler {
 typedef struct ki_watch_handler {
     /* The server accepted the watch (HTTP 200). */
     void (*on_open)(void *user);
-    /* Bytes have arrived, before what they complete is handed over. May be NULL. */
+    /* Bytes have arrived, before what they complete is handed over; not where earlier ones wait to be decoded. May be NULL. */
     void (*on_bytes)(void *user);
     void (*on_event)(ki_watch_kind kind, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);
@@ -89,7 +89,9 @@ typedef struct ki_list_watch_ops {
                        ki_error *err);
     ki_status (*find_type)(ki_list_watch *list_watch, ki_on_type_found on_found, void *user, ki_error *err);
     void (*cancel)(ki_list_watch *list_watch); /* what is under way, where anything is: nothing more comes */
-    void (*free)(ki_list_watch *list_watch);   /* cancels first */
+    /* The watch under way brings nothing until it goes on, but for a little that is under way. NULL: it cannot. */
+    void (*hold)(ki_list_watch *list_watch, bool is_held);
+    void (*free)(ki_list_watch *list_watch); /* cancels first */
 } ki_list_watch_ops;
 
 /* One list, watch or search is under way at a time. */

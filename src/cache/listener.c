@@ -267,6 +267,7 @@ static void run_turn(ki_task *task, void *user) {
     case STEP_CHANGE:
         /* One call a turn: what else is due, timers above all, comes in between, however slow the handler is. */
         ki_task_post(task);
+        ki_informer_delivered(listener->informer);
         break;
     }
 }

@@ -46,6 +46,7 @@ struct ki_listener {
     int64_t resync_ns; /* 0: none */
     int64_t next_resync;
     bool resync_is_due;
+    bool is_told_list; /* it was there when the list that is told now was published */
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_cond changed;
@@ -83,6 +84,8 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
 
 ki_status ki_listener_reserve(ki_listener *listener, size_t changes, size_t keys);
 void ki_listener_trim(ki_listener *listener);
+/* shared_informer.c: a listener has been called on the loop, or has ended there. */
+void ki_informer_delivered(ki_informer *informer);
 void ki_listener_push(ki_listener *listener, const ki_notification *notification);
 void ki_listener_mark_synced(ki_listener *listener);
 

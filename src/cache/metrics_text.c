@@ -61,9 +61,9 @@ static ki_status gather(const ki_informer *informer, handler_pending **ret_handl
 }
 
 static ki_status pending_of(ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = gather(informer, ret_handlers, ret_count);
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     return status;
 }
 

@@ -63,6 +63,7 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
     while (*last)
         last = &(*last)->next;
     listener->next = NULL;
+    listener->is_told_list = false;
     *last = listener;
     listener->desired_resync_ns = desired_ns;
     bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
@@ -99,6 +100,15 @@ void ki_processor_forget(ki_processor *processor, const ki_listener *listener) {
     take_out(&processor->leaving, listener, &taken);
 }
 
+size_t ki_processor_waiting_on_loop(const ki_processor *processor) {
+    size_t most = 0;
+    for (const ki_listener *listener = processor->first; listener; listener = listener->next) {
+        size_t waiting = listener->has_thread ? 0 : atomic_load(&listener->waiting);
+        most = waiting > most ? waiting : most;
+    }
+    return most;
+}
+
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
         ki_status status = ki_listener_start(listener, threaded, err);
@@ -131,7 +141,19 @@ void ki_processor_trim(ki_processor *processor) {
         ki_listener_trim(listener);
 }
 
-static bool is_for(const ki_listener *listener, ki_audience audience) {
+void ki_processor_begin_list(ki_processor *processor) {
+    processor->is_telling_list = true;
+    for (ki_listener *listener = processor->first; listener; listener = listener->next)
+        listener->is_told_list = true;
+}
+
+void ki_processor_end_list(ki_processor *processor) {
+    processor->is_telling_list = false;
+}
+
+static bool is_for(const ki_processor *processor, const ki_listener *listener, ki_audience audience) {
+    if (processor->is_telling_list && !listener->is_told_list)
+        return false;
     switch (audience) {
     case KI_AUDIENCE_ALL:
         return true;
@@ -145,7 +167,7 @@ static bool is_for(const ki_listener *listener, ki_audience audience) {
 
 void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        if (is_for(listener, audience))
+        if (is_for(processor, listener, audience))
             ki_listener_push(listener, notification);
 }
 

@@ -37,6 +37,7 @@ struct ki_processor {
     ki_listener *leaving; /* removed; on_removed not called yet, or its thread not joined */
     int64_t resync_ns;    /* the informer's period: how often it looks; 0: none */
     bool started, threaded;
+    bool is_telling_list; /* only the listeners that were there when it began are told */
 };
 
 /* Two states of one object, as far as their uids tell; else one was deleted and the other made under its name. */
@@ -52,6 +53,8 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
 bool ki_processor_remove(ki_processor *processor, const ki_listener *listener);
 /* Out of those that leave: it is about to be freed. */
 void ki_processor_forget(ki_processor *processor, const ki_listener *listener);
+/* The most that waits for a listener that is called on the loop. */
+size_t ki_processor_waiting_on_loop(const ki_processor *processor);
 /* Gives each listener its thread or its turns. All or none. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 
@@ -60,6 +63,9 @@ ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t k
 /* Gives back room that was reserved and not used: after a step of many keys. */
 void ki_processor_trim(ki_processor *processor);
 void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience);
+/* What is distributed from now until end_list is of a list that the store has already: listeners that come meanwhile find it there. */
+void ki_processor_begin_list(ki_processor *processor);
+void ki_processor_end_list(ki_processor *processor);
 /* The initial population is complete: on_synced comes after what was distributed up to now. */
 void ki_processor_mark_synced(ki_processor *processor);
 /* Is some listener's period over? Notes which. */

@@ -7,6 +7,7 @@
 #include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
+#include "src/cache/processor.h"
 #include "src/cache/reflector_steps.h"
 
 enum {
@@ -290,6 +291,18 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
     return true;
 }
 
+ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj) {
+    ki_object *known = reflector->options.known(ki_object_key(obj), reflector->options.user);
+    if (known && ki_is_same_state(obj, known))
+        return known;
+    ki_object_unref(known);
+    return ki_object_ref(obj);
+}
+
+int64_t ki_reflector_told_at(const ki_reflector *reflector) {
+    return reflector->bytes_at == KI_NEVER ? ki_engine_now(reflector->options.engine) : reflector->bytes_at;
+}
+
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
     if (reflector->object_count == reflector->object_capacity) {
         size_t capacity = reflector->object_capacity ? reflector->object_capacity * 2 : FIRST_CAPACITY;
@@ -300,7 +313,7 @@ ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
         reflector->objects = objects;
         reflector->object_capacity = capacity;
     }
-    reflector->objects[reflector->object_count++] = ki_object_ref(obj);
+    reflector->objects[reflector->object_count++] = ki_reflector_known_instance(reflector, obj);
     return KI_OK;
 }
 
@@ -310,11 +323,7 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
     ki_free(ki_engine_allocator(reflector->options.engine), reflector->objects);
     reflector->objects = NULL;
     reflector->object_count = reflector->object_capacity = 0;
-    size_t cursor = 0;
-    void *obj;
-    while (ki_map_next(&reflector->staged, &cursor, NULL, &obj))
-        ki_object_unref(obj);
-    ki_map_free(&reflector->staged);
+    ki_wide_map_free(&reflector->staged);
     ki_unreadable_marks_clear(&reflector->listed_unreadable);
     ki_buffer_reset(&reflector->continue_token, 0);
 }
@@ -336,9 +345,12 @@ static ki_status queue_list(ki_reflector *reflector, const char *version, ki_err
                               .resource_version = version };
     ki_status status = queue->ops->replace(queue, &list, err);
     ki_free(ki_engine_allocator(reflector->options.engine), kept);
-    if (!status)
-        ki_unreadable_take_list(unreadable, marks, reflector->resource_version, version);
-    return status;
+    if (status)
+        return status;
+    ki_unreadable_take_list(unreadable, marks, reflector->resource_version, version);
+    reflector->objects = NULL; /* the queue's */
+    reflector->object_capacity = 0;
+    return KI_OK;
 }
 
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err) {
@@ -352,11 +364,14 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list_began_at) / (double)KI_SECONDS(1));
     /* A list is of the moment it was asked for, or later; a stream has just said that this is all. */
-    ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? now : reflector->list_began_at);
+    ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? ki_reflector_told_at(reflector)
+                                                                      : reflector->list_began_at);
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
     ki_reflector_hear_word(reflector);
     ki_reflector_found(reflector);
+    if (!reflector->objects)
+        reflector->object_count = 0;
     ki_reflector_drop_objects(reflector);
     if (!reflector->has_initial_version) {
         reflector->has_initial_version = true;
@@ -378,8 +393,9 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
     if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector) ||
         ki_timer_init(&reflector->silence, options->engine, tell_silence, reflector))
         return ki_error_no_memory(err, "starting an informer");
-    ki_map_init(&reflector->staged, allocator, (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX));
-    ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, reflector->staged.seed);
+    uint64_t seed = (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX);
+    ki_wide_map_init(&reflector->staged, allocator, seed);
+    ki_unreadable_marks_init(&reflector->listed_unreadable, allocator, seed);
     ki_buffer_init(&reflector->continue_token, allocator, CONTINUE_TOKEN_MAX);
     reflector->is_open = true;
     return KI_OK;

@@ -7,7 +7,7 @@
 #include <kinformer/informer.h>
 
 #include "src/base/buffer.h"
-#include "src/base/map.h"
+#include "src/base/wide_map.h"
 #include "src/cache/backoff.h"
 #include "src/cache/list_watch.h"
 #include "src/cache/metrics.h"
@@ -99,14 +99,15 @@ typedef struct ki_reflector {
     bool has_pages;        /* more than one; also where it was then listed in one piece */
     bool is_full;          /* in one piece, since a continue token had expired */
     bool is_latest;        /* at "", since the version was expired or too large */
-    ki_object **objects;
+    ki_object **objects;   /* those of a streaming list may have gaps */
     size_t object_count, object_capacity;
     ki_unreadable_marks listed_unreadable; /* of the list or streaming list under way */
 
     /* the watch or streaming list under way */
     int64_t list_began_at;
-    ki_map staged; /* a streaming list's objects by key */
+    ki_wide_map staged; /* of a streaming list: the place from 1 in `objects` of each key */
     int64_t opened_at, heard_at;
+    int64_t bytes_at; /* when those have arrived that are decoded now; KI_NEVER: the source does not tell */
     char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced one when it was opened */
     uint64_t events;
     bool is_open_at_server;                          /* it has accepted it */

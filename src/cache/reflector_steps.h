@@ -23,9 +23,13 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
 bool ki_reflector_advance(ki_reflector *reflector, const char *version); /* on_progress was called */
 /* Hands all objects to the queue, then advances. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
-void ki_reflector_found(ki_reflector *reflector);                       /* the server knows the type */
-ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj); /* to `objects`; takes a reference */
-void ki_reflector_drop_objects(ki_reflector *reflector);                /* of the list or stream under way */
+int64_t ki_reflector_told_at(const ki_reflector *reflector); /* when the server said what is dealt with now */
+void ki_reflector_found(ki_reflector *reflector);            /* the server knows the type */
+/* Adds it to `objects`, by a reference of their own: the known object where that is the same state, so that an unchanged object is in memory once. */
+ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
+ki_object *ki_reflector_known_instance(const ki_reflector *reflector,
+                                       ki_object *obj);  /* a reference to what append would add */
+void ki_reflector_drop_objects(ki_reflector *reflector); /* of the list or stream under way */
 
 /* False where it cannot be known. */
 static inline bool ki_reflector_is_older(const char *version, const char *than) {
@@ -38,6 +42,7 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
 void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 /* reflector_watch.c */
 void ki_reflector_stream(ki_reflector *reflector);
+void ki_reflector_unstage(ki_reflector *reflector, const char *key); /* the object is gone, within a streaming list */
 void ki_reflector_stream_deadline(ki_reflector *reflector);
 void ki_reflector_watch(ki_reflector *reflector);
 void ki_reflector_count_watch_end(ki_reflector *reflector); /* where one is under way */

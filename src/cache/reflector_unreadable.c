@@ -5,7 +5,6 @@
  * been damaged on their way. If the event cannot be read again it is skipped, and its key is marked until the object is readable, replaced or
  * deleted. A deletion that cannot be read deletes what is known, or, with no key, is followed by a list. */
 #include "src/base/error.h"
-#include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
 
 static void give_up_for_memory(ki_reflector *reflector) {
@@ -14,18 +13,11 @@ static void give_up_for_memory(ki_reflector *reflector) {
     ki_reflector_give_up(reflector, &err);
 }
 
-/* Tells of an object that is skipped. */
 static void report(const ki_reflector *reflector, const ki_error *err, const char *key) {
-    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
-                 reflector->options.name, key[0] ? key : "without a name", ki_error_message(err));
     reflector->options.on_bad_object(err, key, reflector->options.user);
 }
 
 /* --- lists ---------------------------------------------------------------------------------------------------------------------------- */
-
-static ki_object *take_staged(ki_reflector *reflector, const char *key) {
-    return ki_map_remove(&reflector->staged, ki_str_of(key));
-}
 
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad) {
     if (bad->err->code == KI_ERR_NO_MEMORY) { /* nothing is wrong with the object */
@@ -35,7 +27,7 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
     bool is_list = reflector->phase == KI_REFLECTOR_LISTS;
     ki_unreadable_marks *marks = &reflector->listed_unreadable;
     if (!is_list && bad->is_deleted && bad->key[0]) {
-        ki_object_unref(take_staged(reflector, bad->key));
+        ki_reflector_unstage(reflector, bad->key);
         ki_unreadable_marks_remove(marks, bad->key, "");
     } else if ((is_list || !bad->is_foreign) &&
                ki_unreadable_marks_put(marks, bad->key, bad->resource_version, bad->err)) {

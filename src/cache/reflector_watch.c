@@ -29,10 +29,11 @@ static void note_sign_of_life(ki_reflector *reflector) {
     reflector->heard_at = ki_engine_now(reflector->options.engine);
 }
 
-/* What it said last is whole, and in the queue: bytes of an event that is still on its way do not make the copy any younger. */
+/* What it said last is whole, and in the queue: bytes of an event that is still on its way do not make the copy any younger. Nor does the time that
+ * whole events wait for a step that decodes them. */
 static void told(ki_reflector *reflector) {
     if (reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_told(reflector->options.metrics, ki_engine_now(reflector->options.engine));
+        ki_metrics_told(reflector->options.metrics, ki_reflector_told_at(reflector));
 }
 
 static void heard(ki_reflector *reflector) {
@@ -43,7 +44,9 @@ static void heard(ki_reflector *reflector) {
 }
 
 static void on_bytes(void *user) {
-    note_sign_of_life(user);
+    ki_reflector *reflector = user;
+    note_sign_of_life(reflector);
+    reflector->bytes_at = reflector->heard_at;
     if (KI_MUTANT(YOUNG_BY_ANY_BYTE))
         told(user);
 }
@@ -76,29 +79,56 @@ static void on_open(void *user) {
     ki_reflector_set_state(reflector, lists ? KI_STATE_LISTING : KI_STATE_WATCHING);
 }
 
+static ki_object **staged_place(const ki_reflector *reflector, const char *key) {
+    size_t place = (uintptr_t)ki_wide_map_get(&reflector->staged, ki_str_of(key));
+    return place ? &reflector->objects[place - 1] : NULL;
+}
+
+void ki_reflector_unstage(ki_reflector *reflector, const char *key) {
+    ki_object **place = staged_place(reflector, key);
+    if (!place)
+        return;
+    ki_wide_map_remove(&reflector->staged, ki_str_of(key));
+    ki_object_unref(*place);
+    *place = NULL;
+}
+
+static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
+    ki_status status = ki_reflector_append(reflector, obj);
+    if (status)
+        return status;
+    size_t place = reflector->object_count;
+    return ki_wide_map_put(&reflector->staged, ki_str_of(ki_object_key(reflector->objects[place - 1])),
+                           (void *)(uintptr_t)place, NULL);
+}
+
+/* The key in the map is that of the object, which goes. */
+static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_object *obj) {
+    ki_object *before = *place;
+    *place = ki_reflector_known_instance(reflector, obj);
+    ki_status status = ki_wide_map_put(&reflector->staged, ki_str_of(ki_object_key(*place)),
+                                       (void *)(uintptr_t)(place - reflector->objects + 1), NULL);
+    ki_object_unref(before);
+    return status;
+}
+
 /* The initial events may come in any order, and changes among them. */
 static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj) {
+    const char *key = ki_object_key(obj);
     const char *version = kind == KI_EVENT_DELETED ? "" : ki_object_resource_version(obj);
-    ki_unreadable_marks_remove(&reflector->listed_unreadable, ki_object_key(obj), version);
-    ki_str key = ki_str_of(ki_object_key(obj));
-    const ki_object *known = ki_map_get(&reflector->staged, key);
-    if (known && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(known)))
+    ki_unreadable_marks_remove(&reflector->listed_unreadable, key, version);
+    ki_object **place = staged_place(reflector, key);
+    if (place && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(*place)))
         return KI_OK;
     if (KI_MUTANT(STREAM_IGNORES_DELETES) && kind == KI_EVENT_DELETED)
         return KI_OK;
-    if (KI_MUTANT(STREAM_KEEPS_FIRST_STATE) && known)
+    if (KI_MUTANT(STREAM_KEEPS_FIRST_STATE) && place)
         return KI_OK;
     if (kind == KI_EVENT_DELETED) {
-        ki_object_unref(ki_map_remove(&reflector->staged, key));
+        ki_reflector_unstage(reflector, key);
         return KI_OK;
     }
-    void *before = NULL;
-    ki_status status = ki_map_put(&reflector->staged, key, obj, &before);
-    if (status)
-        return status;
-    ki_object_ref(obj);
-    ki_object_unref(before);
-    return KI_OK;
+    return place ? stage_newer(reflector, place, obj) : stage_first(reflector, obj);
 }
 
 static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj, ki_error *err) {
@@ -191,17 +221,23 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     told(reflector);
 }
 
+/* Closes the gaps that deleted objects have left. */
+static void close_gaps(ki_reflector *reflector) {
+    size_t count = 0;
+    if (reflector->object_count == reflector->staged.count)
+        return;
+    for (size_t i = 0; i < reflector->object_count; i++)
+        if (reflector->objects[i])
+            reflector->objects[count++] = reflector->objects[i];
+    reflector->object_count = count;
+}
+
 static ki_status end_of_initial_events(ki_reflector *reflector, const char *version, ki_error *err) {
     char checked[KI_RESOURCE_VERSION_MAX + 1];
     ki_status status = ki_reflector_copy_version(checked, version, err);
-    size_t cursor = 0;
-    void *obj;
-    while (!status && ki_map_next(&reflector->staged, &cursor, NULL, &obj))
-        status = ki_reflector_append(reflector, obj);
-    if (status == KI_ERR_NO_MEMORY)
-        return ki_error_no_memory(err, "listing");
     if (status)
         return status;
+    close_gaps(reflector);
     size_t count = reflector->object_count;
     if (reflector->options.on_streamed)
         reflector->options.on_streamed(checked, reflector->objects, count, reflector->options.user);
@@ -439,6 +475,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     };
     reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
     reflector->events = 0;
+    reflector->bytes_at = KI_NEVER;
     reflector->is_open_at_server = reflector->has_word = false;
     memcpy(reflector->opened_version, reflector->resource_version, sizeof reflector->opened_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",

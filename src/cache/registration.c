@@ -19,10 +19,10 @@ enum {
 
 /* Leaves the change lock held where it may be set. */
 static ki_status begin_setting(ki_informer *informer, const char *what, ki_error *err) {
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     if (!informer->is_frozen)
         return KI_OK;
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     return ki_error_set(err, KI_ERR_STATE, "%s of %s: only before the start", what, informer->resource.plural);
 }
 
@@ -34,7 +34,7 @@ ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transfor
         return status;
     informer->transform = transform;
     informer->transform_user = user;
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     return KI_OK;
 }
 
@@ -47,7 +47,7 @@ ki_status ki_informer_set_watch_error_handler(ki_informer *informer, ki_watch_er
         return status;
     informer->error_handler = handler;
     informer->error_user = user;
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     return KI_OK;
 }
 
@@ -59,18 +59,18 @@ ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler 
         return status;
     informer->state_handler = handler;
     informer->state_user = user;
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     return KI_OK;
 }
 
 ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
     if (!informer || !indexers)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_add_indexers: no informer, or no indexers");
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = informer->is_stopped
                            ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural)
                            : ki_store_add_indexers(informer->store, indexers, count, err);
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     return status;
 }
 
@@ -119,10 +119,11 @@ static ki_listener *delist(ki_registration registration) {
 /* On the loop: a listener that was removed has ended. */
 static void on_listener_end(ki_listener *listener, void *user) {
     ki_informer *informer = user;
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_forget(&informer->processor, listener);
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     ki_listener_free(listener);
+    ki_informer_delivered(informer);
 }
 
 /* From a moment between two changes: what is there is replayed, what comes after is told. The change lock is held. */
@@ -181,9 +182,9 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
     const ki_registration registration = enlist(informer, listener);
     if (ret_registration)
         *ret_registration = registration;
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     status = join_in(informer, listener, resync_period(informer, given.resync_ms), err);
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     if (!status)
         return KI_OK;
     if (ret_registration)
@@ -201,11 +202,11 @@ ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration regi
     if (!informer)
         return ki_error_missing(err, "ki_informer_remove_handler");
     bool is_own = registration.informer == informer;
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_listener *listener = is_own ? delist(registration) : NULL;
     if (listener)
         (void)ki_processor_remove(&informer->processor, listener);
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     if (!listener)
         return ki_error_set(err, KI_ERR_NOT_FOUND, "no such handler of the informer of %s", informer->resource.plural);
     ki_listener_remove(listener);

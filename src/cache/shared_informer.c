@@ -2,6 +2,7 @@
 #include "src/cache/shared_informer.h"
 
 #include "src/base/error.h"
+#include "src/base/log.h"
 #include "src/base/memory.h"
 #include "src/base/mutant.h"
 #include "src/cache/callback.h"
@@ -9,10 +10,14 @@
 #include "src/cache/in_order_fifo.h"
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
+#include "src/cache/snapshot.h"
 #include "src/object/resource_table.h"
 
 #include <stdio.h>
 
+enum {
+    HELD_FROM = 1000 /* changes that wait on the loop; half of that: go on */
+};
 #define RESYNC_RETRY KI_SECONDS(1) /* after one that found no memory; no period is shorter */
 
 /* --- what the parts tell ------------------------------------------------------------------------------------------------------ */
@@ -63,21 +68,50 @@ static void on_error(const ki_error *err, void *user) {
     ki_informer_report(user, err, "");
 }
 
+static void report_bad_object(const ki_error *err, const char *key, void *user) {
+    ki_informer *informer = user;
+    ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
+                 informer->name, key[0] ? key : "without a name", ki_error_message(err));
+    ki_informer_report(informer, err, key);
+}
+
 static void set_aside(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_health_count_set_aside(&informer->health);
     ki_metrics_add(&informer->metrics, KI_METRIC_SET_ASIDE, 1);
-    ki_informer_report(informer, err, key);
+    ki_complaints_add(&informer->complaints, err, key);
 }
 
 static void on_mutation(const ki_error *err, const char *key, void *user) {
     ki_informer_report(user, err, key);
 }
 
+void ki_informer_regulate(ki_informer *informer, size_t waiting) {
+    ki_list_watch *source = informer->list_watch;
+    size_t queued = informer->queue->ops->length(informer->queue);
+    bool is_much = queued + waiting >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
+    informer->waiting = waiting;
+    if (!source->ops->hold || (!is_much && !informer->is_held))
+        return;
+    informer->is_held = is_much && informer->reflector.phase == KI_REFLECTOR_WATCHES; /* lists have deadlines */
+    source->ops->hold(source, informer->is_held);
+}
+
+void ki_informer_delivered(ki_informer *informer) {
+    if (!informer->is_held)
+        return;
+    ki_fair_mutex_lock(&informer->change_lock);
+    size_t waiting = ki_processor_waiting_on_loop(&informer->processor);
+    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_informer_regulate(informer, waiting);
+}
+
 static void on_progress(void *user) {
     ki_informer *informer = user;
     ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
     ki_cache_controller_wake(&informer->controller);
+    if (!informer->is_held)
+        ki_informer_regulate(informer, informer->waiting);
 }
 
 /* Under the change lock, on any thread: kept for the loop. */
@@ -93,13 +127,13 @@ static void on_index_error(const ki_error *err, const char *key, void *user) {
 static void report_index_errors(ki_task *task, void *user) {
     (void)task;
     ki_informer *informer = user;
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_error err = informer->index_error;
     char key[KI_INFORMER_KEY_MAX + 1];
     memcpy(key, informer->index_error_key, sizeof key);
     size_t count = informer->index_errors;
     informer->index_errors = 0;
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     ki_metrics_add(&informer->metrics, KI_METRIC_INDEX_ERRORS, count);
     if (count > 1)
         ki_error_prefix(&err, "the first of %zu", count);
@@ -114,19 +148,18 @@ static ki_object *known_get(const char *key, void *user) {
     return ki_store_get(informer->store, key);
 }
 
-static ki_status known_each(ki_status (*each)(ki_object *obj, void *context), void *context, void *user) {
+static ki_object *known_next(ki_known_walk *walk, void *user) {
     const ki_informer *informer = user;
-    ki_snapshot *snapshot = ki_store_snapshot(informer->store);
-    ki_cursor cursor = KI_CURSOR_INIT;
-    ki_status status = KI_OK;
-    const ki_object *obj;
-    while (!status && (obj = ki_snapshot_next(snapshot, &cursor))) {
-        ki_object *held = ki_object_ref(obj);
-        status = each(held, context);
-        ki_object_unref(held);
+    if (!walk->snapshot) {
+        walk->snapshot = ki_store_snapshot(informer->store);
+        walk->cursor = (ki_cursor)KI_CURSOR_INIT;
     }
-    ki_snapshot_free(snapshot);
-    return status;
+    return ki_tree_next(&walk->snapshot->items, &walk->cursor);
+}
+
+static void known_end(ki_known_walk *walk, void *user) {
+    (void)user;
+    ki_snapshot_free(walk->snapshot);
 }
 
 static ki_status transform(ki_object *obj, ki_object **ret_obj, void *user) {
@@ -192,7 +225,7 @@ static ki_status copy_resource(const ki_allocator *allocator, const ki_resource 
 }
 
 static ki_status make_locks(ki_informer *informer, ki_error *err) {
-    ki_status status = ki_mutex_init(&informer->change_lock, err);
+    ki_status status = ki_fair_mutex_init(&informer->change_lock, err);
     if (status)
         return status;
     status = ki_mutex_init(&informer->registry_lock, err);
@@ -218,14 +251,14 @@ no_cond:
 no_wait_lock:
     ki_mutex_destroy(&informer->registry_lock);
 no_registry_lock:
-    ki_mutex_destroy(&informer->change_lock);
+    ki_fair_mutex_destroy(&informer->change_lock);
     return status;
 }
 
 static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
     ki_delta_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
-        .known = { .get = known_get, .each = known_each, .user = informer },
+        .known = { .get = known_get, .next = known_next, .end = known_end, .user = informer },
         .seed = informer->seed,
     };
     return ki_delta_fifo_new(&options, &informer->queue, err);
@@ -234,7 +267,6 @@ static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
 static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
     ki_in_order_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
-        .known = { .get = known_get, .user = informer },
         .seed = informer->seed,
     };
     return ki_in_order_fifo_new(&options, &informer->queue, err);
@@ -302,7 +334,7 @@ no_store:
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
     ki_mutex_destroy(&informer->registry_lock);
-    ki_mutex_destroy(&informer->change_lock);
+    ki_fair_mutex_destroy(&informer->change_lock);
 no_locks:
     free_texts(informer);
 no_texts:
@@ -315,29 +347,28 @@ no_resource:
 /* --- start ---------------------------------------------------------------------------------------------------------------------- */
 
 void ki_informer_freeze(ki_informer *informer) {
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     informer->is_frozen = true;
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
 }
 
 static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err) {
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     bool due = ki_processor_resync_due(&informer->processor, now);
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     ki_status status = due ? informer->queue->ops->resync(informer->queue, err) : KI_OK;
-    if ((status && !KI_MUTANT(FAILED_RESYNC_COUNTS)) || !due)
+    if (status || !due)
         return status;
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_processor_resync_begun(&informer->processor, now);
-    ki_mutex_unlock(&informer->change_lock);
-    informer->resync_left = informer->queue->ops->length(informer->queue);
+    ki_fair_mutex_unlock(&informer->change_lock);
     return KI_OK;
 }
 
 /* Whom a resync is for is known by the time it is queued: the next one has to wait until it is through. */
 static void resync(ki_timer *timer, void *user) {
     ki_informer *informer = user;
-    if (informer->resync_left > 0 && !KI_MUTANT(RESYNC_OVERTAKES)) {
+    if (informer->queue->ops->is_resyncing(informer->queue) && !KI_MUTANT(RESYNC_OVERTAKES)) {
         informer->resync_waits = true;
         return;
     }
@@ -346,14 +377,13 @@ static void resync(ki_timer *timer, void *user) {
     ki_status status = begin_resync(informer, now, &err);
     if (status)
         ki_informer_report(informer, &err, "");
-    if (KI_MUTANT(RESYNC_ONLY_ONCE) && informer->resync_left > 0)
+    if (KI_MUTANT(RESYNC_ONLY_ONCE) && informer->queue->ops->is_resyncing(informer->queue))
         return;
     ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
 }
 
-void ki_informer_note_resync_left(ki_informer *informer, size_t left) {
-    informer->resync_left = left;
-    if (left > 0 || !informer->resync_waits)
+void ki_informer_go_on_resyncing(ki_informer *informer) {
+    if (!informer->resync_waits || informer->queue->ops->is_resyncing(informer->queue))
         return;
     informer->resync_waits = false;
     ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine));
@@ -434,7 +464,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         status = ki_reflector_open(&informer->reflector, &reflector, err);
     if (!status)
         status = open_audit(informer, err);
-    if (!status && (ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
+    if (!status && (ki_complaints_open(&informer->complaints, informer->engine, report_bad_object, informer) ||
+                    ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
                     ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer)))
         status = ki_error_no_memory(err, "starting an informer");
     return status;
@@ -443,6 +474,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
 static void close_parts(ki_informer *informer) {
     ki_audit_close(&informer->audit);
     ki_reflector_close(&informer->reflector);
+    ki_complaints_close(&informer->complaints);
     ki_timer_close(&informer->resync_timer);
     ki_timer_close(&informer->detector_timer);
     ki_cache_controller_close(&informer->controller);
@@ -474,9 +506,9 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
 
 ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     ki_status status = start_locked(informer, &cause);
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     if (status && status != KI_ERR_STATE)
         on_state(KI_STATE_BACKING_OFF, &cause, -1, informer);
     if (status && err)
@@ -489,11 +521,11 @@ ki_status ki_informer_start(ki_informer *informer, ki_error *err) {
 void ki_informer_stop(ki_informer *informer) {
     close_parts(informer);
     informer->queue->ops->close(informer->queue);
-    ki_mutex_lock(&informer->change_lock);
+    ki_fair_mutex_lock(&informer->change_lock);
     bool was_stopped = informer->is_stopped;
     informer->is_frozen = informer->is_stopped = true;
     ki_processor_stop(&informer->processor);
-    ki_mutex_unlock(&informer->change_lock);
+    ki_fair_mutex_unlock(&informer->change_lock);
     ki_task_cancel(&informer->report_task);
     ki_informer_end_waits(informer);
     ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
@@ -519,9 +551,9 @@ static ki_listener *next_to_join(ki_informer *informer) {
 void ki_informer_join(ki_informer *informer) {
     ki_listener *listener;
     do {
-        ki_mutex_lock(&informer->change_lock);
+        ki_fair_mutex_lock(&informer->change_lock);
         listener = next_to_join(informer);
-        ki_mutex_unlock(&informer->change_lock);
+        ki_fair_mutex_unlock(&informer->change_lock);
         if (listener)
             ki_listener_join(listener);
     } while (listener);
@@ -545,6 +577,7 @@ void ki_informer_free(ki_informer *informer) {
     if (informer->audit_source)
         informer->audit_source->ops->free(informer->audit_source);
     informer->queue->ops->free(informer->queue);
+    ki_list_work_end(&informer->list_work);
     ki_store_free(informer->store);
     ki_informer_free_waits(informer);
     ki_unreadable_destroy(&informer->unreadable);
@@ -552,7 +585,7 @@ void ki_informer_free(ki_informer *informer) {
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
     ki_mutex_destroy(&informer->registry_lock);
-    ki_mutex_destroy(&informer->change_lock);
+    ki_fair_mutex_destroy(&informer->change_lock);
     free_texts(informer);
     free_resource(allocator, &informer->resource);
     ki_free(allocator, informer);

@@ -49,6 +49,50 @@ void ki_snapshot_free(ki_snapshot *snapshot) {
     ki_schema_unref(schema);
 }
 
+void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot) {
+    *drain = (ki_snapshot_drain){ .snapshot = NULL };
+    if (snapshot && ki_refcount_dec(&snapshot->refs))
+        drain->snapshot = snapshot;
+}
+
+/* Releases the next object or set. A set that goes is drained like a tree of its own. Returns false where nothing is left. */
+static bool release_next(ki_snapshot_drain *drain) {
+    ki_snapshot *snapshot = drain->snapshot;
+    ki_schema *schema = snapshot->schema;
+    ki_object *obj = ki_tree_drain_next(&schema->objects, &drain->set);
+    if (obj) {
+        ki_object_unref(obj);
+        return true;
+    }
+    bool is_index = drain->next <= schema->count;
+    void *value = ki_tree_drain_next(is_index ? &schema->sets : &schema->objects, &drain->tree);
+    if (!value && !is_index)
+        return false;
+    if (!value) {
+        ki_tree *next = drain->next < schema->count ? &snapshot->indexes[drain->next] : &snapshot->items;
+        ki_tree_drain_begin(&drain->tree, next);
+        drain->next++;
+    } else if (is_index) {
+        ki_index_set_drain(schema, value, &drain->set);
+    } else {
+        ki_object_unref(value);
+    }
+    return true;
+}
+
+bool ki_snapshot_drain_some(ki_snapshot_drain *drain, size_t *units) {
+    while (drain->snapshot && *units > 0) {
+        --*units;
+        if (release_next(drain))
+            continue;
+        ki_schema *schema = drain->snapshot->schema;
+        ki_free(&schema->allocator, drain->snapshot);
+        ki_schema_unref(schema);
+        drain->snapshot = NULL;
+    }
+    return !drain->snapshot;
+}
+
 size_t ki_snapshot_count(const ki_snapshot *snapshot) {
     return snapshot ? snapshot->items.count : 0;
 }

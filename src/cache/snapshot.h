@@ -21,6 +21,18 @@ ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version);
 ki_snapshot *ki_snapshot_next_moment(const ki_snapshot *before, ki_schema *schema, ki_str resource_version);
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
 
+/* Gives a reference back a part at a time, where the last one may stand for very many objects. */
+typedef struct ki_snapshot_drain {
+    ki_snapshot *snapshot; /* NULL: nothing is left */
+    size_t next;           /* index, then the objects */
+    ki_tree_drain tree;    /* the one of `next` - 1 */
+    ki_tree_drain set;     /* of an index: the objects of a set that goes */
+} ki_snapshot_drain;
+/* Takes the reference over; NULL is accepted. */
+void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot);
+/* Releases `*units` objects and sets at most, and counts them down. Returns true once nothing is left. */
+bool ki_snapshot_drain_some(ki_snapshot_drain *drain, size_t *units);
+
 /* ki_lister_list and ki_lister_get for one moment. */
 ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, const char *label_selector,
                            ki_object_list *ret_list, ki_error *err);

@@ -76,6 +76,7 @@ void ki_store_free(ki_store *store) {
     if (!store)
         return;
     ki_allocator allocator = store->allocator;
+    ki_snapshot_free(store->staged);
     ki_snapshot_free(store->published->now);
     ki_mutex_destroy(&store->published->lock);
     ki_free(&allocator, store->published);
@@ -263,6 +264,16 @@ ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_e
     ki_snapshot *staged = store->staged;
     store->staged = NULL;
     return finish(store, staged, status, what, err);
+}
+
+bool ki_store_is_overtaken(const ki_store *store) {
+    return store->staged && store->staged->schema != current(store)->schema;
+}
+
+ki_snapshot *ki_store_abandon(ki_store *store) {
+    ki_snapshot *staged = store->staged;
+    store->staged = NULL;
+    return staged;
 }
 
 ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,

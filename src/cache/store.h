@@ -35,13 +35,17 @@ ki_status ki_store_delete(ki_store *store, const char *key, const char *resource
 ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
                            ki_error *err);
 /* Several changes as one, which readers see whole or not at all: begin (`empty`: from nothing), stage, end with KI_OK or the failure that
- * throws all away. Nothing else is written between begin and end. */
+ * throws all away. Nothing else is written between begin and end, but for indexes: after ki_store_is_overtaken only abandon is left. */
 ki_status ki_store_begin(ki_store *store, bool empty, const char *resource_version, ki_error *err);
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj);
 ki_status ki_store_stage_delete(ki_store *store, const char *key);
 const ki_snapshot *ki_store_staged(const ki_store *store); /* what will be there, borrowed until end */
 /* `what` was done, for the message. Gives `status` back, or publishes. */
 ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_error *err);
+/* Was an index added since begin? */
+bool ki_store_is_overtaken(const ki_store *store);
+/* Gives what is staged to the caller, to be thrown away; NULL where nothing is. */
+ki_snapshot *ki_store_abandon(ki_store *store);
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 /* Also after data is in: back-fills. All or none. KI_ERR_EXISTS where a name is taken. */
 ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err);

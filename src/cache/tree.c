@@ -367,3 +367,36 @@ void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor) {
     cursor->depth = -1;
     return NULL;
 }
+
+/* ---- draining ---- */
+
+/* The node's reference is given up: goes into it where that was the last one. */
+static void drain_into(ki_tree_drain *drain, node *n) {
+    if (!ki_refcount_dec(&n->refs))
+        return;
+    drain->path[drain->depth] = n;
+    drain->at[drain->depth++] = 0;
+}
+
+void ki_tree_drain_begin(ki_tree_drain *drain, ki_tree *tree) {
+    drain->depth = 0;
+    if (tree->root)
+        drain_into(drain, tree->root);
+    *tree = (ki_tree){ NULL, 0 };
+}
+
+void *ki_tree_drain_next(const ki_tree_kind *kind, ki_tree_drain *drain) {
+    while (drain->depth > 0) {
+        node *n = drain->path[drain->depth - 1];
+        unsigned at = drain->at[drain->depth - 1]++;
+        if (at < n->leaf_count)
+            return n->slots[at].value;
+        if (at < slot_count(n)) {
+            drain_into(drain, n->slots[at].node);
+            continue;
+        }
+        ki_free(kind->allocator, n);
+        drain->depth--;
+    }
+    return NULL;
+}

@@ -61,4 +61,16 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, vo
 /* Every value once, in no particular order; NULL at the end, and from then on. */
 void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor);
 
+/* Releases a version a value at a time, where releasing it at once would take long. */
+typedef struct ki_tree_drain {
+    ki_tree_node *path[KI_TREE_MAX_DEPTH]; /* nodes that nobody else has, from the root down */
+    unsigned at[KI_TREE_MAX_DEPTH];
+    int depth; /* 0: nothing is left */
+} ki_tree_drain;
+/* Takes the version over. */
+void ki_tree_drain_begin(ki_tree_drain *drain, ki_tree *tree);
+/* Gives the next value that no other version reaches by the same node, with its reference, which the caller releases; NULL at the end: all is
+ * released. To be called until then. */
+void *ki_tree_drain_next(const ki_tree_kind *kind, ki_tree_drain *drain);
+
 #endif

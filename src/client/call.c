@@ -242,7 +242,7 @@ static void on_head(const ki_response_head *head, void *user) {
     }
     if (!call->out.kind)
         return;
-    const ki_list_sink sink = { on_item, on_bad_item, call };
+    const ki_list_sink sink = { on_item, on_bad_item, NULL, call };
     ki_error err = KI_ERROR_INIT;
     if (ki_list_decoder_new(call->allocator, call->answer_max, &sink, &call->list, &err)) {
         ref(call);
@@ -273,7 +273,7 @@ static void body_data(ki_call *call, const char *data, size_t size) {
 
 static void list_data(ki_call *call, const char *data, size_t size) {
     ki_error err = KI_ERROR_INIT;
-    if (ki_list_decoder_feed(call->list, data, size, &err))
+    if (ki_list_decoder_feed(call->list, &(ki_str){ data, size }, &err))
         finish(call, call->failure.code ? &call->failure : &err);
 }
 

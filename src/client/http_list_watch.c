@@ -64,7 +64,13 @@ struct http_call {
     ki_watch_decoder *watch;
     ki_list_handler list_handler;
     ki_watch_handler watch_handler;
-    int status; /* HTTP; 0 before the head */
+    ki_buffer rest; /* what has arrived and is not decoded yet, from `rest_at` on: the step has no work left */
+    size_t rest_at;
+    ki_task go_on;      /* decodes it */
+    bool is_held;       /* its receiver has enough for now */
+    bool has_ended;     /* nothing more arrives; to be dealt with after the rest */
+    ki_error end_error; /* code 0: a whole body */
+    int status;         /* HTTP; 0 before the head */
     int64_t retry_after_ms;
     ki_buffer error_body;
     ki_error failure; /* what a decoder's sink ran into; code 0: nothing */
@@ -82,6 +88,7 @@ static void leave(http_call *call) {
     ki_list_decoder_free(call->list);
     ki_watch_decoder_free(call->watch);
     ki_buffer_free(&call->error_body);
+    ki_buffer_free(&call->rest);
     ki_free(call->allocator, call);
 }
 
@@ -90,6 +97,7 @@ static void close_call(http_call *call) {
     http_list_watch *owner = call->owner;
     call->over = true;
     owner->call = NULL;
+    ki_task_cancel(&call->go_on);
     ki_timer_close(&call->silence);
     ki_throttle_leave(owner->throttle, &call->ticket);
     ki_exchange *exchange = call->exchange;
@@ -319,6 +327,57 @@ static void error_data(http_call *call, const char *data, size_t size) {
         http_error(call); /* no more of it is wanted */
 }
 
+/* A buffer may hold thousands of small objects, and libcurl reads many buffers at once: no more is decoded than the step has work for. */
+static bool may_go_on(void *user) {
+    const http_call *call = user;
+    return call->over || (!call->is_held && ki_engine_work_left(call->owner->engine) > 0);
+}
+
+/* Takes off the front of `chunk` what is decoded. */
+static void decode(http_call *call, ki_str *chunk) {
+    ki_error err = KI_ERROR_INIT;
+    ki_status status =
+        call->list ? ki_list_decoder_feed(call->list, chunk, &err) : ki_watch_decoder_feed(call->watch, chunk, &err);
+    if (status && !call->over)
+        fail(call, call->failure.code ? &call->failure : &err);
+}
+
+/* Keeps what is to be decoded in the next step, and wants nothing more before that. */
+static void keep(http_call *call, ki_str chunk) {
+    if (ki_buffer_append(&call->rest, chunk.data, chunk.size)) {
+        ki_error err = KI_ERROR_INIT;
+        ki_error_no_memory(&err, "keeping what has arrived");
+        fail(call, &err);
+        return;
+    }
+    if (call->exchange)
+        ki_transport_pause(call->owner->transport, call->exchange, true);
+    if (!call->is_held)
+        ki_task_post(&call->go_on);
+}
+
+static void end_call(http_call *call, const ki_error *err);
+
+static void decode_rest(ki_task *task, void *user) {
+    http_call *call = user;
+    ki_str chunk = { call->rest.data + call->rest_at, call->rest.size - call->rest_at };
+    call->inside++;
+    decode(call, &chunk);
+    if (!call->over && chunk.size) {
+        call->rest_at = call->rest.size - chunk.size;
+        if (!call->is_held)
+            ki_task_post(task);
+    } else if (!call->over) {
+        ki_buffer_reset(&call->rest, KI_WIRE_BUFFER_KEEP);
+        call->rest_at = 0;
+        if (call->has_ended)
+            end_call(call, call->end_error.code ? &call->end_error : NULL);
+        else if (call->exchange)
+            ki_transport_pause(call->owner->transport, call->exchange, false);
+    }
+    leave(call);
+}
+
 static void on_data(const char *data, size_t size, void *user) {
     http_call *call = user;
     call->inside++;
@@ -327,17 +386,17 @@ static void on_data(const char *data, size_t size, void *user) {
         leave(call);
         return;
     }
-    if (call->watch && call->watch_handler.on_bytes)
+    if (call->watch && call->watch_handler.on_bytes && call->rest.size == 0)
         call->watch_handler.on_bytes(call->watch_handler.user);
     if (call->over) {
         leave(call);
         return;
     }
-    ki_error err = KI_ERROR_INIT;
-    ki_status status = call->list ? ki_list_decoder_feed(call->list, data, size, &err)
-                                  : ki_watch_decoder_feed(call->watch, data, size, &err);
-    if (status && !call->over)
-        fail(call, call->failure.code ? &call->failure : &err);
+    ki_str chunk = { data, size };
+    if (call->rest.size == 0)
+        decode(call, &chunk);
+    if (chunk.size && !call->over)
+        keep(call, chunk);
     leave(call);
 }
 
@@ -388,10 +447,7 @@ static void end_watch(http_call *call) {
     call->watch_handler.on_end(NULL, true, false, call->watch_handler.user);
 }
 
-static void on_end(const ki_error *err, void *user) {
-    http_call *call = user;
-    call->inside++;
-    call->exchange = NULL;
+static void end_call(http_call *call, const ki_error *err) {
     if (call->status && call->status != HTTP_OK)
         http_error(call); /* whole or cut, what came tells more than the cut does */
     else if (err)
@@ -402,6 +458,19 @@ static void on_end(const ki_error *err, void *user) {
         end_list(call);
     else
         end_watch(call);
+}
+
+static void on_end(const ki_error *err, void *user) {
+    http_call *call = user;
+    call->inside++;
+    call->exchange = NULL;
+    if (call->rest.size == 0) {
+        end_call(call, err);
+    } else {
+        call->has_ended = true;
+        if (err)
+            call->end_error = *err;
+    }
     leave(call);
 }
 
@@ -443,6 +512,8 @@ static http_call *new_call(http_list_watch *owner, const char *verb) {
     call->allocator = owner->allocator;
     call->retry_after_ms = -1;
     ki_buffer_init(&call->error_body, owner->allocator, KI_STATUS_BODY_MAX);
+    ki_buffer_init(&call->rest, owner->allocator, 0);
+    ki_task_init(&call->go_on, owner->engine, decode_rest, call);
     describe(call, verb);
     return call;
 }
@@ -516,7 +587,7 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->list_handler = *handler;
-    const ki_list_sink sink = { on_item, on_bad, call };
+    const ki_list_sink sink = { on_item, on_bad, may_go_on, call };
     status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
     if (!status && ki_timer_init(&call->silence, self->engine, list_is_silent, call)) {
         ki_list_decoder_free(call->list);
@@ -545,7 +616,7 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->watch_handler = *handler;
-    const ki_watch_sink sink = { on_event, on_bad, call };
+    const ki_watch_sink sink = { on_event, on_bad, may_go_on, call };
     status = ki_watch_decoder_new(self->allocator, self->object_limit, &sink, &call->watch, err);
     if (status) {
         ki_free(self->allocator, call);
@@ -582,6 +653,16 @@ static void http_cancel(ki_list_watch *base) {
     leave(call);
 }
 
+/* Held, it is paused once something comes. */
+static void http_hold(ki_list_watch *base, bool is_held) {
+    http_call *call = ((http_list_watch *)(void *)base)->call;
+    if (!call || call->is_held == is_held)
+        return;
+    call->is_held = is_held;
+    if (!is_held && call->rest.size)
+        ki_task_post(&call->go_on);
+}
+
 static void http_free(ki_list_watch *base) {
     http_list_watch *self = (http_list_watch *)(void *)base;
     http_cancel(base);
@@ -593,7 +674,7 @@ static void http_free(ki_list_watch *base) {
     ki_free(self->allocator, self);
 }
 
-static const ki_list_watch_ops http_ops = { http_list, http_watch, http_find_type, http_cancel, http_free };
+static const ki_list_watch_ops http_ops = { http_list, http_watch, http_find_type, http_cancel, http_hold, http_free };
 
 /* --- new -------------------------------------------------------------------------------------------------------------------- */
 

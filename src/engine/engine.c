@@ -204,6 +204,10 @@ bool ki_engine_work(ki_engine *engine, int units) {
     return engine->work_left > 0;
 }
 
+int ki_engine_work_left(const ki_engine *engine) {
+    return engine->work_left;
+}
+
 int ki_engine_fd(const ki_engine *engine) {
     return engine->epoll_fd;
 }

@@ -61,6 +61,8 @@ void ki_task_cancel(ki_task *task);
 /* Loop only, inside a callback: counts `units` of work against the step's bound, and tells whether the step has some left. A
  * callback that does much asks between two units, and posts its task again where it must stop. */
 bool ki_engine_work(ki_engine *engine, int units);
+/* Loop only, inside a callback: the units that the step has left; less than 1: none. */
+int ki_engine_work_left(const ki_engine *engine);
 
 /* Descriptors. Loop only. `ready` gets EPOLLIN, EPOLLOUT, … The struct is embedded and must be removed before it goes; removing
  * within a callback is allowed, its own too. */

@@ -61,6 +61,38 @@ ki_status ki_cond_init(ki_cond *cond, ki_error *err) {
     return failed ? ki_error_set_errno(err, KI_ERR_SYSTEM, failed, "cannot make a condition") : KI_OK;
 }
 
+ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err) {
+    mutex->next = mutex->served = 0;
+    ki_status status = ki_mutex_init(&mutex->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&mutex->changed, err);
+    if (status)
+        ki_mutex_destroy(&mutex->mutex);
+    return status;
+}
+
+void ki_fair_mutex_destroy(ki_fair_mutex *mutex) {
+    ki_cond_destroy(&mutex->changed);
+    ki_mutex_destroy(&mutex->mutex);
+}
+
+void ki_fair_mutex_lock(ki_fair_mutex *mutex) {
+    ki_mutex_lock(&mutex->mutex);
+    uint64_t own = mutex->next++;
+    while (mutex->served != own)
+        ki_cond_wait(&mutex->changed, &mutex->mutex);
+    ki_mutex_unlock(&mutex->mutex);
+}
+
+void ki_fair_mutex_unlock(ki_fair_mutex *mutex) {
+    ki_mutex_lock(&mutex->mutex);
+    mutex->served++;
+    if (mutex->served != mutex->next)
+        ki_cond_broadcast(&mutex->changed);
+    ki_mutex_unlock(&mutex->mutex);
+}
+
 void ki_cond_destroy(ki_cond *cond) {
     pthread_cond_destroy(cond);
 }

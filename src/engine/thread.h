@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef pthread_mutex_t ki_mutex;
 typedef pthread_cond_t ki_cond;
@@ -25,6 +26,16 @@ void ki_mutex_unlock(ki_mutex *mutex);
 void ki_mutex_lock_short(ki_mutex *mutex);
 /* Passes the time of a few dozen instructions, in a loop that waits for another thread. */
 void ki_thread_pause(void);
+/* A mutex that is given to those who wait in the order in which they came: for a lock that one thread takes again and again. */
+typedef struct ki_fair_mutex {
+    pthread_mutex_t mutex; /* of the numbers */
+    pthread_cond_t changed;
+    uint64_t next, served; /* numbers as at a counter: the next one to come; the one whose turn it is */
+} ki_fair_mutex;
+ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err);
+void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
+void ki_fair_mutex_lock(ki_fair_mutex *mutex);
+void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
 ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
 void ki_cond_destroy(ki_cond *cond);
 void ki_cond_wait(ki_cond *cond, ki_mutex *mutex);

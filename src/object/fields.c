@@ -157,7 +157,7 @@ ki_status ki_json_field(ki_object_format *format, ki_str json, const char *whose
 }
 
 ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value, ki_error *err) {
-    if (!obj || !path || !ret_value)
+    if (!obj || !ret_value)
         return ki_error_missing(err, "ki_object_field");
     return ki_json_field(obj->format, ki_object_body(obj), ki_object_key(obj), path, ret_value, err);
 }

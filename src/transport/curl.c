@@ -85,7 +85,7 @@ static void idle_timer_fired(ki_timer *timer, void *user) {
     ki_exchange *exchange = user;
     ki_curl_transport *transport = exchange->transport;
     int64_t now = ki_engine_now(transport->engine);
-    if (exchange->state == KI_EXCHANGE_WAITING)
+    if (exchange->state == KI_EXCHANGE_WAITING || exchange->is_paused)
         exchange->last_byte = now; /* the server is not to blame */
     int64_t deadline = exchange->last_byte + exchange->idle_timeout_ns;
     if (now < deadline) {
@@ -573,7 +573,24 @@ static void curl_transport_free(ki_transport *base) {
     ki_free(transport->allocator, transport);
 }
 
-static const ki_transport_ops curl_ops = { curl_send, curl_cancel, curl_transport_free, curl_waits_for };
+/* libcurl may call back before it returns, as in any other of its functions. */
+static void curl_pause(ki_exchange *exchange, bool is_paused) {
+    ki_curl_transport *transport = exchange->transport;
+    if (exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused == is_paused)
+        return;
+    exchange->is_paused = is_paused;
+    if (is_paused) {
+        (void)curl_easy_pause(exchange->easy, CURLPAUSE_RECV);
+        return;
+    }
+    touch(exchange);
+    transport->pools.in_curl = true;
+    (void)curl_easy_pause(exchange->easy, CURLPAUSE_CONT);
+    transport->pools.in_curl = false;
+    ki_task_post(&transport->service);
+}
+
+static const ki_transport_ops curl_ops = { curl_send, curl_cancel, curl_transport_free, curl_waits_for, curl_pause };
 
 /* libcurl's one unavoidable global; it stays until the process ends, since other users of libcurl may have joined. */
 static CURLcode global_result;

@@ -79,8 +79,9 @@ struct ki_exchange {
     bool head_given;
     bool is_endless; /* a watch: ended and sent again it loses nothing */
     bool is_ping;
-    bool opened;  /* a socket of its own, where it did not wait for another's connection */
-    bool is_safe; /* may go twice: it changes nothing */
+    bool opened;    /* a socket of its own, where it did not wait for another's connection */
+    bool is_safe;   /* may go twice: it changes nothing */
+    bool is_paused; /* its receiver wants no data now */
     unsigned attempts;
     int local_port;                     /* of the connection that it went out on: which one that is; 0: none yet */
     bool suspected;                     /* a deadline has passed once; a second look decides */

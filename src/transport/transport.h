@@ -46,6 +46,9 @@ typedef struct ki_transport_ops {
     void (*free)(ki_transport *transport); /* exchanges still under way end without a callback */
     /* Has it not gone out yet, since something else must come first? Then what, in words. NULL: it never waits. */
     bool (*waits_for)(const ki_exchange *exchange, char *words, size_t size);
+    /* Gives no data from now on, or goes on; the body's silence is not the server's meanwhile. What goes on may give data before it returns. NULL:
+     * data comes as it comes. */
+    void (*pause)(ki_exchange *exchange, bool is_paused);
 } ki_transport_ops;
 
 struct ki_transport {
@@ -64,6 +67,10 @@ static inline void ki_transport_cancel(ki_transport *transport, ki_exchange *exc
 static inline bool ki_transport_waits_for(const ki_transport *transport, const ki_exchange *exchange, char *words,
                                           size_t size) {
     return transport->ops->waits_for && transport->ops->waits_for(exchange, words, size);
+}
+static inline void ki_transport_pause(ki_transport *transport, ki_exchange *exchange, bool is_paused) {
+    if (transport->ops->pause)
+        transport->ops->pause(exchange, is_paused);
 }
 static inline void ki_transport_free(ki_transport *transport) {
     if (transport)

@@ -362,12 +362,15 @@ static ki_status take_next(ki_list_decoder *decoder, ki_str *chunk, ki_error *er
     return KI_OK;
 }
 
-ki_status ki_list_decoder_feed(ki_list_decoder *decoder, const char *data, size_t size, ki_error *err) {
+static bool may_go_on(const ki_list_decoder *decoder) {
+    return !decoder->sink.may_go_on || decoder->sink.may_go_on(decoder->sink.user);
+}
+
+ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the list could not be read any further");
-    ki_str chunk = { data, size };
-    while (chunk.size) {
-        ki_status status = take_next(decoder, &chunk, err);
+    while (chunk->size && (decoder->at != IN_ITEMS || may_go_on(decoder))) {
+        ki_status status = take_next(decoder, chunk, err);
         if (status) {
             decoder->failed = status;
             return status;

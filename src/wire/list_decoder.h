@@ -10,6 +10,8 @@ typedef struct ki_list_sink {
     ki_status (*on_item)(ki_str item, void *user);
     /* One item over the limit of size or depth; the rest goes on. */
     ki_status (*on_bad)(const ki_error *why, ki_str sample, void *user);
+    /* Is the next item wanted now? NULL: always. */
+    bool (*may_go_on)(void *user);
     void *user;
 } ki_list_sink;
 
@@ -29,9 +31,10 @@ typedef struct ki_list_decoder ki_list_decoder;
 ki_status ki_list_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_list_sink *sink,
                               ki_list_decoder **ret_decoder, ki_error *err);
 void ki_list_decoder_free(ki_list_decoder *decoder);
-/* Errors: KI_ERR_PROTOCOL (not a JSON object, items no array, malformed), KI_ERR_NO_MEMORY, KI_ERR_LIMIT,
+/* Takes bytes off the front of `chunk`: all of it, unless the sink wants nothing more now; the rest is to be fed later, before anything else.
+ * Errors: KI_ERR_PROTOCOL (not a JSON object, items no array, malformed), KI_ERR_NO_MEMORY, KI_ERR_LIMIT,
  * or what the sink returned. */
-ki_status ki_list_decoder_feed(ki_list_decoder *decoder, const char *data, size_t size, ki_error *err);
+ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err);
 /* At the body's end. KI_ERR_CUT where the list is not whole; KI_ERR_PROTOCOL where it has no
  * metadata.resourceVersion or its kind does not end in List (a Table, a Status: the message says what
  * came). */

@@ -190,21 +190,27 @@ static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_
     return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object"); /* not after a '{' */
 }
 
-/* All of what is in the framer's hands up to the end of a line. */
-static ki_status take_line(ki_watch_decoder *decoder, ki_str line, ki_error *err) {
-    for (bool more = true; more;) {
-        ki_status status = next_event(decoder, &line, &more, err);
+static bool may_go_on(const ki_watch_decoder *decoder) {
+    return !decoder->sink.may_go_on || decoder->sink.may_go_on(decoder->sink.user);
+}
+
+/* What is in the framer's hands up to the end of a line, or as much of it as is wanted now. */
+static ki_status take_line(ki_watch_decoder *decoder, ki_str *line, bool all, ki_error *err) {
+    for (bool more = true; more && (all || may_go_on(decoder));) {
+        ki_status status = next_event(decoder, line, &more, err);
         if (status)
             return status;
     }
     return KI_OK;
 }
 
-static ki_status take_bytes(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
+static ki_status take_bytes(ki_watch_decoder *decoder, ki_str *chunk, bool all, ki_error *err) {
     const char *newline = memchr(chunk->data, '\n', chunk->size);
-    ki_status status =
-        take_line(decoder, take(chunk, newline ? (size_t)(newline - chunk->data) + 1 : chunk->size), err);
-    decoder->on_new_line = newline && ki_framer_is_partial(&decoder->framer);
+    size_t size = newline ? (size_t)(newline - chunk->data) + 1 : chunk->size;
+    ki_str line = { chunk->data, size };
+    ki_status status = take_line(decoder, &line, all, err);
+    take(chunk, size - line.size);
+    decoder->on_new_line = newline && line.size == 0 && ki_framer_is_partial(&decoder->framer);
     decoder->head_size = 0;
     return status;
 }
@@ -256,16 +262,15 @@ static ki_status take_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_err
         if (status)
             return status;
     }
-    return take_bytes(decoder, &text, err);
+    return take_bytes(decoder, &text, true, err); /* they are no more than a few */
 }
 
-ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, const char *data, size_t size, ki_error *err) {
+ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the watch could not be read any further");
-    ki_str chunk = { data, size };
-    while (chunk.size) {
+    while (chunk->size && may_go_on(decoder)) {
         ki_status status =
-            decoder->on_new_line ? take_head_byte(decoder, &chunk, err) : take_bytes(decoder, &chunk, err);
+            decoder->on_new_line ? take_head_byte(decoder, chunk, err) : take_bytes(decoder, chunk, false, err);
         if (status) {
             decoder->failed = status;
             return status;

@@ -20,6 +20,8 @@ typedef struct ki_watch_sink {
     /* One event that could not be used: malformed, of unknown type, over the limit. The rest goes on.
      * `sample` is its beginning, at most KI_WIRE_SAMPLE_MAX bytes, to find out whose it was. */
     ki_status (*on_bad)(const ki_error *why, ki_str sample, void *user);
+    /* Is the next event wanted now? NULL: always. */
+    bool (*may_go_on)(void *user);
     void *user;
 } ki_watch_sink;
 
@@ -28,9 +30,10 @@ typedef struct ki_watch_decoder ki_watch_decoder;
 ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_watch_sink *sink,
                                ki_watch_decoder **ret_decoder, ki_error *err);
 void ki_watch_decoder_free(ki_watch_decoder *decoder);
-/* Errors: KI_ERR_PROTOCOL where the stream is no sequence of JSON values (nothing more can be read from
+/* Takes bytes off the front of `chunk`: all of it, unless the sink wants nothing more now; the rest is to be fed later, before anything else.
+ * Errors: KI_ERR_PROTOCOL where the stream is no sequence of JSON values (nothing more can be read from
  * it), KI_ERR_NO_MEMORY, or what a sink returned. */
-ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, const char *data, size_t size, ki_error *err);
+ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err);
 /* Did the stream end between two events? A partial one is discarded. */
 bool ki_watch_decoder_is_clean(const ki_watch_decoder *decoder);
 

@@ -108,7 +108,7 @@ const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *
 }
 
 ki_status ki_workqueue_done(ki_workqueue *queue, const void *key) {
-    if (!queue || !key)
+    if (!queue)
         return KI_ERR_INVALID;
     ki_work_after after = { 0 };
     int64_t now = ki_work_now(queue);

@@ -105,7 +105,7 @@ static void fake_free(ki_list_watch *base) {
     fake->freed = true;
 }
 
-static const ki_list_watch_ops fake_ops = { fake_list, fake_watch, fake_find_type, fake_cancel, fake_free };
+static const ki_list_watch_ops fake_ops = { fake_list, fake_watch, fake_find_type, fake_cancel, NULL, fake_free };
 
 void fake_init(fake_list_watch *fake) {
     memset(fake, 0, sizeof *fake);
@@ -185,9 +185,16 @@ static bool bad(fake_list_watch *fake, const char *what, const char *key, const 
     return true;
 }
 
+/* What comes next comes by bytes, as from a server. */
+static void bytes(const fake_list_watch *fake) {
+    if (fake->watches && fake->watch.on_bytes)
+        fake->watch.on_bytes(fake->watch.user);
+}
+
 static bool object(fake_list_watch *fake, const char *what, const char *key, const char *version, const char *uid) {
     ki_object *obj = fake_object(key, version, uid[0] ? uid : NULL);
     bool known = true;
+    bytes(fake);
     if (strcmp(what, "item") == 0 && fake->lists)
         fake->list.on_object(obj, fake->list.user);
     else if (strcmp(what, "add") == 0 && fake->watches)
@@ -232,6 +239,7 @@ bool fake_play(fake_list_watch *fake, const char *line) {
         return bad(fake, what, words[1], words[2]);
     if (strcmp(what, "bookmark") == 0 || strcmp(what, "initial-end") == 0) {
         bool watches = fake->watches;
+        bytes(fake);
         if (watches)
             fake->watch.on_bookmark(strcmp(words[1], "-") == 0 ? "" : words[1], what[0] == 'i', fake->watch.user);
         return watches;

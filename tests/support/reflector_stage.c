@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "tests/support/reflector_stage.h"
 
 #include <stdio.h>
@@ -81,6 +82,9 @@ static ki_status queue_replace(ki_queue *queue, const ki_listing *list, ki_error
     if (list->keeps_all)
         snprintf(text + used, sizeof text - used, " ?");
     fake_note(&s->source, text);
+    for (size_t i = 0; i < count; i++)
+        ki_object_unref(list->objects[i]);
+    ki_free(ki_engine_allocator(s->engine.engine), list->objects);
     return KI_OK;
 }
 

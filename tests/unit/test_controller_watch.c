@@ -366,7 +366,7 @@ static void what_is_too_much_to_remember_is_found_in_the_informer(void **state) 
     assert_int_equal(reconciles, 0);
     memory_tap.is_empty = false;
     stage_advance(&s, 2000);
-    assert_int_equal(reconciles, OBJECTS);
+    assert_in_range(reconciles, OBJECTS, OBJECTS + OBJECTS / 10); /* what was queued in between may come twice */
 }
 
 /* The reconcile function itself leaves no memory for the queue. */

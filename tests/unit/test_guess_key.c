@@ -89,11 +89,11 @@ static ki_status note_guess(const ki_error *why, ki_str sample, void *user) {
 static guesses decode(const char *text, size_t limit, size_t chunk) {
     guesses found = { "" };
     ki_watch_decoder *decoder;
-    const ki_watch_sink sink = { ignore_event, note_guess, &found };
+    const ki_watch_sink sink = { ignore_event, note_guess, NULL, &found };
     assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, limit, &sink, &decoder, NULL), KI_OK);
     for (size_t at = 0, size = strlen(text); at < size; at += chunk) {
         size_t part = size - at < chunk ? size - at : chunk;
-        assert_int_equal(ki_watch_decoder_feed(decoder, text + at, part, NULL), KI_OK);
+        assert_int_equal(ki_watch_decoder_feed(decoder, &(ki_str){ text + at, part }, NULL), KI_OK);
     }
     ki_watch_decoder_free(decoder);
     return found;

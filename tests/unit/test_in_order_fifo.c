@@ -30,6 +30,7 @@ typedef struct objects {
 
 typedef struct fixture {
     ki_queue *queue;
+    const ki_allocator *allocator;
     int ready;
     char popped[TEXT]; /* what was handed out, as text */
 } fixture;
@@ -52,7 +53,7 @@ static void count_ready(void *user) {
 }
 
 static void set_up(fixture *f, size_t batch_size, const ki_allocator *allocator) {
-    *f = (fixture){ .ready = 0 };
+    *f = (fixture){ .allocator = allocator };
     ki_in_order_fifo_options options = { .allocator = allocator, .batch_size = batch_size, .seed = 3 };
     assert_int_equal(ki_in_order_fifo_new(&options, &f->queue, NULL), KI_OK);
     f->queue->ready = count_ready;
@@ -74,25 +75,33 @@ static const char *list_version(const char *text, size_t verb) {
 }
 
 /* A list as "key=version", "key=!" for a key whose state could not be read, and "?=!" for one whose key could not be read either. */
-static ki_status replace(ki_queue *queue, const objects *list, const char *version, ki_error *err) {
-    ki_object *good[MANY];
+static ki_status replace(const fixture *f, const objects *list, const char *version, ki_error *err) {
+    ki_object **good = ki_alloc_array(f->allocator, MANY, sizeof(ki_object *));
     const char *kept[MANY];
+    if (!good)
+        return ki_error_no_memory(err, "listing");
     ki_listing listing = { .objects = good, .kept = kept, .resource_version = version };
     for (size_t i = 0; i < list->count; i++) {
         const char *key = ki_object_key(list->items[i]);
         bool is_bad = strcmp(ki_object_resource_version(list->items[i]), "!") == 0;
         if (!is_bad)
-            good[listing.count++] = list->items[i];
+            good[listing.count++] = ki_object_ref(list->items[i]);
         else if (strcmp(key, "?") == 0)
             listing.keeps_all = true;
         else
             kept[listing.kept_count++] = key;
     }
-    return queue->ops->replace(queue, &listing, err);
+    ki_status status = f->queue->ops->replace(f->queue, &listing, err);
+    for (size_t i = 0; status && i < listing.count; i++)
+        ki_object_unref(good[i]);
+    if (status)
+        ki_free(f->allocator, good);
+    return status;
 }
 
 /* One change by a word and what it needs: "add foo=1", "delete foo=2", "replace foo=3 bar=1" (at version 9, or "replace@20 …"), "resync". */
-static ki_status change(ki_queue *queue, const char *text, ki_error *err) {
+static ki_status change(const fixture *f, const char *text, ki_error *err) {
+    ki_queue *queue = f->queue;
     size_t verb = strcspn(text, " ");
     objects list = objects_of(text + verb);
     ki_status status;
@@ -105,7 +114,7 @@ static ki_status change(ki_queue *queue, const char *text, ki_error *err) {
     else if (strncmp(text, "lose", verb) == 0)
         status = queue->ops->remove(queue, list.items[0], false, err);
     else if (strncmp(text, "replace", strlen("replace")) == 0)
-        status = replace(queue, &list, list_version(text, verb), err);
+        status = replace(f, &list, list_version(text, verb), err);
     else
         status = queue->ops->resync(queue, err);
     for (size_t i = 0; i < list.count; i++)
@@ -113,13 +122,13 @@ static ki_status change(ki_queue *queue, const char *text, ki_error *err) {
     return status;
 }
 
-static void script(ki_queue *queue, const char *text) {
+static void script(const fixture *f, const char *text) {
     char copy[TEXT];
     char *rest = NULL;
     snprintf(copy, sizeof copy, "%s", text);
     for (char *line = strtok_r(copy, ";", &rest); line; line = strtok_r(NULL, ";", &rest)) {
         ki_error err = KI_ERROR_INIT;
-        ki_status status = change(queue, line + strspn(line, " "), &err);
+        ki_status status = change(f, line + strspn(line, " "), &err);
         if (status)
             fail_msg("%s: %s", line, ki_error_message(&err));
     }
@@ -141,10 +150,12 @@ static ki_status note(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
     assert_true(is_list || deltas->kind == KI_DELTAS_BATCH);
     at += sprintf(at, "%s%s%s%s", deltas->is_in_initial_list ? "*" : "", is_list ? "{" : "[",
                   is_list ? deltas->resource_version : "", is_list ? ":" : "");
-    for (size_t i = 0; i < deltas->count; i++) {
+    for (size_t i = 0; is_list && i < deltas->count; i++)
+        at += sprintf(at, " %s=%s", ki_object_key(deltas->objects[i]), ki_object_resource_version(deltas->objects[i]));
+    for (size_t i = 0; !is_list && i < deltas->count; i++) {
         const ki_delta *delta = &deltas->items[i];
         assert_int_equal(delta->is_in_initial_list, deltas->is_in_initial_list);
-        at += sprintf(at, "%s", i > 0 || is_list ? " " : "");
+        at += sprintf(at, "%s", i > 0 ? " " : "");
         if (signs[delta->type])
             *at++ = delta->tombstone ? '?' : signs[delta->type];
         at += sprintf(at, "%s=%s", ki_object_key(delta->obj), ki_object_resource_version(delta->obj));
@@ -218,7 +229,7 @@ static void events_come_out_in_batches_in_the_order_of_their_arrival(void **stat
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture f;
         set_up(&f, cases[i].batch_size, &ki_allocator_default);
-        script(f.queue, cases[i].script);
+        script(&f, cases[i].script);
         if (strcmp(pop_all(&f), cases[i].popped) != 0)
             fail_msg("%s\ngives: %s\nnot:   %s", cases[i].script, f.popped, cases[i].popped);
         tear_down(&f);
@@ -229,9 +240,9 @@ static void a_key_does_not_jump_the_line(void **state) {
     (void)state;
     fixture f;
     set_up(&f, 1, &ki_allocator_default);
-    script(f.queue, "add foo=10; add bar=1; add foo=11; add foo=13; add zab=30");
+    script(&f, "add foo=10; add bar=1; add foo=11; add foo=13; add zab=30");
     assert_string_equal(pop_one(&f), "[+foo=10] ");
-    script(f.queue, "add foo=14");
+    script(&f, "add foo=14");
     assert_string_equal(pop_all(&f), "[+bar=1] [+foo=11] [+foo=13] [+zab=30] [+foo=14] ");
     tear_down(&f);
 }
@@ -259,7 +270,7 @@ static void it_has_synced_once_the_first_list_is_processed(void **state) {
         fixture f;
         set_up(&f, 0, &ki_allocator_default);
         assert_false(f.queue->ops->has_synced(f.queue));
-        script(f.queue, cases[i].script);
+        script(&f, cases[i].script);
         for (int pops = 0; pops < cases[i].pops; pops++) {
             if (f.queue->ops->has_synced(f.queue))
                 fail_msg("%s: too early, after %d", cases[i].script, pops);
@@ -291,7 +302,7 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
     w->synced = w->f->queue->ops->has_synced(w->f->queue);
     w->count = deltas->count;
     if (w->queues)
-        script(w->f->queue, w->queues);
+        script(w->f, w->queues);
     assert_int_equal(w->f->queue->ops->pop(w->f->queue, note, w->f, NULL), KI_ERR_STATE); /* one at a time */
     *ret_requeue = w->requeue;
     return w->status ? ki_error_set(err, w->status, "no") : KI_OK;
@@ -304,7 +315,7 @@ static void a_whole_batch_is_a_thousand_events(void **state) {
     for (int i = 0; i < 2500; i++) {
         char text[64];
         snprintf(text, sizeof text, "add k%d=%d", i, i);
-        script(f.queue, text);
+        script(&f, text);
     }
     static const size_t counts[] = { 1000, 1000, 500 };
     size_t left = 2500;
@@ -322,16 +333,37 @@ static void it_has_not_synced_while_the_list_is_processed(void **state) {
     (void)state;
     fixture f;
     set_up(&f, 0, &ki_allocator_default);
-    script(f.queue, "replace a=1; add b=1");
+    script(&f, "replace a=1; add b=1");
     watcher w = { .f = &f, .status = KI_ERR_NO_MEMORY, .requeue = true, .synced = true };
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_NO_MEMORY);
     assert_false(w.synced);
     assert_int_equal(w.length, 1);
     assert_false(f.queue->ops->has_synced(f.queue));
-    w.status = KI_OK;
+    w.status = KI_OK; /* a part of it is done */
+    assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_OK);
+    assert_false(w.synced);
+    assert_false(f.queue->ops->has_synced(f.queue));
+    w.requeue = false;
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_OK);
     assert_false(w.synced);
     assert_true(f.queue->ops->has_synced(f.queue));
+    tear_down(&f);
+}
+
+static void a_list_that_is_processed_is_released_a_slice_at_a_time(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, 0, &ki_allocator_default);
+    f.queue->slice = 2;
+    script(&f, "replace a=1 b=1 c=1 d=1 e=1; add f=1; resync");
+    assert_string_equal(pop_one(&f), "*{9: a=1 b=1 c=1 d=1 e=1} ");
+    assert_false(f.queue->ops->has_synced(f.queue));
+    assert_string_equal(pop_one(&f), "");
+    assert_string_equal(pop_one(&f), "");
+    assert_true(f.queue->ops->has_synced(f.queue));
+    assert_true(f.queue->ops->is_resyncing(f.queue));
+    assert_string_equal(pop_all(&f), "[+f=1] resync ");
+    assert_false(f.queue->ops->is_resyncing(f.queue));
     tear_down(&f);
 }
 
@@ -339,7 +371,7 @@ static void what_is_requeued_stays_in_its_place(void **state) {
     (void)state;
     fixture f;
     set_up(&f, 0, &ki_allocator_default);
-    script(f.queue, "add a=1; add b=1; update a=2");
+    script(&f, "add a=1; add b=1; update a=2");
     watcher w = { .f = &f, .status = KI_ERR_STATE, .requeue = true, .queues = "update b=2; replace" };
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_STATE);
     assert_string_equal(pop_all(&f), "[+a=1 +b=1] [~a=2 ~b=2] {9:} ");
@@ -350,7 +382,7 @@ static void a_failure_without_requeue_counts_as_processed(void **state) {
     (void)state;
     fixture f;
     set_up(&f, 0, &ki_allocator_default);
-    script(f.queue, "replace a=1; add b=1");
+    script(&f, "replace a=1; add b=1");
     watcher w = { .f = &f, .status = KI_ERR_INVALID };
     assert_int_equal(f.queue->ops->pop(f.queue, look, &w, NULL), KI_ERR_INVALID);
     assert_true(f.queue->ops->has_synced(f.queue));
@@ -362,14 +394,14 @@ static void ready_is_called_when_there_is_something_again(void **state) {
     (void)state;
     fixture f;
     set_up(&f, 0, &ki_allocator_default);
-    script(f.queue, "add a=1; add b=1; resync; replace");
+    script(&f, "add a=1; add b=1; resync; replace");
     assert_int_equal(f.ready, 1);
     pop_all(&f);
-    script(f.queue, "resync");
+    script(&f, "resync");
     assert_int_equal(f.ready, 2);
     pop_all(&f);
     f.queue->ready = NULL;
-    script(f.queue, "add a=1");
+    script(&f, "add a=1");
     tear_down(&f);
 }
 
@@ -380,12 +412,12 @@ static void a_closed_queue_hands_out_the_rest_and_takes_nothing(void **state) {
     ki_error err = KI_ERROR_INIT;
     set_up(&f, 0, &ki_allocator_default);
     assert_int_equal(f.queue->ops->pop(f.queue, note, &f, &err), KI_ERR_NOT_FOUND);
-    script(f.queue, "add a=1");
+    script(&f, "add a=1");
     f.queue->ops->close(f.queue);
     f.queue->ops->close(f.queue);
     assert_int_equal(f.ready, 2);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-        assert_int_equal(change(f.queue, changes[i], &err), KI_ERR_CLOSED);
+        assert_int_equal(change(&f, changes[i], &err), KI_ERR_CLOSED);
     assert_string_equal(pop_all(&f), "[+a=1] ");
     assert_int_equal(f.queue->ops->pop(f.queue, note, &f, &err), KI_ERR_CLOSED);
     tear_down(&f);
@@ -397,7 +429,7 @@ static void what_could_not_be_read_is_handed_over_by_its_key(void **state) {
     fixture f;
     (void)state;
     set_up(&f, 0, &ki_allocator_default);
-    script(f.queue, "replace a=1 b=! c=!; lose a=1; replace ?=!; replace ?=! a=1");
+    script(&f, "replace a=1 b=! c=!; lose a=1; replace ?=!; replace ?=! a=1");
     assert_string_equal(pop_all(&f), "*{9: a=1 !b !c} [?a=1] {9: ?} {9: a=1 ?} ");
     tear_down(&f);
 }
@@ -417,12 +449,12 @@ static void lack_of_memory_leaves_the_queue_as_it_was(void **state) {
         size_t length = 0;
         for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
             ki_error err = KI_ERROR_INIT;
-            ki_status status = change(f.queue, changes[i], &err);
+            ki_status status = change(&f, changes[i], &err);
             if (status) {
                 assert_int_equal(status, KI_ERR_NO_MEMORY);
                 assert_int_equal(err.code, KI_ERR_NO_MEMORY);
                 assert_int_equal(f.queue->ops->length(f.queue), length);
-                assert_int_equal(change(f.queue, changes[i], NULL), KI_OK);
+                assert_int_equal(change(&f, changes[i], NULL), KI_OK);
             }
             length = f.queue->ops->length(f.queue);
         }
@@ -455,7 +487,7 @@ static void nothing_is_allocated_in_the_steady_state(void **state) {
     set_up(&f, 0, &memory.allocator);
     size_t calls = 0;
     for (int round = 0; round < 100; round++) {
-        script(f.queue, "add a=1; update b=2; update a=3; delete b=4; resync; add c=1");
+        script(&f, "add a=1; update b=2; update a=3; delete b=4; resync; add c=1");
         pop_all(&f);
         if (round == 1)
             calls = memory.calls;
@@ -468,7 +500,7 @@ static void what_is_queued_is_freed_with_the_queue(void **state) {
     (void)state;
     fixture f;
     set_up(&f, 0, &ki_allocator_default);
-    script(f.queue, "replace a=1 b=2; add c=3; resync; update c=4");
+    script(&f, "replace a=1 b=2; add c=3; resync; update c=4");
     tear_down(&f);
 }
 
@@ -479,6 +511,7 @@ int main(void) {
         cmocka_unit_test(a_whole_batch_is_a_thousand_events),
         cmocka_unit_test(it_has_synced_once_the_first_list_is_processed),
         cmocka_unit_test(it_has_not_synced_while_the_list_is_processed),
+        cmocka_unit_test(a_list_that_is_processed_is_released_a_slice_at_a_time),
         cmocka_unit_test(what_is_requeued_stays_in_its_place),
         cmocka_unit_test(a_failure_without_requeue_counts_as_processed),
         cmocka_unit_test(ready_is_called_when_there_is_something_again),

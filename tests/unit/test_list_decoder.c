@@ -38,13 +38,13 @@ static char *decode(const ki_allocator *allocator, ki_str text, size_t limit, si
     record seen = { .stop_after = stop_after };
     ki_error err = KI_ERROR_INIT;
     ki_buffer_init(&seen.text, &ki_allocator_default, 0);
-    ki_list_sink sink = { note_item, note_bad, &seen };
+    ki_list_sink sink = { note_item, note_bad, NULL, &seen };
     ki_list_decoder *decoder = NULL;
     ki_status status = ki_list_decoder_new(allocator, limit, &sink, &decoder, &err);
     size_t at = 0;
     while (!status && at < text.size) {
         size_t step = first == SIZE_MAX ? 1 : at == 0 && first ? first : text.size - at;
-        status = ki_list_decoder_feed(decoder, text.data + at, step, &err);
+        status = ki_list_decoder_feed(decoder, &(ki_str){ text.data + at, step }, &err);
         at += step;
     }
     if (decoder) {
@@ -164,11 +164,11 @@ static void messages_say_what_came(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         record seen = { .items = 0 };
         ki_buffer_init(&seen.text, &ki_allocator_default, 0);
-        ki_list_sink sink = { note_item, note_bad, &seen };
+        ki_list_sink sink = { note_item, note_bad, NULL, &seen };
         ki_list_decoder *decoder = NULL;
         ki_error err = KI_ERROR_INIT;
         assert_int_equal(ki_list_decoder_new(&ki_allocator_default, 1000, &sink, &decoder, NULL), KI_OK);
-        if (!ki_list_decoder_feed(decoder, cases[i].text, strlen(cases[i].text), &err))
+        if (!ki_list_decoder_feed(decoder, &(ki_str){ cases[i].text, strlen(cases[i].text) }, &err))
             assert_int_not_equal(ki_list_decoder_finish(decoder, &err), KI_OK);
         assert_string_equal(err.message, cases[i].message);
         ki_list_decoder_free(decoder);

@@ -337,6 +337,39 @@ static void an_empty_tree_whose_first_put_fails_stays_empty(void **state) {
     }
 }
 
+/* Of two versions one is drained, a value at a time: only what the other one does not reach goes. */
+static void a_version_that_is_drained_leaves_the_others_whole(void **state) {
+    (void)state;
+    enum {
+        COUNT = 200
+    };
+    for (size_t k = 0; k < KINDS; k++) {
+        const ki_tree_kind *kind = &kinds[k];
+        ki_tree tree = { NULL, 0 };
+        for (unsigned i = 0; i < COUNT; i++)
+            put_new(kind, &tree, i, 1);
+        ki_tree kept = ki_tree_ref(&tree);
+        for (unsigned i = 0; i < COUNT; i += 2)
+            put_new(kind, &tree, i, 2);
+        for (int is_last = 0; is_last < 2; is_last++) {
+            ki_tree_drain drain;
+            size_t drained = 0, alive = items_alive;
+            ki_tree_drain_begin(&drain, is_last ? &kept : &tree);
+            item *it;
+            while ((it = ki_tree_drain_next(kind, &drain))) {
+                drained++;
+                item_unref(it, kind);
+            }
+            assert_null(ki_tree_drain_next(kind, &drain));
+            assert_true(drained >= COUNT / 2);
+            assert_int_equal(items_alive, alive - (is_last ? COUNT : COUNT / 2));
+            for (unsigned i = 0; !is_last && i < COUNT; i++)
+                assert_int_equal(get(kind, &kept, i)->stamp, 1);
+        }
+        assert_int_equal(items_alive, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_tree_has_nothing_and_needs_nothing),
@@ -348,6 +381,7 @@ int main(void) {
         cmocka_unit_test(only_what_no_other_version_reaches_is_unshared),
         cmocka_unit_test(lack_of_memory_leaves_the_content_as_it_was),
         cmocka_unit_test(an_empty_tree_whose_first_put_fails_stays_empty),
+        cmocka_unit_test(a_version_that_is_drained_leaves_the_others_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

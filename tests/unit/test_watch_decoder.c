@@ -46,14 +46,14 @@ static outcome decode(const ki_allocator *allocator, ki_str text, size_t limit, 
     outcome result = { .err = KI_ERROR_INIT, .seen.stop_after = stop_after };
     ki_buffer_init(&result.seen.text, &ki_allocator_default, 0);
     ki_buffer_append_string(&result.seen.text, "");
-    ki_watch_sink sink = { note_event, note_bad, &result.seen };
+    ki_watch_sink sink = { note_event, note_bad, NULL, &result.seen };
     ki_watch_decoder *decoder = NULL;
     result.status = ki_watch_decoder_new(allocator, limit, &sink, &decoder, &result.err);
     size_t step = first == SIZE_MAX ? 1 : first;
     for (size_t at = 0; at <= text.size && !result.status; step = first == SIZE_MAX ? 1 : text.size - at) {
         if (step > text.size - at)
             step = text.size - at;
-        result.status = ki_watch_decoder_feed(decoder, text.data + at, step, &result.err);
+        result.status = ki_watch_decoder_feed(decoder, &(ki_str){ text.data + at, step }, &result.err);
         at += step;
         if (at == text.size)
             break;
@@ -187,11 +187,11 @@ static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
     }
     record seen = { .stop_after = 1 };
     ki_buffer_init(&seen.text, &ki_allocator_default, 0);
-    ki_watch_sink sink = { note_event, note_bad, &seen };
+    ki_watch_sink sink = { note_event, note_bad, NULL, &seen };
     ki_watch_decoder *decoder = NULL;
     assert_int_equal(ki_watch_decoder_new(&ki_allocator_default, 1000, &sink, &decoder, NULL), KI_OK);
-    assert_int_equal(ki_watch_decoder_feed(decoder, text.data, text.size, NULL), KI_ERR_CANCELLED);
-    assert_int_equal(ki_watch_decoder_feed(decoder, text.data, text.size, NULL), KI_ERR_CANCELLED);
+    assert_int_equal(ki_watch_decoder_feed(decoder, &(ki_str){ text.data, text.size }, NULL), KI_ERR_CANCELLED);
+    assert_int_equal(ki_watch_decoder_feed(decoder, &(ki_str){ text.data, text.size }, NULL), KI_ERR_CANCELLED);
     assert_int_equal(seen.events, 1);
     ki_watch_decoder_free(decoder);
     ki_watch_decoder_free(NULL);

@@ -1,0 +1,442 @@
+/* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits meanwhile: the first list, relists,
+ * and a resync, with both queues, by plain and by streaming lists. Objects are decoded before they are measured.
+ *
+ * glibc's malloc is told not to save work up for one call: that would be in the figures.
+ *
+ * A wait is counted in the loop's CPU time that passes during a call of the other thread, so that what else runs on the machine does not count;
+ * calls in which the other thread itself was taken off its core are left out. */
+#include "bench/counting.h"
+#include "bench/small_objects.h"
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/cache/shared_informer.h"
+#include "src/engine/engine.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    GOAL_STEP_US = 2000, /* CPU time of a step */
+    GOAL_WAIT_US = 1000, /* of a call on another thread */
+    SHORT_COUNT = 20000,
+    COUNT = 200000,
+    ROUNDS = 3,
+    LARGE = 5500, /* bytes */
+    LARGE_COUNT = 20000,
+    PER_TURN = 16, /* objects that arrive at a time */
+    PAUSE_US = 200 /* of the other thread between its calls */
+};
+
+#define RESYNC KI_SECONDS(3600)
+
+static unsigned object_count = COUNT;
+static _Atomic int64_t clock_now = 1;
+
+static int64_t read_clock(void *user) {
+    (void)user;
+    return atomic_load(&clock_now);
+}
+
+/* --- the source: what it lists comes a few objects at a time ---------------------------------------------------------------------- */
+
+typedef struct source {
+    ki_list_watch base; /* first */
+    ki_engine *engine;
+    ki_task task;
+    ki_list_handler list;
+    ki_watch_handler watch;
+    bool lists, streams;
+    ki_object **objects; /* the references go as they are handed over; NULL: large ones are made as they are */
+    ki_object_format *format;
+    unsigned next;
+    const char *version;
+} source;
+
+/* An object as an API server sends it, of about 5.5 KB. */
+static ki_object *make_large(ki_object_format *format, unsigned number) {
+    static char json[LARGE + 256];
+    ki_object *obj = NULL;
+    int head = snprintf(
+        json, sizeof json,
+        "{\"metadata\":{\"name\":\"pod-%u\",\"namespace\":\"default\",\"resourceVersion\":\"1\"},\"spec\":\"", number);
+    memset(json + head, 'x', LARGE);
+    for (unsigned i = 0; i < LARGE; i++) /* what does not pack to nothing */
+        json[(unsigned)head + i] = (char)('a' + (number * 2654435761u + i * 40503u) % 26);
+    memcpy(json + head + LARGE, "\"}", 3);
+    need(!ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL), "object");
+    return obj;
+}
+
+static void hand_over(source *from, ki_object *obj) {
+    if (from->lists)
+        from->list.on_object(obj, from->list.user);
+    else
+        from->watch.on_event(KI_EVENT_ADDED, obj, from->watch.user);
+    ki_object_unref(obj);
+}
+
+static void arrive(ki_task *task, void *user) {
+    source *from = user;
+    for (unsigned i = 0; i < PER_TURN && from->next < object_count; i++, from->next++)
+        hand_over(from, from->objects ? from->objects[from->next] : make_large(from->format, from->next));
+    (void)ki_engine_work(from->engine, PER_TURN);
+    if (from->next < object_count) {
+        ki_task_post(task);
+        return;
+    }
+    bool lists = from->lists;
+    from->lists = from->streams = false;
+    if (lists)
+        from->list.on_end(&(ki_list_result){ from->version, "", -1 }, NULL, from->list.user);
+    else
+        from->watch.on_bookmark(from->version, true, from->watch.user);
+}
+
+static ki_status source_list(ki_list_watch *base, const ki_list_options *options, const ki_list_handler *handler,
+                             ki_error *err) {
+    source *from = (source *)(void *)base;
+    (void)options;
+    (void)err;
+    from->list = *handler;
+    from->lists = true;
+    from->next = 0;
+    ki_task_post(&from->task);
+    return KI_OK;
+}
+
+static ki_status source_watch(ki_list_watch *base, const ki_watch_options *options, const ki_watch_handler *handler,
+                              ki_error *err) {
+    source *from = (source *)(void *)base;
+    (void)err;
+    from->watch = *handler;
+    from->watch.on_open(from->watch.user);
+    if (!options->send_initial_events)
+        return KI_OK;
+    from->streams = true;
+    from->next = 0;
+    ki_task_post(&from->task);
+    return KI_OK;
+}
+
+static ki_status source_find(ki_list_watch *base, ki_on_type_found on_found, void *user, ki_error *err) {
+    (void)base;
+    (void)on_found;
+    (void)user;
+    return ki_error_set(err, KI_ERR_INVALID, "the type is there");
+}
+
+static void source_cancel(ki_list_watch *base) {
+    ki_task_cancel(&((source *)(void *)base)->task);
+}
+
+static const ki_list_watch_ops source_ops = {
+    source_list, source_watch, source_find, source_cancel, NULL, source_cancel
+};
+
+/* --- another thread --------------------------------------------------------------------------------------------------------------- */
+
+/* Looks objects up, and adds and removes a handler, all the time. */
+typedef struct other {
+    ki_informer *informer;
+    pthread_t thread;
+    clockid_t loop; /* the CPU clock of the loop's thread */
+    _Atomic bool ends;
+    _Atomic int64_t get_ns, register_ns; /* the longest calls; set to 0 by the loop's thread */
+} other;
+
+typedef struct moment {
+    int64_t loop_ns;
+    long switches; /* of this thread, not by its own wish */
+} moment;
+
+static moment now_beside(const other *self) {
+    struct timespec t;
+    struct rusage usage;
+    clock_gettime(self->loop, &t);
+    getrusage(RUSAGE_THREAD, &usage);
+    return (moment){ (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, usage.ru_nivcsw };
+}
+
+static void note_longest(const other *self, _Atomic int64_t *longest, moment from) {
+    moment to = now_beside(self);
+    if (to.switches == from.switches && to.loop_ns - from.loop_ns > atomic_load(longest))
+        atomic_store(longest, to.loop_ns - from.loop_ns);
+}
+
+static void *call_all_the_time(void *user) {
+    static const ki_handler handler = { .on_add = NULL };
+    other *self = user;
+    for (unsigned i = 0; !atomic_load(&self->ends); i++) {
+        char key[64];
+        unsigned number = i * 7919u % object_count;
+        snprintf(key, sizeof key, "namespace-%u/pod-%08x-%05u", number % 100, number * 2654435761u, number);
+        moment from = now_beside(self);
+        ki_object_unref(ki_informer_get(self->informer, key));
+        note_longest(self, &self->get_ns, from);
+        ki_registration registration = { NULL, 0 };
+        from = now_beside(self);
+        need(!ki_informer_register(self->informer, &handler, NULL, NULL, &registration, NULL), "register");
+        note_longest(self, &self->register_ns, from);
+        from = now_beside(self);
+        need(!ki_informer_remove_handler(self->informer, registration, NULL), "remove");
+        note_longest(self, &self->register_ns, from);
+        nanosleep(&(struct timespec){ .tv_nsec = PAUSE_US * 1000L }, NULL);
+    }
+    return NULL;
+}
+
+/* --- the stage -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct stage {
+    source from;
+    ki_engine *engine;
+    ki_informer *informer;
+    ki_object_format *format;
+    size_t calls;
+    unsigned version;
+    bool with_other;
+    other beside;
+} stage;
+
+typedef struct figures {
+    int64_t step_ns, total_ns, get_ns, register_ns;
+    unsigned steps;
+    size_t bytes_before, bytes_peak;
+    size_t calls;
+} figures;
+
+static void count_event(const ki_event *event, void *user) {
+    (void)event;
+    ++*(size_t *)user;
+}
+
+static void step_until_idle(stage *s, figures *seen) {
+    int timeout;
+    while ((timeout = ki_engine_timeout(s->engine)) >= 0) {
+        if (timeout > 0 && timeout > 120000)
+            return; /* the next resync */
+        atomic_fetch_add(&clock_now, KI_MILLISECONDS((int64_t)timeout));
+        int64_t from = now_ns();
+        need(!ki_engine_step(s->engine, 0, NULL), "step");
+        int64_t took = now_ns() - from;
+        seen->step_ns = took > seen->step_ns ? took : seen->step_ns;
+        seen->total_ns += took;
+        seen->steps++;
+    }
+}
+
+/* The next list: one object in `changed_each` is of a new version (0: none). */
+static void prepare(stage *s, unsigned changed_each) {
+    static const char *const versions[] = { "", "1000", "2000", "3000", "4000" };
+    s->version++;
+    need(s->version < sizeof versions / sizeof *versions, "versions");
+    s->from.version = versions[s->version];
+    for (unsigned i = 0; i < object_count; i++)
+        s->from.objects[i] = make(s->format, i, changed_each && i % changed_each == 0 ? s->version + 1 : 1);
+}
+
+static figures begin(stage *s) {
+    s->calls = 0;
+    atomic_store(&s->beside.get_ns, 0);
+    atomic_store(&s->beside.register_ns, 0);
+    counted.bytes_peak = counted.bytes_held;
+    return (figures){ .bytes_before = counted.bytes_held };
+}
+
+static void end(stage *s, figures *seen) {
+    step_until_idle(s, seen);
+    seen->get_ns = atomic_load(&s->beside.get_ns);
+    seen->register_ns = atomic_load(&s->beside.register_ns);
+    seen->bytes_peak = counted.bytes_peak;
+    seen->calls = s->calls;
+}
+
+static figures first_list(stage *s) {
+    prepare(s, 0);
+    figures seen = begin(s);
+    need(!ki_informer_start(s->informer, NULL), "start");
+    if (s->with_other)
+        need(!pthread_create(&s->beside.thread, NULL, call_all_the_time, &s->beside), "thread");
+    end(s, &seen);
+    need(ki_informer_has_synced(s->informer) && seen.calls == object_count, "first list");
+    return seen;
+}
+
+static figures relist(stage *s, unsigned changed_each) {
+    ki_error expired = KI_ERROR_INIT;
+    prepare(s, changed_each);
+    figures seen = begin(s);
+    ki_error_set(&expired, KI_ERR_EXPIRED, "too old");
+    s->from.watch.on_end(&expired, true, true, s->from.watch.user);
+    end(s, &seen);
+    need(seen.calls == (changed_each ? object_count / changed_each : 0), "relist");
+    return seen;
+}
+
+/* Of a handler that comes after the lists: relists would remind it, too. */
+static figures resync(stage *s) {
+    static const ki_handler handler = { .on_update = count_event };
+    figures seen = begin(s);
+    need(!ki_informer_add_handler(s->informer, &handler, &s->calls, NULL), "handler");
+    step_until_idle(s, &seen);
+    seen = begin(s);
+    atomic_fetch_add(&clock_now, RESYNC);
+    end(s, &seen);
+    need(seen.calls == object_count, "resync");
+    return seen;
+}
+
+enum {
+    SCENES = 4
+};
+
+static const char *const scenes[SCENES] = { "first list", "relist, nothing changed", "relist, 1 % changed", "resync" };
+
+static void play(bool in_order, bool streams, bool with_other, figures seen[SCENES]) {
+    static const ki_object_format_options format_options = { .namespaced = true };
+    static const ki_resource pods = { "", "v1", "pods", "Pod", true };
+    static const ki_handler handler = { .on_add = count_event, .on_update = count_event, .on_delete = count_event };
+    const ki_clock clock = { .now = read_clock };
+    const ki_allocator *allocator = with_other ? &ki_allocator_default : &counting;
+    stage s = { .from = { .base = { .ops = &source_ops } }, .with_other = with_other };
+    counted.bytes_held = 0;
+    need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = allocator, .seed = 42), &s.engine, NULL),
+         "engine");
+    need(!ki_object_format_new(allocator, &format_options, &s.format, NULL), "format");
+    s.from.engine = s.engine;
+    s.from.objects = calloc(object_count, sizeof *s.from.objects);
+    need(s.from.objects != NULL, "memory");
+    ki_task_init(&s.from.task, s.engine, arrive, &s.from);
+    ki_shared_informer_options options = { .engine = s.engine,
+                                           .list_watch = &s.from.base,
+                                           .resource = &pods,
+                                           .no_streaming_list = !streams,
+                                           .in_order = in_order,
+                                           .resync_ns = RESYNC,
+                                           .seed = 42 };
+    need(!ki_informer_new(&options, &s.informer, NULL), "informer");
+    s.beside.informer = s.informer;
+    need(!pthread_getcpuclockid(pthread_self(), &s.beside.loop), "clock");
+    need(!ki_informer_register(s.informer, &handler, &s.calls, &KI_REGISTRATION_OPTIONS(.resync_ms = -1), NULL, NULL),
+         "handler");
+    figures none = { .steps = 0 };
+    need(!ki_engine_step(s.engine, 1, NULL), "step");
+    step_until_idle(&s, &none);
+    seen[0] = first_list(&s);
+    seen[1] = relist(&s, 0);
+    seen[2] = relist(&s, 100);
+    seen[3] = resync(&s);
+    if (with_other) {
+        atomic_store(&s.beside.ends, true);
+        pthread_join(s.beside.thread, NULL);
+    }
+    ki_informer_stop(s.informer);
+    ki_informer_join(s.informer);
+    ki_informer_free(s.informer);
+    ki_object_format_unref(s.format);
+    ki_engine_free(s.engine);
+    free(s.from.objects);
+}
+
+/* Keeps nothing but the name. */
+static ki_status reduce(ki_object *obj, ki_object **ret_obj, void *user) {
+    char json[160];
+    snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"resourceVersion\":\"%s\"}}",
+             ki_object_name(obj), ki_object_namespace(obj), ki_object_resource_version(obj));
+    return ki_object_from_json(user, ki_str_of(json), "v1", "Pod", ret_obj, NULL);
+}
+
+static void measure_transform(bool in_order) {
+    static const ki_object_format_options format_options = { .namespaced = true };
+    static const ki_resource pods = { "", "v1", "pods", "Pod", true };
+    const ki_clock clock = { .now = read_clock };
+    source from = { .base = { .ops = &source_ops }, .version = "1000" };
+    ki_engine *engine = NULL;
+    stage s = { .calls = 0 };
+    unsigned all = object_count;
+    object_count = LARGE_COUNT;
+    counted.bytes_held = counted.bytes_peak = 0;
+    need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = &counting, .seed = 42), &engine, NULL),
+         "engine");
+    need(!ki_object_format_new(&counting, &format_options, &from.format, NULL), "format");
+    from.engine = s.engine = engine;
+    ki_task_init(&from.task, engine, arrive, &from);
+    ki_shared_informer_options options = { .engine = engine,
+                                           .list_watch = &from.base,
+                                           .resource = &pods,
+                                           .no_streaming_list = true,
+                                           .in_order = in_order,
+                                           .seed = 42 };
+    figures seen = { .steps = 0 };
+    need(!ki_informer_new(&options, &s.informer, NULL), "informer");
+    need(!ki_informer_set_transform(s.informer, reduce, from.format, NULL), "transform");
+    need(!ki_engine_step(engine, 1, NULL) && !ki_informer_start(s.informer, NULL), "start");
+    step_until_idle(&s, &seen);
+    need(ki_informer_has_synced(s.informer), "sync");
+    printf("  %-24s %9.1f MB, settled %.1f MB: %.2f times\n", in_order ? "in-order queue" : "DeltaFIFO",
+           (double)counted.bytes_peak / 1e6, (double)counted.bytes_held / 1e6,
+           (double)counted.bytes_peak / (double)counted.bytes_held);
+    ki_informer_stop(s.informer);
+    ki_informer_join(s.informer);
+    ki_informer_free(s.informer);
+    ki_object_format_unref(from.format);
+    ki_engine_free(engine);
+    object_count = all;
+}
+
+static const char *verdict(int64_t ns, int goal_us) {
+    return ns <= (int64_t)goal_us * 1000 ? "" : " MISSED";
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Steps and memory of runs on their own, waits of runs with another thread. Of the longest each the least of some rounds: what is the library's own
+ * comes again. */
+static void measure(bool in_order, bool streams) {
+    figures alone[SCENES], beside[SCENES], again[SCENES];
+    play(in_order, streams, false, alone);
+    play(in_order, streams, true, beside);
+    for (int round = 1; round < ROUNDS; round++) {
+        play(in_order, streams, false, again);
+        for (int i = 0; i < SCENES; i++) {
+            alone[i].step_ns = least(alone[i].step_ns, again[i].step_ns);
+            alone[i].total_ns = least(alone[i].total_ns, again[i].total_ns);
+        }
+        play(in_order, streams, true, again);
+        for (int i = 0; i < SCENES; i++) {
+            beside[i].get_ns = least(beside[i].get_ns, again[i].get_ns);
+            beside[i].register_ns = least(beside[i].register_ns, again[i].register_ns);
+        }
+    }
+    printf(" %s, %s\n", in_order ? "in-order queue" : "DeltaFIFO", streams ? "streaming list" : "plain list");
+    printf("  %-24s %12s %9s %7s %11s %11s %16s\n", "", "longest step", "all", "steps", "lookup", "register",
+           "memory: peak");
+    for (int i = 0; i < SCENES; i++)
+        printf(
+            "  %-24s %9.2f ms %6.0f ms %7u %8.2f ms %8.2f ms %9.1f MB, before %.1f%s%s\n", scenes[i],
+            (double)alone[i].step_ns / 1e6, (double)alone[i].total_ns / 1e6, alone[i].steps,
+            (double)beside[i].get_ns / 1e6, (double)beside[i].register_ns / 1e6, (double)alone[i].bytes_peak / 1e6,
+            (double)alone[i].bytes_before / 1e6, verdict(alone[i].step_ns, GOAL_STEP_US),
+            verdict(beside[i].get_ns > beside[i].register_ns ? beside[i].get_ns : beside[i].register_ns, GOAL_WAIT_US));
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--short") == 0)
+        object_count = SHORT_COUNT;
+    mallopt(M_TRIM_THRESHOLD, INT_MAX); /* else a single free gives tens of megabytes back to the system, */
+    mallopt(M_MXFAST, 0);               /* or puts together what 200,000 calls have freed */
+    printf("steps: %u objects; goals: %d ms of CPU time for a step, %d ms for a call of another thread\n", object_count,
+           GOAL_STEP_US / 1000, GOAL_WAIT_US / 1000);
+    for (int in_order = 0; in_order < 2; in_order++)
+        for (int streams = 0; streams < 2; streams++)
+            measure(in_order, streams);
+    printf(" peak of memory: %d objects of %d bytes, a transform that keeps the name\n", (int)LARGE_COUNT, (int)LARGE);
+    measure_transform(false);
+    measure_transform(true);
+    return 0;
+}

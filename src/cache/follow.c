@@ -1,0 +1,103 @@
+/* follow.c: see follow.h. */
+#include "src/cache/follow.h"
+
+#include "src/base/mutant.h"
+#include "src/object/object.h"
+
+static ki_order order_of(const ki_object *obj, const ki_object *known) {
+    const char *version = ki_object_resource_version(obj);
+    return version[0] ? ki_resource_version_compare(version, ki_object_resource_version(known)) : KI_ORDER_UNKNOWN;
+}
+
+/* Is it newer than all that the server has told? A server that was restored from a backup gives versions twice, and its list may have kept an object
+ * that it could not read: what comes after the list is newer than that object whatever the versions say. */
+static bool is_of_another_time(const ki_object *known, const char *newest) {
+    return newest[0] && strcmp(newest, "0") != 0 &&
+           ki_resource_version_compare(ki_object_resource_version(known), newest) == KI_ORDER_NEWER;
+}
+
+/* A watch that was resumed may repeat what is known already, or tell of a time before it. A list is always believed. */
+static bool is_repeated(const ki_delta *delta, const ki_object *known, const char *newest) {
+    ki_order order = delta->obj ? order_of(delta->obj, known) : KI_ORDER_UNKNOWN;
+    if (order == KI_ORDER_OLDER && is_of_another_time(known, newest))
+        return false;
+    if (KI_MUTANT(REPEATED_IS_NEW) && delta->type != KI_DELTA_DELETED)
+        return false;
+    if (KI_MUTANT(OLDER_DELETE_COUNTS) && delta->type == KI_DELTA_DELETED)
+        return false;
+    switch (delta->type) {
+    case KI_DELTA_ADDED:
+    case KI_DELTA_UPDATED:
+        /* One version with two contents was given twice, before and after a restore. */
+        return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_is_same_state(delta->obj, known));
+    case KI_DELTA_DELETED:
+        return !delta->tombstone && order == KI_ORDER_OLDER;
+    case KI_DELTA_REPLACED:
+    case KI_DELTA_SYNC:
+        break;
+    }
+    return false;
+}
+
+static void tell(ki_teller *to, ki_notification notification, ki_audience audience) {
+    if (KI_MUTANT(FORGET_TO_TELL_DELETES) && notification.type == KI_NOTIFY_DELETE)
+        return;
+    if (KI_MUTANT(RESYNC_FOR_ALL))
+        audience = KI_AUDIENCE_ALL;
+    if (KI_MUTANT(OLD_IS_NEW) && notification.old)
+        notification.old = notification.obj;
+    to->count++;
+    if (to->processor)
+        ki_processor_distribute(to->processor, &notification, audience);
+}
+
+static void tell_added(ki_teller *to, const ki_delta *delta) {
+    tell(to,
+         (ki_notification){ .type = KI_NOTIFY_ADD, .obj = delta->obj, .is_in_initial_list = delta->is_in_initial_list },
+         KI_AUDIENCE_ALL);
+}
+
+void ki_tell_deleted(ki_teller *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
+    if (KI_MUTANT(ENDS_ARE_NEVER_KNOWN) || KI_MUTANT(ENDS_ARE_ALWAYS_KNOWN))
+        final_state_unknown = KI_MUTANT(ENDS_ARE_NEVER_KNOWN);
+    tell(to,
+         (ki_notification){
+             .type = KI_NOTIFY_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown },
+         KI_AUDIENCE_ALL);
+}
+
+void ki_tell_updated(ki_teller *to, const ki_delta *delta, ki_object *known) {
+    ki_audience audience = KI_AUDIENCE_ALL;
+    if (delta->type == KI_DELTA_SYNC)
+        audience = KI_AUDIENCE_DUE;
+    else if (delta->type == KI_DELTA_REPLACED && ki_is_same_state(delta->obj, known))
+        audience = KI_AUDIENCE_RESYNCING;
+    tell(to,
+         (ki_notification){
+             .type = KI_NOTIFY_UPDATE, .obj = delta->obj, .old = known, .is_resync = audience != KI_AUDIENCE_ALL },
+         audience);
+}
+
+ki_object *ki_follow(const ki_delta *delta, ki_object *known, ki_teller *to) {
+    if (known && is_repeated(delta, known, to->newest))
+        return known;
+    if (delta->type == KI_DELTA_DELETED) {
+        if (!known)
+            return NULL;
+        if (KI_MUTANT(OTHER_S_DELETION_IS_NOTHING) && delta->obj && !ki_is_same_object(delta->obj, known))
+            return known;
+        if (!delta->tombstone && delta->obj && ki_is_same_object(delta->obj, known))
+            ki_tell_deleted(to, delta->obj, known, false);
+        else
+            ki_tell_deleted(to, known, known, true);
+        return NULL;
+    }
+    if (known && (ki_is_same_object(delta->obj, known) || KI_MUTANT(RECREATED_IS_UPDATED))) {
+        ki_tell_updated(to, delta, known);
+        return delta->obj;
+    }
+    if (known) /* it was deleted and made again while nobody watched */
+        ki_tell_deleted(to, known, known, true);
+    tell_added(to, delta);
+    return delta->obj;
+}

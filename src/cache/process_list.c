@@ -1,0 +1,264 @@
+/* process_list.c: the process step of a whole list, or a resync, of the in-order queue, a slice at a time.
+ *
+ * The next snapshot is staged over many slices, seen by nobody, and published at once: readers see the list whole or not at all. Then the listeners
+ * are told of it over as many slices, from the snapshot before and the list. Where staging fails, for lack of memory or since an index
+ * was added meanwhile, what is staged is thrown away and the list begins anew: the old snapshot stays. Where telling fails it goes on from
+ * there. A handler that is added in between finds in its replay what is published, and is told of nothing else of this list. */
+#include "src/base/error.h"
+#include "src/cache/follow.h"
+#include "src/cache/informer_parts.h"
+
+/* A slice of the work. */
+typedef struct slice {
+    ki_informer *informer;
+    ki_list_work *work;
+    const ki_deltas *deltas;
+    ki_teller teller;
+    size_t left; /* units */
+    ki_error *err;
+} slice;
+
+void ki_list_work_end(ki_list_work *work) {
+    size_t all = SIZE_MAX;
+    (void)ki_snapshot_drain_some(&work->waste, &all);
+    if (!work->before)
+        return;
+    ki_snapshot_free(work->before);
+    work->before = NULL;
+    ki_wide_map_free(&work->listed);
+}
+
+static ki_object *known_before(const slice *s, const char *key) {
+    return ki_tree_get(&s->work->before->schema->objects, &s->work->before->items, ki_str_of(key));
+}
+
+static void go_to(slice *s, ki_list_phase phase) {
+    s->work->phase = phase;
+    s->work->at = 0;
+    s->work->cursor = (ki_cursor)KI_CURSOR_INIT;
+}
+
+/* --- staging ---------------------------------------------------------------------------------------------------------------------------- */
+
+static ki_status begin(slice *s) {
+    ki_informer *informer = s->informer;
+    bool is_list = s->deltas->kind == KI_DELTAS_REPLACE;
+    const char *version = is_list ? s->deltas->resource_version : "";
+    bool fits = strlen(version) <= KI_RESOURCE_VERSION_MAX;
+    ki_status status = is_list ? ki_store_begin(informer->store, false, fits ? version : NULL, s->err) : KI_OK;
+    if (status)
+        return status;
+    s->work->before = ki_store_snapshot(informer->store);
+    ki_wide_map_init(&s->work->listed, ki_engine_allocator(informer->engine), informer->seed);
+    go_to(s, is_list ? KI_LIST_NOTES : KI_LIST_REMINDS);
+    return KI_OK;
+}
+
+/* What is staged, and what it began from, is of no use any more. */
+static void begin_anew(slice *s) {
+    ki_wide_map_free(&s->work->listed);
+    ki_snapshot_drain_begin(&s->work->waste, ki_store_abandon(s->informer->store));
+    ki_snapshot_free(s->work->before); /* the store has it, or one like it */
+    s->work->before = NULL;
+    go_to(s, KI_LIST_BEGINS);
+}
+
+static ki_status note_next(slice *s) {
+    const ki_deltas *deltas = s->deltas;
+    size_t at = s->work->at;
+    if (at == deltas->kept_count + deltas->count) {
+        go_to(s, deltas->keeps_all ? KI_LIST_PUTS : KI_LIST_DELETES);
+        return KI_OK;
+    }
+    s->work->at++;
+    if (at < deltas->kept_count)
+        return ki_wide_map_put(&s->work->listed, ki_str_of(deltas->kept[at]), NULL, NULL);
+    at -= deltas->kept_count;
+    return ki_wide_map_put(&s->work->listed, ki_str_of(ki_object_key(deltas->objects[at])), (void *)(uintptr_t)(at + 1),
+                           NULL);
+}
+
+/* Is it the one that counts for its key? */
+static bool is_last(const slice *s, size_t at) {
+    ki_str key = ki_str_of(ki_object_key(s->deltas->objects[at]));
+    return (uintptr_t)ki_wide_map_get(&s->work->listed, key) == at + 1;
+}
+
+/* The next object that was known: NULL where there are no more, or where this one is listed (`*ret_more`). */
+static ki_object *next_gone(slice *s, bool *ret_more) {
+    ki_object *known = ki_tree_next(&s->work->before->items, &s->work->cursor);
+    *ret_more = known != NULL;
+    return known && !ki_wide_map_has(&s->work->listed, ki_str_of(ki_object_key(known))) ? known : NULL;
+}
+
+static ki_status delete_next(slice *s) {
+    bool more;
+    const ki_object *gone = next_gone(s, &more);
+    if (!more)
+        go_to(s, KI_LIST_PUTS);
+    return gone ? ki_store_stage_delete(s->informer->store, ki_object_key(gone)) : KI_OK;
+}
+
+/* Only what differs: a list in which nothing is new costs no change of the store. */
+static ki_status put_next(slice *s) {
+    size_t at = s->work->at;
+    if (at == s->deltas->count) {
+        go_to(s, KI_LIST_PUBLISHES);
+        return KI_OK;
+    }
+    s->work->at++;
+    if (!is_last(s, at))
+        return KI_OK;
+    ki_object *obj = s->deltas->objects[at];
+    const ki_object *known = known_before(s, ki_object_key(obj));
+    return known && ki_is_same_state(obj, known) ? KI_OK : ki_store_stage_put(s->informer->store, obj);
+}
+
+static ki_status publish(slice *s) {
+    ki_informer *informer = s->informer;
+    ki_status status = ki_store_end(informer->store, KI_OK, "taking a list", s->err);
+    if (status)
+        return status;
+    /* One that is too long stays what it was. */
+    (void)ki_reflector_copy_version(informer->store_version, s->deltas->resource_version, NULL);
+    if (informer->queue->ops->length(informer->queue) == 0)
+        ki_unreadable_catch_up(&informer->unreadable);
+    ki_processor_begin_list(&informer->processor);
+    go_to(s, s->deltas->keeps_all ? KI_LIST_TELLS : KI_LIST_TELLS_GONE);
+    return KI_OK;
+}
+
+/* --- telling ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void end(slice *s) {
+    ki_processor_end_list(&s->informer->processor);
+    ki_processor_trim(&s->informer->processor);
+    ki_wide_map_free(&s->work->listed);
+    ki_snapshot_drain_begin(&s->work->waste, s->work->before);
+    s->work->before = NULL;
+    go_to(s, KI_LIST_ENDS);
+}
+
+static void tell_next_gone(slice *s) {
+    bool more;
+    ki_object *gone = next_gone(s, &more);
+    if (gone)
+        ki_tell_deleted(&s->teller, gone, gone, true);
+    if (!more)
+        go_to(s, KI_LIST_TELLS);
+}
+
+/* What came and went within the list counts for those who wait for it, too. */
+static void see(const slice *s, const ki_delta *delta) {
+    if (atomic_load(&s->informer->waits_in_all) > 0)
+        ki_informer_check_waits(s->informer, &(ki_deltas){ .items = delta, .count = 1 });
+}
+
+static void tell_next(slice *s) {
+    size_t at = s->work->at;
+    if (at == s->deltas->count) {
+        end(s);
+        return;
+    }
+    s->work->at++;
+    const ki_delta delta = { .type = KI_DELTA_REPLACED,
+                             .is_in_initial_list = s->deltas->is_in_initial_list,
+                             .obj = s->deltas->objects[at] };
+    see(s, &delta);
+    if (!is_last(s, at))
+        return;
+    (void)ki_follow(&delta, known_before(s, ki_object_key(delta.obj)), &s->teller);
+    if (s->informer->detect_mutations)
+        ki_mutation_detector_add(&s->informer->detector, delta.obj);
+}
+
+static void remind_next(slice *s) {
+    const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_tree_next(&s->work->before->items, &s->work->cursor) };
+    if (delta.obj)
+        ki_tell_updated(&s->teller, &delta, delta.obj);
+    else
+        end(s);
+}
+
+/* --- slices ------------------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_staging(const ki_list_work *work) {
+    return work->phase > KI_LIST_BEGINS && work->phase <= KI_LIST_PUBLISHES;
+}
+
+static bool is_telling(const ki_list_work *work) {
+    return work->phase > KI_LIST_PUBLISHES && work->phase < KI_LIST_ENDS;
+}
+
+/* Does one unit. */
+static ki_status work_on(slice *s) {
+    switch (s->work->phase) {
+    case KI_LIST_BEGINS:
+        return begin(s);
+    case KI_LIST_NOTES:
+        return note_next(s);
+    case KI_LIST_DELETES:
+        return delete_next(s);
+    case KI_LIST_PUTS:
+        return put_next(s);
+    case KI_LIST_PUBLISHES:
+        return publish(s);
+    case KI_LIST_TELLS_GONE:
+        tell_next_gone(s);
+        break;
+    case KI_LIST_TELLS:
+        tell_next(s);
+        break;
+    case KI_LIST_REMINDS:
+        remind_next(s);
+        break;
+    case KI_LIST_ENDS:
+        break;
+    }
+    return KI_OK;
+}
+
+/* Goes on while there is work of one sort: room in the listeners is there before the telling begins. */
+static ki_status go_on(slice *s) {
+    bool tells = is_telling(s->work);
+    ki_status status = KI_OK;
+    if (tells) /* an object that was deleted and made again while nobody watched is two notifications */
+        status = ki_processor_reserve(&s->informer->processor, 2 * s->left, 2 * s->left);
+    for (; !status && s->left > 0 && s->work->phase != KI_LIST_ENDS && is_telling(s->work) == tells; s->left--)
+        status = work_on(s);
+    return status;
+}
+
+static ki_status do_slice(slice *s, bool *ret_done) {
+    ki_list_work *work = s->work;
+    ki_status status = KI_OK;
+    *ret_done = false;
+    while (!status && !*ret_done && ki_snapshot_drain_some(&work->waste, &s->left) && s->left > 0) {
+        if (work->phase == KI_LIST_ENDS) {
+            *ret_done = true;
+            work->phase = KI_LIST_BEGINS;
+        } else if (is_staging(work) && ki_store_is_overtaken(s->informer->store)) {
+            begin_anew(s);
+        } else {
+            status = go_on(s);
+        }
+    }
+    if (status && is_staging(work))
+        begin_anew(s);
+    return status;
+}
+
+ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *deltas, bool *ret_done, ki_error *err) {
+    size_t units = ki_queue_slice(informer->queue);
+    slice s = { .informer = informer,
+                .work = &informer->list_work,
+                .deltas = deltas,
+                .teller = { .processor = &informer->processor, .newest = informer->reflector.resource_version },
+                .left = units,
+                .err = err };
+    ki_status status = do_slice(&s, ret_done);
+    (void)ki_engine_work(informer->engine, (int)(units - s.left));
+    if (status == KI_ERR_NO_MEMORY)
+        return ki_error_no_memory(err, "taking a list");
+    return status ? ki_error_set(err, status, "taking a list") : KI_OK;
+}

@@ -1,0 +1,96 @@
+/* Of many complaints at once the first are reported, the rest once, with its count. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/error.h"
+#include "src/cache/complaints.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct fixture {
+    test_engine engine;
+    ki_complaints complaints;
+    size_t reports;
+    char last[256], key[32];
+} fixture;
+
+static void note(const ki_error *err, const char *key, void *user) {
+    fixture *f = user;
+    f->reports++;
+    snprintf(f->last, sizeof f->last, "%s", ki_error_message(err));
+    snprintf(f->key, sizeof f->key, "%s", key);
+}
+
+static void set_up(fixture *f) {
+    memset(f, 0, sizeof *f);
+    assert_true(test_engine_open(&f->engine, NULL, 1));
+    assert_int_equal(ki_complaints_open(&f->complaints, f->engine.engine, note, f), KI_OK);
+}
+
+static void tear_down(fixture *f) {
+    ki_complaints_close(&f->complaints);
+    ki_complaints_close(&f->complaints);
+    test_engine_close(&f->engine);
+}
+
+static void complain(fixture *f, size_t times) {
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_PARSE, "an item is no JSON object");
+    for (size_t i = 0; i < times; i++)
+        ki_complaints_add(&f->complaints, &err, "default/a");
+}
+
+static void as_many_as_there_may_be_are_reported_one_by_one(void **state) {
+    fixture f;
+    (void)state;
+    set_up(&f);
+    for (size_t seconds = 1; seconds <= 3; seconds++) {
+        complain(&f, KI_COMPLAINTS_MAX);
+        assert_int_equal(f.reports, seconds * KI_COMPLAINTS_MAX);
+        assert_string_equal(f.key, "default/a");
+        assert_true(test_engine_advance(&f.engine, 1000));
+        assert_int_equal(f.reports, seconds * KI_COMPLAINTS_MAX);
+    }
+    tear_down(&f);
+}
+
+static void the_rest_of_a_second_is_one_report_with_a_count(void **state) {
+    fixture f;
+    (void)state;
+    set_up(&f);
+    complain(&f, 5000);
+    assert_int_equal(f.reports, KI_COMPLAINTS_MAX);
+    assert_true(test_engine_advance(&f.engine, 1000));
+    assert_int_equal(f.reports, KI_COMPLAINTS_MAX + 1);
+    assert_non_null(strstr(f.last, "4900 more"));
+    assert_non_null(strstr(f.last, "an item is no JSON object"));
+    assert_string_equal(f.key, "");
+    complain(&f, 1); /* the next second begins anew */
+    assert_int_equal(f.reports, KI_COMPLAINTS_MAX + 2);
+    tear_down(&f);
+}
+
+static void what_is_counted_is_reported_at_the_end(void **state) {
+    fixture f;
+    (void)state;
+    set_up(&f);
+    complain(&f, KI_COMPLAINTS_MAX + 7);
+    ki_complaints_close(&f.complaints);
+    assert_int_equal(f.reports, KI_COMPLAINTS_MAX + 1);
+    assert_non_null(strstr(f.last, "7 more"));
+    tear_down(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_many_as_there_may_be_are_reported_one_by_one),
+        cmocka_unit_test(the_rest_of_a_second_is_one_report_with_a_count),
+        cmocka_unit_test(what_is_counted_is_reported_at_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,382 @@
+/* test_steps.c: lists and resyncs of any size go through in small steps: what one step does is counted in allocations and calls, and what may come in
+ * between two of them comes out right. With both queues. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/cache/shared_informer.h"
+#include "tests/support/fake_list_watch.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    FEW = 200,
+    MANY = 1200,
+    SMALL = 12, /* objects where each step is tried */
+    STEP_LIMIT = 100000
+};
+
+/* --- memory whose calls are counted --------------------------------------------------------------------------------------------- */
+
+typedef struct counted_memory {
+    ki_allocator allocator;
+    size_t calls; /* frees, too */
+    size_t blocks;
+} counted_memory;
+
+static void *count_alloc(size_t size, void *user) {
+    counted_memory *memory = user;
+    memory->calls++;
+    memory->blocks++;
+    return malloc(size);
+}
+
+static void *count_realloc(void *block, size_t size, void *user) {
+    counted_memory *memory = user;
+    memory->calls++;
+    memory->blocks += block == NULL;
+    return realloc(block, size);
+}
+
+static void count_free(void *block, void *user) {
+    counted_memory *memory = user;
+    memory->calls += block != NULL;
+    memory->blocks -= block != NULL;
+    free(block);
+}
+
+/* --- the stage -------------------------------------------------------------------------------------------------------------------- */
+
+static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
+
+typedef struct hearer {
+    size_t adds, updates, deletes;
+} hearer;
+
+static void on_add(const ki_event *event, void *user) {
+    (void)event;
+    ((hearer *)user)->adds++;
+}
+
+static void on_update(const ki_event *event, void *user) {
+    (void)event;
+    ((hearer *)user)->updates++;
+}
+
+static void on_delete(const ki_event *event, void *user) {
+    (void)event;
+    ((hearer *)user)->deletes++;
+}
+
+static const ki_handler hearing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
+
+typedef struct stage {
+    counted_memory memory;
+    test_engine engine;
+    fake_list_watch source;
+    ki_informer *informer;
+    hearer hearer;
+    size_t most; /* calls of the allocator in one step, or in one call of the source */
+} stage;
+
+static void open_stage(stage *s, bool in_order, bool streams) {
+    *s = (stage){ .most = 0 };
+    s->memory.allocator = (ki_allocator){ count_alloc, count_realloc, count_free, &s->memory };
+    assert_true(test_engine_open(&s->engine, &s->memory.allocator, 1));
+    fake_init(&s->source);
+    ki_shared_informer_options options = { .engine = s->engine.engine,
+                                           .list_watch = &s->source.base,
+                                           .resource = &configmaps,
+                                           .resync_ns = KI_SECONDS(3600),
+                                           .no_streaming_list = !streams,
+                                           .in_order = in_order,
+                                           .seed = 5 };
+    assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &hearing, &s->hearer, NULL), KI_OK);
+    assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
+}
+
+static void close_stage(stage *s) {
+    ki_informer_stop(s->informer);
+    ki_informer_join(s->informer);
+    ki_informer_free(s->informer);
+    test_engine_close(&s->engine);
+    assert_int_equal(s->memory.blocks, 0);
+}
+
+/* Counts what was done since `before`. */
+static void note(stage *s, size_t before) {
+    size_t calls = s->memory.calls - before;
+    s->most = calls > s->most ? calls : s->most;
+}
+
+/* Does one unit of what is due. Returns false where nothing is. */
+static bool step(stage *s) {
+    if (ki_engine_timeout(s->engine.engine) != 0)
+        return false;
+    size_t before = s->memory.calls;
+    assert_int_equal(ki_engine_step(s->engine.engine, 1, NULL), KI_OK);
+    note(s, before);
+    return true;
+}
+
+static void settle(stage *s) {
+    for (int i = 0; step(s); i++)
+        assert_true(i < STEP_LIMIT);
+}
+
+/* Hands a list over, of objects from number `first` on. */
+static void list(stage *s, unsigned first, unsigned count, const char *version) {
+    char line[64];
+    settle(s);
+    assert_true(s->source.lists || s->source.streams);
+    if (s->source.streams)
+        s->source.watch.on_open(s->source.watch.user);
+    for (unsigned i = first; i < first + count; i++) {
+        snprintf(line, sizeof line, "default/k%u", i);
+        ki_object *obj = fake_object(line, version, NULL);
+        size_t before = s->memory.calls;
+        if (s->source.streams)
+            s->source.watch.on_event(KI_EVENT_ADDED, obj, s->source.watch.user);
+        else
+            s->source.list.on_object(obj, s->source.list.user);
+        note(s, before);
+        ki_object_unref(obj);
+    }
+    size_t before = s->memory.calls;
+    snprintf(line, sizeof line, s->source.streams ? "initial-end %s" : "page %s -", version);
+    assert_true(fake_play(&s->source, line));
+    note(s, before);
+}
+
+/* Makes the reflector ask for the next list. */
+static void expire(stage *s) {
+    settle(s);
+    if (!s->source.opened)
+        assert_true(fake_play(&s->source, "open"));
+    assert_true(fake_play(&s->source, "fail 410"));
+    settle(s);
+    s->engine.now += KI_SECONDS(60); /* past the backoff */
+    settle(s);
+}
+
+/* --- how much a step does ------------------------------------------------------------------------------------------------------------ */
+
+static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
+    stage s;
+    open_stage(&s, in_order, streams);
+    list(&s, 0, count, "10");
+    settle(&s);
+    assert_true(ki_informer_has_synced(s.informer));
+    assert_int_equal(s.hearer.adds, count);
+    expire(&s);
+    list(&s, 0, count, "10"); /* the same once more */
+    settle(&s);
+    assert_int_equal(s.hearer.deletes, 0);
+    expire(&s);
+    list(&s, count / 2, count, "20"); /* all is another version, half of it is gone, half is new */
+    settle(&s);
+    assert_int_equal(s.hearer.deletes, count - count / 2 - count % 2);
+    assert_int_equal(ki_store_count(ki_informer_store(s.informer)), count);
+    s.hearer.updates = 0;
+    s.engine.now += KI_SECONDS(3600);
+    settle(&s); /* a resync */
+    assert_int_equal(s.hearer.updates, count);
+    close_stage(&s);
+    return s.most;
+}
+
+static void a_step_does_no_more_where_there_are_more_objects(void **state) {
+    (void)state;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        for (int streams = 0; streams < 2; streams++) {
+            size_t few = most_of_all_scenes(in_order, streams, FEW), many = most_of_all_scenes(in_order, streams, MANY);
+            /* The paths of the tree are deeper, by a level or two of the store and the index. */
+            if (many > 2 * few + 64)
+                fail_msg("in order %d, streams %d: %zu calls with %d objects, %zu with %d", in_order, streams, few, FEW,
+                         many, MANY);
+        }
+    }
+}
+
+/* --- what comes in between ---------------------------------------------------------------------------------------------------------- */
+
+static void a_reader_sees_an_atomic_list_whole_or_not_at_all(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, true, false);
+    list(&s, 0, SMALL, "10");
+    settle(&s);
+    expire(&s);
+    list(&s, SMALL, 2 * SMALL, "20");
+    size_t seen_old = 0, seen_new = 0;
+    do {
+        ki_snapshot *now = ki_informer_snapshot(s.informer);
+        bool has_old = ki_snapshot_get(now, "default/k0") != NULL,
+             has_new = ki_snapshot_get(now, "default/k30") != NULL;
+        assert_true(has_old != has_new);
+        assert_int_equal(ki_snapshot_count(now), has_old ? SMALL : 2 * SMALL);
+        assert_string_equal(ki_snapshot_resource_version(now), has_old ? "10" : "20");
+        assert_int_equal(ki_snapshot_count_by_index(now, KI_NAMESPACE_INDEX, "default"), ki_snapshot_count(now));
+        ki_snapshot_free(now);
+        seen_old += has_old;
+        seen_new += has_new;
+    } while (step(&s));
+    assert_true(seen_old > SMALL && seen_new > SMALL); /* many steps each */
+    close_stage(&s);
+}
+
+/* Each handler ends with the objects that are there, whenever it has come. */
+static void a_handler_that_comes_in_the_middle_of_a_list_hears_of_each_object_once(void **state) {
+    (void)state;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        bool more = true;
+        for (unsigned at = 0; more; at++) {
+            stage s;
+            hearer late = { 0, 0, 0 };
+            open_stage(&s, in_order, false);
+            list(&s, 0, SMALL, "10");
+            settle(&s);
+            expire(&s);
+            list(&s, SMALL / 2, SMALL, "20"); /* half is gone, half is new */
+            for (unsigned i = 0; i < at && more; i++)
+                more = step(&s);
+            assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &late, NULL), KI_OK);
+            settle(&s);
+            assert_int_equal(late.adds - late.deletes, SMALL);
+            assert_true(late.deletes == 0 || late.deletes <= SMALL / 2);
+            assert_true(late.updates <= SMALL / 2);
+            assert_int_equal(s.hearer.adds, SMALL + SMALL / 2);
+            assert_int_equal(s.hearer.deletes, SMALL / 2);
+            assert_int_equal(s.hearer.updates, SMALL / 2);
+            close_stage(&s);
+        }
+    }
+}
+
+static ki_status index_all(const ki_object *obj, ki_index_values *values, void *user) {
+    (void)obj;
+    (void)user;
+    return ki_index_values_add(values, "all");
+}
+
+static void an_index_that_comes_in_the_middle_of_a_list_has_all_of_it(void **state) {
+    (void)state;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        bool more = true;
+        for (unsigned at = 0; more; at++) {
+            stage s;
+            const ki_indexer indexer = { .name = "all", .index = index_all };
+            open_stage(&s, in_order, false);
+            list(&s, 0, SMALL, "10");
+            settle(&s);
+            expire(&s);
+            list(&s, SMALL / 2, 2 * SMALL, "20");
+            for (unsigned i = 0; i < at && more; i++)
+                more = step(&s);
+            assert_int_equal(ki_informer_add_indexers(s.informer, &indexer, 1, NULL), KI_OK);
+            settle(&s);
+            ki_snapshot *now = ki_informer_snapshot(s.informer);
+            assert_int_equal(ki_snapshot_count(now), 2 * SMALL);
+            assert_int_equal(ki_snapshot_count_by_index(now, "all", "all"), 2 * SMALL);
+            assert_string_equal(ki_snapshot_resource_version(now), "20");
+            ki_snapshot_free(now);
+            assert_int_equal(s.hearer.deletes, SMALL / 2);
+            close_stage(&s);
+        }
+    }
+}
+
+static void a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing(void **state) {
+    (void)state;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        for (int streams = 0; streams < 2; streams++) {
+            bool more = true;
+            for (unsigned at = 0; more; at++) {
+                stage s;
+                open_stage(&s, in_order, streams);
+                list(&s, 0, SMALL, "10");
+                settle(&s);
+                expire(&s);
+                list(&s, 1, SMALL, "20");
+                s.engine.now += KI_SECONDS(3600);
+                for (unsigned i = 0; i < at && more; i++)
+                    more = step(&s);
+                close_stage(&s); /* looks at the memory */
+            }
+        }
+    }
+}
+
+/* An event that comes while its list is worked off is applied after it. */
+static void what_a_watch_brings_in_the_middle_of_a_list_comes_after_it(void **state) {
+    (void)state;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        bool more = true;
+        for (unsigned at = 0; more; at++) {
+            stage s;
+            open_stage(&s, in_order, true);
+            list(&s, 0, SMALL, "10");
+            for (unsigned i = 0; i < at && more; i++)
+                more = step(&s);
+            assert_true(fake_play(&s.source, "del default/k3 21"));
+            assert_true(fake_play(&s.source, "mod default/k4 22"));
+            assert_true(fake_play(&s.source, "add default/new 23"));
+            settle(&s);
+            ki_snapshot *now = ki_informer_snapshot(s.informer);
+            assert_int_equal(ki_snapshot_count(now), SMALL);
+            assert_null(ki_snapshot_get(now, "default/k3"));
+            assert_string_equal(ki_object_resource_version(ki_snapshot_get(now, "default/k4")), "22");
+            assert_string_equal(ki_snapshot_resource_version(now), "23");
+            ki_snapshot_free(now);
+            close_stage(&s);
+        }
+    }
+}
+
+/* What is unchanged is in memory once, also while the list is under way. */
+static void a_relist_in_which_nothing_changed_keeps_the_known_objects(void **state) {
+    (void)state;
+    for (int in_order = 0; in_order < 2; in_order++) {
+        for (int streams = 0; streams < 2; streams++) {
+            stage s;
+            open_stage(&s, in_order, streams);
+            list(&s, 0, SMALL, "10");
+            settle(&s);
+            ki_snapshot *before = ki_informer_snapshot(s.informer);
+            expire(&s);
+            size_t blocks = s.memory.blocks;
+            list(&s, 0, SMALL, "10");
+            assert_true(s.memory.blocks < blocks + SMALL);
+            settle(&s);
+            ki_cursor cursor = KI_CURSOR_INIT;
+            const ki_object *obj;
+            while ((obj = ki_snapshot_next(before, &cursor))) {
+                ki_object *now = ki_informer_get(s.informer, ki_object_key(obj));
+                assert_ptr_equal(now, obj);
+                ki_object_unref(now);
+            }
+            ki_snapshot_free(before);
+            assert_int_equal(s.hearer.updates, SMALL); /* reminders: the handler has a resync period */
+            assert_int_equal(s.hearer.deletes, 0);
+            close_stage(&s);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_does_no_more_where_there_are_more_objects),
+        cmocka_unit_test(a_reader_sees_an_atomic_list_whole_or_not_at_all),
+        cmocka_unit_test(a_handler_that_comes_in_the_middle_of_a_list_hears_of_each_object_once),
+        cmocka_unit_test(an_index_that_comes_in_the_middle_of_a_list_has_all_of_it),
+        cmocka_unit_test(a_stop_in_the_middle_of_a_list_or_resync_leaves_nothing),
+        cmocka_unit_test(what_a_watch_brings_in_the_middle_of_a_list_comes_after_it),
+        cmocka_unit_test(a_relist_in_which_nothing_changed_keeps_the_known_objects),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
