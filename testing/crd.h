@@ -54,6 +54,10 @@ void kt_custom_free(kt_custom *custom);
 /* What is wrong with a definition. */
 void kt_crd_validate(struct kt_causes *causes, const ki_allocator *allocator, yyjson_val *root);
 
+/* Adds what keeps `schema`, which stands at `path`, from being structural. */
+void kt_crd_validate_schema(struct kt_causes *causes, const ki_allocator *allocator, const char *path,
+                            yyjson_val *schema);
+
 /* Brings the storages up to date with the definitions: new ones are served and get their conditions, of those that went every object is deleted.
  * Called after whatever may have changed a definition; nothing where none did. Errors: KI_ERR_NO_MEMORY; call it again then. */
 ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms);
