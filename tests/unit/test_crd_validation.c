@@ -162,6 +162,27 @@ static void formats_take_what_the_real_server_takes(void **state) {
     }
 }
 
+static void what_is_not_enforced_is_said(void **state) {
+    (void)state;
+    static const char *const cases[][3] = {
+        { "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "{\"metadata\":{\"name\":\"w\"}}",
+          "kinformer serve: webhooks are stored and never called\n" },
+        { "/api/v1/namespaces/default/resourcequotas", "{\"metadata\":{\"name\":\"q\"}}",
+          "kinformer serve: resource quotas are stored and not enforced\n" },
+        { CRDS,
+          CRD(SPEC("{\"type\":\"array\",\"items\":{\"type\":\"object\",\"x-kubernetes-validations\":[{\"rule\":"
+                   "\"true\"}]}}")),
+          "kinformer serve: x-kubernetes-validations are stored and not enforced\n" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(rest_post(&server, cases[i][0], cases[i][1]), 201);
+        assert_string_equal(server.response.warnings.data, cases[i][2]);
+    }
+    assert_int_equal(rest_post(&server, "/api/v1/namespaces/default/configmaps", "{\"metadata\":{\"name\":\"m\"}}"),
+                     201);
+    assert_int_equal(server.response.warnings.size, 0);
+}
+
 static void use(const ki_allocator *allocator) {
     static const char *const rows[][2] = {
         { CRDS, CRD("{\"properties\":{\"spec\":{\"type\":\"array\",\"items\":{\"id\":\"x\"}}}}") },
@@ -199,6 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CRD_TEST(schemas_must_be_structural),
         CRD_TEST(formats_sets_and_maps_are_checked),
+        CRD_TEST(what_is_not_enforced_is_said),
         cmocka_unit_test(formats_take_what_the_real_server_takes),
         cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
     };
