@@ -175,7 +175,7 @@ func validationSteps() []step {
 		object("v1", "Service", spec(`"type":"ExternalName"`)),
 		object("v1", "Service", spec(`"ports":[{"port":1}]`)),
 		patch("service x", "merge", `{"spec":{"clusterIP":"10.0.0.99"}}`),
-		object("v1", "ConfigMap", `"data":{"a b":"1","..":"2"}`),
+		object("v1", "ConfigMap", `"data":{"a b":"1"}`),
 		object("v1", "ConfigMap", `"immutable":true,"data":{"a":"1"}`),
 		patch("configmap x", "merge", `{"data":{"a":"2"}}`),
 		patch("configmap x", "merge", `{"immutable":null,"data":{"a":"2"}}`),
