@@ -65,6 +65,8 @@ ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms);
 /* An object of a custom resource without the fields that its schema does not know, and with the schema's defaults.
  * Ownership: the caller frees the document. Errors: KI_ERR_LIMIT where the defaults fill more than KT_CUSTOM_MEMORY_MAX, or make more of it than KT_CUSTOM_SIZE_MAX. */
 ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
+/* The same without the defaults, as an object of another version is read. */
+ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
 /* What is wrong with it. */
 void kt_custom_validate(struct kt_causes *causes, const kt_custom *custom, yyjson_val *root);
 

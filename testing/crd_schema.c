@@ -32,6 +32,7 @@ static bool afford(uint64_t *steps, size_t count, size_t size) {
 typedef struct maker {
     yyjson_mut_doc *doc;
     uint64_t steps;
+    bool only_prunes;
     bool failed; /* no memory */
 } maker;
 
@@ -72,7 +73,8 @@ static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val,
         yyjson_val *known = yyjson_obj_getn(properties, name, yyjson_get_len(key));
         if (embedded && is_type_meta(name))
             put(m, made, key, copy(m, field));
-        else if (known && yyjson_is_null(field) && yyjson_obj_get(known, "default") && !flag(known, "nullable"))
+        else if (known && yyjson_is_null(field) && !m->only_prunes && yyjson_obj_get(known, "default") &&
+                 !flag(known, "nullable"))
             continue; /* the default takes its place */
         else if (known)
             put(m, made, key, fit(m, known, field, false, depth + 1));
@@ -81,6 +83,8 @@ static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val,
         else if (yyjson_get_bool(more) || keeps_unknown(schema))
             put(m, made, key, copy(m, field));
     }
+    if (m->only_prunes)
+        return made;
     yyjson_obj_foreach(properties, index, count, key, field) {
         yyjson_val *value = yyjson_obj_get(field, "default"),
                    *given = yyjson_obj_getn(val, yyjson_get_str(key), yyjson_get_len(key));
@@ -111,10 +115,10 @@ static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool r
     return made;
 }
 
-ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+static ki_status make_fit(const kt_custom *custom, yyjson_val *root, bool only_prunes, yyjson_doc **ret_doc) {
     kt_json_allowance allowed = { .allocator = custom->allocator, .left = KT_CUSTOM_MEMORY_MAX };
     yyjson_alc alc = kt_json_limited_alc(&allowed); /* a list's elements may all get a large default */
-    maker m = { .doc = yyjson_mut_doc_new(&alc) };
+    maker m = { .doc = yyjson_mut_doc_new(&alc), .only_prunes = only_prunes };
     ki_buffer text;
     if (!m.doc)
         return KI_ERR_NO_MEMORY;
@@ -130,6 +134,14 @@ ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_do
     if (allowed.exceeded || large)
         return KI_ERR_LIMIT;
     return status ? KI_ERR_NO_MEMORY : KI_OK;
+}
+
+ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    return make_fit(custom, root, false, ret_doc);
+}
+
+ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    return make_fit(custom, root, true, ret_doc);
 }
 
 /* ---- validation ---- */
