@@ -166,6 +166,8 @@ static int run(const options *o) {
     int status = prepare(server, o);
     if (status == EXIT_FINE) {
         sigprocmask(SIG_BLOCK, &ends, NULL);
+        say("serve",
+            "kept and not enforced: webhooks, admission policies, CEL rules, quotas, limit ranges, API services");
         printf("serving %s\n", ki_testing_server_url(server));
         if (!output_flush())
             status = output_status();
@@ -215,6 +217,9 @@ const cli_command command_serve = {
         "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM; with --until-eof also when its standard "
         "input\n"
         "does, as that of a test that was killed. Everything is in memory.\n"
+        "Webhooks, admission policies, CEL rules, quotas, limit ranges and API services are kept and not enforced: who "
+        "writes one gets a\n"
+        "Warning. There are no controllers; with --gc objects go with their owners.\n"
         "With --tls, --rbac or --token clients have to say who they are: the kubeconfig has all they need (with "
         "--tls:\n"
         "clients send no credentials without). Who is let in may do what an --allow or, with --rbac, a role says;\n"

@@ -9,6 +9,7 @@
 #include "testing/grant.h"
 #include "testing/json.h"
 #include "testing/status.h"
+#include "testing/unenforced.h"
 #include "testing/validate.h"
 #include "testing/validate_object.h"
 #include "testing/verbs.h"
@@ -240,6 +241,9 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
     }
     if (kt_storage_get(call->storage, call->ns, name))
         return kt_fail_exists(call, call->resource, name);
+    status = kt_unenforced_warn(call, root);
+    if (status)
+        return status;
     return create(call, write, root, name);
 }
 
@@ -307,6 +311,8 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
         return status;
     }
     status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
+    if (!status)
+        status = kt_unenforced_warn(call, root);
     if (status)
         return status;
     bool of_status = call->subresource.size > 0;

@@ -165,7 +165,23 @@ static void validate_scale(kt_causes *causes, size_t index, yyjson_val *scale) {
     }
 }
 
-static void validate_versions(kt_causes *causes, yyjson_val *versions) {
+/* Where the schema of a version stands in the server's words: where all are the same, or there is one, as a part of the spec. */
+static void validate_schema(kt_causes *causes, const ki_allocator *allocator, yyjson_val *versions, size_t index) {
+    yyjson_val *first = yyjson_obj_get(yyjson_arr_get_first(versions), "schema");
+    yyjson_val *schema = yyjson_obj_get(yyjson_arr_get(versions, index), "schema"), *version;
+    size_t i, count;
+    bool all_same = true;
+    char path[64] = "spec.validation.openAPIV3Schema";
+    yyjson_arr_foreach(versions, i, count, version) {
+        all_same = all_same && yyjson_equals(first, yyjson_obj_get(version, "schema"));
+    }
+    if (!all_same)
+        snprintf(path, sizeof path, "spec.versions[%zu].schema.openAPIV3Schema", index);
+    if (!all_same || index == 0)
+        kt_crd_validate_schema(causes, allocator, path, yyjson_obj_get(schema, "openAPIV3Schema"));
+}
+
+static void validate_versions(kt_causes *causes, const ki_allocator *allocator, yyjson_val *versions, bool preserves) {
     size_t index, count, stored = 0;
     yyjson_val *version;
     char field[96];
@@ -185,6 +201,8 @@ static void validate_versions(kt_causes *causes, yyjson_val *versions) {
         if (!yyjson_is_obj(yyjson_obj_get(yyjson_obj_get(version, "schema"), "openAPIV3Schema"))) {
             snprintf(field, sizeof field, "spec.versions[%zu].schema.openAPIV3Schema", index);
             kt_causes_add(causes, KT_CAUSE_REQUIRED, field, (ki_str){ NULL, 0 }, "schemas are required");
+        } else if (!preserves) {
+            validate_schema(causes, allocator, versions, index);
         }
         for (size_t i = 0; i < index; i++) {
             if (!name.size || !ki_str_equal(kt_json_get_str(yyjson_arr_get(versions, i), "name"), name))
@@ -222,5 +240,6 @@ void kt_crd_validate(kt_causes *causes, const ki_allocator *allocator, yyjson_va
     else if (!ki_str_equals(name, wanted.data))
         kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.name", name, "must be spec.names.plural+\".\"+spec.group");
     ki_buffer_free(&wanted);
-    validate_versions(causes, yyjson_obj_get(spec, "versions"));
+    validate_versions(causes, allocator, yyjson_obj_get(spec, "versions"),
+                      yyjson_get_bool(yyjson_obj_get(spec, "preserveUnknownFields")));
 }

@@ -56,6 +56,10 @@ void kt_custom_free(kt_custom *custom);
 /* What is wrong with a definition. */
 void kt_crd_validate(struct kt_causes *causes, const ki_allocator *allocator, yyjson_val *root);
 
+/* Adds what keeps `schema`, which stands at `path`, from being structural. */
+void kt_crd_validate_schema(struct kt_causes *causes, const ki_allocator *allocator, const char *path,
+                            yyjson_val *schema);
+
 /* Brings the storages up to date with the definitions: new ones are served and get their conditions, of those that went every object is deleted.
  * Called after whatever may have changed a definition; nothing where none did. Errors: KI_ERR_NO_MEMORY; call it again then. */
 ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms);
@@ -68,6 +72,8 @@ yyjson_mut_val *kt_custom_read(struct kt_strict *strict, const kt_custom *custom
 /* An object of a custom resource without the fields that its schema does not know, and with the schema's defaults.
  * Ownership: the caller frees the document. Errors: KI_ERR_LIMIT where the defaults fill more than KT_CUSTOM_MEMORY_MAX, or make more of it than KT_CUSTOM_SIZE_MAX. */
 ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
+/* The same without the defaults, as an object of another version is read. */
+ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
 /* What is wrong with it. */
 void kt_custom_validate(struct kt_causes *causes, const kt_custom *custom, yyjson_val *root);
 

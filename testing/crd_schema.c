@@ -5,6 +5,7 @@
 #include "testing/pattern.h"
 #include "testing/schema/equal.h"
 #include "testing/status.h"
+#include "testing/string_format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ static bool afford(uint64_t *steps, size_t count, size_t size) {
 typedef struct maker {
     yyjson_mut_doc *doc;
     uint64_t steps;
+    bool only_prunes;
     bool failed; /* no memory */
 } maker;
 
@@ -71,7 +73,8 @@ static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val,
         yyjson_val *known = yyjson_obj_getn(properties, name, yyjson_get_len(key));
         if (embedded && is_type_meta(name))
             put(m, made, key, copy(m, field));
-        else if (known && yyjson_is_null(field) && yyjson_obj_get(known, "default") && !flag(known, "nullable"))
+        else if (known && yyjson_is_null(field) && !m->only_prunes && yyjson_obj_get(known, "default") &&
+                 !flag(known, "nullable"))
             continue; /* the default takes its place */
         else if (known)
             put(m, made, key, fit(m, known, field, false, depth + 1));
@@ -80,6 +83,8 @@ static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val,
         else if (yyjson_get_bool(more) || keeps_unknown(schema))
             put(m, made, key, copy(m, field));
     }
+    if (m->only_prunes)
+        return made;
     yyjson_obj_foreach(properties, index, count, key, field) {
         yyjson_val *value = yyjson_obj_get(field, "default"),
                    *given = yyjson_obj_getn(val, yyjson_get_str(key), yyjson_get_len(key));
@@ -110,10 +115,10 @@ static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool r
     return made;
 }
 
-ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+static ki_status make_fit(const kt_custom *custom, yyjson_val *root, bool only_prunes, yyjson_doc **ret_doc) {
     kt_json_allowance allowed = { .allocator = custom->allocator, .left = KT_CUSTOM_MEMORY_MAX };
     yyjson_alc alc = kt_json_limited_alc(&allowed); /* a list's elements may all get a large default */
-    maker m = { .doc = yyjson_mut_doc_new(&alc) };
+    maker m = { .doc = yyjson_mut_doc_new(&alc), .only_prunes = only_prunes };
     ki_buffer text;
     if (!m.doc)
         return KI_ERR_NO_MEMORY;
@@ -129,6 +134,14 @@ ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_do
     if (allowed.exceeded || large)
         return KI_ERR_LIMIT;
     return status ? KI_ERR_NO_MEMORY : KI_OK;
+}
+
+ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    return make_fit(custom, root, false, ret_doc);
+}
+
+ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    return make_fit(custom, root, true, ret_doc);
 }
 
 /* ---- validation ---- */
@@ -156,7 +169,7 @@ static void blame(checker *c, kt_cause_type type, yyjson_val *val, const char *d
     ki_buffer_free(&shown);
 }
 
-static void blame_body(checker *c, yyjson_val *val, const char *format, const char *more) {
+static void blame_body_as(checker *c, kt_cause_type type, yyjson_val *val, const char *format, const char *more) {
     ki_buffer_reset(&c->words, SIZE_MAX);
     ki_buffer_append_view(&c->words, (ki_str){ c->path.data, c->path.size });
     ki_buffer_append_string(&c->words, " in body ");
@@ -164,7 +177,11 @@ static void blame_body(checker *c, yyjson_val *val, const char *format, const ch
     if (c->words.failed)
         c->causes->text.failed = KI_ERR_NO_MEMORY;
     else
-        blame(c, KT_CAUSE_INVALID, val, c->words.data);
+        blame(c, type, val, c->words.data);
+}
+
+static void blame_body(checker *c, yyjson_val *val, const char *format, const char *more) {
+    blame_body_as(c, KT_CAUSE_INVALID, val, format, more);
 }
 
 static const char *type_of(yyjson_val *val) {
@@ -213,6 +230,21 @@ static void check_pattern(checker *c, const char *pattern, yyjson_val *val) {
     }
 }
 
+static void check_format(checker *c, const char *format, yyjson_val *val) {
+    ki_buffer words;
+    if (!format || kt_string_has_format(format, kt_json_str(val)))
+        return;
+    ki_buffer_init(&words, c->path.allocator, 0);
+    ki_buffer_append_string(&words, format);
+    ki_buffer_append_string(&words, ": ");
+    ki_buffer_append_json_string(&words, kt_json_str(val));
+    if (words.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else
+        blame_body_as(c, KT_CAUSE_TYPE, val, "must be of type ", words.data);
+    ki_buffer_free(&words);
+}
+
 static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
     yyjson_val *least = yyjson_obj_get(schema, "minLength"), *most = yyjson_obj_get(schema, "maxLength");
     const char *pattern = yyjson_get_str(yyjson_obj_get(schema, "pattern"));
@@ -228,6 +260,7 @@ static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
     }
     if (pattern)
         check_pattern(c, pattern, val);
+    check_format(c, yyjson_get_str(yyjson_obj_get(schema, "format")), val);
 }
 
 static void check_number(checker *c, yyjson_val *schema, yyjson_val *val) {
@@ -314,6 +347,73 @@ static void check_object(checker *c, yyjson_val *schema, yyjson_val *val, bool r
     }
 }
 
+/* Are two elements the same: as a whole, or in these keys? */
+static bool is_same_element(checker *c, yyjson_val *keys, yyjson_val *a, yyjson_val *b) {
+    size_t index, count;
+    yyjson_val *key;
+    if (!keys)
+        return kt_equal(&c->arena, a, b);
+    yyjson_arr_foreach(keys, index, count, key) {
+        ki_str name = kt_json_str(key);
+        if (name.size &&
+            !kt_equal(&c->arena, yyjson_obj_getn(a, name.data, name.size), yyjson_obj_getn(b, name.data, name.size)))
+            return false;
+    }
+    return true;
+}
+
+static void blame_duplicate(checker *c, yyjson_val *keys, yyjson_val *element, size_t number) {
+    size_t size = c->path.size, index, count, shown = 0;
+    yyjson_val *key;
+    ki_buffer text;
+    ki_buffer_init(&text, c->path.allocator, 0);
+    if (!keys)
+        kt_json_append(&text, element);
+    yyjson_arr_foreach(keys, index, count, key) {
+        ki_str name = kt_json_str(key);
+        yyjson_val *val = name.size ? yyjson_obj_getn(element, name.data, name.size) : NULL;
+        if (!val)
+            continue;
+        ki_buffer_append_char(&text, shown++ ? ',' : '{');
+        ki_buffer_append_json_string(&text, name);
+        ki_buffer_append_char(&text, ':');
+        kt_json_append(&text, val);
+    }
+    if (keys)
+        ki_buffer_append_string(&text, shown ? "}" : "{}");
+    ki_buffer_printf(&c->path, "[%zu]", number);
+    if (text.failed || c->path.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else if (c->causes->count < KT_SCHEMA_CAUSES_MAX)
+        kt_causes_add_value(c->causes, KT_CAUSE_DUPLICATE, c->path.data, (ki_str){ text.data, text.size }, false, "");
+    if (!c->path.failed) {
+        c->path.size = size;
+        c->path.data[size] = '\0';
+    }
+    ki_buffer_free(&text);
+}
+
+/* The elements of a set, and the keys of a map, are there once. */
+static void check_unique(checker *c, yyjson_val *schema, yyjson_val *val) {
+    ki_str type = kt_json_get_str(schema, "x-kubernetes-list-type");
+    bool is_map = ki_str_equals(type, "map");
+    yyjson_val *keys = is_map ? yyjson_obj_get(schema, "x-kubernetes-list-map-keys") : NULL, *element, *other;
+    size_t index, count, k, other_count;
+    if ((!is_map && !ki_str_equals(type, "set")) || (is_map && !keys) ||
+        !afford(&c->steps, yyjson_arr_size(val), yyjson_arr_size(val)))
+        return;
+    yyjson_arr_foreach(val, index, count, element) {
+        yyjson_arr_foreach(val, k, other_count, other) {
+            if (k == index)
+                break;
+            if (!is_same_element(c, keys, element, other))
+                continue;
+            blame_duplicate(c, keys, element, index);
+            break;
+        }
+    }
+}
+
 static void check_array(checker *c, yyjson_val *schema, yyjson_val *val, int depth) {
     yyjson_val *items = yyjson_obj_get(schema, "items"), *item;
     yyjson_val *least = yyjson_obj_get(schema, "minItems"), *most = yyjson_obj_get(schema, "maxItems");
@@ -327,6 +427,7 @@ static void check_array(checker *c, yyjson_val *schema, yyjson_val *val, int dep
         snprintf(words, sizeof words, "must have at most %" PRIu64 " items", yyjson_get_uint(most));
         blame(c, KT_CAUSE_INVALID, val, words);
     }
+    check_unique(c, schema, val);
     yyjson_arr_foreach(val, index, count, item) {
         if (yyjson_is_obj(items))
             check_below(c, items, item, (ki_str){ NULL, 0 }, index, depth);
@@ -344,7 +445,7 @@ static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, in
         ki_str type = kt_json_get_str(schema, "type");
         snprintf(words, sizeof words, "must be of type %.*s: \"%s\"", (int)(type.size < 40 ? type.size : 40),
                  type.data ? type.data : "integer or string", type_of(val));
-        blame_body(c, val, words, "");
+        blame_body_as(c, KT_CAUSE_TYPE, val, words, "");
         return;
     }
     if (yyjson_is_arr(choices))

@@ -156,6 +156,7 @@ void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *fiel
         [KT_CAUSE_NOT_SUPPORTED] = { "FieldValueNotSupported", "Unsupported value" },
         [KT_CAUSE_DUPLICATE] = { "FieldValueDuplicate", "Duplicate value" },
         [KT_CAUSE_NOT_FOUND] = { "FieldValueNotFound", "Not found" },
+        [KT_CAUSE_TYPE] = { "FieldValueTypeInvalid", "Invalid value" },
         [KT_CAUSE_TOO_LONG] = { "FieldValueTooLong", "Too long" },
     };
     ki_buffer *text = &causes->text;

@@ -198,7 +198,7 @@ static void stateful_set(checked *c) {
 }
 
 static void job(checked *c) {
-    static const char *const fixed[] = { "completions", "selector", "template", "completionMode" };
+    static const char *const fixed[] = { "spec.completions", "spec.selector", "spec.template", "spec.completionMode" };
     check_template(c, true);
     yyjson_val *pod = yyjson_obj_get(yyjson_obj_get(c->spec, "template"), "spec");
     ki_str policy = kt_json_get_str(pod, "restartPolicy");
@@ -206,11 +206,10 @@ static void job(checked *c) {
         kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.template.spec.restartPolicy", nothing,
                       "valid values: \"OnFailure\", \"Never\"");
     for (size_t i = 0; c->old && i < sizeof fixed / sizeof fixed[0]; i++) {
-        char field[64];
-        yyjson_val *val = yyjson_obj_get(c->spec, fixed[i]);
-        snprintf(field, sizeof field, "spec.%s", fixed[i]);
-        if (!is_same(c, yyjson_obj_get(c->old_spec, fixed[i]), val))
-            add_json(c, field, val, IMMUTABLE);
+        const char *name = fixed[i] + sizeof "spec." - 1;
+        yyjson_val *val = yyjson_obj_get(c->spec, name);
+        if (!is_same(c, yyjson_obj_get(c->old_spec, name), val))
+            add_json(c, fixed[i], val, IMMUTABLE);
     }
 }
 

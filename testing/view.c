@@ -1,4 +1,4 @@
-/* view.c: see view.h. Custom resources convert by the strategy None: the version changes, and the schema of the new one prunes and defaults. */
+/* view.c: see view.h. Custom resources convert by the strategy None: the version changes, and the schema of the new one prunes; defaults come with a write. */
 #include "testing/view.h"
 
 #include "testing/convert.h"
@@ -45,7 +45,7 @@ static bool is_in_version(const kt_storage *view, const kt_object *obj) {
 static ki_status convert(const kt_storage *view, yyjson_val *root, yyjson_doc **ret_doc) {
     const ki_allocator *allocator = kt_cluster_allocator(view->cluster);
     if (view->custom)
-        return kt_custom_prepare(view->custom, root, ret_doc);
+        return kt_custom_prune(view->custom, root, ret_doc);
     ki_buffer text;
     ki_buffer_init(&text, allocator, 0);
     ki_status status = kt_convert(allocator, view->info->resource, root, &text);

@@ -11,7 +11,7 @@ void kt_view_join(kt_storage *view, kt_storage *store);
 bool kt_view_leads(const kt_storage *view);
 /* May its objects be of another version than its own? */
 bool kt_view_converts(const kt_storage *view);
-/* The object in the version of `view`. Ownership: a reference. Errors: KI_ERR_NO_MEMORY; KI_ERR_LIMIT where its schema's defaults fill too much. */
+/* The object in the version of `view`. Ownership: a reference. Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT. */
 ki_status kt_view_object(const kt_storage *view, kt_object *obj, kt_object **ret_obj);
 /* The object's JSON in the version of `view`. Ownership: the caller frees the document. */
 ki_status kt_view_read(const kt_storage *view, kt_object *obj, yyjson_doc **ret_doc);

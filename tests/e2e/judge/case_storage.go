@@ -2,7 +2,10 @@
 // policies, validation, versions of custom resources. The same requests against the real server and `kinformer serve`.
 package main
 
-import "context"
+import (
+	"context"
+	"regexp"
+)
 
 // compareServing is a compareCase in which the embedded server runs with these flags.
 func compareServing(name string, flags []string, steps []step) testCase {
@@ -90,4 +93,98 @@ var storageCases = []testCase{
 		{command: "apply --server-side -f -", input: mapWith(`"name":"late"`)},
 		{command: "label configmap keep a=b"},
 	}),
+	compareCase("serve-versions", []step{
+		{command: "create -f -", input: versionsText},
+		{command: "wait --for=condition=Established crd/foos.NS.example.com --timeout=30s"},
+		{command: "get --raw /apis/NS.example.com/v1/namespaces/NS/foos", loose: true, retry: true},
+		{command: "get --raw /apis/NS.example.com"},
+		{command: "create -f -", input: `{"apiVersion":"NS.example.com/v1","kind":"Foo","metadata":{"name":"f"},"spec":{"a":"1","replicas":2}}`},
+		{command: "get foos.v1beta2.NS.example.com f -o yaml"},
+		{command: "get foos.v2.NS.example.com f -o yaml"},
+		{command: "get foos.v1.NS.example.com -o yaml"},
+		{command: "patch foos.v1beta2.NS.example.com f --type=merge -p", args: []string{`{"spec":{"a":"2"}}`}},
+		{command: "get foos.v1.NS.example.com f -o jsonpath={.spec}{.metadata.generation}{.metadata.managedFields[*].apiVersion}"},
+		{command: "scale foos.v1.NS.example.com f --replicas=5"},
+		{command: "get foos.v1.NS.example.com f -o jsonpath={.spec.replicas}"},
+		{command: "get foos.v1.NS.example.com f --subresource=scale -o yaml"},
+		{command: "patch foos.v1.NS.example.com f --subresource=scale --type=merge -p", args: []string{`{"spec":{"replicas":-1}}`}},
+		{command: "delete foos.v1beta2.NS.example.com f"},
+		{command: "get foos.v1.NS.example.com f"},
+		{command: "delete crd foos.NS.example.com"},
+		{command: "create -f -", input: `{"apiVersion":"v1","kind":"Event","metadata":{"name":"e"},"involvedObject":{"kind":"Pod","namespace":"NS","name":"p"},"reason":"R","message":"M","type":"Normal","count":3}`},
+		{command: "get events.events.k8s.io e -o jsonpath={.apiVersion}{.regarding}{.note}{.deprecatedCount}"},
+		{command: "patch events.v1. e --type=merge -p", args: []string{`{"message":"N"}`}},
+		{command: "get events.events.k8s.io --field-selector regarding.name=p -o jsonpath={.items[*].note}"},
+		{command: "create -f -", input: `{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler","metadata":{"name":"h"},"spec":{"maxReplicas":5,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},"targetCPUUtilizationPercentage":70}}`},
+		{command: "get horizontalpodautoscalers.v2.autoscaling h -o jsonpath={.spec}"},
+		{command: "get horizontalpodautoscalers.v1.autoscaling h -o jsonpath={.spec}"},
+	}),
+	compareCase("serve-validation", validationSteps()),
+}
+
+const versionsText = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"foos.NS.example.com"},"spec":{"group":"NS.example.com","scope":"Namespaced",` +
+	`"names":{"plural":"foos","kind":"Foo"},"versions":[` +
+	`{"name":"v1beta2","served":true,"storage":false,"deprecated":true,` + fooSchema + `},` +
+	`{"name":"v1","served":true,"storage":true,"subresources":{"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},` + fooSchema + `},` +
+	`{"name":"foo1","served":true,"storage":false,` + fooSchema + `},{"name":"v10beta3","served":true,"storage":false,"deprecated":true,"deprecationWarning":"use v1",` + fooSchema + `},` +
+	`{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","default":"x"}}}}}}}]}}`
+
+const fooSchema = `"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"string"},"replicas":{"type":"integer"}}},"status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}`
+
+// The first line of what is wrong: the real server shows a difference of Go's structures below it.
+var firstLine = regexp.MustCompile(`is invalid|^\* |^[a-z.]+/`)
+
+func validationSteps() []step {
+	const template = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	object := func(apiVersion, kind, rest string) step {
+		return step{command: "create --validate=false -f -", only: firstLine,
+			input: `{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","metadata":{"name":"x"},` + rest + `}`}
+	}
+	spec := func(text string) string { return `"spec":{` + text + `}` }
+	patch := func(what, kind, text string) step {
+		return step{command: "patch " + what + " --type=" + kind + " -p", args: []string{text}, only: firstLine}
+	}
+	pod := func(containers, rest string) step {
+		return object("v1", "Pod", spec(`"containers":[`+containers+`]`+rest))
+	}
+	return []step{
+		object("v1", "Pod", spec("")),
+		pod(`{"image":"i"}`, ""), pod(`{"name":"c"}`, ""), pod(`{"name":"C_x","image":"i"}`, ""),
+		pod(`{"name":"c","image":"i"},{"name":"c","image":"j"}`, ""),
+		pod(`{"name":"c","image":"i","volumeMounts":[{"name":"v","mountPath":"/x"}]}`, ""),
+		pod(`{"name":"c","image":"i","ports":[{"containerPort":0},{"containerPort":70000,"protocol":"X"}]}`, ""),
+		pod(`{"name":"c","image":"i","env":[{"name":"","value":"x"},{"name":"a=b"}]}`, ""),
+		pod(`{"name":"c","image":"i"}`, `,"restartPolicy":"Bad"`), pod(`{"name":"c","image":"i"}`, `,"dnsPolicy":"Bad"`),
+		pod(`{"name":"c","image":"i"}`, ""),
+		patch("pod x", "merge", `{"spec":{"nodeName":"n"}}`),
+		patch("pod x", "strategic", `{"spec":{"containers":[{"name":"d","image":"j"}]}}`),
+		patch("pod x", "strategic", `{"spec":{"containers":[{"name":"c","image":"j"}]}}`),
+		object("apps/v1", "Deployment", spec("")),
+		object("apps/v1", "Deployment", spec(`"selector":{},`+template)),
+		object("apps/v1", "Deployment", spec(`"selector":{"matchLabels":{"x":"y"}},`+template)),
+		object("apps/v1", "Deployment", spec(`"replicas":-1,"selector":{"matchLabels":{"a":"b"}},`+template)),
+		object("apps/v1", "Deployment", spec(`"selector":{"matchLabels":{"a":"b"}},`+template)),
+		patch("deployment x", "merge", `{"spec":{"selector":{"matchLabels":{"z":"z"}},"template":{"metadata":{"labels":{"z":"z"}}}}}`),
+		object("apps/v1", "DaemonSet", spec(template)),
+		object("apps/v1", "ReplicaSet", spec(template)),
+		object("apps/v1", "StatefulSet", spec(`"selector":{"matchLabels":{"a":"b"}},`+template)),
+		patch("statefulset x", "merge", `{"spec":{"serviceName":"z"}}`),
+		object("batch/v1", "Job", spec(template)),
+		object("v1", "Service", spec("")),
+		object("v1", "Service", spec(`"ports":[{"port":1},{"port":2}]`)),
+		object("v1", "Service", spec(`"type":"ExternalName"`)),
+		object("v1", "Service", spec(`"ports":[{"port":1}]`)),
+		patch("service x", "merge", `{"spec":{"clusterIP":"10.0.0.99"}}`),
+		object("v1", "ConfigMap", `"data":{"a b":"1"}`),
+		object("v1", "ConfigMap", `"immutable":true,"data":{"a":"1"}`),
+		patch("configmap x", "merge", `{"data":{"a":"2"}}`),
+		patch("configmap x", "merge", `{"immutable":null,"data":{"a":"2"}}`),
+		object("v1", "Secret", `"type":"kubernetes.io/tls"`),
+		object("v1", "Secret", `"immutable":true,"data":{"a":"YQ=="}`),
+		patch("secret x", "merge", `{"data":{"a":"Yg=="}}`),
+		object("coordination.k8s.io/v1", "Lease", spec(`"leaseDurationSeconds":0,"leaseTransitions":-1`)),
+		object("rbac.authorization.k8s.io/v1", "RoleBinding", `"subjects":[]`),
+		object("rbac.authorization.k8s.io/v1", "RoleBinding", `"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"}`),
+		patch("rolebinding x", "merge", `{"roleRef":{"name":"s"}}`),
+	}
 }
