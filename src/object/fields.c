@@ -176,7 +176,7 @@ int64_t ki_object_int(const ki_object *obj, const char *path, int64_t otherwise)
 }
 
 ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value, ki_error *err) {
-    if (!obj || !name || !ret_value)
+    if (!obj || !ret_value)
         return ki_error_missing(err, "ki_object_annotation");
     yyjson_doc *doc;
     ki_status status = parse_body(obj, &doc, err);
