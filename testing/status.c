@@ -2,6 +2,7 @@
 #include "testing/status.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define RESOURCE_FORMAT "%s%s%s"
 #define RESOURCE_ARGS(resource) (resource)->plural, (resource)->group[0] ? "." : "", (resource)->group
@@ -104,10 +105,30 @@ static kt_details details_of(const ki_resource *resource, ki_str name) {
     return (kt_details){ .name = name, .group = resource->group, .kind = resource->plural };
 }
 
+/* As Go's %q, of UTF-8: a name in a request's path may hold anything. */
+static void append_quoted(ki_buffer *out, ki_str text) {
+    static const char escaped[] = "\"\\\a\b\f\n\r\t\v", letters[] = "\"\\abfnrtv";
+    ki_buffer_append_string(out, "\"");
+    for (size_t i = 0; i < text.size; i++) {
+        const char *at = text.data[i] ? strchr(escaped, text.data[i]) : NULL;
+        if (at)
+            ki_buffer_printf(out, "\\%c", letters[at - escaped]);
+        else if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7f)
+            ki_buffer_printf(out, "\\x%02x", (unsigned)(unsigned char)text.data[i]);
+        else
+            ki_buffer_append(out, text.data + i, 1);
+    }
+    ki_buffer_append_string(out, "\"");
+}
+
 ki_status kt_fail_not_found(kt_call *call, const ki_resource *resource, ki_str name) {
     kt_details details = details_of(resource, name);
-    return kt_fail(call, 404, "NotFound", &details, RESOURCE_FORMAT " \"%.*s\" not found", RESOURCE_ARGS(resource),
-                   (int)name.size, name.data);
+    ki_buffer message;
+    ki_buffer_init(&message, call->allocator, 0);
+    ki_buffer_printf(&message, RESOURCE_FORMAT " ", RESOURCE_ARGS(resource));
+    append_quoted(&message, name);
+    ki_buffer_append_string(&message, " not found");
+    return fail_text(call, 404, "NotFound", &details, &message);
 }
 
 ki_status kt_fail_exists(kt_call *call, const ki_resource *resource, ki_str name) {

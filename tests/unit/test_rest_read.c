@@ -62,6 +62,7 @@ static void requests_get_the_status_and_words_of_a_real_server(void **state) {
         { "/apis/apps/v1/foos", 404, "\"details\":{},\"code\":404" },
         { "/api/v1/pods/x", 404, "the server could not find the requested resource" },
         { PODS "/x", 404, "pods \\\"x\\\" not found" },
+        { PODS "/x%5C%0A", 404, "pods \\\"x\\\\\\\\\\\\n\\\" not found" },
         { PODS "/x/log", 404, "the server could not find" },
         { "/apis/apps/v1/namespaces/default/deployments/d", 404, "deployments.apps \\\"d\\\" not found" },
         { "/api/v1/namespaces/nope/pods", 200, "\"items\":[]" },
