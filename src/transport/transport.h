@@ -46,6 +46,8 @@ typedef struct ki_transport_ops {
     void (*free)(ki_transport *transport); /* exchanges still under way end without a callback */
     /* Has it not gone out yet, since something else must come first? Then what, in words. NULL: it never waits. */
     bool (*waits_for)(const ki_exchange *exchange, char *words, size_t size);
+    /* Puts asterisks in place of our credentials where a peer sent them back. NULL: there are none. */
+    void (*hide)(ki_transport *transport, char *text, size_t size);
 } ki_transport_ops;
 
 struct ki_transport {
@@ -64,6 +66,11 @@ static inline void ki_transport_cancel(ki_transport *transport, ki_exchange *exc
 static inline bool ki_transport_waits_for(const ki_transport *transport, const ki_exchange *exchange, char *words,
                                           size_t size) {
     return transport->ops->waits_for && transport->ops->waits_for(exchange, words, size);
+}
+/* For what a peer sent that goes into a message. */
+static inline void ki_transport_hide(ki_transport *transport, char *text, size_t size) {
+    if (transport->ops->hide && size)
+        transport->ops->hide(transport, text, size);
 }
 static inline void ki_transport_free(ki_transport *transport) {
     if (transport)
