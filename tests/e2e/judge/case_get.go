@@ -206,7 +206,6 @@ func getNames(ctx context.Context, k kubectl, connection ...string) error {
 		{"get", "-n", "names", "cm", "some", "nothing", "-o", "name"},
 		{"get", "-n", "names", "cm/nothing", "-o", "yaml"},
 		{"get", "-n", "names", "cm", "a,metadata.name!=b", "-o", "name"},
-		{"get", "-n", "names", "cm", `a\`, "-o", "name"},
 		{"get", "-n", "names", "cm", "a=b", "-o", "name"},
 	} {
 		want, wantOK := said(ctx, k.h, append(append([]string{}, kubectlArgv...), words...)...)
