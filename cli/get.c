@@ -30,6 +30,22 @@ static bool is_empty(const target *t) {
     return count == 0;
 }
 
+/* As the server quotes a name. */
+static void print_quoted(const char *name) {
+    char text[2] = "";
+    const char *rest = name;
+    if (!strpbrk(name, "\\\"")) {
+        print_tame(stderr, name);
+        return;
+    }
+    for (; *rest; rest++) {
+        text[0] = *rest;
+        if (*rest == '\\' || *rest == '"')
+            fputc('\\', stderr);
+        print_tame(stderr, text);
+    }
+}
+
 /* Says which of the names are not there; gives how many. */
 static size_t say_not_found(const session *s) {
     size_t missing = 0;
@@ -40,7 +56,7 @@ static size_t say_not_found(const session *s) {
             continue;
         fprintf(stderr, "Error from server (NotFound): %s%s%s \"", t->resource.plural, *t->resource.group ? "." : "",
                 t->resource.group);
-        print_tame(stderr, t->name);
+        print_quoted(t->name);
         fprintf(stderr, "\" not found\n");
         missing++;
     }

@@ -387,6 +387,18 @@ uint64_t ki_credentials_tls_number(const ki_credentials *credentials) {
     return credentials->set->tls_number;
 }
 
+void ki_credential_set_hide(const ki_credential_set *set, char *text, size_t size) {
+    const char *line = set ? set->authorization.data : NULL; /* "Authorization: Bearer TOKEN" */
+    const char *token = line ? strrchr(line, ' ') : NULL;
+    size_t token_size = token ? strlen(++token) : 0;
+    if (token_size < KI_CREDENTIAL_HIDDEN_MIN)
+        return;
+    for (size_t i = 0; i + token_size <= size; i++) {
+        if (memcmp(text + i, token, token_size) == 0)
+            memset(text + i, '*', token_size);
+    }
+}
+
 ki_credential_set *ki_credentials_current(ki_credentials *credentials) {
     credentials->set->refs++;
     return credentials->set;

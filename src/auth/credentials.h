@@ -9,10 +9,11 @@
 #include "src/engine/engine.h"
 
 enum {
-    KI_TOKEN_FILE_PERIOD_S = 50, /* a minute less ten seconds: then a token file is read again */
-    KI_TOKEN_FILE_RETRY_S = 10,  /* where that failed, and the last good token goes on */
-    KI_CERTIFICATE_LOOK_S = 60,  /* files of certificates and keys are looked at so often */
-    KI_CERTIFICATE_RELOOK_S = 1, /* and after a failed handshake or a 401, but not more often than this */
+    KI_TOKEN_FILE_PERIOD_S = 50,  /* a minute less ten seconds: then a token file is read again */
+    KI_TOKEN_FILE_RETRY_S = 10,   /* where that failed, and the last good token goes on */
+    KI_CERTIFICATE_LOOK_S = 60,   /* files of certificates and keys are looked at so often */
+    KI_CERTIFICATE_RELOOK_S = 1,  /* and after a failed handshake or a 401, but not more often than this */
+    KI_CREDENTIAL_HIDDEN_MIN = 6, /* bytes of a token that is cut out of messages: a shorter one is part of any text */
     KI_EXEC_RETRY_S = 2 /* what a plugin answered or failed with holds so long: nobody runs it again and again */
 };
 
@@ -28,6 +29,9 @@ typedef struct ki_credential_set {
 } ki_credential_set;
 
 void ki_credential_set_unref(ki_credential_set *set); /* NULL is accepted */
+
+/* Puts asterisks in place of the token, or of the user's name and password in base64, wherever `text` has them. */
+void ki_credential_set_hide(const ki_credential_set *set, char *text, size_t size);
 
 typedef enum ki_credential_state {
     KI_CREDENTIALS_READY,

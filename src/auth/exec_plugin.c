@@ -7,12 +7,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     PATH_LIMIT = 4096,
-    TOLD_ERRORS = 160 /* bytes of standard error in a message */
+    TOLD_ERRORS = 160, /* bytes of standard error in a message */
+    ECHOED_MIN = 8,    /* of a word that may be a credential, where the output has it too */
+    TOKEN_MIN = 40     /* and of one in capitals, small letters and digits */
 };
 
 struct ki_exec_plugin {
@@ -71,6 +74,28 @@ static void last_line(ki_str errors, char *text) {
     text[end - begin] = '\0';
 }
 
+static bool is_random(const char *word, size_t size) {
+    bool has_capital = false, has_small = false, has_digit = false;
+    for (size_t i = 0; i < size; i++) {
+        has_capital |= word[i] >= 'A' && word[i] <= 'Z';
+        has_small |= word[i] >= 'a' && word[i] <= 'z';
+        has_digit |= word[i] >= '0' && word[i] <= '9';
+    }
+    return size >= TOKEN_MIN && has_capital && has_small && has_digit;
+}
+
+/* Puts asterisks in place of what may be a credential: a word that the plugin's output has too, and any that looks like a token. */
+static void hide_credentials(char *line, ki_str output) {
+    static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~+=-";
+    for (char *at = line; *at;) {
+        size_t size = strspn(at, token);
+        bool is_echoed = size >= ECHOED_MIN && output.size && memmem(output.data, output.size, at, size);
+        if (is_echoed || is_random(at, size))
+            memset(at, '*', size);
+        at += size ? size : 1;
+    }
+}
+
 static void describe(const ki_subprocess_result *result, ki_buffer *what) {
     switch (result->end) {
     case KI_SUBPROCESS_EXITED:
@@ -91,6 +116,7 @@ static void describe(const ki_subprocess_result *result, ki_buffer *what) {
     }
     char line[TOLD_ERRORS + 1];
     last_line(result->errors, line);
+    hide_credentials(line, result->output);
     if (line[0])
         ki_buffer_printf(what, " and said: %s", line);
 }

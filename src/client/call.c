@@ -194,6 +194,7 @@ static void refused(ki_call *call) {
     ki_answer *answer = call->answer;
     ki_error err = KI_ERROR_INIT;
     ki_str body = { answer->body.data, answer->body.size };
+    ki_transport_hide(call->client->transport, answer->body.data, answer->body.size);
     bool says_when = call->retry_after_ms >= 0;
     if (says_when && (answer->http_status == 429 || (answer->http_status >= 500 && answer->http_status <= 599)) &&
         retry_in(call, call->retry_after_ms))

@@ -266,7 +266,9 @@ static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
         return KI_OK;
     if (type == KI_WATCH_ERROR) {
         call->in_stream = true;
-        return ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
+        ki_status status = ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
+        ki_transport_hide(call->owner->transport, call->failure.message, strlen(call->failure.message));
+        return status;
     }
     ki_object *obj;
     ki_status status = make_object(call, object, type == KI_WATCH_DELETED, &obj);
@@ -310,6 +312,7 @@ static void on_head(const ki_response_head *head, void *user) {
 
 static void http_error(http_call *call) {
     ki_error err = KI_ERROR_INIT;
+    ki_transport_hide(call->owner->transport, call->error_body.data, call->error_body.size);
     if (call->status >= 200 && call->status < 300)
         ki_error_set(&err, KI_ERR_PROTOCOL, "expected HTTP 200, got %d", call->status);
     else

@@ -83,6 +83,7 @@ static void on_end(const ki_error *err, void *user) {
         return;
     ki_error failure = KI_ERROR_INIT;
     if (!err && lookup->status != HTTP_OK && lookup->status != HTTP_NOT_FOUND) {
+        ki_transport_hide(lookup->transport, lookup->body.data, lookup->body.size);
         ki_status_to_error(lookup->allocator, lookup->status, (ki_str){ lookup->body.data, lookup->body.size },
                            lookup->retry_after_ms, &failure);
         err = &failure;

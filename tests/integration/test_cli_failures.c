@@ -126,6 +126,29 @@ static void what_is_no_api_server_is_called_that(void **state) {
     }
 }
 
+static void a_token_that_the_server_sends_back_is_not_shown(void **state) {
+    (void)state;
+    static const char *const commands[] = { "get", "watch", "doctor" };
+    serve_tls(TLS "server.pem", TLS "server.key");
+    assert_int_equal(ki_testing_server_add_token(command_server, "token=very-secret-1,user=jane", NULL), KI_OK);
+    assert_int_equal(ki_testing_server_add_fault(command_server,
+                                                 "status,code=403,reason=Forbidden,message=very-secret-1 is no good",
+                                                 NULL, NULL),
+                     KI_OK);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        COMMAND_RUN(commands[i], "pods", "--server", "URL", CA, "--token=very-secret-1", "--timeout=2s");
+        const char *printed = command_output();
+        bool is_said = strstr(printed, "************* is no good") != NULL;
+        assert_null(strstr(printed, "very-secret-1"));
+        for (const char *line; (line = ki_process_err_line(&command));) {
+            assert_null(strstr(line, "very-secret-1"));
+            is_said |= strstr(line, "************* is no good") != NULL;
+        }
+        assert_true(is_said);
+        (void)ki_process_wait(&command);
+    }
+}
+
 static void get_waits_where_it_was_told_to(void **state) {
     (void)state;
     static const char *const flags[] = { "--wait", "--timeout=1h" };
@@ -166,6 +189,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_may_be_read_is_shown_before_why_the_rest_may_not, command_set_up,
                                         command_tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_api_server_is_called_that, command_set_up, command_tear_down),
+        cmocka_unit_test_setup_teardown(a_token_that_the_server_sends_back_is_not_shown, command_set_up,
+                                        command_tear_down),
         cmocka_unit_test_setup_teardown(get_waits_where_it_was_told_to, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_is_busy_is_asked_again_by_get, command_set_up, command_tear_down),
         cmocka_unit_test_setup_teardown(watch_goes_on_trying, command_set_up, command_tear_down),

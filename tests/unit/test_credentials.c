@@ -138,6 +138,33 @@ static void pass(stage *self, int64_t s) {
 
 /* --- what the config says --------------------------------------------------------------------------------------------------- */
 
+static void a_token_that_comes_back_is_hidden(void **state) {
+    (void)state;
+    static const struct {
+        const char *token, *text, *want;
+    } rows[] = {
+        { "secret-1", "no secret-1 is secret-1", "no ******** is ********" },
+        { "secret-1", "secret-", "secret-" },
+        { "secret-1", "ssecret-1", "s********" },
+        { "abc", "abc", "abc" }, /* part of any text */
+        { NULL, "secret-1", "secret-1" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage self;
+        char text[64];
+        prepare(&self);
+        if (rows[i].token)
+            put(&self.config.token, rows[i].token);
+        start(&self);
+        ki_credential_set *set = ki_credentials_current(self.credentials);
+        snprintf(text, sizeof text, "%s", rows[i].text);
+        ki_credential_set_hide(set, text, strlen(text));
+        assert_string_equal(text, rows[i].want);
+        ki_credential_set_unref(set);
+        finish(&self);
+    }
+}
+
 static void a_token_or_a_password_becomes_a_header(void **state) {
     (void)state;
     stage self;
@@ -620,6 +647,7 @@ static int remove_folder(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_that_comes_back_is_hidden),
         cmocka_unit_test(a_token_or_a_password_becomes_a_header),
         cmocka_unit_test(nothing_of_it_goes_to_a_server_that_is_not_https),
         cmocka_unit_test(a_token_file_is_read_again_and_the_last_good_token_kept),

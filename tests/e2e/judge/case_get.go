@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -25,6 +26,21 @@ var getCases = []testCase{
 		token, err := os.ReadFile(s.file("kinformer.token"))
 		return []string{"--server", s.url, "--token", string(token), "--certificate-authority", s.file("ca.crt")}, err
 	})},
+	{name: "get-names", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
+		s, err := h.realServer(ctx)
+		if err != nil {
+			return err
+		}
+		return getNames(ctx, h.kubectl(s), "--kubeconfig", s.file("kubeconfig-kinformer"))
+	}},
+	{name: "serve-get-names", kinformerOnly: true, run: func(ctx context.Context, h *harness) error {
+		s, err := h.serve(ctx)
+		if err != nil {
+			return err
+		}
+		return getNames(ctx, s.kubectl, "--server", s.url)
+	}},
+	{name: "get-ends", kinformerOnly: true, run: getEnds},
 	{name: "refused-token", kinformerOnly: true, run: refused("not-a-token", "unauthorized")},
 	{name: "refused-forbidden", kinformerOnly: true, run: refused("", "forbidden")},
 }
@@ -150,4 +166,95 @@ func refused(token, why string) func(context.Context, *harness) error {
 		}
 		return nil
 	}
+}
+
+// said is what a program prints to stdout, and the lines of its stderr that have kubectl's words.
+func said(ctx context.Context, h *harness, argv ...string) (string, bool) {
+	out, err := h.run(ctx, "", argv...)
+	if err == nil {
+		return out, true
+	}
+	var lines []string
+	for _, line := range strings.Split(err.Error(), "\n") {
+		for _, begin := range []string{"Error from server", "error: You must be", "The connection to the server", "Unable to connect to the server"} {
+			if at := strings.Index(line, begin); at >= 0 {
+				lines = append(lines, line[at:])
+			}
+		}
+	}
+	return out + strings.Join(lines, "\n"), false
+}
+
+// getNames: names in each way in which kubectl takes them, flags before the command, and names that are not there: the same output and messages.
+func getNames(ctx context.Context, k kubectl, connection ...string) error {
+	if err := k.runAll(ctx, "create namespace names", "create configmap a -n names", "create configmap b -n names",
+		"create secret generic a -n names"); err != nil {
+		return err
+	}
+	kubectlArgv := []string{filepath.Join(k.h.bin, "kubectl"), "--kubeconfig", k.kubeconfig}
+	var differences []string
+	for _, words := range [][]string{
+		{"get", "-n", "names", "configmaps/a", "-o", "name"},
+		{"get", "-n", "names", "cm/b", "configmaps/a", "-o", "name"},
+		{"get", "-n", "names", "configmaps", "b", "a", "-o", "name"},
+		{"-n", "names", "get", "configmaps", "b", "a", "-o", "yaml"},
+		{"--namespace=names", "get", "cm/a", "secrets/a", "configmap/b", "-o", "name"},
+		{"get", "-n", "names", "configmaps,secrets", "a", "-o", "name"},
+		{"get", "-n", "names", "configmaps,secrets", "b", "-o", "name"},
+		{"get", "-n", "names", "cm/a", "cm/nothing", "-o", "name"},
+		{"get", "-n", "names", "cm/a", "cm/nothing", "-o", "yaml"},
+		{"get", "-n", "names", "cm", "some", "nothing", "-o", "name"},
+		{"get", "-n", "names", "cm/nothing", "-o", "yaml"},
+		{"get", "-n", "names", "cm", "a,metadata.name!=b", "-o", "name"},
+		{"get", "-n", "names", "cm", `a\`, "-o", "name"},
+		{"get", "-n", "names", "cm", "a=b", "-o", "name"},
+	} {
+		want, wantOK := said(ctx, k.h, append(append([]string{}, kubectlArgv...), words...)...)
+		got, gotOK := said(ctx, k.h, append(append([]string{k.h.kinformer}, words...), connection...)...)
+		if got != want || gotOK != wantOK {
+			differences = append(differences, fmt.Sprintf("%s: %s", strings.Join(words, " "), firstDifference(got, want)))
+		}
+	}
+	return report("names, beside kubectl", differences)
+}
+
+// getEnds: what does not pass by waiting ends get at once, with kubectl's message; kinformer's own words follow it.
+func getEnds(ctx context.Context, h *harness) error {
+	s, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	nobody, err := os.ReadFile(s.file("nobody.token"))
+	if err != nil {
+		return err
+	}
+	closed, err := closedPort()
+	if err != nil {
+		return err
+	}
+	ca := []string{"--certificate-authority", s.file("ca.crt")}
+	ways := []struct {
+		name   string
+		flags  []string
+		begins bool // only the beginning of the message is kubectl's
+	}{
+		{"a wrong token", append([]string{"--server", s.url, "--token", "wrong"}, ca...), false},
+		{"no permission", append([]string{"--server", s.url, "--token", string(nobody)}, ca...), false},
+		{"a closed port", []string{"--server", closed, "--token", "x"}, false},
+		{"an unknown host", []string{"--server", "https://there.invalid", "--token", "x"}, true},
+		{"another authority", []string{"--server", s.url, "--token", "x"}, true},
+	}
+	var differences []string
+	for _, way := range ways {
+		kubectlArgv := append([]string{filepath.Join(h.bin, "kubectl"), "--kubeconfig", "/dev/null", "get", "pods", "-n", "default"}, way.flags...)
+		want, _ := said(ctx, h, kubectlArgv...)
+		got, ok := said(ctx, h, append([]string{h.kinformer, "get", "pods", "-n", "default"}, way.flags...)...)
+		if way.begins {
+			want, got = strings.SplitN(want, ":", 2)[0], strings.SplitN(got, ":", 2)[0]
+		}
+		if ok || want == "" || got != want {
+			differences = append(differences, fmt.Sprintf("%s: %q, not %q", way.name, got, want))
+		}
+	}
+	return report("why get ends, beside kubectl", differences)
 }
