@@ -573,7 +573,6 @@ static void curl_transport_free(ki_transport *base) {
     ki_free(transport->allocator, transport);
 }
 
-<<<<<<< HEAD
 /* libcurl may call back before it returns, as in any other of its functions. */
 static void curl_pause(ki_exchange *exchange, bool is_paused) {
     ki_curl_transport *transport = exchange->transport;
@@ -591,8 +590,6 @@ static void curl_pause(ki_exchange *exchange, bool is_paused) {
     ki_task_post(&transport->service);
 }
 
-static const ki_transport_ops curl_ops = { curl_send, curl_cancel, curl_transport_free, curl_waits_for, curl_pause };
-=======
 static void curl_hide(ki_transport *base, char *text, size_t size) {
     ki_curl_transport *transport = (ki_curl_transport *)base;
     ki_credential_set *set = ki_credentials_current(transport->credentials);
@@ -600,8 +597,14 @@ static void curl_hide(ki_transport *base, char *text, size_t size) {
     ki_credential_set_unref(set);
 }
 
-static const ki_transport_ops curl_ops = { curl_send, curl_cancel, curl_transport_free, curl_waits_for, curl_hide };
->>>>>>> cmd
+static const ki_transport_ops curl_ops = {
+    .send = curl_send,
+    .cancel = curl_cancel,
+    .free = curl_transport_free,
+    .waits_for = curl_waits_for,
+    .pause = curl_pause,
+    .hide = curl_hide,
+};
 
 /* libcurl's one unavoidable global; it stays until the process ends, since other users of libcurl may have joined. */
 static CURLcode global_result;

@@ -177,7 +177,7 @@ static void memory_free(ki_transport *base) {
     ki_free(ki_engine_allocator(transport->engine), transport);
 }
 
-static const ki_transport_ops memory_ops = { memory_send, memory_cancel, memory_free, NULL, NULL };
+static const ki_transport_ops memory_ops = { .send = memory_send, .cancel = memory_cancel, .free = memory_free };
 
 ki_status ki_memory_transport_new(ki_engine *engine, const ki_memory_server *server, ki_transport **ret_transport,
                                   ki_error *err) {

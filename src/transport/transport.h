@@ -46,14 +46,11 @@ typedef struct ki_transport_ops {
     void (*free)(ki_transport *transport); /* exchanges still under way end without a callback */
     /* Has it not gone out yet, since something else must come first? Then what, in words. NULL: it never waits. */
     bool (*waits_for)(const ki_exchange *exchange, char *words, size_t size);
-<<<<<<< HEAD
     /* Gives no data from now on, or goes on; the body's silence is not the server's meanwhile. What goes on may give data before it returns. NULL:
      * data comes as it comes. */
     void (*pause)(ki_exchange *exchange, bool is_paused);
-=======
     /* Puts asterisks in place of our credentials where a peer sent them back. NULL: there are none. */
     void (*hide)(ki_transport *transport, char *text, size_t size);
->>>>>>> cmd
 } ki_transport_ops;
 
 struct ki_transport {
@@ -73,16 +70,14 @@ static inline bool ki_transport_waits_for(const ki_transport *transport, const k
                                           size_t size) {
     return transport->ops->waits_for && transport->ops->waits_for(exchange, words, size);
 }
-<<<<<<< HEAD
 static inline void ki_transport_pause(ki_transport *transport, ki_exchange *exchange, bool is_paused) {
     if (transport->ops->pause)
         transport->ops->pause(exchange, is_paused);
-=======
+}
 /* For what a peer sent that goes into a message. */
 static inline void ki_transport_hide(ki_transport *transport, char *text, size_t size) {
     if (transport->ops->hide && size)
         transport->ops->hide(transport, text, size);
->>>>>>> cmd
 }
 static inline void ki_transport_free(ki_transport *transport) {
     if (transport)
