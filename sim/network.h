@@ -101,8 +101,10 @@ typedef struct sim_connection {
     bool bookmark_ahead, lose_next, bad_next, huge_next;
     uint32_t
         ahead; /* 1 + the key of an event in `out` whose bookmark came before it: lost if this breaks now; 0: none */
-    ki_buffer held;   /* initial events that wait for being shuffled */
-    unsigned actions; /* of the agenda that know it */
+    uint32_t announced;   /* the last of `ahead` that was delivered */
+    int64_t announced_at; /* and when: the client may have it and not have read it yet */
+    ki_buffer held;       /* initial events that wait for being shuffled */
+    unsigned actions;     /* of the agenda that know it */
 } sim_connection;
 
 void sim_network_make(sim_world *world);
@@ -118,7 +120,7 @@ void sim_network_disarm(sim_world *world);
 bool sim_network_hits(sim_world *world, sim_fault_kind kind, uint64_t *ret_detail);
 /* One that is open, by chance; `watch`: a watch only. NULL where there is none. */
 sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch);
-/* Whether a bookmark came before an event of this key that an open watch of the informer has not delivered yet. */
+/* Whether a bookmark came before an event of this key that an open watch of the informer has not delivered yet, or that its client may not have read. */
 bool sim_network_owes(const sim_world *world, unsigned informer, uint32_t key);
 /* Appends a frame to what the client gets. */
 void sim_connection_append(sim_connection *connection, const char *text);
