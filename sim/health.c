@@ -111,7 +111,8 @@ static void check_state(sim_world *world, unsigned informer, const ki_health *he
 static void check_age(sim_world *world, sim_informer *informer, unsigned index, const ki_health *health,
                       const truth *found) {
     enum {
-        LATEST_S = 5 /* a list is asked for a little before it leaves: handlers come in between */
+        LATEST_S =
+            30 /* bytes that arrive while slow handlers run, and others wait to be read, are dated by the first of those */
     };
     uint64_t present[SIM_KEYS];
     sim_witness *witness = &informer->witness;

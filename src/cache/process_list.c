@@ -167,8 +167,9 @@ static void tell_next(slice *s) {
     see(s, &delta);
     if (!is_last(s, at))
         return;
-    (void)ki_follow(&delta, known_before(s, ki_object_key(delta.obj)), &s->teller);
-    if (s->informer->detect_mutations)
+    ki_object *before = known_before(s, ki_object_key(delta.obj));
+    (void)ki_follow(&delta, before, &s->teller);
+    if (s->informer->detect_mutations && before != delta.obj) /* an instance that stays is there already */
         ki_mutation_detector_add(&s->informer->detector, delta.obj);
 }
 

@@ -396,9 +396,11 @@ static void check_for_mutations(ki_timer *timer, void *user) {
     ki_timer_set(timer, now + KI_MUTATION_PERIOD);
 }
 
+/* A store that lags since the watch is held, or was until now, proves nothing. */
 static bool is_watching(void *user) {
     const ki_informer *informer = user;
-    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.is_open_at_server;
+    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.is_open_at_server &&
+           !informer->is_held && informer->waiting < HELD_FROM / 2;
 }
 
 static void on_difference(const ki_error *err, const char *key, bool repair, void *user) {

@@ -68,6 +68,7 @@ struct http_call {
     size_t rest_at;
     ki_task go_on;      /* decodes it */
     bool is_held;       /* its receiver has enough for now */
+    bool is_resuming;   /* bytes that come were kept by the transport */
     bool has_ended;     /* nothing more arrives; to be dealt with after the rest */
     ki_error end_error; /* code 0: a whole body */
     int status;         /* HTTP; 0 before the head */
@@ -361,6 +362,13 @@ static void keep(http_call *call, ki_str chunk) {
 
 static void end_call(http_call *call, const ki_error *err);
 
+/* What comes before it returns arrived during the pause, nobody knows when: it does not date what it says. */
+static void resume(http_call *call) {
+    call->is_resuming = true;
+    ki_transport_pause(call->owner->transport, call->exchange, false);
+    call->is_resuming = false;
+}
+
 static void decode_rest(ki_task *task, void *user) {
     http_call *call = user;
     ki_str chunk = { call->rest.data + call->rest_at, call->rest.size - call->rest_at };
@@ -376,7 +384,7 @@ static void decode_rest(ki_task *task, void *user) {
         if (call->has_ended)
             end_call(call, call->end_error.code ? &call->end_error : NULL);
         else if (call->exchange)
-            ki_transport_pause(call->owner->transport, call->exchange, false);
+            resume(call);
     }
     leave(call);
 }
@@ -389,7 +397,7 @@ static void on_data(const char *data, size_t size, void *user) {
         leave(call);
         return;
     }
-    if (call->watch && call->watch_handler.on_bytes && call->rest.size == 0)
+    if (call->watch && call->watch_handler.on_bytes && call->rest.size == 0 && !call->is_resuming)
         call->watch_handler.on_bytes(call->watch_handler.user);
     if (call->over) {
         leave(call);

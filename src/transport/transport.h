@@ -47,7 +47,7 @@ typedef struct ki_transport_ops {
     /* Has it not gone out yet, since something else must come first? Then what, in words. NULL: it never waits. */
     bool (*waits_for)(const ki_exchange *exchange, char *words, size_t size);
     /* Gives no data from now on, or goes on; the body's silence is not the server's meanwhile. What goes on may give data before it returns. NULL:
-     * data comes as it comes. */
+     * data comes as it comes. On HTTP/2 libcurl goes on reading until its window is full, 32 MB, and gives all of it at once later. */
     void (*pause)(ki_exchange *exchange, bool is_paused);
     /* Puts asterisks in place of our credentials where a peer sent them back. NULL: there are none. */
     void (*hide)(ki_transport *transport, char *text, size_t size);
