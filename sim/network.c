@@ -165,7 +165,7 @@ static void note_words(const sim_connection *connection) {
     sim_line *line = connection->line;
     int64_t silence = connection->world->now - line->word_at;
     bool has_answer = connection->has_head && connection->status == 200;
-    if (has_told_an_error(connection)) {
+    if (connection->has_told_error || has_told_an_error(connection)) {
         line->wordless = 0;
         line->word_at = connection->world->now;
         line->is_doubtful = false;
@@ -293,6 +293,7 @@ static void deliver_some(sim_connection *connection) {
         wait_to_deliver(connection, sim_between(&connection->world->network.random, 0, 20) * SIM_MILLISECOND);
         return;
     }
+    connection->has_told_error |= has_told_an_error(connection); /* the client may read it after the end */
     ki_buffer_reset(&connection->out, BLOCK);
     connection->sent = connection->arrivals.begin = 0;
     if (connection->ahead) {

@@ -101,6 +101,7 @@ typedef struct sim_connection {
     bool bookmark_ahead, lose_next, bad_next, huge_next;
     uint32_t
         ahead; /* 1 + the key of an event in `out` whose bookmark came before it: lost if this breaks now; 0: none */
+    bool has_told_error;  /* an ERROR event was delivered */
     uint32_t announced;   /* the last of `ahead` that was delivered */
     int64_t announced_at; /* and when: the client may have it and not have read it yet */
     ki_buffer held;       /* initial events that wait for being shuffled */
