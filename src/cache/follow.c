@@ -9,17 +9,11 @@ static ki_order order_of(const ki_object *obj, const ki_object *known) {
     return version[0] ? ki_resource_version_compare(version, ki_object_resource_version(known)) : KI_ORDER_UNKNOWN;
 }
 
-/* Is it newer than all that the server has told? A server that was restored from a backup gives versions twice, and its list may have kept an object
- * that it could not read: what comes after the list is newer than that object whatever the versions say. */
-static bool is_of_another_time(const ki_object *known, const char *newest) {
-    return newest[0] && strcmp(newest, "0") != 0 &&
-           ki_resource_version_compare(ki_object_resource_version(known), newest) == KI_ORDER_NEWER;
-}
-
 /* A watch that was resumed may repeat what is known already, or tell of a time before it. A list is always believed. */
-static bool is_repeated(const ki_delta *delta, const ki_object *known, const char *newest) {
+static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unreadable *unreadable) {
     ki_order order = delta->obj ? order_of(delta->obj, known) : KI_ORDER_UNKNOWN;
-    if (order == KI_ORDER_OLDER && is_of_another_time(known, newest))
+    if (order == KI_ORDER_OLDER && unreadable &&
+        ki_unreadable_is_past(unreadable, ki_object_key(known), ki_object_resource_version(known)))
         return false;
     if (KI_MUTANT(REPEATED_IS_NEW) && delta->type != KI_DELTA_DELETED)
         return false;
@@ -79,7 +73,7 @@ void ki_tell_updated(ki_teller *to, const ki_delta *delta, ki_object *known) {
 }
 
 ki_object *ki_follow(const ki_delta *delta, ki_object *known, ki_teller *to) {
-    if (known && is_repeated(delta, known, to->newest))
+    if (known && is_repeated(delta, known, to->unreadable))
         return known;
     if (delta->type == KI_DELTA_DELETED) {
         if (!known)

@@ -4,11 +4,12 @@
 
 #include "src/cache/processor.h"
 #include "src/cache/queue.h"
+#include "src/cache/unreadable.h"
 
 /* Tells the listeners, or only counts. */
 typedef struct ki_teller {
-    ki_processor *processor; /* NULL: only counts */
-    const char *newest;      /* the last synced version */
+    ki_processor *processor;   /* NULL: only counts */
+    ki_unreadable *unreadable; /* the informer's */
     size_t count;
     size_t changes; /* of the store */
 } ki_teller;

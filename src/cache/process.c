@@ -51,7 +51,7 @@ static ki_status stage_events(const step *at) {
     ki_store *store = at->informer->store;
     ki_status status = KI_OK;
     for (size_t i = 0, next; !status && i < at->deltas->count; i = next) {
-        ki_teller silent = { .newest = at->informer->reflector.resource_version };
+        ki_teller silent = { .unreadable = &at->informer->unreadable };
         ki_object *known;
         ki_object *obj = follow_group(at, i, &next, &known, &silent);
         if (obj && obj != known)
@@ -95,7 +95,7 @@ static void watch_stored(const step *at) {
 static ki_status apply(step *at, ki_error *err) {
     ki_informer *informer = at->informer;
     const char *version = version_after(informer);
-    ki_teller counts = { .newest = informer->reflector.resource_version };
+    ki_teller counts = { .unreadable = &informer->unreadable };
     tell_events(at, &counts);
     if (counts.changes) {
         ki_status status = stage(at, version, err);
@@ -114,7 +114,7 @@ static ki_status apply(step *at, ki_error *err) {
                                         NULL); /* one that fits: it is a copy of one */
     if (at->after && informer->detect_mutations)
         watch_stored(at);
-    ki_teller tells = { .processor = &informer->processor, .newest = informer->reflector.resource_version };
+    ki_teller tells = { .processor = &informer->processor, .unreadable = &informer->unreadable };
     tell_events(at, &tells);
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);

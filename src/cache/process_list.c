@@ -254,7 +254,7 @@ ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *delta
     slice s = { .informer = informer,
                 .work = &informer->list_work,
                 .deltas = deltas,
-                .teller = { .processor = &informer->processor, .newest = informer->reflector.resource_version },
+                .teller = { .processor = &informer->processor, .unreadable = &informer->unreadable },
                 .left = units,
                 .err = err };
     ki_status status = do_slice(&s, ret_done);

@@ -293,6 +293,18 @@ bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const ch
     return may_lack;
 }
 
+static bool is_newer(const char *version, const ki_unreadable_mark *mark) {
+    return mark && mark->until[0] && ki_resource_version_compare(version, mark->until) == KI_ORDER_NEWER;
+}
+
+bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version) {
+    ki_mutex_lock(&unreadable->mutex);
+    const ki_unreadable_marks *marks = &unreadable->marks;
+    bool is_past = is_newer(version, find(marks, key)) || is_newer(version, find(marks, ""));
+    ki_mutex_unlock(&unreadable->mutex);
+    return is_past;
+}
+
 /* The first in the order of keys, so that the words stay the same while nothing changes. */
 static const ki_unreadable_mark *first_shown(const ki_unreadable_marks *marks) {
     const ki_unreadable_mark *first = NULL;

@@ -77,6 +77,9 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable);
 
 /* Returns true where a cache that says it is at `version` or later may lack the state of that version: of `key`, or (NULL) of any object. */
 bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const char *version);
+/* Returns true where the known state of `key`, at `version`, is newer than the state that could not be read after it: the server was restored from a
+ * backup, its list kept the object, and gives versions a second time. What comes now is newer, whatever its version. */
+bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version);
 /* Returns the number of unreadable objects, and in `words` ("" where there is none) the first of them with its reason. */
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *words, size_t size);
 
