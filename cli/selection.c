@@ -141,6 +141,10 @@ static int check_flags(const session *s) {
 int session_set_resources(session *s, const char *const *arguments) {
     int status = EXIT_FINE;
     bool has_slash = false;
+    if (!arguments[0]) {
+        say(s->command, "no resource is named");
+        return EXIT_USAGE;
+    }
     for (const char *const *at = arguments; *at; at++)
         has_slash |= strchr(*at, '/') != NULL;
     if (has_slash) {

@@ -266,7 +266,7 @@ ki_str kt_selector_name(const kt_call *call) {
         skipped += term.size > skipped && term.data[skipped] == '=';
         name = (ki_str){ term.data + skipped, term.size - skipped };
     }
-    bool is_segment = name.size && !ki_str_equals(name, ".") && !ki_str_equals(name, "..") &&
+    bool is_segment = name.data && name.size && !ki_str_equals(name, ".") && !ki_str_equals(name, "..") &&
                       !memchr(name.data, '/', name.size) && !memchr(name.data, '%', name.size);
     return is_segment ? name : (ki_str){ NULL, 0 };
 }

@@ -172,7 +172,7 @@ static const item *at(const in_order_fifo *fifo, size_t index) {
 /* Is there a next event, and may it go with those before it? The initial population is a list, and thus an item of its own. */
 static bool goes_along(const in_order_fifo *fifo, size_t count) {
     const item *next = at(fifo, count);
-    size_t slice = ki_queue_slice(&fifo->queue), most = slice < fifo->batch_size ? slice : fifo->batch_size;
+    size_t most = fifo->queue.slice && fifo->queue.slice < fifo->batch_size ? fifo->queue.slice : fifo->batch_size;
     if (!next || next->kind != KI_DELTAS_BATCH || count >= most)
         return false;
     return !ki_map_has(&fifo->keys, ki_str_of(ki_object_key(next->delta.obj)));
