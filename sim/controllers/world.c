@@ -12,8 +12,9 @@ enum {
     SERVED_WITHIN_S =
         300, /* silent watches 90 s, a backoff of 60 s, a Lease of 15 s, a failed key 16 s, calls of 15 s, a few in a row */
     SERVED_AGAIN_WITHIN_S = 120,
-    HOLDS_S = 5,   /* the garbage collector has looked twice */
-    SETTLE_S = 15, /* what was under way when the faults ended is over: a renewal without an answer */
+    HOLDS_S = 5, /* the garbage collector has looked twice */
+    SETTLE_S =
+        120, /* what was under way when the faults ended is over: a renewal without an answer, a watch that is silent for 90 s */
     QUIET_S = 30,
     STOPPED_WITHIN_S = 60,
     LAST_WRITES = 4,

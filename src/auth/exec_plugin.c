@@ -114,7 +114,7 @@ static void describe(const ki_subprocess_result *result, ki_buffer *what) {
     case KI_SUBPROCESS_NO_MEMORY:
         break;
     }
-    char line[TOLD_ERRORS + 1];
+    char line[TOLD_ERRORS + 1] = "";
     last_line(result->errors, line);
     hide_credentials(line, result->output);
     if (line[0])
