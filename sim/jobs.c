@@ -4,6 +4,7 @@
 #include "sim/clock.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,10 @@ static void show_progress(const shared *all, unsigned jobs, uint64_t count, doub
 static bool wait_for(pid_t process, const shared *all, unsigned jobs, uint64_t count, double began) {
     bool shows = isatty(STDERR_FILENO);
     int status = 0;
+    sigset_t child_ended;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child_ended, NULL); /* before the first look: no end is missed */
     for (;;) {
         pid_t ended = waitpid(process, &status, shows ? WNOHANG : 0);
         if (ended == process)
@@ -85,9 +90,9 @@ static bool wait_for(pid_t process, const shared *all, unsigned jobs, uint64_t c
         if (ended < 0 && errno != EINTR)
             return false;
         if (shows) {
-            const struct timespec pause = { .tv_nsec = PROGRESS_MS * 1000000L };
+            const struct timespec at_most = { .tv_nsec = PROGRESS_MS * 1000000L };
             show_progress(all, jobs, count, began);
-            nanosleep(&pause, NULL);
+            (void)sigtimedwait(&child_ended, NULL, &at_most);
         }
     }
 }

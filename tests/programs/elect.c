@@ -15,6 +15,7 @@
 
 /* Guards all below, and a line together with what it tells. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER; /* `is_over` */
 static bool is_term, has_told_term, is_over;
 
 static int64_t now(void) {
@@ -58,13 +59,15 @@ static void on_new_leader(ki_elector *elector, const char *identity, void *user)
 
 static void *look(void *user) {
     const ki_elector *elector = user;
-    const struct timespec pause = { .tv_nsec = LOOK_EVERY_NS };
     pthread_mutex_lock(&lock);
     while (!is_over) {
+        struct timespec next;
         tell_term(elector);
-        pthread_mutex_unlock(&lock);
-        nanosleep(&pause, NULL);
-        pthread_mutex_lock(&lock);
+        clock_gettime(CLOCK_REALTIME, &next);
+        next.tv_nsec += LOOK_EVERY_NS;
+        next.tv_sec += next.tv_nsec / 1000000000;
+        next.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&ended, &lock, &next);
     }
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -116,6 +119,7 @@ static bool compete(ki_factory *factory, const ki_elector_options *options, ki_e
     bool is_good = looks && ki_factory_run(factory, err) == KI_OK;
     pthread_mutex_lock(&lock);
     is_over = true;
+    pthread_cond_signal(&ended);
     pthread_mutex_unlock(&lock);
     if (looks)
         pthread_join(looking, NULL);
