@@ -1,7 +1,7 @@
 /* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits meanwhile: the first list, relists,
  * and a resync, with both queues, by plain and by streaming lists. Objects are decoded before they are measured.
  *
- * glibc's malloc is told not to save work up for one call: that would be in the figures.
+ * The program sets glibc's malloc so that no single free does the deferred work of many: the figures would include it.
  *
  * A wait is counted in the loop's CPU time that passes during a call of the other thread, so that what else runs on the machine does not count;
  * calls in which the other thread itself was taken off its core are left out. */

@@ -28,7 +28,7 @@ static void on_answer(const ki_answer *answer, const ki_error *err, void *user) 
     r->all->under_way--;
 }
 
-/* Or the session has failed: a list that will not come ended it. One that has its lists is over, too, and waits. */
+/* Also true where the session has ended: it failed, or it has all its lists and waits. */
 static bool have_all(void *user) {
     const asked *a = user;
     return a->under_way == 0 || (a->session->done && a->session->status != EXIT_FINE);

@@ -29,8 +29,8 @@ static void check_copy(const sim_wait *wait) {
             sim_network_owes(world, wait->informer, write->key))
             continue;
         if (present[write->key] < n && sim_truth_has(truth, &informer->selection, n))
-            sim_fail(world, "who waits for version %" PRIu64 " is told that it is there, and %s is at write %" PRIu64,
-                     wait->version, sim_key_text(write->key), present[write->key]);
+            sim_fail(world, "a wait for version %" PRIu64 " ended with ok, and %s is at write %" PRIu64, wait->version,
+                     sim_key_text(write->key), present[write->key]);
     }
 }
 

@@ -106,7 +106,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_add_handler(ki_informer *informer, co
                                                        ki_error *err);
 
 /* The same with options and a handle. `options` and `ret_registration` may be NULL. The handle is there before the handler's first call.
- * Ownership: a value; of no use once the informer is freed. */
+ * Ownership: a value. It must not be used after the informer is freed. */
 KI_API KI_MUST_CHECK ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler, void *user,
                                                     const ki_registration_options *options,
                                                     ki_registration *ret_registration, ki_error *err);
@@ -126,7 +126,7 @@ KI_API size_t ki_registration_pending(ki_registration registration);
 
 /* Changes each object before it is queued and stored. Gives a reference: `obj` itself with one more, or another made by
  * ki_object_with_json. Key and resource version stay those of `obj` whatever is done. Called as soon as
- * an object is decoded, also within a list. Where it fails, the cache keeps the last state (ki_health.unreadable), and a deletion is told with that state.
+ * an object is decoded, also within a list. Where it fails, the cache keeps the last state (ki_health.unreadable), and a deletion is reported with that state.
  * Threads: called on the loop; must not block. Errors: KI_ERR_STATE after the start. */
 typedef ki_status (*ki_transform)(ki_object *obj, ki_object **ret_obj, void *user) KI_NOEXCEPT;
 KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, ki_transform transform, void *user,
@@ -241,12 +241,12 @@ KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, c
 KI_API KI_MUST_CHECK ki_status ki_informer_cancel_when_version(ki_informer *informer, ki_version_handler handler,
                                                                void *user, ki_error *err);
 
-/* Returns true where a wait is over. `event` is borrowed; NULL: all objects that were there at the start of the wait have been asked about, and the
- * cache can be looked at. */
+/* Returns true to end the wait. `event` is borrowed. NULL: the condition has been called for every object that was in the cache when the wait began; it
+ * may read the cache now. */
 typedef bool (*ki_wait_condition)(ki_informer *informer, const ki_event *event, void *user);
 
 /* Waits until `condition` returns true, at most `timeout_ms` (< 0: for ever). The condition is called for every object that is in the cache, as an add with
- * is_in_initial_list; once with NULL when the cache has synced and these have been told; then for each change. After this function has
+ * is_in_initial_list; once with NULL when the cache has synced and these calls have returned; then for each change. After this function has
  * returned it is not called again.
  * Threads: as ki_informer_wait_for_sync; the condition is called on the loop, one call at a time, and must not block. Blocks: yes, without polling.
  * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED and KI_ERR_DEADLOCK as ki_informer_wait_for_sync; KI_ERR_INVALID, KI_ERR_STATE where the informer was

@@ -14,7 +14,7 @@ enum {
     SERVED_AGAIN_WITHIN_S = 120,
     HOLDS_S = 5, /* the garbage collector has looked twice */
     SETTLE_S =
-        120, /* what was under way when the faults ended is over: a renewal without an answer, a watch that is silent for 90 s */
+        120, /* time for what the faults left behind: a renewal without a response, a watch that is silent for 90 s */
     QUIET_S = 30,
     STOPPED_WITHIN_S = 60,
     LAST_WRITES = 4,

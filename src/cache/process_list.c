@@ -3,7 +3,7 @@
  * The next snapshot is staged over many slices, seen by nobody, and published at once: readers see the list whole or not at all. Then the listeners
  * are told of it over as many slices, from the snapshot before and the list. Where staging fails, for lack of memory or since an index
  * was added meanwhile, what is staged is thrown away and the list begins anew: the old snapshot stays. Where telling fails it goes on from
- * there. A handler that is added in between finds in its replay what is published, and is told of nothing else of this list. */
+ * there. A handler that is added in between replays what is published, and gets no other notification of this list. */
 #include "src/base/error.h"
 #include "src/cache/follow.h"
 #include "src/cache/informer_parts.h"
