@@ -1,11 +1,9 @@
-/* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits meanwhile: the first list, relists,
- * and a resync, with both queues, by plain and by streaming lists. Objects are decoded before they are measured.
+/* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits for a lock meanwhile: the first list,
+ * relists, and a resync, with both queues, by plain and by streaming lists. Objects are decoded before they are measured.
  *
- * The program sets glibc's malloc so that no single free does the deferred work of many: the figures would include it.
- *
- * A wait is counted in the loop's CPU time that passes during a call of the other thread, so that what else runs on the machine does not count;
- * calls in which the other thread itself was taken off its core are left out. */
+ * The program sets glibc's malloc so that no single free does the deferred work of many: the figures would include it. */
 #include "bench/counting.h"
+#include "bench/lock_times.h"
 #include "bench/small_objects.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -13,14 +11,12 @@
 #include "src/engine/engine.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/resource.h>
 
 enum {
     GOAL_STEP_US = 2000, /* CPU time of a step */
-    GOAL_WAIT_US = 1000, /* of a call on another thread */
+    GOAL_WAIT_US = 1000, /* for which a lock is held */
     SHORT_COUNT = 20000,
     COUNT = 200000,
     ROUNDS = 3,
@@ -138,51 +134,36 @@ static const ki_list_watch_ops source_ops = {
 
 /* --- another thread --------------------------------------------------------------------------------------------------------------- */
 
-/* Looks objects up, and adds and removes a handler, all the time. */
+/* Makes all calls that another thread may make and that take a lock of the informer, all the time. */
 typedef struct other {
     ki_informer *informer;
     pthread_t thread;
-    clockid_t loop; /* the CPU clock of the loop's thread */
     _Atomic bool ends;
-    _Atomic int64_t get_ns, register_ns; /* the longest calls; set to 0 by the loop's thread */
 } other;
 
-typedef struct moment {
-    int64_t loop_ns;
-    long switches; /* of this thread, not by its own wish */
-} moment;
-
-static moment now_beside(const other *self) {
-    struct timespec t;
-    struct rusage usage;
-    clock_gettime(self->loop, &t);
-    getrusage(RUSAGE_THREAD, &usage);
-    return (moment){ (int64_t)t.tv_sec * 1000000000 + t.tv_nsec, usage.ru_nivcsw };
-}
-
-static void note_longest(const other *self, _Atomic int64_t *longest, moment from) {
-    moment to = now_beside(self);
-    if (to.switches == from.switches && to.loop_ns - from.loop_ns > atomic_load(longest))
-        atomic_store(longest, to.loop_ns - from.loop_ns);
+static void call_each(ki_informer *informer, const char *key) {
+    static const ki_handler handler = { .on_add = NULL };
+    ki_registration registration = { NULL, 0 };
+    ki_health health;
+    ki_object_unref(ki_informer_get(informer, key));
+    ki_snapshot_free(ki_informer_snapshot(informer));
+    need(!ki_informer_register(informer, &handler, NULL, NULL, &registration, NULL), "register");
+    (void)ki_registration_has_synced(registration);
+    (void)ki_registration_pending(registration);
+    need(!ki_informer_remove_handler(informer, registration, NULL), "remove");
+    ki_informer_health(informer, &health);
+    (void)ki_informer_has_synced(informer);
+    need(ki_informer_wait_for_version(informer, NULL, "999999999", 0, NULL) == KI_ERR_TIMEOUT, "wait");
 }
 
 static void *call_all_the_time(void *user) {
-    static const ki_handler handler = { .on_add = NULL };
     other *self = user;
+    lock_times_begin(LOCK_OF_OTHER);
     for (unsigned i = 0; !atomic_load(&self->ends); i++) {
         char key[64];
         unsigned number = i * 7919u % object_count;
         snprintf(key, sizeof key, "namespace-%u/pod-%08x-%05u", number % 100, number * 2654435761u, number);
-        moment from = now_beside(self);
-        ki_object_unref(ki_informer_get(self->informer, key));
-        note_longest(self, &self->get_ns, from);
-        ki_registration registration = { NULL, 0 };
-        from = now_beside(self);
-        need(!ki_informer_register(self->informer, &handler, NULL, NULL, &registration, NULL), "register");
-        note_longest(self, &self->register_ns, from);
-        from = now_beside(self);
-        need(!ki_informer_remove_handler(self->informer, registration, NULL), "remove");
-        note_longest(self, &self->register_ns, from);
+        call_each(self->informer, key);
         nanosleep(&(struct timespec){ .tv_nsec = PAUSE_US * 1000L }, NULL);
     }
     return NULL;
@@ -202,7 +183,7 @@ typedef struct stage {
 } stage;
 
 typedef struct figures {
-    int64_t step_ns, total_ns, get_ns, register_ns;
+    int64_t step_ns, total_ns, change_ns, lock_ns, wait_ns;
     unsigned steps;
     size_t bytes_before, bytes_peak;
     size_t calls;
@@ -240,16 +221,18 @@ static void prepare(stage *s, unsigned changed_each) {
 
 static figures begin(stage *s) {
     s->calls = 0;
-    atomic_store(&s->beside.get_ns, 0);
-    atomic_store(&s->beside.register_ns, 0);
+    atomic_store(&longest_lock.change, 0);
+    atomic_store(&longest_lock.other, 0);
+    atomic_store(&longest_lock.wait, 0);
     counted.bytes_peak = counted.bytes_held;
     return (figures){ .bytes_before = counted.bytes_held };
 }
 
 static void end(stage *s, figures *seen) {
     step_until_idle(s, seen);
-    seen->get_ns = atomic_load(&s->beside.get_ns);
-    seen->register_ns = atomic_load(&s->beside.register_ns);
+    seen->change_ns = atomic_load(&longest_lock.change);
+    seen->lock_ns = atomic_load(&longest_lock.other);
+    seen->wait_ns = atomic_load(&longest_lock.wait);
     seen->bytes_peak = counted.bytes_peak;
     seen->calls = s->calls;
 }
@@ -319,7 +302,7 @@ static void play(bool in_order, bool streams, bool with_other, figures seen[SCEN
                                            .seed = 42 };
     need(!ki_informer_new(&options, &s.informer, NULL), "informer");
     s.beside.informer = s.informer;
-    need(!pthread_getcpuclockid(pthread_self(), &s.beside.loop), "clock");
+    lock_times_begin(with_other ? LOCK_OF_LOOP : LOCK_NOT_MEASURED);
     need(!ki_informer_register(s.informer, &handler, &s.calls, &KI_REGISTRATION_OPTIONS(.resync_ms = -1), NULL, NULL),
          "handler");
     figures none = { .steps = 0 };
@@ -391,11 +374,11 @@ static const char *verdict(int64_t ns, int goal_us) {
     return ns <= (int64_t)goal_us * 1000 ? "" : " MISSED";
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
+static void keep_least(int64_t *least, int64_t ns) {
+    *least = ns < *least ? ns : *least;
 }
 
-/* Steps and memory of runs on their own, waits of runs with another thread. Of the longest each the least of some rounds: what is the library's own
+/* Steps and memory of runs on their own, locks of runs with another thread. Of the longest each the least of some rounds: what is the library's own
  * comes again. */
 static void measure(bool in_order, bool streams) {
     figures alone[SCENES], beside[SCENES], again[SCENES];
@@ -404,25 +387,27 @@ static void measure(bool in_order, bool streams) {
     for (int round = 1; round < ROUNDS; round++) {
         play(in_order, streams, false, again);
         for (int i = 0; i < SCENES; i++) {
-            alone[i].step_ns = least(alone[i].step_ns, again[i].step_ns);
-            alone[i].total_ns = least(alone[i].total_ns, again[i].total_ns);
+            keep_least(&alone[i].step_ns, again[i].step_ns);
+            keep_least(&alone[i].total_ns, again[i].total_ns);
         }
         play(in_order, streams, true, again);
         for (int i = 0; i < SCENES; i++) {
-            beside[i].get_ns = least(beside[i].get_ns, again[i].get_ns);
-            beside[i].register_ns = least(beside[i].register_ns, again[i].register_ns);
+            keep_least(&beside[i].change_ns, again[i].change_ns);
+            keep_least(&beside[i].lock_ns, again[i].lock_ns);
+            keep_least(&beside[i].wait_ns, again[i].wait_ns);
         }
     }
     printf(" %s, %s\n", in_order ? "in-order queue" : "DeltaFIFO", streams ? "streaming list" : "plain list");
-    printf("  %-24s %12s %9s %7s %11s %11s %16s\n", "", "longest step", "all", "steps", "lookup", "register",
-           "memory: peak");
-    for (int i = 0; i < SCENES; i++)
-        printf(
-            "  %-24s %9.2f ms %6.0f ms %7u %8.2f ms %8.2f ms %9.1f MB, before %.1f%s%s\n", scenes[i],
-            (double)alone[i].step_ns / 1e6, (double)alone[i].total_ns / 1e6, alone[i].steps,
-            (double)beside[i].get_ns / 1e6, (double)beside[i].register_ns / 1e6, (double)alone[i].bytes_peak / 1e6,
-            (double)alone[i].bytes_before / 1e6, verdict(alone[i].step_ns, GOAL_STEP_US),
-            verdict(beside[i].get_ns > beside[i].register_ns ? beside[i].get_ns : beside[i].register_ns, GOAL_WAIT_US));
+    printf("  %-24s %12s %9s %7s %12s %12s %12s %13s\n", "", "longest step", "all", "steps", "change lock",
+           "other locks", "longest wait", "memory: peak");
+    for (int i = 0; i < SCENES; i++) {
+        const figures *own = &alone[i], *locks = &beside[i];
+        printf("  %-24s %9.2f ms %6.0f ms %7u %9.3f ms %9.3f ms %9.3f ms %10.1f MB, before %.1f%s%s\n", scenes[i],
+               (double)own->step_ns / 1e6, (double)own->total_ns / 1e6, own->steps, (double)locks->change_ns / 1e6,
+               (double)locks->lock_ns / 1e6, (double)locks->wait_ns / 1e6, (double)own->bytes_peak / 1e6,
+               (double)own->bytes_before / 1e6, verdict(own->step_ns, GOAL_STEP_US),
+               verdict(locks->change_ns + locks->lock_ns, GOAL_WAIT_US));
+    }
 }
 
 int main(int argc, char **argv) {
@@ -430,7 +415,7 @@ int main(int argc, char **argv) {
         object_count = SHORT_COUNT;
     mallopt(M_TRIM_THRESHOLD, INT_MAX); /* else a single free gives tens of megabytes back to the system, */
     mallopt(M_MXFAST, 0);               /* or puts together what 200,000 calls have freed */
-    printf("steps: %u objects; goals: %d ms of CPU time for a step, %d ms for a call of another thread\n", object_count,
+    printf("steps: %u objects; goals: %d ms of CPU time for a step, %d ms for which a lock is held\n", object_count,
            GOAL_STEP_US / 1000, GOAL_WAIT_US / 1000);
     for (int in_order = 0; in_order < 2; in_order++)
         for (int streams = 0; streams < 2; streams++)

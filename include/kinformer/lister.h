@@ -80,13 +80,15 @@ KI_API KI_MUST_CHECK ki_status ki_index_values_add(ki_index_values *values, cons
 typedef struct ki_indexer {
     const char *name; /* copied */
     /* Gives zero or more values for an object. Must be a function of the object alone. A failure leaves the object out of this index; it is counted and
-     * reported to the error handler. Called on the loop, and on the thread that adds an indexer late. */
+     * reported to the error handler. Called on the loop, and on the thread that adds an indexer late: two indexers that share a function may be
+     * called at the same time. */
     ki_status (*index)(const ki_object *obj, ki_index_values *values, void *user) KI_NOEXCEPT;
     void *user;
 } ki_indexer;
 
 /* Adds indexes; at any time: objects that are there are indexed before it returns. All or none.
- * Threads: any. Blocks: while the loop finishes the change at hand, and for the indexing.
+ * Threads: any. Blocks: for the indexing, which nobody else waits for, be there very many objects; on the loop, the loop: add indexes to a
+ * large cache before the start or on another thread.
  * Errors: KI_ERR_EXISTS for a name that is taken, KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_STATE after stop. */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,
                                                         ki_error *err);

@@ -3,6 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/base/mutant.h"
 
 /* ---- values ---- */
 
@@ -174,6 +175,57 @@ ki_status ki_index_remove(const ki_schema *schema, ki_tree *index, ki_str value,
     if (!status)
         status = ki_tree_put(&schema->sets, index, set, NULL);
     set_unref(set, &schema->sets);
+    return status;
+}
+
+/* ---- one index and one object ---- */
+
+void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator) {
+    *update = (ki_index_update){ .on_error = NULL };
+    ki_index_values_init(&update->old_values, allocator);
+    ki_index_values_init(&update->new_values, allocator);
+}
+
+void ki_index_update_free(ki_index_update *update) {
+    ki_index_values_free(&update->old_values);
+    ki_index_values_free(&update->new_values);
+}
+
+/* The new object's values; a failure of the function leaves it without any. Only lack of memory is a
+ * failure here. */
+static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
+    ki_status status = ki_index_values_of(&update->new_values, indexer, obj);
+    if (status && status != KI_ERR_NO_MEMORY)
+        update->on_error(indexer, obj, status, update->user);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
+
+/* The old object's, made again: the function says the same of the same object, so where it failed before
+ * it was left out. */
+static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
+    ki_status status = ki_index_values_of(&update->old_values, indexer, obj);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
+
+ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
+                              const ki_object *old, ki_object *obj) {
+    const ki_indexer *indexer = &schema->indexers[at];
+    ki_index_values *values = &update->new_values, *before = &update->old_values;
+    ki_status status = KI_OK;
+    values->count = before->count = 0;
+    if (obj)
+        status = values_of_new(update, indexer, obj);
+    if (old && !status)
+        status = values_of_old(update, indexer, old);
+    for (size_t i = 0; !status && i < before->count; i++) {
+        ki_str value = ki_index_values_at(before, i);
+        if (!ki_index_values_has(values, value) && !KI_MUTANT(INDEX_KEEPS_OLD_VALUE))
+            status = ki_index_remove(schema, index, value, ki_str_of(ki_object_key(old)));
+    }
+    if (KI_MUTANT(INDEX_FORGETS_SECOND_CHANGE) && old)
+        return status;
+    for (size_t i = 0; !status && i < values->count; i++)
+        status = ki_index_add(schema, index, ki_index_values_at(values, i), obj);
     return status;
 }
 

@@ -80,4 +80,19 @@ void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drai
 ki_status ki_index_add(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj);
 ki_status ki_index_remove(const ki_schema *schema, ki_tree *index, ki_str value, ki_str key);
 
+/* ---- one index and one object ---- */
+
+/* What index functions say of the old and of the new object; kept for the memory in them. One thread. */
+typedef struct ki_index_update {
+    ki_index_values old_values, new_values;
+    /* A function failed for an object, which is left out of its index. */
+    void (*on_error)(const ki_indexer *indexer, const ki_object *obj, ki_status status, void *user);
+    void *user;
+} ki_index_update;
+void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator);
+void ki_index_update_free(ki_index_update *update);
+/* Brings `index`, number `at` of the schema, from `old` to `obj`; either may be NULL. On failure as ki_index_add. */
+ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
+                              const ki_object *old, ki_object *obj);
+
 #endif

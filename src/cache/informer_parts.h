@@ -17,8 +17,10 @@
 #include "src/cache/wait_table.h"
 
 enum {
-    KI_INFORMER_KEY_MAX = 320
-}; /* bytes of a key in an error report: a namespace and a name */
+    KI_INFORMER_KEY_MAX = 320, /* bytes of a key in an error report: a namespace and a name */
+    KI_INFORMER_AT_ONCE =
+        64 /* units of work, each of about an object, for which the change lock is held without a pause */
+};
 
 struct ki_informer {
     /* Constant. */
@@ -53,6 +55,9 @@ struct ki_informer {
     ki_fair_mutex change_lock;
     ki_processor processor;
     bool is_frozen, is_started, is_stopped;
+
+    /* Under `index_error_lock`, with nothing inside. */
+    ki_mutex index_error_lock;
     ki_error index_error; /* the first that was not reported yet */
     char index_error_key[KI_INFORMER_KEY_MAX + 1];
     size_t index_errors; /* not reported yet */

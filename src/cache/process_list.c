@@ -250,7 +250,8 @@ static ki_status do_slice(slice *s, bool *ret_done) {
 }
 
 ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *deltas, bool *ret_done, ki_error *err) {
-    size_t units = ki_queue_slice(informer->queue);
+    size_t slice_units = ki_queue_slice(informer->queue);
+    size_t units = slice_units < KI_INFORMER_AT_ONCE ? slice_units : KI_INFORMER_AT_ONCE;
     slice s = { .informer = informer,
                 .work = &informer->list_work,
                 .deltas = deltas,

@@ -3,6 +3,7 @@
 #include "src/base/error.h"
 #include "src/base/mutant.h"
 #include "src/cache/callback.h"
+#include "src/cache/index_build.h"
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
 
@@ -63,14 +64,42 @@ ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler 
     return KI_OK;
 }
 
+static ki_status check_runs(const ki_informer *informer, ki_error *err) {
+    return informer->is_stopped
+               ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural)
+               : KI_OK;
+}
+
+/* Most of the work is done under no lock, so that neither the loop nor another thread waits for it. */
+static ki_status build_indexes(ki_informer *informer, ki_index_build *build, ki_error *err) {
+    ki_status status = KI_OK;
+    bool is_done = false;
+    while (!status && !is_done) {
+        status = ki_index_build_follow(build, err);
+        if (status)
+            break;
+        ki_fair_mutex_lock(&informer->change_lock);
+        status = check_runs(informer, err);
+        if (!status)
+            status = ki_index_build_publish(build, KI_INFORMER_AT_ONCE, &is_done, err);
+        ki_fair_mutex_unlock(&informer->change_lock);
+    }
+    return status;
+}
+
 ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count, ki_error *err) {
     if (!informer || !indexers)
         return ki_error_set(err, KI_ERR_INVALID, "ki_informer_add_indexers: no informer, or no indexers");
+    ki_index_build build;
     ki_fair_mutex_lock(&informer->change_lock);
-    ki_status status = informer->is_stopped
-                           ? ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural)
-                           : ki_store_add_indexers(informer->store, indexers, count, err);
+    ki_status status = check_runs(informer, err);
     ki_fair_mutex_unlock(&informer->change_lock);
+    if (!status)
+        status = ki_index_build_begin(&build, informer->store, indexers, count, err);
+    if (status)
+        return status;
+    status = build_indexes(informer, &build, err);
+    ki_index_build_end(&build);
     return status;
 }
 
@@ -129,12 +158,13 @@ static void on_listener_end(ki_listener *listener, void *user) {
 /* From a moment between two changes: what is there is replayed, what comes after is told. The change lock is held. */
 static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t resync_ns, ki_error *err) {
     ki_processor *processor = &informer->processor;
-    if (informer->is_stopped)
-        return ki_error_set(err, KI_ERR_STATE, "the informer of %s is stopped", informer->resource.plural);
+    ki_status status = check_runs(informer, err);
+    if (status)
+        return status;
     if (processor->started) {
         if (!KI_MUTANT(NO_REPLAY))
             ki_listener_set_replay(listener, ki_store_snapshot(informer->store), atomic_load(&informer->synced));
-        ki_status status = ki_listener_start(listener, processor->threaded, err);
+        status = ki_listener_start(listener, processor->threaded, err);
         if (status)
             return status;
     }

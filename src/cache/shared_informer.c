@@ -114,26 +114,30 @@ static void on_progress(void *user) {
         ki_informer_regulate(informer, informer->waiting);
 }
 
-/* Under the change lock, on any thread: kept for the loop. */
+/* On any thread: kept for the loop. */
 static void on_index_error(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
-    if (informer->index_errors++ > 0)
-        return;
-    informer->index_error = *err;
-    snprintf(informer->index_error_key, sizeof informer->index_error_key, "%s", key);
-    ki_task_post(&informer->report_task);
+    ki_mutex_lock(&informer->index_error_lock);
+    bool is_first = informer->index_errors++ == 0;
+    if (is_first) {
+        informer->index_error = *err;
+        snprintf(informer->index_error_key, sizeof informer->index_error_key, "%s", key);
+    }
+    ki_mutex_unlock(&informer->index_error_lock);
+    if (is_first)
+        ki_task_post(&informer->report_task);
 }
 
 static void report_index_errors(ki_task *task, void *user) {
     (void)task;
     ki_informer *informer = user;
-    ki_fair_mutex_lock(&informer->change_lock);
+    ki_mutex_lock(&informer->index_error_lock);
     ki_error err = informer->index_error;
     char key[KI_INFORMER_KEY_MAX + 1];
     memcpy(key, informer->index_error_key, sizeof key);
     size_t count = informer->index_errors;
     informer->index_errors = 0;
-    ki_fair_mutex_unlock(&informer->change_lock);
+    ki_mutex_unlock(&informer->index_error_lock);
     ki_metrics_add(&informer->metrics, KI_METRIC_INDEX_ERRORS, count);
     if (count > 1)
         ki_error_prefix(&err, "the first of %zu", count);
@@ -231,6 +235,9 @@ static ki_status make_locks(ki_informer *informer, ki_error *err) {
     status = ki_mutex_init(&informer->registry_lock, err);
     if (status)
         goto no_registry_lock;
+    status = ki_mutex_init(&informer->index_error_lock, err);
+    if (status)
+        goto no_index_error_lock;
     status = ki_mutex_init(&informer->wait_lock, err);
     if (status)
         goto no_wait_lock;
@@ -249,6 +256,8 @@ no_health:
 no_cond:
     ki_mutex_destroy(&informer->wait_lock);
 no_wait_lock:
+    ki_mutex_destroy(&informer->index_error_lock);
+no_index_error_lock:
     ki_mutex_destroy(&informer->registry_lock);
 no_registry_lock:
     ki_fair_mutex_destroy(&informer->change_lock);
@@ -267,6 +276,7 @@ static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
 static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
     ki_in_order_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
+        .batch_size = KI_INFORMER_AT_ONCE,
         .seed = informer->seed,
     };
     return ki_in_order_fifo_new(&options, &informer->queue, err);
@@ -333,6 +343,7 @@ no_store:
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
+    ki_mutex_destroy(&informer->index_error_lock);
     ki_mutex_destroy(&informer->registry_lock);
     ki_fair_mutex_destroy(&informer->change_lock);
 no_locks:
@@ -586,6 +597,7 @@ void ki_informer_free(ki_informer *informer) {
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
     ki_mutex_destroy(&informer->wait_lock);
+    ki_mutex_destroy(&informer->index_error_lock);
     ki_mutex_destroy(&informer->registry_lock);
     ki_fair_mutex_destroy(&informer->change_lock);
     free_texts(informer);

@@ -25,9 +25,7 @@ struct ki_store {
     published *published;
     /* The writer's: the moment that is being staged, owned; NULL between changes. */
     ki_snapshot *staged;
-    /* The writer's: what index functions say of the old and of the new object; kept for the memory in
-     * them. */
-    ki_index_values old_values, new_values;
+    ki_index_update update; /* the writer's */
 };
 
 static ki_status index_namespace(const ki_object *obj, ki_index_values *values, void *user) {
@@ -36,6 +34,27 @@ static ki_status index_namespace(const ki_object *obj, ki_index_values *values, 
 }
 
 static const ki_indexer namespace_indexer = { .name = KI_NAMESPACE_INDEX, .index = index_namespace };
+
+static void report_index_error(const ki_indexer *indexer, const ki_object *obj, ki_status status, void *user) {
+    ki_store *store = user;
+    atomic_fetch_add_explicit(&store->published->index_errors, 1, memory_order_relaxed);
+    if (!store->on_index_error)
+        return;
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, status, "index %s of %s: %s", indexer->name, ki_object_key(obj), ki_status_name(status));
+    store->on_index_error(&err, ki_object_key(obj), store->on_index_error_user);
+}
+
+void ki_store_init_update(ki_store *store, ki_index_update *update) {
+    ki_index_update_init(update, &store->allocator);
+    update->on_error = report_index_error;
+    update->user = store;
+}
+
+ki_status ki_store_new_schema(const ki_store *store, const ki_schema *before, const ki_indexer *indexers, size_t count,
+                              ki_schema **ret_schema, ki_error *err) {
+    return ki_schema_new(&store->allocator, store->seed, before, indexers, count, ret_schema, err);
+}
 
 ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err) {
     const ki_allocator *allocator = options->allocator;
@@ -60,8 +79,7 @@ ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki
     store->on_index_error = options->on_index_error;
     store->on_index_error_user = options->on_index_error_user;
     store->published = shared;
-    ki_index_values_init(&store->old_values, &store->allocator);
-    ki_index_values_init(&store->new_values, &store->allocator);
+    ki_store_init_update(store, &store->update);
     *ret_store = store;
     return KI_OK;
 failed:
@@ -80,8 +98,7 @@ void ki_store_free(ki_store *store) {
     ki_snapshot_free(store->published->now);
     ki_mutex_destroy(&store->published->lock);
     ki_free(&allocator, store->published);
-    ki_index_values_free(&store->old_values);
-    ki_index_values_free(&store->new_values);
+    ki_index_update_free(&store->update);
     ki_free(&allocator, store);
 }
 
@@ -96,7 +113,7 @@ static ki_str version_or_current(const ki_store *store, const char *resource_ver
     return ki_str_of(resource_version ? resource_version : current(store)->resource_version);
 }
 
-static void publish(ki_store *store, ki_snapshot *next) {
+void ki_store_publish(ki_store *store, ki_snapshot *next) {
     ki_mutex_lock(&store->published->lock);
     ki_snapshot *before = store->published->now;
     store->published->now = next;
@@ -104,65 +121,17 @@ static void publish(ki_store *store, ki_snapshot *next) {
     ki_snapshot_free(before); /* may be much work: not under the lock */
 }
 
-static void report_index_error(ki_store *store, const ki_indexer *indexer, const ki_object *obj, ki_status status) {
-    atomic_fetch_add_explicit(&store->published->index_errors, 1, memory_order_relaxed);
-    if (!store->on_index_error)
-        return;
-    ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, status, "index %s of %s: %s", indexer->name, ki_object_key(obj), ki_status_name(status));
-    store->on_index_error(&err, ki_object_key(obj), store->on_index_error_user);
-}
-
-/* The new object's values; a failure of the function leaves it without any. Only lack of memory is a
- * failure here. */
-static ki_status values_of_new(ki_store *store, const ki_indexer *indexer, const ki_object *obj) {
-    ki_status status = ki_index_values_of(&store->new_values, indexer, obj);
-    if (status && status != KI_ERR_NO_MEMORY)
-        report_index_error(store, indexer, obj, status);
-    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
-}
-
-/* The old object's, made again: the function says the same of the same object, so where it failed before
- * it was left out. */
-static ki_status values_of_old(ki_store *store, const ki_indexer *indexer, const ki_object *obj) {
-    ki_status status = ki_index_values_of(&store->old_values, indexer, obj);
-    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
-}
-
-/* One index goes from `old` to `obj`; either may be NULL. */
-static ki_status update_index(ki_store *store, const ki_schema *schema, size_t at, ki_tree *index, ki_object *old,
-                              ki_object *obj) {
-    const ki_indexer *indexer = &schema->indexers[at];
-    ki_index_values *values = &store->new_values;
-    ki_status status = KI_OK;
-    values->count = store->old_values.count = 0;
-    if (obj)
-        status = values_of_new(store, indexer, obj);
-    if (old && !status)
-        status = values_of_old(store, indexer, old);
-    for (size_t i = 0; !status && i < store->old_values.count; i++) {
-        ki_str value = ki_index_values_at(&store->old_values, i);
-        if (!ki_index_values_has(values, value) && !KI_MUTANT(INDEX_KEEPS_OLD_VALUE))
-            status = ki_index_remove(schema, index, value, ki_str_of(ki_object_key(old)));
-    }
-    if (KI_MUTANT(INDEX_FORGETS_SECOND_CHANGE) && old)
-        return status;
-    for (size_t i = 0; !status && i < values->count; i++)
-        status = ki_index_add(schema, index, ki_index_values_at(values, i), obj);
-    return status;
-}
-
 static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj) {
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < next->schema->count; i++)
-        status = update_index(store, next->schema, i, &next->indexes[i], old, obj);
+        status = ki_index_update_one(&store->update, next->schema, i, &next->indexes[i], old, obj);
     return status;
 }
 
 /* Ends a change: publishes it, or throws it away. */
 static ki_status finish(ki_store *store, ki_snapshot *next, ki_status status, const char *what, ki_error *err) {
     if (!status) {
-        publish(store, next);
+        ki_store_publish(store, next);
         return KI_OK;
     }
     ki_snapshot_free(next);
@@ -290,27 +259,8 @@ ki_status ki_store_set_resource_version(ki_store *store, const char *resource_ve
     ki_snapshot *next = draft(store, resource_version);
     if (!next)
         return ki_error_no_memory(err, "moving the store's resource version");
-    publish(store, next);
+    ki_store_publish(store, next);
     return KI_OK;
-}
-
-ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err) {
-    static const char what[] = "adding an index";
-    const ki_snapshot *now = current(store);
-    ki_schema *schema = NULL;
-    ki_status status = ki_schema_new(&store->allocator, store->seed, now->schema, indexers, count, &schema, err);
-    if (status)
-        return status;
-    ki_snapshot *next = ki_snapshot_next_moment(now, schema, ki_str_of(now->resource_version));
-    ki_schema_unref(schema);
-    if (!next)
-        return ki_error_no_memory(err, what);
-    ki_cursor cursor = KI_CURSOR_INIT;
-    ki_object *obj = NULL;
-    while (!status && (obj = ki_tree_next(&now->items, &cursor)))
-        for (size_t i = now->schema->count; !status && i < schema->count; i++)
-            status = update_index(store, schema, i, &next->indexes[i], NULL, obj);
-    return finish(store, next, status, what, err);
 }
 
 /* ---- reading ---- */

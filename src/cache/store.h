@@ -10,6 +10,8 @@
 #include <kinformer/allocator.h>
 #include <kinformer/lister.h>
 
+#include "src/cache/indexer.h"
+
 #include <stdbool.h>
 
 typedef struct ki_store ki_store;
@@ -18,7 +20,7 @@ typedef struct ki_store_options {
     const ki_allocator *allocator;
     uint64_t seed;   /* of the key hashes */
     bool namespaced; /* then KI_NAMESPACE_INDEX is there from the start */
-    /* An index function failed for an object, which is left out of that index. May be NULL. */
+    /* An index function failed for an object, which is left out of that index. May be NULL. Called on the thread that calls the function. */
     void (*on_index_error)(const ki_error *err, const char *key, void *user);
     void *on_index_error_user;
 } ki_store_options;
@@ -47,8 +49,15 @@ bool ki_store_is_overtaken(const ki_store *store);
 /* Gives what is staged to the caller, to be thrown away; NULL where nothing is. */
 ki_snapshot *ki_store_abandon(ki_store *store);
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
-/* Also after data is in: back-fills. All or none. KI_ERR_EXISTS where a name is taken. */
+/* Also after data is in (index_build.c). All or none. KI_ERR_EXISTS where a name is taken. */
 ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err);
+
+/* For index_build.c. Init: for index functions beside those that the writer calls; their failures are the store's. Publish: takes the moment over; the
+ * writer's lock is held. */
+void ki_store_init_update(ki_store *store, ki_index_update *update);
+ki_status ki_store_new_schema(const ki_store *store, const ki_schema *before, const ki_indexer *indexers, size_t count,
+                              ki_schema **ret_schema, ki_error *err);
+void ki_store_publish(ki_store *store, ki_snapshot *next);
 
 /* Reading: any thread. */
 ki_snapshot *ki_store_snapshot(const ki_store *store);

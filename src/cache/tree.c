@@ -368,6 +368,46 @@ void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor) {
     return NULL;
 }
 
+/* ---- what two versions do not share ---- */
+
+static void look_into(ki_tree_changes *changes, const node *n, const node *beside) {
+    if (n == beside)
+        return;
+    changes->path[changes->depth] = n;
+    changes->beside[changes->depth] = beside;
+    changes->at[changes->depth++] = 0;
+}
+
+void ki_tree_changes_begin(ki_tree_changes *changes, const ki_tree *tree, const ki_tree *other) {
+    changes->depth = 0;
+    if (tree->root)
+        look_into(changes, tree->root, other->root);
+}
+
+/* The other version's node beside the child number `at` of `n`. */
+static const node *child_beside(const node *n, unsigned at, const node *beside) {
+    uint32_t bits = n->nodes;
+    while (at-- > 0)
+        bits &= bits - 1;
+    uint32_t bit = bits & (~bits + 1);
+    return beside && beside->nodes & bit ? beside->slots[node_index(beside, bit)].node : NULL;
+}
+
+void *ki_tree_changes_next(ki_tree_changes *changes) {
+    while (changes->depth > 0) {
+        int top = changes->depth - 1;
+        const node *n = changes->path[top];
+        unsigned at = changes->at[top]++;
+        if (at < n->leaf_count)
+            return n->slots[at].value;
+        if (at < slot_count(n))
+            look_into(changes, n->slots[at].node, child_beside(n, at - n->leaf_count, changes->beside[top]));
+        else
+            changes->depth--;
+    }
+    return NULL;
+}
+
 /* ---- draining ---- */
 
 /* The node's reference is given up: goes into it where that was the last one. */

@@ -61,6 +61,17 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, vo
 /* Every value once, in no particular order; NULL at the end, and from then on. */
 void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor);
 
+/* A walk over what one version has and another one does not share with it. Both must stay as they are meanwhile. */
+typedef struct ki_tree_changes {
+    const ki_tree_node *path[KI_TREE_MAX_DEPTH];
+    const ki_tree_node *beside[KI_TREE_MAX_DEPTH]; /* at the same place in the other version; NULL: nothing */
+    unsigned at[KI_TREE_MAX_DEPTH];
+    int depth;
+} ki_tree_changes;
+void ki_tree_changes_begin(ki_tree_changes *changes, const ki_tree *tree, const ki_tree *other);
+/* Gives each value of the tree that the other one does not reach by the same node: at least those that it does not have. NULL at the end. */
+void *ki_tree_changes_next(ki_tree_changes *changes);
+
 /* Releases a version a value at a time, where releasing it at once would take long. */
 typedef struct ki_tree_drain {
     ki_tree_node *path[KI_TREE_MAX_DEPTH]; /* nodes that nobody else has, from the root down */

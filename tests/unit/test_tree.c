@@ -370,6 +370,58 @@ static void a_version_that_is_drained_leaves_the_others_whole(void **state) {
     }
 }
 
+/* Gives how many values a walk over what `tree` does not share with `other` has; each that `other` does not have is among them, once. */
+static size_t check_changes(const ki_tree_kind *kind, const ki_tree *tree, const ki_tree *other) {
+    ki_tree_changes changes;
+    ki_tree_changes_begin(&changes, tree, other);
+    size_t seen = 0, missing = 0;
+    for (const item *it; (it = ki_tree_changes_next(&changes)); seen++) {
+        assert_ptr_equal(get(kind, tree, it->number), it);
+        missing += get(kind, other, it->number) != it;
+    }
+    assert_null(ki_tree_changes_next(&changes));
+    ki_cursor cursor = KI_CURSOR_INIT;
+    for (const item *it; (it = ki_tree_next(tree, &cursor));)
+        missing -= get(kind, other, it->number) != it;
+    assert_int_equal(missing, 0);
+    return seen;
+}
+
+static void a_walk_over_changes_gives_all_that_another_version_lacks(void **state) {
+    (void)state;
+    enum {
+        COUNT = 2000,
+        CHANGES = 40
+    };
+    for (size_t k = 0; k < KINDS; k++) {
+        const ki_tree_kind *kind = &kinds[k];
+        unsigned count = kind->hash ? COUNT / 20 : COUNT;
+        ki_tree tree = { NULL, 0 };
+        const ki_tree empty = { NULL, 0 };
+        for (unsigned i = 0; i < count; i++)
+            put_new(kind, &tree, i, 1);
+        assert_int_equal(check_changes(kind, &tree, &empty), count);
+        assert_int_equal(check_changes(kind, &empty, &tree), 0);
+        for (unsigned changes = 0; changes < CHANGES; changes++) {
+            ki_tree before = ki_tree_ref(&tree);
+            assert_int_equal(check_changes(kind, &tree, &before), 0);
+            for (unsigned i = 0; i < changes; i++) {
+                unsigned number = (changes * 131 + i * 37) % (2 * count);
+                if ((changes + i) % 3 == 0)
+                    assert_int_equal(take_out(kind, &tree, number), KI_OK);
+                else
+                    put_new(kind, &tree, number, changes + 2);
+            }
+            size_t gone = check_changes(kind, &before, &tree), come = check_changes(kind, &tree, &before);
+            if (!kind->hash) /* what is shared is not looked at: a change comes with those in the nodes on its path */
+                assert_true(gone + come <= changes * 100);
+            ki_tree_unref(kind, &before);
+        }
+        ki_tree_unref(kind, &tree);
+        assert_int_equal(items_alive, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_tree_has_nothing_and_needs_nothing),
@@ -382,6 +434,7 @@ int main(void) {
         cmocka_unit_test(lack_of_memory_leaves_the_content_as_it_was),
         cmocka_unit_test(an_empty_tree_whose_first_put_fails_stays_empty),
         cmocka_unit_test(a_version_that_is_drained_leaves_the_others_whole),
+        cmocka_unit_test(a_walk_over_changes_gives_all_that_another_version_lacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

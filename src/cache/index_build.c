@@ -1,0 +1,158 @@
+/* index_build.c: see index_build.h. Two versions of the store share all nodes that have not changed in between, so what has changed is found without
+ * looking at the rest (tree.h). */
+#include "src/cache/index_build.h"
+
+#include "src/base/error.h"
+
+static const char what[] = "adding an index";
+
+static const ki_tree *items_of(const ki_snapshot *snapshot) {
+    static const ki_tree none = { NULL, 0 };
+    return snapshot ? &snapshot->items : &none;
+}
+
+static ki_object *object_in(const ki_index_build *build, const ki_snapshot *snapshot, const ki_object *obj) {
+    return ki_tree_get(&build->made->schema->objects, items_of(snapshot), ki_str_of(ki_object_key(obj)));
+}
+
+static void drop(ki_index_build *build) {
+    ki_snapshot *dropped[] = { build->made, build->seen, build->target, build->gone };
+    build->made = build->seen = build->target = build->gone = NULL;
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        ki_snapshot_free(dropped[i]);
+}
+
+static ki_status begin_anew(ki_index_build *build, ki_schema *base, ki_error *err) {
+    ki_schema *schema = NULL;
+    ki_status status = ki_store_new_schema(build->store, base, build->indexers, build->count, &schema, err);
+    if (status)
+        return status;
+    drop(build);
+    build->base = base; /* kept by `target`, later by `seen` */
+    build->made = ki_snapshot_new(schema, KI_STR(""));
+    ki_schema_unref(schema);
+    return build->made ? KI_OK : ki_error_no_memory(err, what);
+}
+
+/* Takes the reference to `target` over. */
+static void set_out(ki_index_build *build, ki_snapshot *target) {
+    build->target = target;
+    build->is_at_new = false;
+    ki_tree_changes_begin(&build->changes, items_of(build->seen), items_of(target));
+}
+
+static ki_status update(ki_index_build *build, const ki_object *old, ki_object *obj) {
+    ki_snapshot *made = build->made;
+    ki_status status = KI_OK;
+    for (size_t i = build->base->count; !status && i < made->schema->count; i++)
+        status = ki_index_update_one(&build->update, made->schema, i, &made->indexes[i], old, obj);
+    return status;
+}
+
+/* Looks at one object. */
+static ki_status follow_one(ki_index_build *build) {
+    ki_object *obj = ki_tree_changes_next(&build->changes);
+    if (obj && build->is_at_new)
+        return object_in(build, build->seen, obj) ? KI_OK : update(build, NULL, obj);
+    if (obj) {
+        ki_object *now = object_in(build, build->target, obj);
+        return now == obj ? KI_OK : update(build, obj, now);
+    }
+    if (!build->is_at_new) {
+        build->is_at_new = true;
+        ki_tree_changes_begin(&build->changes, items_of(build->target), items_of(build->seen));
+        return KI_OK;
+    }
+    build->gone = build->seen;
+    build->seen = build->target;
+    build->target = NULL;
+    return KI_OK;
+}
+
+static ki_status follow(ki_index_build *build, size_t units, ki_error *err) {
+    ki_status status = KI_OK;
+    for (; !status && units > 0 && build->target; units--)
+        status = follow_one(build);
+    if (status == KI_ERR_NO_MEMORY)
+        return ki_error_no_memory(err, what);
+    return status ? ki_error_set(err, status, "%s", what) : KI_OK;
+}
+
+ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_indexer *indexers, size_t count,
+                               ki_error *err) {
+    *build = (ki_index_build){ .store = store, .indexers = indexers, .count = count };
+    ki_store_init_update(store, &build->update);
+    ki_snapshot *now = ki_store_snapshot(store);
+    ki_status status = begin_anew(build, now->schema, err);
+    if (status) {
+        ki_snapshot_free(now);
+        ki_index_build_end(build);
+        return status;
+    }
+    set_out(build, now);
+    return KI_OK;
+}
+
+ki_status ki_index_build_follow(ki_index_build *build, ki_error *err) {
+    if (!build->target) {
+        ki_snapshot *now = ki_store_snapshot(build->store);
+        ki_status status = now->schema == build->base ? KI_OK : begin_anew(build, now->schema, err);
+        if (status) {
+            ki_snapshot_free(now);
+            return status;
+        }
+        set_out(build, now);
+    }
+    ki_status status = follow(build, SIZE_MAX, err);
+    ki_snapshot_free(build->gone);
+    build->gone = NULL;
+    return status;
+}
+
+static ki_status publish(ki_index_build *build, ki_error *err) {
+    ki_snapshot *made = build->made;
+    ki_snapshot *next = ki_snapshot_next_moment(build->seen, made->schema, ki_str_of(build->seen->resource_version));
+    if (!next)
+        return ki_error_no_memory(err, what);
+    for (size_t i = build->base->count; i < made->schema->count; i++) {
+        next->indexes[i] = made->indexes[i];
+        made->indexes[i] = (ki_tree){ NULL, 0 };
+    }
+    ki_store_publish(build->store, next);
+    return KI_OK;
+}
+
+ki_status ki_index_build_publish(ki_index_build *build, size_t units, bool *ret_done, ki_error *err) {
+    ki_snapshot *now = ki_store_snapshot(build->store);
+    *ret_done = false;
+    if (now->schema != build->base) { /* another index came meanwhile */
+        ki_snapshot_free(now);
+        return KI_OK;
+    }
+    set_out(build, now);
+    ki_status status = follow(build, units, err);
+    if (status || build->target)
+        return status;
+    *ret_done = true;
+    return publish(build, err);
+}
+
+void ki_index_build_end(ki_index_build *build) {
+    drop(build);
+    ki_index_update_free(&build->update);
+}
+
+ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err) {
+    ki_index_build build;
+    ki_status status = ki_index_build_begin(&build, store, indexers, count, err);
+    if (status)
+        return status;
+    bool is_done = false;
+    while (!status && !is_done) {
+        status = ki_index_build_follow(&build, err);
+        if (!status)
+            status = ki_index_build_publish(&build, SIZE_MAX, &is_done, err);
+    }
+    ki_index_build_end(&build);
+    return status;
+}
