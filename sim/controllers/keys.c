@@ -27,6 +27,7 @@ void ctl_key_cause(ctl_process *process, unsigned number) {
     ctl_key *key = &process->keys[number];
     key->causes++;
     key->cause_at = process->world->now;
+    key->paused_at_cause = process->paused;
     process->looks_at_keys = true;
 }
 
@@ -81,15 +82,19 @@ static void check_retry(ctl_process *process, ctl_key *key, unsigned number) {
     }
 }
 
-/* Returns how far apart the two handlers may be called for one event: with small or late steps other work comes between. */
-static int64_t slack(const ctl_process *process) {
-    return process->world->plan.max_work || process->plan->jitter ? 2 * SIM_SECOND : 0;
+/* Returns how far apart the two handlers may be called for one event, the first when the process had been paused for `paused`: with small or late
+ * steps other work comes between, and so does a pause. */
+static int64_t slack(const ctl_process *process, int64_t paused) {
+    if (!process->world->plan.max_work && !process->plan->jitter)
+        return 0;
+    return 2 * SIM_SECOND + process->paused - paused;
 }
 
 /* An event that nothing holds up is reconciled soon, whatever delay its key waits for. */
 static void check_wait(ctl_process *process, const ctl_key *key, unsigned number) {
     int64_t since = key->waits_since > key->finished_at ? key->waits_since : key->finished_at;
-    bool is_known = !slack(process) || key->waits_since > key->started_at + slack(process); /* not of that reconcile */
+    int64_t apart = slack(process, key->paused_at_start);
+    bool is_known = !apart || key->waits_since > key->started_at + apart; /* not of that reconcile */
     if (key->waits_since && is_known && process->hindered_at < since &&
         process->world->now - since > LATE_MS * SIM_MILLISECOND)
         ctl_fail(process->world, "process %u: key %u waits %lld ms for its reconcile", process->index, number,
@@ -116,6 +121,7 @@ void ctl_key_start(ctl_process *process, unsigned number) {
     key->is_running = true;
     key->starts++;
     key->started_at = world->now;
+    key->paused_at_start = process->paused;
     process->running++;
     process->looks_at_keys = true;
     if (is_busy(process))
@@ -165,7 +171,7 @@ void ctl_keys_look(ctl_process *process) {
         if (key->starts > key->causes)
             ctl_fail(world, "process %u: key %u was reconciled %llu times for %llu causes", process->index, i,
                      (unsigned long long)key->starts, (unsigned long long)key->causes);
-        if (key->early_at && key->cause_at + slack(process) < key->early_after)
+        if (key->early_at && key->cause_at + slack(process, key->paused_at_cause) < key->early_after)
             ctl_fail(world, "process %u: key %u was retried at %.3f s, before its delay had passed", process->index, i,
                      (double)key->early_at / 1e9);
         key->early_at = 0;
@@ -185,7 +191,7 @@ void ctl_keys_compare(ctl_process *process) {
     ctl_world *world = process->world;
     for (unsigned i = 0; i < CTL_MAX_PARENTS; i++) {
         const ctl_key *key = &process->keys[i];
-        if (key->started_at + slack(process) < key->cause_at && is_expected(process, i))
+        if (key->started_at + slack(process, key->paused_at_start) < key->cause_at && is_expected(process, i))
             ctl_fail(world, "process %u: key %u was not reconciled after its last change at %.3f s", process->index, i,
                      (double)key->cause_at / 1e9);
     }

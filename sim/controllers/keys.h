@@ -24,6 +24,7 @@ typedef struct ctl_key {
     uint64_t causes, starts;
     bool is_running;
     int64_t cause_at, started_at, finished_at; /* true time */
+    int64_t paused_at_cause, paused_at_start;  /* how long the process had been paused in all */
     int64_t waits_since;                       /* the first cause since the last start; 0: none */
     /* a retry that is due; the process's time */
     bool has_retry;

@@ -151,6 +151,7 @@ void ctl_process_start(ctl_process *process) {
     process->pause_mid_step = 0;
     process->recorded = 0;
     process->lease_requests = 0;
+    process->paused = 0;
     process->hindered_at = process->busy_until = world->now;
     process->random = sim_random_from(world->plan.seed, 1000 + process->index * 100 + process->life);
     memset(process->keys, 0, sizeof process->keys);
@@ -256,6 +257,7 @@ void ctl_process_pause(ctl_process *process, int64_t length) {
     ctl_world *world = process->world;
     int64_t until = world->now + length;
     CTL_TRACE(world, "process %u: pauses for %.3f s", process->index, (double)length / 1e9);
+    process->paused += length;
     process->busy_until = until > process->busy_until ? until : process->busy_until;
     process->hindered_at = process->busy_until;
 }

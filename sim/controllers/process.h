@@ -51,6 +51,7 @@ struct ctl_process {
     int64_t busy_until; /* it is not stepped before */
     int64_t
         hindered_at; /* when something last kept it from working in time: a pause, no memory, a change of the leader */
+    int64_t paused;  /* how long all pauses of this life were */
     int64_t wall_jump;
     int64_t partition_until;
     ctl_partition partition;

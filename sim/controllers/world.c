@@ -114,8 +114,10 @@ void ctl_world_pass(ctl_world *world, ctl_process *process, int64_t length) {
     for (unsigned i = 0; i < world->plan.processes;
          i++) { /* others may be in the middle of a step, too: they wait for this one */
         ctl_process *inside = &world->processes[i];
-        if (inside->is_inside && inside->busy_until < until)
-            inside->busy_until = inside->hindered_at = until;
+        if (!inside->is_inside || inside->busy_until >= until)
+            continue;
+        inside->paused += length;
+        inside->busy_until = inside->hindered_at = until;
     }
     ctl_leadership_look(world);
     run_until(world, until, NULL);

@@ -210,9 +210,9 @@ static bool is_older(const ki_delta *delta, const ki_delta *than) {
                KI_ORDER_OLDER;
 }
 
-/* Two Deleted of one object in a row are one: the older, unless it is a tombstone: then the newer, which knows more. A server that
- * repeats itself may tell of an earlier object's end first; the end of the one that is there must not be lost to it. Nor the tombstone
- * to a deletion of a time before it, which would be passed over as a repetition: the list that lacks the object is believed. */
+/* Two Deleted of one object in a row are one: the one with the later version. A watch may repeat a deletion from before the known state; the cache
+ * skips it, so it must not hide the object's end. Where neither is later the older stays, unless it is a tombstone: then the newer, which knows
+ * more. A deletion of another object of the same name hides nothing. */
 static void merge_deletions(entry *e) {
     if (e->count < 2)
         return;
@@ -220,7 +220,8 @@ static void merge_deletions(entry *e) {
     ki_delta *older = newer - 1;
     if (older->type != KI_DELTA_DELETED || newer->type != KI_DELTA_DELETED || are_two_objects(older, newer))
         return;
-    bool is_replaced = older->tombstone && (!is_older(newer, older) || KI_MUTANT(OLD_DELETE_HIDES_TOMBSTONE));
+    bool is_replaced = is_older(older, newer) ||
+                       (older->tombstone && (!is_older(newer, older) || KI_MUTANT(OLD_DELETE_HIDES_TOMBSTONE)));
     ki_object *dropped = is_replaced ? older->obj : newer->obj;
     if (is_replaced)
         *older = *newer;
@@ -434,10 +435,27 @@ static ki_status bury(delta_fifo *fifo, const list *from, ki_object *obj) {
     return status;
 }
 
+/* Returns the last state of a queued object, a reference: the newest delta's, unless that is a deletion from before the state that is known. */
+static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
+    const ki_delta *newest = &e->deltas[e->count - 1];
+    if (newest->type != KI_DELTA_DELETED || newest->tombstone)
+        return ki_object_ref(newest->obj);
+    const char *key = ki_object_key(newest->obj);
+    const ki_delta known = { .obj = e->count > 1 ? ki_object_ref(newest[-1].obj) : known_object(fifo, key) };
+    if (known.obj && is_older(newest, &known) && !are_two_objects(newest, &known))
+        return known.obj;
+    ki_object_unref(known.obj);
+    return ki_object_ref(newest->obj);
+}
+
 static ki_status bury_queued(delta_fifo *fifo, const list *from) {
     entry *e = fifo->at;
-    bool is_gone = e->listed != fifo->replaces && !KI_MUTANT(NO_QUEUED_TOMBSTONES);
-    ki_status status = is_gone ? bury(fifo, from, e->deltas[e->count - 1].obj) : KI_OK;
+    ki_status status = KI_OK;
+    if (e->listed != fifo->replaces && !KI_MUTANT(NO_QUEUED_TOMBSTONES)) {
+        ki_object *obj = last_state(fifo, e);
+        status = bury(fifo, from, obj);
+        ki_object_unref(obj);
+    }
     if (!status)
         fifo->at = e == fifo->until ? NULL : e->after;
     return status;

@@ -13,10 +13,11 @@
 enum {
     PREFACE_SIZE = 24,
     HEAD_SIZE = 9,
+    TYPE_DATA = 0,
     TYPE_HEADERS = 1,
     TYPE_RST_STREAM = 3,
     TYPE_SETTINGS = 4,
-    REFUSED_STREAM = 7
+    FLAG_END_STREAM = 1
 };
 
 static gnutls_certificate_credentials_t credentials;
@@ -49,8 +50,9 @@ static void send_frame(gnutls_session_t session, unsigned char type, const unsig
                              HEAD_SIZE + (size_t)size); /* a client that is gone is noticed by the next read */
 }
 
-static void refuse_all(h2_refuser *server, gnutls_session_t session) {
-    static const unsigned char none[4] = { 0 }, refused[4] = { 0, 0, 0, REFUSED_STREAM };
+static void reset_all(h2_refuser *server, gnutls_session_t session) {
+    static const unsigned char none[4] = { 0 };
+    const unsigned char code[4] = { 0, 0, 0, server->code };
     unsigned char head[HEAD_SIZE], payload[1 << 14];
     if (!read_all(session, payload, PREFACE_SIZE))
         return;
@@ -59,10 +61,10 @@ static void refuse_all(h2_refuser *server, gnutls_session_t session) {
         size_t size = (size_t)head[0] << 16 | (size_t)head[1] << 8 | head[2];
         if (size > sizeof payload || !read_all(session, payload, size))
             return;
-        if (head[3] != TYPE_HEADERS)
-            continue;
-        server->requests++;
-        send_frame(session, TYPE_RST_STREAM, head + 5, refused, sizeof refused);
+        server->requests += head[3] == TYPE_HEADERS;
+        bool is_end = (head[3] == TYPE_HEADERS || head[3] == TYPE_DATA) && (head[4] & FLAG_END_STREAM);
+        if (server->reads_all ? is_end : head[3] == TYPE_HEADERS)
+            send_frame(session, TYPE_RST_STREAM, head + 5, code, sizeof code);
     }
 }
 
@@ -84,17 +86,19 @@ static void *serve(void *user) {
         while (status < 0 && !gnutls_error_is_fatal(status));
         if (status == 0) {
             server->connections++;
-            refuse_all(server, session);
+            reset_all(server, session);
         }
         gnutls_deinit(session);
         close(fd);
     }
 }
 
-void h2_refuser_start(h2_refuser *server, const char *certificate, const char *key) {
+void h2_refuser_start(h2_refuser *server, unsigned char code, bool reads_all, const char *certificate,
+                      const char *key) {
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t size = sizeof address;
-    *server = (h2_refuser){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+    *server =
+        (h2_refuser){ .code = code, .reads_all = reads_all, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
     must(gnutls_certificate_allocate_credentials(&credentials) == 0);
     must(gnutls_certificate_set_x509_key_file(credentials, certificate, key, GNUTLS_X509_FMT_PEM) == 0);
     must(server->fd >= 0 && bind(server->fd, (struct sockaddr *)&address, size) == 0 && listen(server->fd, 8) == 0);

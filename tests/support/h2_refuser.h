@@ -1,12 +1,22 @@
-/* h2_refuser.h: a server on 127.0.0.1 in a thread of its own that speaks HTTP/2 over TLS and refuses each request with RST_STREAM, REFUSED_STREAM
- * (RFC 9113, 8.7): a client may send such a request again. One connection at a time. */
+/* h2_refuser.h: a server on 127.0.0.1 in a thread of its own that speaks HTTP/2 over TLS and ends each request with RST_STREAM (RFC 9113, 8.7). After
+ * REFUSED_STREAM a client may send the request again; after another code the server may have carried it out. One connection at a time. */
 #ifndef TESTS_SUPPORT_H2_REFUSER_H
 #define TESTS_SUPPORT_H2_REFUSER_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
+enum {
+    H2_INTERNAL_ERROR = 2,
+    H2_REFUSED_STREAM = 7,
+    H2_CANCEL = 8,
+    H2_ENHANCE_YOUR_CALM = 11
+};
+
 typedef struct h2_refuser {
+    unsigned char code;
+    bool reads_all; /* the reset comes after the request's end, else after its head */
     int fd;
     int port;
     pthread_t thread;
@@ -14,7 +24,7 @@ typedef struct h2_refuser {
 } h2_refuser;
 
 /* The certificate and key are files of PEM. */
-void h2_refuser_start(h2_refuser *server, const char *certificate, const char *key);
+void h2_refuser_start(h2_refuser *server, unsigned char code, bool reads_all, const char *certificate, const char *key);
 /* Once its clients have closed. */
 void h2_refuser_stop(h2_refuser *server);
 

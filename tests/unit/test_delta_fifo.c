@@ -220,12 +220,14 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
         { "foo=5 bar=6 baz=7", "add foo=10; update bar=15; delete baz=20; delete other=1",
           "foo: Added 10; bar: Updated 15; baz: Deleted 20; " },
         { "", "add foo=5; delete foo=6", "foo: Added 5 Deleted 6; " },
-        /* Two in a row are one, the older unless it is a tombstone. */
-        { "a=1", "delete a=2; delete a=3", "a: Deleted 2; " },
+        /* Two in a row are one: the later version. Else the older, unless it is a tombstone. */
+        { "a=1", "delete a=2; delete a=2", "a: Deleted 2; " },
+        { "a=1", "delete a=2; delete a=3", "a: Deleted 3; " },
+        { "a=1", "delete a=3; delete a=2", "a: Deleted 3; " },
         { "a=1", "replace; delete a=3", "a: Deleted 3; " },
         { "a=1", "replace; delete a=3; replace", "a: Deleted 3; " },
         { "a=1", "delete a=2; add a=3; delete a=4", "a: Deleted 2 Added 3 Deleted 4; " },
-        { "a=1", "delete a=2; add a=3; delete a=4; delete a=5", "a: Deleted 2 Added 3 Deleted 4; " },
+        { "a=1", "delete a=2; add a=3; delete a=4; delete a=5", "a: Deleted 2 Added 3 Deleted 5; " },
         /* Lists. */
         { NULL, "add foo=10; replace foo=15", "foo: Added 10 Replaced 15; " },
         { "foo=1", "delete foo=1; replace foo=2", "foo: Deleted 1 Replaced 2; " },
@@ -246,6 +248,12 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
         /* After a restore from a backup versions are lower, and a watch may repeat the deletion: it is of a time before the tombstone's. */
         { "foo=5", "replace; delete foo=7", "foo: Deleted 7; " },
         { "foo=5", "replace; delete foo=3", "foo: Tombstone 5; " },
+        /* A watch that repeats older deletions: the cache skips those, and the object's end must remain. */
+        { "foo=5", "delete foo=3; delete foo=7", "foo: Deleted 7; " },
+        { "foo=1", "replace foo=5; delete foo=3; delete foo=7", "foo: Replaced 5 Deleted 7; " },
+        { "foo=5", "delete foo=3; replace", "foo: Tombstone 5; " },
+        { "foo=1", "replace foo=5; delete foo=3; replace", "foo: Replaced 5 Tombstone 5; " },
+        { "foo=5", "delete foo=7; replace", "foo: Deleted 7; " },
         /* Tombstones for what only the queue has heard of. */
         { NULL, "add a=1; replace", "a: Added 1 Tombstone 1; " },
         { NULL, "replace a=1; replace", "a: Replaced 1 Tombstone 1; " },
