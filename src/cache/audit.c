@@ -8,8 +8,7 @@
 
 enum {
     PAGE = 500,
-    WALK_AT_ONCE = 500, /* objects of the store in one turn of the loop */
-    FIRST_PRINTS = 1024,
+    FIRST_PRINTS = 16, /* of a part */
     EMPTY_PAGES_MAX = 100,
     CONTINUE_TOKEN_MAX = 1 << 16 /* bytes */
 };
@@ -26,11 +25,13 @@ static void drop_suspects(ki_suspects *suspects) {
 }
 
 static void drop_list(ki_audit *audit) {
-    ki_snapshot_free(audit->before);
+    if (audit->before)
+        audit->options.on_wasted(audit->before, audit->options.user);
     audit->before = NULL;
-    ki_free(ki_engine_allocator(audit->options.engine), audit->prints);
-    audit->prints = NULL;
-    audit->print_count = audit->print_capacity = 0;
+    for (size_t i = 0; i < KI_AUDIT_PARTS; i++) {
+        ki_free(ki_engine_allocator(audit->options.engine), audit->prints[i].items);
+        audit->prints[i] = (ki_prints){ .items = NULL };
+    }
     ki_buffer_reset(&audit->continue_token, 0);
 }
 
@@ -87,41 +88,50 @@ static uint64_t print_of(const ki_audit *audit, const char *key) {
 }
 
 /* The same whatever order the objects come in. */
-static uint64_t digest_of(const ki_audit *audit, const ki_object *obj) {
+uint64_t ki_audit_digest(const ki_audit *audit, const ki_object *obj) {
     uint64_t seed = hash_of(ki_object_uid(obj), print_of(audit, ki_object_key(obj)));
     return hash_of(ki_object_resource_version(obj), seed);
 }
 
-static uint64_t *place_of(uint64_t *prints, size_t capacity, uint64_t print) {
-    size_t at = (size_t)(print >> 1) & (capacity - 1);
-    while (prints[at] != 0 && prints[at] != print)
-        at = (at + 1) & (capacity - 1);
-    return &prints[at];
+static uint64_t *place_of(const ki_prints *prints, uint64_t print) {
+    size_t at = (size_t)(print >> 1) & (prints->capacity - 1);
+    while (prints->items[at] != 0 && prints->items[at] != print)
+        at = (at + 1) & (prints->capacity - 1);
+    return &prints->items[at];
+}
+
+static ki_prints *part_of(ki_audit *audit, uint64_t print) {
+    return &audit->prints[(print >> 32) % KI_AUDIT_PARTS];
+}
+
+static ki_status grow(const ki_allocator *allocator, ki_prints *prints) {
+    ki_prints grown = { .count = prints->count, .capacity = prints->capacity ? prints->capacity * 2 : FIRST_PRINTS };
+    grown.items = ki_alloc_zero(allocator, grown.capacity * sizeof *grown.items);
+    if (!grown.items)
+        return KI_ERR_NO_MEMORY;
+    for (size_t i = 0; i < prints->capacity; i++)
+        if (prints->items[i])
+            *place_of(&grown, prints->items[i]) = prints->items[i];
+    ki_free(allocator, prints->items);
+    *prints = grown;
+    return KI_OK;
 }
 
 static ki_status remember(ki_audit *audit, const char *key) {
-    const ki_allocator *allocator = ki_engine_allocator(audit->options.engine);
-    if (audit->print_count * 2 >= audit->print_capacity) {
-        size_t capacity = audit->print_capacity ? audit->print_capacity * 2 : FIRST_PRINTS;
-        uint64_t *prints = ki_alloc_zero(allocator, capacity * sizeof *prints);
-        if (!prints)
-            return KI_ERR_NO_MEMORY;
-        for (size_t i = 0; i < audit->print_capacity; i++)
-            if (audit->prints[i])
-                *place_of(prints, capacity, audit->prints[i]) = audit->prints[i];
-        ki_free(allocator, audit->prints);
-        audit->prints = prints;
-        audit->print_capacity = capacity;
-    }
     uint64_t print = print_of(audit, key);
-    uint64_t *place = place_of(audit->prints, audit->print_capacity, print);
-    audit->print_count += *place == 0;
+    ki_prints *prints = part_of(audit, print);
+    if (prints->count * 2 >= prints->capacity && grow(ki_engine_allocator(audit->options.engine), prints))
+        return KI_ERR_NO_MEMORY;
+    uint64_t *place = place_of(prints, print);
+    prints->count += *place == 0;
     *place = print;
     return KI_OK;
 }
 
-static bool was_listed(const ki_audit *audit, const char *key) {
-    return audit->print_capacity > 0 && *place_of(audit->prints, audit->print_capacity, print_of(audit, key)) != 0;
+static bool was_listed(ki_audit *audit, const char *key) {
+    uint64_t print = print_of(audit, key);
+    const ki_prints *prints = part_of(audit, print);
+    return prints->capacity > 0 && *place_of(prints, print) != 0;
 }
 
 static void suspect(ki_audit *audit, const ki_object *obj, bool is_ghost) {
@@ -171,7 +181,7 @@ static const ki_suspect *first_confirmed(const ki_audit *audit, size_t *ret_coun
                 continue;
             first = first ? first : a;
             (*ret_count)++;
-            *ret_digest += digest_of(audit, a->obj);
+            *ret_digest += ki_audit_digest(audit, a->obj);
         }
     }
     return first;
@@ -227,8 +237,9 @@ static void settle(ki_audit *audit) {
 
 static void walk(ki_audit *audit) {
     const ki_object *obj = NULL;
-    int walked = 0;
-    while (!audit->has_nameless && walked < WALK_AT_ONCE && (obj = ki_snapshot_next(audit->before, &audit->cursor))) {
+    int walked = 0, left = ki_engine_work_left(audit->options.engine);
+    int at_once = left > 1 ? left : 1;
+    while (!audit->has_nameless && walked < at_once && (obj = ki_snapshot_next(audit->before, &audit->cursor))) {
         walked++;
         if (!was_listed(audit, ki_object_key(obj)))
             suspect(audit, obj, true);
@@ -265,7 +276,7 @@ static void on_object(ki_object *obj, void *user) {
     ki_audit *audit = user;
     audit->listed++;
     if (audit->is_check) {
-        audit->digest += digest_of(audit, obj);
+        audit->digest += ki_audit_digest(audit, obj);
         return;
     }
     if (remember(audit, ki_object_key(obj))) {
@@ -381,16 +392,14 @@ void ki_audit_start(ki_audit *audit) {
     rest(audit);
 }
 
-void ki_audit_check(ki_audit *audit, const char *version, ki_object *const *objects, size_t count) {
+void ki_audit_check(ki_audit *audit, const char *version, uint64_t digest, size_t count) {
     audit->options.list_watch->ops->cancel(audit->options.list_watch);
     rest(audit);
     if (version[0] == '\0' || ki_reflector_copy_version(audit->version, version, NULL))
         return; /* no version to list at, or one that the reflector has refused before */
     audit->is_check = true;
     audit->streamed_count = count;
-    audit->streamed_digest = 0;
-    for (size_t i = 0; i < count; i++)
-        audit->streamed_digest += digest_of(audit, objects[i]);
+    audit->streamed_digest = digest;
     go(audit, KI_AUDIT_BEGIN, 0);
 }
 

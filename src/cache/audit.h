@@ -14,6 +14,7 @@
 #include "src/cache/store.h"
 
 enum {
+    KI_AUDIT_PARTS = 64,
     KI_AUDIT_SUSPECTS_MAX = 100 /* objects that differ; further ones are not looked at in this audit */
 };
 
@@ -27,7 +28,8 @@ typedef struct ki_audit_options {
     bool (*is_watching)(void *user); /* only then the store is expected to catch up */
     /* The copy is wrong; `key` is the first one, "" where it cannot be told. */
     void (*on_difference)(const ki_error *err, const char *key, bool repair, void *user);
-    void (*on_failure)(const ki_error *err, void *user); /* a list; the audit is given up */
+    void (*on_failure)(const ki_error *err, void *user);  /* a list; the audit is given up */
+    void (*on_wasted)(ki_snapshot *snapshot, void *user); /* takes over what is to be released */
     void *user;
 } ki_audit_options;
 
@@ -40,6 +42,12 @@ typedef struct ki_suspects {
     ki_suspect items[KI_AUDIT_SUSPECTS_MAX];
     size_t count;
 } ki_suspects;
+
+/* A hash set; 0 is an empty place. */
+typedef struct ki_prints {
+    uint64_t *items; /* NULL: none */
+    size_t count, capacity;
+} ki_prints;
 
 typedef enum ki_audit_step {
     KI_AUDIT_BEGIN,
@@ -64,8 +72,7 @@ typedef struct ki_audit {
     uint64_t digest; /* of a check: of what was listed */
     bool
         has_nameless; /* an object that cannot be used nor told by name: what is missing in the list cannot be told either */
-    uint64_t *prints; /* of the keys that were listed: a hash set, 0 is empty */
-    size_t print_count, print_capacity;
+    ki_prints prints[KI_AUDIT_PARTS]; /* of the keys that were listed, by their first bits: no part is large */
     /* the comparison */
     ki_snapshot *before; /* the store when the list began */
     ki_cursor cursor;
@@ -80,8 +87,10 @@ typedef struct ki_audit {
 /* Embedded; to be closed. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_audit_open(ki_audit *audit, const ki_audit_options *options, ki_error *err);
 void ki_audit_start(ki_audit *audit);
-/* A streaming list gave these objects at `version`. In place of an audit that is under way. */
-void ki_audit_check(ki_audit *audit, const char *version, ki_object *const *objects, size_t count);
+/* Returns what an object adds to the digest of a list. */
+uint64_t ki_audit_digest(const ki_audit *audit, const ki_object *obj);
+/* A streaming list gave `count` objects at `version`; `digest` is the sum over them. In place of an audit that is under way. */
+void ki_audit_check(ki_audit *audit, const char *version, uint64_t digest, size_t count);
 /* Also on one that is zeroed or closed. */
 void ki_audit_close(ki_audit *audit);
 

@@ -15,6 +15,7 @@
 #include "src/cache/shared_informer.h"
 #include "src/cache/unreadable.h"
 #include "src/cache/wait_table.h"
+#include "src/cache/waste.h"
 
 enum {
     KI_INFORMER_KEY_MAX = 320, /* bytes of a key in an error report: a namespace and a name */
@@ -77,6 +78,7 @@ struct ki_informer {
     bool is_held;      /* the watch: what was read waits for handlers on the loop */
     bool resync_waits; /* the next is due, and the one before is not through */
     ki_list_work list_work;
+    ki_waste waste;
     ki_complaints complaints;
     ki_timer detector_timer;
     ki_mutation_detector detector;                   /* of no use unless `detect_mutations` */

@@ -48,7 +48,11 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
 }
 
 static void drop_replay(ki_listener *listener) {
-    ki_snapshot_free(listener->replay);
+    if (listener->started && !listener->has_thread &&
+        !listener->is_stopped) /* on the loop, where it may be too much at once */
+        ki_informer_waste(listener->informer, listener->replay);
+    else
+        ki_snapshot_free(listener->replay);
     listener->replay = NULL;
     atomic_store(&listener->to_replay, 0);
 }
@@ -231,10 +235,25 @@ static void close_listener(ki_listener *listener) {
         call_on_removed(listener);
 }
 
+/* The caller holds the mutex. */
+static void take_pending(ki_listener *listener, ki_pending *ret_taken) {
+    *ret_taken = listener->pending;
+    ki_pending_init(&listener->pending, ret_taken->allocator, ret_taken->delivery, ret_taken->by_key.seed);
+}
+
+static void drop_pending(ki_listener *listener) {
+    ki_pending dropped;
+    ki_mutex_lock(&listener->mutex);
+    take_pending(listener, &dropped);
+    ki_mutex_unlock(&listener->mutex);
+    ki_pending_clear(&dropped);
+}
+
 static void thread_main(void *user) {
     ki_listener *listener = user;
     ki_engine_adopt_thread(listener->engine);
     while (deliver(listener, true) != STEP_END) {}
+    drop_pending(listener);
     close_listener(listener);
     ki_mutex_lock(&listener->mutex);
     if (!listener->is_stopped)
@@ -250,6 +269,19 @@ static void end_on_loop(ki_listener *listener) {
     listener->on_end(listener, listener->end_user);
 }
 
+/* Drops a part of what waits for a listener that has ended. Returns false where nothing is left. */
+static bool drop_some(ki_listener *listener) {
+    int left = ki_engine_work_left(listener->engine), dropped = 0;
+    ki_notification change;
+    while (dropped < (left > 1 ? left : 1) && ki_pending_pop(&listener->pending, &change)) {
+        ki_object_unref(change.obj);
+        ki_object_unref(change.old);
+        dropped++;
+    }
+    (void)ki_engine_work(listener->engine, dropped);
+    return dropped > 0;
+}
+
 /* On the loop: the turns of a listener without a thread; the end of any. */
 static void run_turn(ki_task *task, void *user) {
     ki_listener *listener = user;
@@ -259,7 +291,10 @@ static void run_turn(ki_task *task, void *user) {
     }
     switch (deliver(listener, false)) {
     case STEP_END:
-        end_on_loop(listener);
+        if (drop_some(listener))
+            ki_task_post(task);
+        else
+            end_on_loop(listener);
         break;
     case STEP_NOTHING:
         break;
@@ -337,37 +372,31 @@ void ki_listener_mark_synced(ki_listener *listener) {
 
 /* --- ending ----------------------------------------------------------------------------------------------------------------- */
 
-/* What waits is let go of after the lock, since that may take a while. */
-static void drop_pending(ki_listener *listener, ki_pending *ret_dropped) {
-    *ret_dropped = listener->pending;
-    ki_pending_init(&listener->pending, ret_dropped->allocator, ret_dropped->delivery, ret_dropped->by_key.seed);
-    atomic_store(&listener->waiting, 0);
-}
-
+/* What waits is dropped by the caller, after the lock; but where that is the loop, by the listener's thread, or the loop a part at a time. */
 void ki_listener_remove(ki_listener *listener) {
     ki_pending dropped;
+    bool drops = !ki_engine_on_loop(listener->engine) && !KI_MUTANT(DELIVER_AFTER_REMOVAL);
     ki_mutex_lock(&listener->mutex);
     listener->is_removed = true;
-    if (KI_MUTANT(DELIVER_AFTER_REMOVAL))
-        ki_pending_init(&dropped, listener->pending.allocator, listener->pending.delivery, 0);
-    else
-        drop_pending(listener, &dropped);
+    if (drops)
+        take_pending(listener, &dropped);
+    atomic_store(&listener->waiting, 0);
     ki_cond_signal(&listener->changed);
     if (!listener->has_thread && !listener->is_stopped)
         ki_task_post(&listener->task); /* also where it never started */
     ki_mutex_unlock(&listener->mutex);
-    ki_pending_clear(&dropped);
+    if (drops)
+        ki_pending_clear(&dropped);
 }
 
+/* A thread drops what waits as it ends; without one that is left to free. */
 void ki_listener_stop(ki_listener *listener) {
-    ki_pending dropped;
     ki_mutex_lock(&listener->mutex);
     listener->is_stopped = true;
-    drop_pending(listener, &dropped);
+    atomic_store(&listener->waiting, 0);
     ki_cond_signal(&listener->changed);
     ki_mutex_unlock(&listener->mutex);
     ki_task_cancel(&listener->task); /* and nobody posts it any more */
-    ki_pending_clear(&dropped);
 }
 
 void ki_listener_join(ki_listener *listener) {

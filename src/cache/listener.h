@@ -84,6 +84,8 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
 
 ki_status ki_listener_reserve(ki_listener *listener, size_t changes, size_t keys);
 void ki_listener_trim(ki_listener *listener);
+/* shared_informer.c: releases a snapshot a part at a time. On the loop. Takes the reference over; NULL is accepted. */
+void ki_informer_waste(ki_informer *informer, ki_snapshot *snapshot);
 /* shared_informer.c: a listener has been called on the loop, or has ended there. */
 void ki_informer_delivered(ki_informer *informer);
 void ki_listener_push(ki_listener *listener, const ki_notification *notification);

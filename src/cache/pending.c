@@ -116,7 +116,7 @@ static bool pop_all(ki_pending *pending, ki_notification *ret_notification) {
 /* --- latest --------------------------------------------------------------------------------------------------------------- */
 
 static ki_status reserve_entries(ki_pending *pending, size_t keys) {
-    ki_status status = ki_pending_table_reserve(&pending->by_key, pending->count + keys);
+    ki_status status = ki_pending_table_reserve(&pending->by_key, keys);
     while (!status && pending->spare_count < keys) {
         ki_pending_entry *entry = ki_alloc(pending->allocator, sizeof *entry);
         if (!entry)

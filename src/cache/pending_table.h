@@ -1,5 +1,7 @@
 /* pending_table.h: what waits for a listener, by key: a hash table of eight bytes an entry, since there may be one for each object.
- * The listener's lock. The key's text is that of the entry's object, whichever that is. */
+ * The listener's lock. The key's text is that of the entry's object, whichever that is.
+ *
+ * With many keys it is in parts, each of which grows by itself, so that no single call moves more than a few thousand entries. */
 #ifndef KI_CACHE_PENDING_TABLE_H
 #define KI_CACHE_PENDING_TABLE_H
 
@@ -21,19 +23,25 @@ struct ki_pending_entry {
     bool is_in_initial_list : 1, is_resync : 1, final_state_unknown : 1;
 };
 
-typedef struct ki_pending_table {
-    const ki_allocator *allocator;
+typedef struct ki_pending_part {
     ki_pending_entry **slots; /* NULL: empty */
     size_t count;
     size_t capacity; /* a power of two, or 0 */
+} ki_pending_part;
+
+typedef struct ki_pending_table {
+    const ki_allocator *allocator;
+    ki_pending_part whole;  /* while there are few keys */
+    ki_pending_part *parts; /* NULL: not in parts */
+    size_t count;
     uint64_t seed;
 } ki_pending_table;
 
 void ki_pending_table_init(ki_pending_table *table, const ki_allocator *allocator, uint64_t seed);
 /* Frees the table, not what is in it. */
 void ki_pending_table_free(ki_pending_table *table);
-/* Room for so many in all. */
-ki_status ki_pending_table_reserve(ki_pending_table *table, size_t count);
+/* Room for so many more. Errors: KI_ERR_NO_MEMORY; what is in stays. */
+ki_status ki_pending_table_reserve(ki_pending_table *table, size_t more);
 ki_pending_entry *ki_pending_table_get(const ki_pending_table *table, const char *key); /* NULL where it is not in */
 /* One whose key is not in; its place was reserved. */
 void ki_pending_table_put(ki_pending_table *table, ki_pending_entry *entry);

@@ -317,12 +317,20 @@ ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
     return KI_OK;
 }
 
-void ki_reflector_drop_objects(ki_reflector *reflector) {
+static void release_objects(const ki_reflector *reflector) {
     for (size_t i = 0; i < reflector->object_count; i++)
         ki_object_unref(reflector->objects[i]);
     ki_free(ki_engine_allocator(reflector->options.engine), reflector->objects);
+}
+
+void ki_reflector_drop_objects(ki_reflector *reflector) {
+    if (reflector->objects && reflector->options.on_dropped)
+        reflector->options.on_dropped(reflector->objects, reflector->object_count, reflector->options.user);
+    else
+        release_objects(reflector);
     reflector->objects = NULL;
     reflector->object_count = reflector->object_capacity = 0;
+    reflector->digest = 0;
     ki_wide_map_free(&reflector->staged);
     ki_unreadable_marks_clear(&reflector->listed_unreadable);
     ki_buffer_reset(&reflector->continue_token, 0);

@@ -39,8 +39,12 @@ typedef struct ki_reflector_options {
     void (*on_listed)(size_t listed, int64_t total, void *user); /* total -1: unknown */
     void (*on_error)(const ki_error *err, void *user);           /* a list or a watch failed */
     void (*on_bad_object)(const ki_error *err, const char *key, void *user);
-    /* A streaming list is whole; it is about to go into the queue. May be NULL. */
-    void (*on_streamed)(const char *version, ki_object *const *objects, size_t count, void *user);
+    /* Says what an object adds to the digest of a streaming list. NULL: none is made, and on_streamed is not called. */
+    uint64_t (*digest)(const ki_object *obj, void *user);
+    /* A streaming list is whole; it is about to go into the queue. */
+    void (*on_streamed)(const char *version, uint64_t digest, size_t count, void *user);
+    /* Takes over the objects of a list that is given up, and the array. NULL: they are released at once. */
+    void (*on_dropped)(ki_object **objects, size_t count, void *user);
     void (*on_progress)(void *user); /* a list is in the queue, or the last synced resource version is another one */
     void *user;
 } ki_reflector_options;
@@ -106,6 +110,7 @@ typedef struct ki_reflector {
     /* the watch or streaming list under way */
     int64_t list_began_at;
     ki_wide_map staged; /* of a streaming list: the place from 1 in `objects` of each key */
+    uint64_t digest;    /* of what is staged: the sum of what each object adds */
     int64_t opened_at, heard_at;
     int64_t bytes_at; /* when those have arrived that are decoded now; KI_NEVER: the source does not tell */
     char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced one when it was opened */

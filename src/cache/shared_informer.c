@@ -321,6 +321,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_metrics_init(&informer->metrics, options->metrics, informer->owner);
     ki_informer_init_waits(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
+    ki_waste_init(&informer->waste, options->engine);
     ki_processor_init(&informer->processor, allocator, options->resync_ns);
     ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
     if (status)
@@ -421,9 +422,27 @@ static void on_difference(const ki_error *err, const char *key, bool repair, voi
         ki_reflector_relist(&informer->reflector);
 }
 
-static void on_streamed(const char *version, ki_object *const *objects, size_t count, void *user) {
+static uint64_t digest(const ki_object *obj, void *user) {
+    const ki_informer *informer = user;
+    return ki_audit_digest(&informer->audit, obj);
+}
+
+static void on_streamed(const char *version, uint64_t streamed, size_t count, void *user) {
     ki_informer *informer = user;
-    ki_audit_check(&informer->audit, version, objects, count);
+    ki_audit_check(&informer->audit, version, streamed, count);
+}
+
+static void on_dropped(ki_object **objects, size_t count, void *user) {
+    ki_informer *informer = user;
+    ki_waste_add_objects(&informer->waste, objects, count);
+}
+
+void ki_informer_waste(ki_informer *informer, ki_snapshot *snapshot) {
+    ki_waste_add_snapshot(&informer->waste, snapshot);
+}
+
+static void on_wasted(ki_snapshot *snapshot, void *user) {
+    ki_informer_waste(user, snapshot);
 }
 
 static ki_status open_audit(ki_informer *informer, ki_error *err) {
@@ -436,6 +455,7 @@ static ki_status open_audit(ki_informer *informer, ki_error *err) {
         .seed = informer->seed,
         .is_watching = is_watching,
         .on_difference = on_difference,
+        .on_wasted = on_wasted,
         .on_failure = on_error,
         .user = informer,
     };
@@ -468,7 +488,9 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_listed = on_listed,
         .on_error = on_error,
         .on_bad_object = set_aside,
-        .on_streamed = informer->audit_source && informer->check_streaming_list ? on_streamed : NULL,
+        .digest = informer->audit_source && informer->check_streaming_list ? digest : NULL,
+        .on_streamed = on_streamed,
+        .on_dropped = on_dropped,
         .on_progress = on_progress,
         .user = informer,
     };
@@ -540,6 +562,7 @@ void ki_informer_stop(ki_informer *informer) {
     ki_processor_stop(&informer->processor);
     ki_fair_mutex_unlock(&informer->change_lock);
     ki_task_cancel(&informer->report_task);
+    ki_waste_stop(&informer->waste);
     ki_informer_end_waits(informer);
     ki_mutation_detector_check(&informer->detector, ki_engine_now(informer->engine)); /* a last time */
     ki_mutation_detector_close(&informer->detector);
@@ -591,6 +614,7 @@ void ki_informer_free(ki_informer *informer) {
         informer->audit_source->ops->free(informer->audit_source);
     informer->queue->ops->free(informer->queue);
     ki_list_work_end(&informer->list_work);
+    ki_waste_free(&informer->waste);
     ki_store_free(informer->store);
     ki_informer_free_waits(informer);
     ki_unreadable_destroy(&informer->unreadable);

@@ -11,6 +11,7 @@ struct ki_snapshot {
     ki_schema *schema;            /* owned reference */
     const char *resource_version; /* in this block */
     size_t object_bytes;          /* memory of all objects */
+    ki_snapshot *next_wasted;     /* of one that nobody has any more (waste.h) */
     ki_tree items;
     ki_tree indexes[]; /* as many as the schema has */
 };

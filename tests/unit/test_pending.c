@@ -169,12 +169,100 @@ static void the_mark_is_reached_when_what_was_before_it_is_out(void **state) {
     }
 }
 
+static size_t largest;
+
+static void *note_alloc(size_t size, void *user) {
+    (void)user;
+    largest = size > largest ? size : largest;
+    return malloc(size);
+}
+
+static void *note_realloc(void *block, size_t size, void *user) {
+    (void)user;
+    largest = size > largest ? size : largest;
+    return realloc(block, size);
+}
+
+static void note_free(void *block, void *user) {
+    (void)user;
+    free(block);
+}
+
+/* No call moves them all: the table grows in parts. */
+static void the_latest_of_many_keys_grows_in_small_steps(void **state) {
+    (void)state;
+    enum {
+        MANY = 20000,
+        AT_MOST = 80000 /* bytes; a table of so many keys has 262,144 */
+    };
+    const ki_allocator allocator = { note_alloc, note_realloc, note_free, NULL };
+    ki_pending pending;
+    ki_pending_init(&pending, &allocator, KI_DELIVER_LATEST, 1);
+    largest = 0;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            char key[32];
+            snprintf(key, sizeof key, "default/k%d", i);
+            ki_object *obj = fake_object(key, round ? "2" : "1", NULL), *old = fake_object(key, "1", NULL);
+            const ki_notification change = { .type = round ? KI_NOTIFY_UPDATE : KI_NOTIFY_ADD, .obj = obj, .old = old };
+            assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
+            ki_pending_push(&pending, &change);
+            ki_object_unref(obj);
+            ki_object_unref(old);
+        }
+        assert_int_equal(pending.count, MANY);
+    }
+    assert_true(largest <= AT_MOST);
+    ki_notification n;
+    for (int i = 0; ki_pending_pop(&pending, &n); i++) {
+        char key[32];
+        snprintf(key, sizeof key, "default/k%d", i);
+        assert_string_equal(ki_object_key(n.obj), key);
+        assert_string_equal(ki_object_resource_version(n.obj), "2");
+        ki_object_unref(n.obj);
+        ki_object_unref(n.old);
+    }
+    assert_int_equal(pending.by_key.count, 0);
+    ki_pending_clear(&pending);
+}
+
+/* Where the table comes apart, too. */
+static void lack_of_memory_loses_nothing_of_many_keys(void **state) {
+    (void)state;
+    enum {
+        MANY = 4100,
+        FROM = 4090
+    };
+    for (size_t fail_at = 0; fail_at < 200; fail_at++) {
+        ki_pending pending;
+        scarce_memory memory;
+        scarce_memory_init(&memory, SIZE_MAX);
+        ki_pending_init(&pending, &memory.allocator, KI_DELIVER_LATEST, 1);
+        for (int i = 0; i < MANY; i++) {
+            char key[32];
+            snprintf(key, sizeof key, "default/k%d", i);
+            ki_object *obj = fake_object(key, "1", NULL);
+            if (i == FROM)
+                memory.fail_at = memory.calls + fail_at;
+            if (ki_pending_reserve(&pending, 1, 1))
+                assert_int_equal(ki_pending_reserve(&pending, 1, 1), KI_OK);
+            ki_pending_push(&pending, &(ki_notification){ .type = KI_NOTIFY_ADD, .obj = obj });
+            ki_object_unref(obj);
+        }
+        assert_int_equal(pending.by_key.count, MANY);
+        ki_pending_clear(&pending);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_them_come_in_order),
         cmocka_unit_test(room_once_reserved_needs_no_memory),
         cmocka_unit_test(latest_is_the_shortest_true_story),
         cmocka_unit_test(the_mark_is_reached_when_what_was_before_it_is_out),
+        cmocka_unit_test(the_latest_of_many_keys_grows_in_small_steps),
+        cmocka_unit_test(lack_of_memory_loses_nothing_of_many_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

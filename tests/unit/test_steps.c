@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "src/cache/shared_informer.h"
+#include "src/object/format.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/test_engine.h"
 
@@ -16,7 +17,8 @@
 enum {
     FEW = 200,
     MANY = 1200,
-    SMALL = 12, /* objects where each step is tried */
+    LONG_STEP = 20, /* units */
+    SMALL = 12,     /* objects where each step is tried */
     STEP_LIMIT = 100000
 };
 
@@ -78,16 +80,19 @@ typedef struct stage {
     counted_memory memory;
     test_engine engine;
     fake_list_watch source;
+    ki_object_format *format;
     ki_informer *informer;
-    hearer hearer;
-    size_t most; /* calls of the allocator in one step, or in one call of the source */
+    hearer hearer, other; /* the other one gets the latest only */
+    size_t most;          /* calls of the allocator in one step, or in one call of the source */
 } stage;
 
 static void open_stage(stage *s, bool in_order, bool streams) {
+    static const ki_object_format_options format_options = { .namespaced = true };
     *s = (stage){ .most = 0 };
     s->memory.allocator = (ki_allocator){ count_alloc, count_realloc, count_free, &s->memory };
     assert_true(test_engine_open(&s->engine, &s->memory.allocator, 1));
     fake_init(&s->source);
+    assert_int_equal(ki_object_format_new(&s->memory.allocator, &format_options, &s->format, NULL), KI_OK);
     ki_shared_informer_options options = { .engine = s->engine.engine,
                                            .list_watch = &s->source.base,
                                            .resource = &configmaps,
@@ -96,7 +101,9 @@ static void open_stage(stage *s, bool in_order, bool streams) {
                                            .in_order = in_order,
                                            .seed = 5 };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
+    const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .resync_ms = -1);
     assert_int_equal(ki_informer_add_handler(s->informer, &hearing, &s->hearer, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, &hearing, &s->other, &latest, NULL, NULL), KI_OK);
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
 }
 
@@ -104,6 +111,7 @@ static void close_stage(stage *s) {
     ki_informer_stop(s->informer);
     ki_informer_join(s->informer);
     ki_informer_free(s->informer);
+    ki_object_format_unref(s->format);
     test_engine_close(&s->engine);
     assert_int_equal(s->memory.blocks, 0);
 }
@@ -129,28 +137,50 @@ static void settle(stage *s) {
         assert_true(i < STEP_LIMIT);
 }
 
-/* Hands a list over, of objects from number `first` on. */
-static void list(stage *s, unsigned first, unsigned count, const char *version) {
-    char line[64];
-    settle(s);
+/* Its memory is counted, too. */
+static ki_object *new_object(stage *s, unsigned number, const char *version) {
+    char json[160];
+    ki_object *obj = NULL;
+    snprintf(json, sizeof json,
+             "{\"metadata\":{\"namespace\":\"default\",\"name\":\"k%u\",\"uid\":\"default/k%u-uid\","
+             "\"resourceVersion\":\"%s\"}}",
+             number, number, version);
+    assert_int_equal(ki_object_from_json(s->format, ki_str_of(json), "v1", "ConfigMap", &obj, NULL), KI_OK);
+    return obj;
+}
+
+/* The objects of a list, from number `first` on. */
+static void add_items(stage *s, unsigned first, unsigned count, const char *version) {
+    bool streams = !s->source.lists;
     assert_true(s->source.lists || s->source.streams);
-    if (s->source.streams)
+    if (streams)
         s->source.watch.on_open(s->source.watch.user);
     for (unsigned i = first; i < first + count; i++) {
-        snprintf(line, sizeof line, "default/k%u", i);
-        ki_object *obj = fake_object(line, version, NULL);
+        ki_object *obj = new_object(s, i, version);
         size_t before = s->memory.calls;
-        if (s->source.streams)
+        if (streams)
             s->source.watch.on_event(KI_EVENT_ADDED, obj, s->source.watch.user);
         else
             s->source.list.on_object(obj, s->source.list.user);
         note(s, before);
         ki_object_unref(obj);
     }
+}
+
+static void end_list(stage *s, const char *version) {
+    char line[64];
     size_t before = s->memory.calls;
-    snprintf(line, sizeof line, s->source.streams ? "initial-end %s" : "page %s -", version);
-    assert_true(fake_play(&s->source, line));
+    snprintf(line, sizeof line, s->source.lists ? "page %s -" : "initial-end %s", version);
+    if (!fake_play(&s->source, line))
+        fail_msg("no source can do \"%s\" now; asked: %s", line, s->source.trace);
     note(s, before);
+}
+
+/* Hands a list over. */
+static void list(stage *s, unsigned first, unsigned count, const char *version) {
+    settle(s);
+    add_items(s, first, count, version);
+    end_list(s, version);
 }
 
 /* Makes the reflector ask for the next list. */
@@ -162,6 +192,56 @@ static void expire(stage *s) {
     settle(s);
     s->engine.now += KI_SECONDS(60); /* past the backoff */
     settle(s);
+}
+
+/* Begins a list of objects that are not there, which fails at its end. */
+static void give_up_list(stage *s, unsigned first, unsigned count) {
+    size_t before_list = s->memory.blocks;
+    expire(s);
+    add_items(s, first, count, "30");
+    size_t before = s->memory.calls;
+    assert_true(fake_play(&s->source, "fail 500"));
+    note(s, before);
+    s->engine.now += KI_SECONDS(120);
+    settle(s); /* the next one is asked for: what was there of the first one is dropped */
+    assert_true(s->memory.blocks < before_list + 64);
+    list(s, first / 2, count, "20"); /* as it was */
+    settle(s);
+}
+
+/* Takes steps that are long beside the calls of handlers, of which there is one in a turn. Returns false where nothing is due. */
+static bool take_long_steps(stage *s, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        if (ki_engine_timeout(s->engine.engine) != 0)
+            return false;
+        size_t before = s->memory.calls;
+        assert_int_equal(ki_engine_step(s->engine.engine, LONG_STEP, NULL), KI_OK);
+        note(s, before);
+    }
+    return true;
+}
+
+/* Handlers that come while all is replaced, and go before they have heard of it. */
+static void replay_and_go(stage *s, unsigned count) {
+    for (unsigned part = 0; part < 6; part++) {
+        ki_registration early = { NULL, 0 }, late = { NULL, 0 };
+        char version[16];
+        snprintf(version, sizeof version, "4%u", part);
+        assert_int_equal(ki_informer_register(s->informer, &hearing, &s->hearer, NULL, &early, NULL), KI_OK);
+        settle(s);
+        expire(s);
+        add_items(s, part * count / 2, count, version);
+        end_list(s, version);
+        (void)take_long_steps(s, 1 + part * count / LONG_STEP);
+        assert_int_equal(ki_informer_register(s->informer, &hearing, &s->hearer, NULL, &late, NULL), KI_OK);
+        (void)take_long_steps(s, (10 - part) * count / LONG_STEP);
+        size_t before = s->memory.calls;
+        assert_int_equal(ki_informer_remove_handler(s->informer, early, NULL), KI_OK);
+        note(s, before);
+        while (take_long_steps(s, 1)) {}
+        assert_int_equal(ki_informer_remove_handler(s->informer, late, NULL), KI_OK);
+        settle(s);
+    }
 }
 
 /* --- how much a step does ------------------------------------------------------------------------------------------------------------ */
@@ -186,6 +266,8 @@ static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
     s.engine.now += KI_SECONDS(3600);
     settle(&s); /* a resync */
     assert_int_equal(s.hearer.updates, count);
+    give_up_list(&s, count, count);
+    replay_and_go(&s, count);
     close_stage(&s);
     return s.most;
 }

@@ -1,0 +1,165 @@
+/* test_waste.c: what nobody needs any more goes in small steps, and none of it stays. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "src/base/memory.h"
+#include "src/cache/store.h"
+#include "src/cache/waste.h"
+#include "src/object/format.h"
+#include "tests/support/scarce_memory.h"
+#include "tests/support/test_engine.h"
+
+#include <stdio.h>
+
+enum {
+    MANY = 200,
+    AT_ONCE = 10,
+    AROUND = 8 /* nodes and sets of a tree that go with some objects */
+};
+
+typedef struct stage {
+    scarce_memory memory;
+    test_engine engine;
+    ki_object_format *format;
+    ki_waste waste;
+} stage;
+
+static ki_object *new_object(stage *s, unsigned number) {
+    char json[128];
+    ki_object *obj = NULL;
+    snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"ns%u\",\"name\":\"k%u\",\"resourceVersion\":\"1\"}}",
+             number % 3, number);
+    assert_int_equal(ki_object_from_json(s->format, ki_str_of(json), "v1", "ConfigMap", &obj, NULL), KI_OK);
+    return obj;
+}
+
+static void open_stage(stage *s) {
+    static const ki_object_format_options options = { .namespaced = true };
+    scarce_memory_init(&s->memory, SIZE_MAX);
+    assert_true(test_engine_open(&s->engine, &s->memory.allocator, 1));
+    assert_int_equal(ki_object_format_new(&s->memory.allocator, &options, &s->format, NULL), KI_OK);
+    ki_waste_init(&s->waste, s->engine.engine);
+    ki_object_unref(new_object(s, 0)); /* what the format keeps is there from now on */
+}
+
+static void close_stage(stage *s) {
+    ki_waste_stop(&s->waste);
+    ki_waste_free(&s->waste);
+    ki_object_format_unref(s->format);
+    test_engine_close(&s->engine);
+    assert_int_equal(scarce_memory_in_use(&s->memory), 0);
+}
+
+/* Every fifth place is a gap. */
+static ki_object **new_objects(stage *s, unsigned count) {
+    ki_object **objects = ki_alloc_array(&s->memory.allocator, count, sizeof(ki_object *));
+    assert_non_null(objects);
+    for (unsigned i = 0; i < count; i++)
+        objects[i] = i % 5 == 0 ? NULL : new_object(s, i);
+    return objects;
+}
+
+/* Of a store that is no more. */
+static ki_snapshot *new_snapshot(stage *s, unsigned count) {
+    ki_store_options options = { .allocator = &s->memory.allocator, .seed = 5, .namespaced = true };
+    ki_store *store = NULL;
+    assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
+    for (unsigned i = 0; i < count; i++) {
+        ki_object *obj = new_object(s, i);
+        assert_int_equal(ki_store_put(store, obj, "1", NULL, NULL), KI_OK);
+        ki_object_unref(obj);
+    }
+    ki_snapshot *snapshot = ki_store_snapshot(store);
+    ki_store_free(store);
+    return snapshot;
+}
+
+/* Returns how many steps it took until nothing was left. */
+static unsigned step_until_idle(stage *s) {
+    unsigned steps = 0;
+    for (; ki_engine_timeout(s->engine.engine) == 0; steps++) {
+        size_t before = scarce_memory_in_use(&s->memory);
+        assert_int_equal(ki_engine_step(s->engine.engine, AT_ONCE, NULL), KI_OK);
+        assert_true(before - scarce_memory_in_use(&s->memory) <= AT_ONCE * 2 + AROUND);
+    }
+    return steps;
+}
+
+static void objects_are_released_a_few_in_a_step(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    size_t before = scarce_memory_in_use(&s.memory);
+    ki_waste_add_objects(&s.waste, new_objects(&s, MANY), MANY);
+    ki_waste_add_objects(&s.waste, new_objects(&s, MANY), MANY);
+    assert_true(step_until_idle(&s) >= 2 * MANY / AT_ONCE);
+    assert_int_equal(scarce_memory_in_use(&s.memory), before);
+    close_stage(&s);
+}
+
+static void an_array_of_any_size_is_released(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    size_t before = scarce_memory_in_use(&s.memory);
+    for (unsigned count = 1; count < 5; count++)
+        ki_waste_add_objects(&s.waste, new_objects(&s, count), count);
+    ki_waste_add_objects(&s.waste, NULL, 0);
+    step_until_idle(&s);
+    assert_int_equal(scarce_memory_in_use(&s.memory), before);
+    close_stage(&s);
+}
+
+static void snapshots_are_released_a_few_objects_in_a_step(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    size_t before = scarce_memory_in_use(&s.memory);
+    ki_waste_add_snapshot(&s.waste, new_snapshot(&s, MANY));
+    ki_waste_add_snapshot(&s.waste, NULL);
+    ki_waste_add_snapshot(&s.waste, new_snapshot(&s, MANY));
+    assert_true(step_until_idle(&s) >= 2 * MANY / AT_ONCE);
+    assert_int_equal(scarce_memory_in_use(&s.memory), before);
+    close_stage(&s);
+}
+
+static void a_snapshot_that_somebody_has_stays(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s);
+    ki_snapshot *kept = new_snapshot(&s, MANY);
+    ki_waste_add_snapshot(&s.waste, ki_snapshot_ref(kept));
+    step_until_idle(&s);
+    assert_int_equal(ki_snapshot_count(kept), MANY);
+    assert_non_null(ki_snapshot_get(kept, "ns0/k0"));
+    ki_snapshot_free(kept);
+    close_stage(&s);
+}
+
+static void what_is_left_after_a_stop_goes_with_free(void **state) {
+    (void)state;
+    for (int steps = 0; steps < 30; steps++) {
+        stage s;
+        open_stage(&s);
+        ki_waste_add_objects(&s.waste, new_objects(&s, MANY), MANY);
+        ki_waste_add_snapshot(&s.waste, new_snapshot(&s, MANY));
+        ki_waste_add_snapshot(&s.waste, new_snapshot(&s, MANY));
+        for (int i = 0; i < steps; i++)
+            assert_int_equal(ki_engine_step(s.engine.engine, AT_ONCE * 3, NULL), KI_OK);
+        close_stage(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(objects_are_released_a_few_in_a_step),
+        cmocka_unit_test(an_array_of_any_size_is_released),
+        cmocka_unit_test(snapshots_are_released_a_few_objects_in_a_step),
+        cmocka_unit_test(a_snapshot_that_somebody_has_stays),
+        cmocka_unit_test(what_is_left_after_a_stop_goes_with_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
