@@ -81,7 +81,8 @@ typedef struct ki_handler {
 } ki_handler;
 
 typedef enum ki_delivery {
-    KI_DELIVER_ALL = 0, /* every change, however many wait (unbounded, as client-go) */
+    KI_DELIVER_ALL =
+        0, /* every change, however many wait. On the loop about 1,000, then the watch waits; else unbounded, as in client-go */
     KI_DELIVER_LATEST =
         1 /* at most one change waits per key: old = what the handler saw last, obj = the newest; deletes are kept */
 } ki_delivery;

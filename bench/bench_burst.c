@@ -1,0 +1,201 @@
+/* bench_burst.c: how much memory a program has while a server sends 100,000 changes as fast as the connection takes them and the handler is slow: over
+ * HTTP/1.1 and HTTP/2, with TLS. The server is a process of its own (peers/burst), and so is each row, since resident memory is what counts. */
+#include <kinformer/kinformer.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    OBJECTS = 20000,
+    EVENTS = 100000,
+    SHORT_PART = 10, /* of both, with --short */
+    SLOW_US = 20,    /* that a call of the handler takes */
+    LINE = 256,
+    TIMEOUT_S = 300
+};
+
+#define GOAL 1.2 /* times the settled memory, where the handler is on the loop */
+
+static void need(bool ok, const char *what) {
+    if (ok)
+        return;
+    fprintf(stderr, "bench_burst: %s\n", what);
+    exit(1);
+}
+
+/* --- the server -------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct server {
+    pid_t pid;
+    int until; /* the server ends when this is closed */
+    char url[LINE];
+} server;
+
+/* Returns false where there is no Go to build it. */
+static bool start_server(server *s, bool http2, unsigned part) {
+    int to[2], from[2];
+    char objects[LINE], events[LINE];
+    snprintf(objects, sizeof objects, "-objects=%u", OBJECTS / part);
+    snprintf(events, sizeof events, "-events=%u", EVENTS / part);
+    need(!pipe2(to, O_CLOEXEC) && !pipe2(from, O_CLOEXEC), "pipe");
+    s->pid = fork();
+    need(s->pid >= 0, "fork");
+    if (s->pid == 0) {
+        dup2(to[0], STDIN_FILENO);
+        dup2(from[1], STDOUT_FILENO);
+        execl(KI_BENCH_PEERS "/run", "run", "burst", objects, events, http2 ? "-http2" : "-http2=false", (char *)NULL);
+        _exit(1);
+    }
+    close(to[0]);
+    close(from[1]);
+    s->until = to[1];
+    FILE *output = fdopen(from[0], "r");
+    bool is_there = output && fgets(s->url, sizeof s->url, output);
+    s->url[strcspn(s->url, "\n")] = '\0';
+    if (output)
+        fclose(output);
+    return is_there;
+}
+
+static void stop_server(const server *s) {
+    close(s->until);
+    waitpid(s->pid, NULL, 0);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A field of /proc/self/status, which is in kB; gives MB. */
+static double memory(const char *field) {
+    char line[LINE];
+    double kilobytes = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    need(status, "/proc/self/status");
+    while (fgets(line, sizeof line, status))
+        if (strncmp(line, field, strlen(field)) == 0)
+            kilobytes = atof(line + strlen(field));
+    fclose(status);
+    return kilobytes * 1024 / 1e6;
+}
+
+/* From now on the peak is what is resident now, or more. */
+static void reset_peak(void) {
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    need(file && fputs("5", file) >= 0 && fclose(file) == 0, "/proc/self/clear_refs");
+}
+
+/* --- a row ------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct row {
+    const char *name;
+    bool on_loop;
+    ki_delivery delivery;
+    bool in_order;
+} row;
+
+static const row rows[] = {
+    { "on the loop", true, KI_DELIVER_ALL, false },
+    { "on the loop, in order", true, KI_DELIVER_ALL, true },
+    { "its own thread, the latest", false, KI_DELIVER_LATEST, false },
+    { "its own thread, all", false, KI_DELIVER_ALL, false },
+};
+
+typedef struct progress {
+    _Atomic size_t calls;
+    _Atomic size_t pending; /* the most that waited */
+    _Atomic bool has_ended;
+    ki_registration registration;
+} progress;
+
+static void be_slow(void) {
+    struct timespec from, now;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000L + now.tv_nsec - from.tv_nsec < SLOW_US * 1000L);
+}
+
+static void on_change(const ki_event *event, void *user) {
+    progress *p = user;
+    atomic_fetch_add(&p->calls, 1);
+    size_t pending = ki_registration_pending(p->registration);
+    if (pending > atomic_load(&p->pending))
+        atomic_store(&p->pending, pending);
+    if (strcmp(ki_object_name(event->obj), "last") == 0)
+        atomic_store(&p->has_ended, true);
+    be_slow();
+}
+
+static void check(const ki_error *err, const char *what) {
+    if (!err->code)
+        return;
+    fprintf(stderr, "bench_burst: %s: %s\n", what, ki_error_message(err));
+    exit(1);
+}
+
+static void measure(const row *r, const char *url, const char *protocol) {
+    static const ki_handler handler = { .on_add = on_change, .on_update = on_change };
+    const ki_registration_options how = KI_REGISTRATION_OPTIONS(.on_loop = r->on_loop, .delivery = r->delivery);
+    ki_error err = KI_ERROR_INIT;
+    ki_config *config = NULL;
+    ki_factory *factory = NULL;
+    ki_informer *informer = NULL;
+    progress p = { .calls = 0 };
+    if (!ki_config_new(&KI_CONFIG_OPTIONS(.server = url, .insecure_skip_tls_verify = true), &config, &err) &&
+        !ki_factory_new(config, NULL, &factory, &err) &&
+        !ki_factory_informer(factory, KI_CONFIGMAPS,
+                             &KI_INFORMER_OPTIONS(.no_streaming_list = true, .in_order = r->in_order), &informer,
+                             &err) &&
+        !ki_informer_register(informer, &handler, &p, &how, &p.registration, &err) && !ki_factory_start(factory, &err))
+        (void)!ki_factory_wait_for_sync(factory, TIMEOUT_S * 1000, &err);
+    check(&err, "syncing");
+    double before = memory("VmRSS:");
+    reset_peak();
+    for (int i = 0; !atomic_load(&p.has_ended); i++) {
+        need(i < TIMEOUT_S * 100, "the burst does not end");
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    }
+    double peak = memory("VmHWM:");
+    malloc_trim(0);
+    double settled = memory("VmRSS:");
+    printf("  %-9s %-28s %8.1f MB %8.1f MB %8.1f MB %6.2f times %9zu %9zu%s\n", protocol, r->name, before, peak,
+           settled, peak / settled, (size_t)atomic_load(&p.pending), (size_t)atomic_load(&p.calls),
+           r->on_loop && peak > GOAL * settled ? " MISSED" : "");
+    fflush(stdout);
+    _exit(0); /* the process is the row's */
+}
+
+static void measure_apart(const row *r, bool http2, unsigned part) {
+    server s;
+    if (!start_server(&s, http2, part))
+        return;
+    fflush(stdout);
+    pid_t pid = fork();
+    need(pid >= 0, "fork");
+    if (pid == 0)
+        measure(r, s.url, http2 ? "HTTP/2" : "HTTP/1.1");
+    int status = 0;
+    waitpid(pid, &status, 0);
+    stop_server(&s);
+    need(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a row has failed");
+}
+
+int main(int argc, char **argv) {
+    unsigned part = argc > 1 && strcmp(argv[1], "--short") == 0 ? SHORT_PART : 1;
+    printf(
+        "burst: %u objects of 5 KB, %u changes, a handler of %d us; goal: %.1f times the settled memory on the loop\n",
+        OBJECTS / part, EVENTS / part, (int)SLOW_US, GOAL);
+    printf("  %-9s %-28s %11s %11s %11s %12s %9s %9s\n", "", "handler", "synced", "peak", "settled", "peak/settled",
+           "waiting", "calls");
+    for (int http2 = 0; http2 < 2; http2++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            measure_apart(&rows[i], http2 != 0, part);
+    return 0;
+}
