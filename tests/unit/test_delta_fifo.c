@@ -243,6 +243,9 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
         { "foo=5 bar=6 baz=7", "replace bar=100 foo=5; replace foo=5",
           "bar: Replaced 100 Tombstone 100; foo: Replaced 5 Replaced 5; baz: Tombstone 7; " },
         { "foo=5 bar=6", "replace", "foo: Tombstone 5; bar: Tombstone 6; " },
+        { "foo=5 bar=6 baz=7", "replace foo=5", "foo: Replaced 5; bar: Tombstone 6; baz: Tombstone 7; " },
+        { NULL, "add foo=10; add bar=11; update foo=12; delete foo=15; replace; add bar=16; replace",
+          "foo: Added 10 Updated 12 Deleted 15; bar: Added 11 Tombstone 11 Added 16 Tombstone 16; " },
         { "foo=5", "replace; replace", "foo: Tombstone 5; " },
         { "foo=5", "replace; replace foo=6", "foo: Tombstone 5 Replaced 6; " },
         /* After a restore from a backup versions are lower, and a watch may repeat the deletion: it is of a time before the tombstone's. */

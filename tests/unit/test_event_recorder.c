@@ -160,6 +160,36 @@ static void similar_events_become_one_and_too_many_are_filtered(void **state) {
     event_stage_close(&stage);
 }
 
+static void an_object_of_the_same_name_has_events_of_its_own(void **state) {
+    (void)state;
+    static const struct {
+        bool of_another;
+        const char *reason, *start, *count;
+    } cases[] = {
+        { false, "Started", "POST " CORE_PATH " ", "\"count\":1" },
+        { false, "Killed", "POST " CORE_PATH " ", "\"count\":1" },
+        { false, "Started", "PATCH " CORE_PATH "/a.", "\"count\":2" },
+        { true, "Started", "POST " CORE_PATH " ", "\"count\":1" },
+        { false, "Started", "PATCH " CORE_PATH "/a.", "\"count\":3" },
+        { true, "Stopped", "POST " CORE_PATH " ", "\"count\":1" },
+        { true, "Stopped", "PATCH " CORE_PATH "/a.", "\"count\":2" },
+    };
+    event_stage stage;
+    event_stage_open(&stage, &CORE);
+    ki_object *another = make_object_from_json("{\"apiVersion\":\"example.com/v1\",\"kind\":\"Foo\",\"metadata\":{"
+                                               "\"name\":\"a\",\"namespace\":\"shop\",\"uid\":\"u2\"}}");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ki_event_recorder_record(stage.recorder, cases[i].of_another ? another : foo, KI_EVENT_NORMAL, cases[i].reason,
+                                 "message");
+        event_stage_advance(&stage, 1000);
+        assert_int_equal(stage.requests, i + 1);
+        assert_request(&stage, i, cases[i].start, cases[i].count);
+    }
+    assert_int_equal(event_stage_stored(&stage), 4);
+    ki_object_unref(another);
+    event_stage_close(&stage);
+}
+
 static void events_of_one_moment_have_different_names(void **state) {
     (void)state;
     event_stage stage;
@@ -704,6 +734,7 @@ int main(void) {
         cmocka_unit_test(an_event_about_a_cluster_scoped_object_stands_in_default),
         cmocka_unit_test(an_event_that_the_server_has_lost_is_created_again_with_its_count),
         cmocka_unit_test(similar_events_become_one_and_too_many_are_filtered),
+        cmocka_unit_test(an_object_of_the_same_name_has_events_of_its_own),
         cmocka_unit_test(events_of_one_moment_have_different_names),
         cmocka_unit_test(all_that_a_record_says_is_sent),
         cmocka_unit_test(a_long_message_is_cut_at_a_character),

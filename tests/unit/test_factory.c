@@ -34,7 +34,8 @@ typedef struct server {
     ki_memory_call *watches[CALLS];
     int requests;
     char targets[4096];
-    bool is_silent; /* answers nothing */
+    bool is_silent;          /* answers nothing */
+    const char *silent_path; /* answers nothing to requests of this part; NULL: of none */
 } server;
 
 static const ki_response_head ok = { 200, -1, "application/json" };
@@ -53,12 +54,13 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     self->requests++;
     size_t used = strlen(self->targets);
     snprintf(self->targets + used, sizeof self->targets - used, "%s\n", request->target);
-    if (self->is_silent || strstr(request->target, "watch=true")) {
+    bool is_silent = self->is_silent || (self->silent_path && strstr(request->target, self->silent_path));
+    if (is_silent || strstr(request->target, "watch=true")) {
         size_t at = 0;
         while (self->watches[at])
             at++;
         self->watches[at] = call;
-        if (!self->is_silent && !ki_memory_call_head(call, &ok))
+        if (!is_silent && !ki_memory_call_head(call, &ok))
             self->watches[at] = NULL;
         return;
     }
@@ -591,6 +593,38 @@ static void a_timeout_names_who_has_not_synced(void **state) {
     close_host(&h);
 }
 
+static void a_timeout_names_only_those_that_have_not_synced(void **state) {
+    (void)state;
+    host h;
+    ki_error err = KI_ERROR_INIT;
+    ki_informer *configmaps, *nodes = NULL;
+    open_threaded(&h);
+    h.server.silent_path = "/nodes";
+    configmaps = configmaps_of(&h, false);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_sync(configmaps, -1, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL), KI_OK);
+    assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &nodes, NULL), KI_OK);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    for (int timeout_ms = 0; timeout_ms < 2; timeout_ms++) { /* also where there is no time at all */
+        assert_int_equal(ki_factory_wait_for_sync(h.factory, timeout_ms, &err), KI_ERR_TIMEOUT);
+        assert_non_null(strstr(err.message, "not synced in time: nodes ("));
+        assert_null(strstr(err.message, "configmaps"));
+    }
+    close_host(&h);
+}
+
+static void a_factory_without_informers_has_synced(void **state) {
+    (void)state;
+    host h;
+    open_threaded(&h);
+    assert_int_equal(ki_factory_start(h.factory, NULL), KI_OK);
+    assert_int_equal(ki_engine_start(h.threaded, NULL), KI_OK);
+    assert_int_equal(ki_factory_wait_for_sync(h.factory, -1, NULL), KI_OK);
+    close_host(&h);
+}
+
 /* --- an engine of its own, libcurl, and nobody there ------------------------------------------------------------------------------------------------ */
 
 static ki_factory *factory_to_nowhere(void) {
@@ -730,6 +764,8 @@ int main(void) {
         cmocka_unit_test(run_returns_when_a_handler_asks),
         cmocka_unit_test(shutdown_on_another_thread_ends_a_run),
         cmocka_unit_test(a_timeout_names_who_has_not_synced),
+        cmocka_unit_test(a_timeout_names_only_those_that_have_not_synced),
+        cmocka_unit_test(a_factory_without_informers_has_synced),
         cmocka_unit_test(it_has_an_engine_of_its_own),
         cmocka_unit_test(a_signal_ends_a_run),
         cmocka_unit_test(it_gets_there_whatever_allocation_fails),

@@ -36,7 +36,8 @@ typedef struct fixture {
     int arrivals;  /* of bytes */
     int cancel_at; /* the callback, counted from 1, that cancels */
     bool free_at_cancel;
-    bool again; /* on_end begins another list */
+    bool again;      /* on_end begins another list */
+    bool is_stopped; /* the client wanted no more of the answer */
     ki_error end, bad;
 } fixture;
 
@@ -66,7 +67,8 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     snprintf(self->target, sizeof self->target, "%s", request->target);
     if (what.status) {
         const ki_response_head head = { what.status, 7000, what.content_type ? what.content_type : "application/json" };
-        if (!ki_memory_call_head(call, &head) || !send_body(call, &what))
+        self->is_stopped = !ki_memory_call_head(call, &head) || !send_body(call, &what);
+        if (self->is_stopped)
             return;
     }
     ki_error err = KI_ERROR_INIT;
@@ -559,6 +561,8 @@ static void every_answer_is_told_as_it_is_whatever_the_chunks(void **state) {
                 fail_msg("%s: %s", one->name, self.end.message);
             if (one->bad && !strstr(self.bad.message, one->bad))
                 fail_msg("%s: %s", one->name, self.bad.message);
+            if (strstr(one->want, "in stream"))
+                assert_true(self.is_stopped); /* nothing of such a watch stays open */
             if (self.end.category != one->category)
                 fail_msg("%s: category %d, %s", one->name, (int)self.end.category, self.end.message);
             close_fixture(&self);

@@ -517,7 +517,8 @@ static void the_list_in_place_of_a_stream_comes_when_the_server_wants_it(void **
 
 static void a_busy_server_is_asked_for_a_stream_again(void **state) {
     (void)state;
-    play_reflector("? stream\nfail 429\nquiet 799\nwait 801\n? stream\nfail connect\nquiet 1599\nwait 1601\n? stream",
+    play_reflector("? stream\nfail 429\nquiet 799\nwait 801\n? stream\nfail connect\nquiet 1599\nwait 1601\n? stream\n"
+                   "open\nadd default/a 1\ninitial-end 2\n? replace 2: default/a=1\nrv 2",
                    streaming);
 }
 
