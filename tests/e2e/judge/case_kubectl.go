@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +45,11 @@ type served struct {
 
 func (h *harness) serve(ctx context.Context, arguments ...string) (*served, error) {
 	out := newLines()
-	kubeconfig := filepath.Join(h.caseDir, "kubeconfig")
+	dir := filepath.Join(h.caseDir, fmt.Sprintf("serve-%d", len(h.processes))) // a case may have several
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(dir, "kubeconfig")
 	argv := append([]string{h.kinformer, "serve", "--write-kubeconfig", kubeconfig}, arguments...)
 	p, err := h.start("serve", out.take, argv...)
 	if err != nil {

@@ -23,6 +23,7 @@ const apiserverName = "apiserver"
 type harness struct {
 	kinformer, bin, work string
 	examples             string // directory of the examples' sources and manifests
+	clients              string // directory of the programs that use other clients
 	isReference          bool   // Go's programs are in the place of ours
 
 	caseName  string
@@ -31,6 +32,8 @@ type harness struct {
 	gates     []*gate    // likewise
 	shared    *server    // one apiserver for the cases that leave it as it is
 	withFoos  *server    // likewise, with the resource of the sample controller
+
+	programs []programResult // what the programs of other clients said so far
 }
 
 func (h *harness) beginCase(name string) {

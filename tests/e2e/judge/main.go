@@ -26,6 +26,7 @@ type testCase struct {
 	// kinformerOnly says that the case needs what the client-go program in kinformer's place has not.
 	kinformerOnly bool
 	deadline      time.Duration // 0: caseDeadline
+	onRequest     bool          // runs only with -all-clients: what it needs takes long to fetch and to build
 	run           func(ctx context.Context, h *harness) error
 }
 
@@ -60,6 +61,7 @@ func allCases() []testCase {
 	cases = append(cases, sampleKilledCases...)
 	cases = append(cases, sampleRightsCases...)
 	cases = append(cases, electorCases...)
+	cases = append(cases, programCases()...)
 	return cases
 }
 
@@ -76,12 +78,16 @@ func init() {
 func main() {
 	var h harness
 	var pattern string
-	var list, again bool
+	var list, again, allClients bool
+	var table string
 	flag.StringVar(&h.kinformer, "kinformer", "", "the kinformer program")
 	flag.StringVar(&h.bin, "bin", "", "directory of apiserver, kubectl and the other Go programs")
 	flag.StringVar(&h.work, "work", "", "directory for what the cases write")
 	flag.StringVar(&pattern, "cases", "", "run the cases whose name matches this expression")
 	flag.StringVar(&h.examples, "examples", "", "directory of the examples")
+	flag.StringVar(&h.clients, "clients", "", "directory of the programs that use other clients")
+	flag.BoolVar(&allClients, "all-clients", false, "run also the clients that take long to build")
+	flag.StringVar(&table, "table", "", "write the table of clients and steps into this file")
 	flag.BoolVar(&h.isReference, "reference", false, "the programs are the references: leave out what they cannot do")
 	flag.BoolVar(&list, "list", false, "print the names of the cases")
 	flag.BoolVar(&again, "again", false, "run a case that failed once more, and say so where it then passes")
@@ -94,7 +100,7 @@ func main() {
 	}
 	var chosen []testCase
 	for _, c := range allCases() {
-		if matches.MatchString(c.name) && !(h.isReference && c.kinformerOnly) {
+		if matches.MatchString(c.name) && !(h.isReference && c.kinformerOnly) && (allClients || !c.onRequest) {
 			chosen = append(chosen, c)
 		}
 	}
@@ -110,11 +116,16 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
-	failed, unsteady := runCases(ctx, &h, chosen), 0
+	failed, skipped := runCases(ctx, &h, chosen)
+	unsteady := 0
 	if again && len(failed) > 0 && ctx.Err() == nil {
 		unsteady, failed = retry(ctx, &h, failed)
 	}
 	failures := len(failed)
+	if err := writeTable(h.programs, table); err != nil {
+		fmt.Println("not ok: the table of clients:", err)
+		failures++
+	}
 	if err := h.stopAll(); err != nil {
 		fmt.Println("not ok: at the end:", err)
 		failures++
@@ -126,7 +137,11 @@ func main() {
 	if unsteady > 0 {
 		fmt.Printf("%d passed at the second try only: find out why\n", unsteady)
 	}
-	fmt.Printf("%d passed, %d failed\n", max(0, len(chosen)-failures), failures)
+	summary := fmt.Sprintf("%d passed, %d failed", max(0, len(chosen)-failures-skipped), failures)
+	if skipped > 0 {
+		summary += fmt.Sprintf(", %d skipped", skipped)
+	}
+	fmt.Println(summary)
 	if failures > 0 {
 		os.Exit(1)
 	}
@@ -139,20 +154,31 @@ func retry(ctx context.Context, h *harness, cases []testCase) (unsteady int, fai
 	if err := h.stopShared(); err != nil {
 		fmt.Println("#", err)
 	}
-	failed = runCases(ctx, h, cases)
+	failed, _ = runCases(ctx, h, cases)
 	return len(cases) - len(failed), failed
 }
 
-// runCases gives the cases that failed.
-func runCases(ctx context.Context, h *harness, cases []testCase) (failed []testCase) {
+// A skippedError says why a case cannot run here.
+type skippedError string
+
+func (e skippedError) Error() string { return string(e) }
+
+// runCases gives the cases that failed, and the number of those that cannot run here.
+func runCases(ctx context.Context, h *harness, cases []testCase) (failed []testCase, skipped int) {
 	for _, c := range cases {
 		if ctx.Err() != nil {
-			return failed
+			return failed, skipped
 		}
 		started := time.Now()
 		err := runCase(ctx, h, c)
 		if ctx.Err() != nil {
-			return failed
+			return failed, skipped
+		}
+		var skip skippedError
+		if errors.As(err, &skip) {
+			skipped++
+			fmt.Printf("skipped %s: %s\n", c.name, skip)
+			continue
 		}
 		if err == nil {
 			fmt.Printf("ok %s (%.1fs)\n", c.name, time.Since(started).Seconds())
@@ -161,7 +187,7 @@ func runCases(ctx context.Context, h *harness, cases []testCase) (failed []testC
 		failed = append(failed, c)
 		fmt.Printf("not ok %s: %s\n", c.name, strings.ReplaceAll(err.Error(), "\n", "\n# "))
 	}
-	return failed
+	return failed, skipped
 }
 
 func runCase(ctx context.Context, h *harness, c testCase) error {

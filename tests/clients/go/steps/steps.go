@@ -1,0 +1,102 @@
+// Package steps runs a list of steps and prints one line for each, as ../../README.md demands.
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Deadline is how long an event or a state may take.
+const Deadline = 30 * time.Second
+
+// A Step has the name of a row in the table of steps.
+type Step struct {
+	Name string
+	Run  func(ctx context.Context) error
+}
+
+// Run runs the steps and ends the program: status 0 only if all are ok.
+func Run(ctx context.Context, all []Step) {
+	status := 0
+	for _, step := range all {
+		if err := step.Run(ctx); err != nil {
+			fmt.Printf("failed %s: %s\n", step.Name, strings.Join(strings.Fields(err.Error()), " "))
+			status = 1
+			continue
+		}
+		fmt.Printf("ok %s\n", step.Name)
+	}
+	os.Exit(status)
+}
+
+// Refused returns an error unless err is a refusal with this reason and the code that belongs to it.
+func Refused(err error, reason metav1.StatusReason, code int32) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return fmt.Errorf("not refused with %s: %w", reason, orNothing(err))
+	}
+	if found := status.Status(); found.Reason != reason || found.Code != code {
+		return fmt.Errorf("refused with %d %s, not %d %s: %s", found.Code, found.Reason, code, reason, found.Message)
+	}
+	return nil
+}
+
+func orNothing(err error) error {
+	if err == nil {
+		return errors.New("there was no error")
+	}
+	return err
+}
+
+// Equal returns an error unless found is as wanted.
+func Equal[T any](what string, found, want T) error {
+	if fmt.Sprint(found) != fmt.Sprint(want) {
+		return fmt.Errorf("%s: %v, not %v", what, found, want)
+	}
+	return nil
+}
+
+// Until waits until the condition holds.
+func Until(ctx context.Context, condition func() (bool, error)) error {
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, Deadline, true,
+		func(context.Context) (bool, error) { return condition() })
+}
+
+// Events are what an informer or a controller was notified of, in order.
+type Events struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+// Add records an event.
+func (e *Events) Add(words ...string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.seen = append(e.seen, strings.Join(words, " "))
+}
+
+// Wait waits for an event.
+func (e *Events) Wait(ctx context.Context, words ...string) error {
+	event := strings.Join(words, " ")
+	err := Until(ctx, func() (bool, error) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return slices.Contains(e.seen, event), nil
+	})
+	if err != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return fmt.Errorf("no %q among %q: %w", event, e.seen, err)
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+// Programs that use other clients of the Kubernetes API (tests/clients), against the real server and against `kinformer serve`. Each does
+// the steps of its list and says how each went; all steps must be ok with each server.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// What a client needs is fetched and compiled first: minutes where nothing of it is cached.
+const programDeadline = 30 * time.Minute
+
+// Exit status of a client whose toolchain is not here.
+const programSkipped = 77
+
+const (
+	onReal   = "real"
+	onServe  = "serve"
+	onSecure = "serve --tls --rbac"
+)
+
+var programServers = []string{onReal, onServe, onSecure}
+
+// A clientProgram is a folder of tests/clients.
+type clientProgram struct {
+	name, folder string
+	slow         bool // to fetch and to build: runs on request only
+}
+
+var clientPrograms = []clientProgram{
+	{name: "python", folder: "python"},
+	{name: "client-go", folder: "go/client-go"},
+	{name: "controller-runtime", folder: "go/controller-runtime"},
+	{name: "rust", folder: "rust", slow: true},
+}
+
+func programCases() []testCase {
+	var cases []testCase
+	for _, p := range clientPrograms {
+		cases = append(cases, testCase{
+			name: "clients-" + p.name, kinformerOnly: true, onRequest: p.slow, deadline: programDeadline,
+			run: func(ctx context.Context, h *harness) error { return runProgram(ctx, h, p) },
+		})
+	}
+	return cases
+}
+
+// programResult is what one client said of its steps with one server: "" for ok, else why not.
+type programResult struct {
+	client, server string
+	names          []string // of the steps, in order
+	failures       map[string]string
+}
+
+var stepLine = regexp.MustCompile(`^(?:ok ([a-z-]+)|failed ([a-z-]+): (.*))$`)
+
+func runProgram(ctx context.Context, h *harness, p clientProgram) error {
+	start := filepath.Join(h.clients, p.folder, "start")
+	if err := buildProgram(ctx, start); err != nil {
+		return err
+	}
+	real, err := h.realServer(ctx)
+	if err != nil {
+		return err
+	}
+	plain, err := h.serve(ctx)
+	if err != nil {
+		return err
+	}
+	secure, err := h.serve(ctx, "--tls", "--rbac")
+	if err != nil {
+		return err
+	}
+	// A namespace of the real server is never empty again, since no controller runs: each run has one of its own.
+	namespace := fmt.Sprintf("%s-%x", p.name, time.Now().UnixNano())
+	kubeconfigs := map[string]string{
+		onReal: real.file("kubeconfig-admin"), onServe: plain.kubectl.kubeconfig, onSecure: secure.kubectl.kubeconfig,
+	}
+	results := make([]programResult, len(programServers))
+	errs := make([]error, len(programServers))
+	var all sync.WaitGroup
+	for i, server := range programServers {
+		all.Go(func() { results[i], errs[i] = runSteps(ctx, h, p, server, start, kubeconfigs[server], namespace) })
+	}
+	all.Wait()
+	// A second try replaces the first.
+	h.programs = slices.DeleteFunc(h.programs, func(r programResult) bool { return r.client == p.name })
+	h.programs = append(h.programs, results...)
+	for _, one := range results[1:] {
+		if !slices.Equal(one.names, results[0].names) {
+			errs = append(errs, fmt.Errorf("the steps differ: %v, and with %s %v", results[0].names, one.server, one.names))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// buildProgram builds the client with the whole environment, since it may need a proxy to fetch packages.
+func buildProgram(ctx context.Context, start string) error {
+	command := exec.CommandContext(ctx, start, "--build")
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	text, err := command.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if command.ProcessState != nil && command.ProcessState.ExitCode() == programSkipped {
+		return skippedError(strings.TrimPrefix(lines[len(lines)-1], "skipped: "))
+	}
+	return fmt.Errorf("%s --build: %w:\n  %s", start, err, strings.Join(lines[max(0, len(lines)-shownLogLines):], "\n  "))
+}
+
+// runSteps runs the client with one server. It fails if a step does, or if the program's status does not fit its steps.
+func runSteps(ctx context.Context, h *harness, p clientProgram, server, start, kubeconfig, namespace string) (programResult, error) {
+	result := programResult{client: p.name, server: server, failures: map[string]string{}}
+	text, err := h.run(ctx, "", start, kubeconfig, namespace)
+	var errs []error
+	for _, line := range strings.Split(text, "\n") {
+		words := stepLine.FindStringSubmatch(line)
+		switch {
+		case words == nil:
+		case words[1] != "":
+			result.names = append(result.names, words[1])
+		default:
+			result.names = append(result.names, words[2])
+			result.failures[words[2]] = words[3]
+			errs = append(errs, fmt.Errorf("%s: %s: %s", server, words[2], words[3]))
+		}
+	}
+	if len(errs) == 0 && err != nil {
+		errs = append(errs, fmt.Errorf("%s: %w", server, err))
+	}
+	if err == nil && (len(errs) > 0 || len(result.names) == 0) {
+		errs = append(errs, fmt.Errorf("%s: status 0, with %d steps and %d failures", server, len(result.names), len(errs)))
+	}
+	return result, errors.Join(errs...)
+}
+
+// programTable is the table of all clients that ran: for each step "ok", or with which servers it failed.
+func programTable(results []programResult) string {
+	var clients, names []string
+	for _, one := range results {
+		if !slices.Contains(clients, one.client) {
+			clients = append(clients, one.client)
+		}
+		previous := -1
+		for _, name := range one.names { // in the order in which the steps run, as far as the clients agree on it
+			if at := slices.Index(names, name); at >= 0 {
+				previous = at
+				continue
+			}
+			previous++
+			names = slices.Insert(names, previous, name)
+		}
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "| Step | %s |\n|---%s|\n", strings.Join(clients, " | "), strings.Repeat("|---", len(clients)))
+	for _, name := range names {
+		fmt.Fprintf(&table, "| `%s`", name)
+		for _, client := range clients {
+			fmt.Fprintf(&table, " | %s", programCell(results, client, name))
+		}
+		table.WriteString(" |\n")
+	}
+	return table.String()
+}
+
+// programCell is a cell of the table; "" where the client has no such step.
+func programCell(results []programResult, client, name string) string {
+	runs := 0
+	var failed []string
+	for _, one := range results {
+		if one.client != client || !slices.Contains(one.names, name) {
+			continue
+		}
+		runs++
+		if _, isFailure := one.failures[name]; isFailure {
+			failed = append(failed, one.server)
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return "**failed: " + strings.Join(failed, ", ") + "**"
+	case runs == 0:
+		return ""
+	case runs < len(programServers):
+		return "**not run with each server**"
+	default:
+		return "ok"
+	}
+}
+
+// writeTable prints the table, and keeps it where a file is named.
+func writeTable(results []programResult, path string) error {
+	if len(results) == 0 {
+		return nil
+	}
+	table := programTable(results)
+	for _, line := range strings.Split(strings.TrimSpace(table), "\n") {
+		fmt.Println("#", line)
+	}
+	if path == "" {
+		return nil
+	}
+	return os.WriteFile(path, []byte(table), 0o644)
+}
