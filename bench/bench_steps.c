@@ -218,7 +218,7 @@ static void count_event(const ki_event *event, void *user) {
 static void step_until_idle(stage *s, figures *seen) {
     int timeout;
     while ((timeout = ki_engine_timeout(s->engine)) >= 0) {
-        if (timeout > 0 && timeout > 120000)
+        if (timeout > 120000)
             return; /* the next resync */
         atomic_fetch_add(&clock_now, KI_MILLISECONDS((int64_t)timeout));
         int64_t from = now_ns();
