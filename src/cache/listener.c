@@ -47,18 +47,23 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     return KI_OK;
 }
 
-static void drop_replay(ki_listener *listener) {
-    if (listener->started && !listener->has_thread &&
-        !listener->is_stopped) /* on the loop, where it may be too much at once */
-        ki_informer_waste(listener->informer, listener->replay);
-    else
-        ki_snapshot_free(listener->replay);
+/* Takes the replay's snapshot away. */
+static ki_snapshot *end_replay(ki_listener *listener) {
+    ki_snapshot *replay = listener->replay;
     listener->replay = NULL;
     atomic_store(&listener->to_replay, 0);
+    return replay;
+}
+
+/* On the loop it may be too much to be released at once. */
+static void drop_replay(ki_listener *listener, bool on_loop) {
+    if (on_loop)
+        ki_informer_waste(listener->informer, end_replay(listener));
+    else
+        ki_snapshot_free(end_replay(listener));
 }
 
 static void call_on_removed(ki_listener *listener) {
-    drop_replay(listener);
     listener->is_closed = true;
     if (!listener->handler.on_removed || KI_MUTANT(ON_REMOVED_NEVER))
         return;
@@ -69,12 +74,13 @@ static void call_on_removed(ki_listener *listener) {
 }
 
 void ki_listener_discard(ki_listener *listener) {
-    drop_replay(listener);
+    drop_replay(listener, false);
     listener->is_closed = true;
     ki_listener_free(listener);
 }
 
 void ki_listener_free(ki_listener *listener) {
+    drop_replay(listener, false);
     if (!listener->is_closed)
         call_on_removed(listener);
     const ki_allocator *allocator = ki_engine_allocator(listener->engine);
@@ -151,10 +157,10 @@ static void tell(ki_listener *listener, ki_notification change) {
 }
 
 /* One object of the replay, or its end. */
-static void replay_one(ki_listener *listener) {
+static void replay_one(ki_listener *listener, bool on_loop) {
     const ki_object *obj = ki_snapshot_next(listener->replay, &listener->cursor);
     if (!obj) {
-        drop_replay(listener);
+        drop_replay(listener, on_loop);
         return;
     }
     ki_object *held = ki_object_ref(obj);
@@ -201,7 +207,7 @@ static next_step next(ki_listener *listener, ki_notification *ret_change) {
     return STEP_CHANGE;
 }
 
-/* Does the next thing; with `wait` it waits until there is one. */
+/* Does the next thing; with `wait`, which is for a thread, it waits until there is one. */
 static next_step deliver(ki_listener *listener, bool wait) {
     ki_notification change = { .obj = NULL };
     ki_mutex_lock(&listener->mutex);
@@ -216,7 +222,7 @@ static next_step deliver(ki_listener *listener, bool wait) {
     if (step != STEP_CHANGE)
         return step;
     if (!change.obj) {
-        replay_one(listener);
+        replay_one(listener, !wait);
         return step;
     }
     tell(listener, change);
@@ -227,7 +233,8 @@ static next_step deliver(ki_listener *listener, bool wait) {
 }
 
 /* Removed: on_removed is the last call. Stopped: that one comes when the informer is freed. */
-static void close_listener(ki_listener *listener) {
+static void close_listener(ki_listener *listener, bool on_loop) {
+    drop_replay(listener, on_loop);
     ki_mutex_lock(&listener->mutex);
     bool stopped = listener->is_stopped;
     ki_mutex_unlock(&listener->mutex);
@@ -254,7 +261,7 @@ static void thread_main(void *user) {
     ki_engine_adopt_thread(listener->engine);
     while (deliver(listener, true) != STEP_END) {}
     drop_pending(listener);
-    close_listener(listener);
+    close_listener(listener, false);
     ki_mutex_lock(&listener->mutex);
     if (!listener->is_stopped)
         ki_task_post(&listener->task); /* a thread cannot join itself: the loop does */
@@ -263,7 +270,7 @@ static void thread_main(void *user) {
 
 /* On the loop, and perhaps with the task posted again: nothing may be left of it when the listener goes. */
 static void end_on_loop(ki_listener *listener) {
-    close_listener(listener);
+    close_listener(listener, true);
     ki_task_cancel(&listener->task);
     ki_thread_join(&listener->thread);
     listener->on_end(listener, listener->end_user);
