@@ -297,8 +297,8 @@ static void deliver_some(sim_connection *connection) {
     ki_buffer_reset(&connection->out, BLOCK);
     connection->sent = connection->arrivals.begin = 0;
     if (connection->ahead) {
-        connection->announced = connection->ahead;
-        connection->announced_at = connection->world->now;
+        connection->line->announced = connection->ahead;
+        connection->line->announced_at = connection->world->now;
     }
     connection->ahead = 0;
     if (connection->is_ended)
@@ -666,11 +666,12 @@ sim_connection *sim_network_pick(sim_world *world, uint64_t detail, bool watch) 
 }
 
 bool sim_network_owes(const sim_world *world, unsigned informer, uint32_t key) {
-    for (const sim_connection *at = world->network.first; at; at = at->next) {
-        bool is_unread = at->announced == key + 1 && world->now - at->announced_at <= SLOW_S * SIM_SECOND;
-        if (at->call && at->informer == informer && (at->ahead == key + 1 || is_unread))
+    const sim_line *line = &world->network.lines[sim_source_number(informer, false)];
+    if (line->announced == key + 1 && world->now - line->announced_at <= SLOW_S * SIM_SECOND)
+        return true;
+    for (const sim_connection *at = world->network.first; at; at = at->next)
+        if (at->call && at->informer == informer && at->ahead == key + 1)
             return true;
-    }
     return false;
 }
 

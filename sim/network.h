@@ -32,6 +32,9 @@ typedef struct sim_line {
     bool is_doubtful;                 /* what comes next must not be a watch */
     bool has_bad;                     /* an event could not be read, and no watch without one has told anything since */
     char *saved_page;                 /* what follows an empty page; NULL: nothing */
+    uint32_t announced;               /* 1 + the key of the last event that was delivered after its bookmark; 0: none */
+    int64_t
+        announced_at; /* and when: the client may have read the bookmark, and the event not yet, or not be able to */
 } sim_line;
 
 /* A fault that waits for the requests that it is about. */
@@ -101,11 +104,9 @@ typedef struct sim_connection {
     bool bookmark_ahead, lose_next, bad_next, huge_next;
     uint32_t
         ahead; /* 1 + the key of an event in `out` whose bookmark came before it: lost if this breaks now; 0: none */
-    bool has_told_error;  /* an ERROR event was delivered */
-    uint32_t announced;   /* the last of `ahead` that was delivered */
-    int64_t announced_at; /* and when: the client may have it and not have read it yet */
-    ki_buffer held;       /* initial events that wait for being shuffled */
-    unsigned actions;     /* of the agenda that know it */
+    bool has_told_error; /* an ERROR event was delivered */
+    ki_buffer held;      /* initial events that wait for being shuffled */
+    unsigned actions;    /* of the agenda that know it */
 } sim_connection;
 
 void sim_network_make(sim_world *world);

@@ -120,6 +120,7 @@ typedef struct ki_reflector {
     bool holds_version;                              /* opened at "" or "0": until the first event that is not ADDED */
     bool is_said_to_watch;                           /* in the log, with no list and no failure since */
     bool has_reopened;                               /* at once, and it has not proved good since */
+    char before_bookmark[KI_RESOURCE_VERSION_MAX + 1]; /* where the watch was; "": its last event was none */
     bool has_resumed; /* from `resumed_version`, since an event after it could not be read */
     char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
     bool has_word;     /* an event or bookmark has come, and not one that is over or bad */

@@ -39,10 +39,13 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
 
 /* --- watches -------------------------------------------------------------------------------------------------------------------------- */
 
-/* Ends the watch and opens it again at the version that it has got to. */
+/* Ends the watch and opens it again at the version that it has got to; before a bookmark that came last: some servers send one ahead of the event of its
+ * version (etcd#15220), and would not send that event again. */
 static void resume(ki_reflector *reflector, const ki_error *cause) {
     ki_error err = *cause;
     ki_error_prefix(&err, "an event that cannot be read; the watch is resumed");
+    if (reflector->before_bookmark[0])
+        memcpy(reflector->resource_version, reflector->before_bookmark, sizeof reflector->resource_version);
     reflector->has_resumed = true;
     memcpy(reflector->resumed_version, reflector->resource_version, sizeof reflector->resumed_version);
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);

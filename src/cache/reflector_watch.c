@@ -197,6 +197,7 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     ki_error err = KI_ERROR_INIT;
     heard(reflector);
+    reflector->before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_object *kept;
         if (!ki_reflector_transform(reflector, obj, kind == KI_EVENT_DELETED, &kept))
@@ -256,6 +257,7 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
     reflector->phase = KI_REFLECTOR_WATCHES;
     reflector->holds_version = false;
     memcpy(reflector->watch_version, checked, sizeof checked);
+    reflector->before_bookmark[0] = '\0';
     ki_timer_cancel(&reflector->timer);
     if (!KI_MUTANT(STREAMS_ARE_NO_WATCHES))
         count_watch(reflector);
@@ -279,7 +281,10 @@ static void on_bookmark(const char *version, bool initial_events_end, void *user
         return;
     }
     ki_reflector_hear_word(reflector);
-    (void)go_on_from(reflector, version);
+    char before[sizeof reflector->before_bookmark];
+    memcpy(before, reflector->resource_version, sizeof before);
+    if (go_on_from(reflector, version))
+        memcpy(reflector->before_bookmark, before, sizeof before);
     told(reflector);
 }
 
@@ -513,6 +518,7 @@ void ki_reflector_watch(ki_reflector *reflector) {
     const char *version = KI_MUTANT(WATCH_FROM_ZERO) ? "0" : reflector->resource_version;
     reflector->holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
     memcpy(reflector->watch_version, reflector->resource_version, sizeof reflector->watch_version);
+    reflector->before_bookmark[0] = '\0';
     reflector->phase = KI_REFLECTOR_WATCHES;
     if (open_watch(reflector, version, false, &err))
         on_end(&err, false, false, reflector);

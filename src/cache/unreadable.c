@@ -215,6 +215,12 @@ static void renew(ki_unreadable_mark *mark, const ki_unreadable_mark *again, con
         copy_version(mark->until, version);
 }
 
+/* What a list at `version` keeps, of a time when the cache was at `since`. */
+static void note_past(ki_unreadable_mark *mark, const char *since, const char *version) {
+    if (ki_resource_version_compare(since, version) == KI_ORDER_NEWER)
+        copy_version(mark->past, since);
+}
+
 void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *listed, const char *since,
                              const char *version) {
     size_t cursor = 0;
@@ -225,12 +231,14 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
         ki_unreadable_mark *mark = value;
         ki_unreadable_mark *again = ki_map_remove(&listed->by_key, ki_str_of(mark->key));
         renew(mark, again, version);
+        note_past(mark, since, version);
         ki_free(unreadable->allocator, again);
     }
     cursor = 0;
     while (ki_map_next(&listed->by_key, &cursor, NULL, &value)) {
         ki_unreadable_mark *mark = value;
         copy_version(mark->since, since);
+        note_past(mark, since, version);
         if (!mark->until[0])
             copy_version(mark->until, version);
         if (ki_map_put(marks, ki_str_of(mark->key), mark, NULL))
@@ -293,14 +301,15 @@ bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const ch
     return may_lack;
 }
 
-static bool is_newer(const char *version, const ki_unreadable_mark *mark) {
-    return mark && mark->until[0] && ki_resource_version_compare(version, mark->until) == KI_ORDER_NEWER;
+static bool is_of_past(const ki_unreadable_mark *mark, const char *version) {
+    return mark && mark->past[0] && ki_resource_version_compare(version, mark->until) == KI_ORDER_NEWER &&
+           ki_resource_version_compare(version, mark->past) != KI_ORDER_NEWER;
 }
 
 bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version) {
     ki_mutex_lock(&unreadable->mutex);
     const ki_unreadable_marks *marks = &unreadable->marks;
-    bool is_past = is_newer(version, find(marks, key)) || is_newer(version, find(marks, ""));
+    bool is_past = is_of_past(find(marks, key), version) || is_of_past(find(marks, ""), version);
     ki_mutex_unlock(&unreadable->mutex);
     return is_past;
 }

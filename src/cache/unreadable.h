@@ -23,8 +23,10 @@ enum {
 typedef struct ki_unreadable_mark {
     char since[KI_UNREADABLE_VERSION_MAX]; /* the cache has everything up to here; "": nothing */
     char until[KI_UNREADABLE_VERSION_MAX]; /* the version that could not be read, or one after it; "": not known yet */
-    bool is_version_known;                 /* `until` is the version of the state that could not be read */
-    bool is_settled;                       /* it is readable again, or gone; the store may not know yet */
+    char past
+        [KI_UNREADABLE_VERSION_MAX]; /* a list that went back to before a restore kept states up to this version; "": none did */
+    bool is_version_known;           /* `until` is the version of the state that could not be read */
+    bool is_settled;                 /* it is readable again, or gone; the store may not know yet */
     char reason[KI_UNREADABLE_REASON_MAX];
     char key[]; /* "": not known whose state it is */
 } ki_unreadable_mark;
@@ -77,8 +79,8 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable);
 
 /* Returns true where a cache that says it is at `version` or later may lack the state of that version: of `key`, or (NULL) of any object. */
 bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const char *version);
-/* Returns true where the known state of `key`, at `version`, is newer than the state that could not be read after it: the server was restored from a
- * backup, its list kept the object, and gives versions a second time. What comes now is newer, whatever its version. */
+/* Returns true where a list kept the known state of `key`, at `version`, although that is newer than the list: the server was restored from a backup
+ * and gives versions a second time. What comes now is newer, whatever its version. */
 bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version);
 /* Returns the number of unreadable objects, and in `words` ("" where there is none) the first of them with its reason. */
 size_t ki_unreadable_describe(ki_unreadable *unreadable, char *words, size_t size);

@@ -161,6 +161,33 @@ static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
     close_stage(&s);
 }
 
+/* Some servers send a bookmark ahead of the event of its version (etcd#15220): from there the event would not come again. */
+static void an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED "\nmod default/a 11");
+    h.heard[0] = s.source.trace[0] = '\0';
+    play(&s, "bookmark 12\nbad default/b 12\nwait 1000");
+    assert_string_equal(s.source.trace, "cancel; watch rv=11");
+    play_each(&s, "open\nmod default/b 12");
+    expect(&h, "~b=6>12");
+    close_stage(&s);
+}
+
+/* A mark without a key is of any object, but only a list that goes back keeps a state of a time before it. */
+static void after_an_event_without_a_key_what_is_repeated_changes_nothing(void **state) {
+    (void)state;
+    stage s;
+    hearer h;
+    begin(&s, &h, LISTED "\nmod default/a 11\nbad -\nwait 1000\nopen\nbad -\nmod default/a 13\nmod default/b 15");
+    expect_unreadable(&s, 1, "an object without a known key: bad object");
+    h.heard[0] = '\0';
+    play_each(&s, "del default/b 9\ndel default/b 12 another-uid");
+    expect(&h, "");
+    close_stage(&s);
+}
+
 static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
     (void)state;
     stage s;
@@ -347,6 +374,8 @@ int main(void) {
         cmocka_unit_test(what_was_kept_from_before_a_restore_is_replaced_by_what_comes),
         cmocka_unit_test(a_version_that_is_given_twice_does_not_hide_the_later_state),
         cmocka_unit_test(an_event_that_cannot_be_read_is_asked_for_once_more),
+        cmocka_unit_test(an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more),
+        cmocka_unit_test(after_an_event_without_a_key_what_is_repeated_changes_nothing),
         cmocka_unit_test(an_event_that_can_never_be_read_is_skipped_and_named),
         cmocka_unit_test(a_deletion_that_cannot_be_read_deletes_the_known_object),
         cmocka_unit_test(a_deletion_of_an_unknown_key_is_followed_by_a_list),
