@@ -101,7 +101,8 @@ typedef struct ki_registration_options {
 
 /* Adds a handler with default options. It first hears of every object that is there, as adds with is_in_initial_list, then of
  * every change, with nothing lost or doubled in between.
- * Ownership: `handler` is copied; `user` is the caller's until on_removed. Threads: any, at any time, handlers too. Blocks: no.
+ * Ownership: `handler` is copied; `user` is the caller's until on_removed. Threads: any, at any time, handlers too. Blocks: at most
+ * while the loop takes 64 objects.
  * Errors: KI_ERR_STATE after the informer stopped, KI_ERR_NO_MEMORY, KI_ERR_SYSTEM (no more threads). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_handler(ki_informer *informer, const ki_handler *handler, void *user,
                                                        ki_error *err);
@@ -112,8 +113,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_register(ki_informer *informer, const
                                                     const ki_registration_options *options,
                                                     ki_registration *ret_registration, ki_error *err);
 
-/* No call begins any more once this has returned, but for on_removed, and one that is running now ends; on_removed comes after it.
- * Threads: any, at any time, handlers too, its own too. Blocks: no.
+/* Removes a handler. After this returns, no new callback starts except on_removed; one that is running completes before on_removed.
+ * Threads: any, at any time, handlers too, its own too. Blocks: at most while the loop takes 64 objects.
  * Errors: KI_ERR_NOT_FOUND where it is not a handler of this informer, or no longer one. */
 KI_API KI_MUST_CHECK ki_status ki_informer_remove_handler(ki_informer *informer, ki_registration registration,
                                                           ki_error *err);

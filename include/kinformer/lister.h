@@ -87,7 +87,7 @@ typedef struct ki_indexer {
 } ki_indexer;
 
 /* Adds indexes; at any time: objects that are there are indexed before it returns. All or none.
- * Threads: any. Blocks: for the indexing, which nobody else waits for, be there very many objects; on the loop, the loop: add indexes to a
+ * Threads: any. Blocks: until all objects are indexed; no other thread waits meanwhile. On the loop it blocks the loop: add indexes to a
  * large cache before the start or on another thread.
  * Errors: KI_ERR_EXISTS for a name that is taken, KI_ERR_LIMIT (64 indexes), KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_STATE after stop. */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,
