@@ -43,6 +43,7 @@ var clientPrograms = []clientProgram{
 	{name: "controller-runtime", folder: "go/controller-runtime"},
 	{name: "rust", folder: "rust", slow: true},
 	{name: "java", folder: "java", slow: true},
+	{name: "javascript", folder: "javascript", slow: true},
 }
 
 func programCases() []testCase {
