@@ -44,6 +44,7 @@ var clientPrograms = []clientProgram{
 	{name: "rust", folder: "rust", slow: true},
 	{name: "java", folder: "java", slow: true},
 	{name: "javascript", folder: "javascript", slow: true},
+	{name: "kopf", folder: "kopf", slow: true},
 }
 
 func programCases() []testCase {
