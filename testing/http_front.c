@@ -21,8 +21,10 @@ enum {
     CONNECTION_LIMIT = 65536,
     BODY_READ_MAX = 64 * 1024 * 1024, /* of a body that is too large; whoever sends more is cut off */
     WARNINGS_MAX_SIZE = 4096,         /* of all Warning headers of an answer, as in the real server */
-    IDLE_TIMEOUT_S =
-        30 /* the daemon overlooks clients that close in the middle of a request; suspended watches do not count as idle */
+    /* As the real server's idle timeout (k8s.io/apiserver, secure_serving.go): a client that sends a request after a pause of half a
+       minute finds its connection open. Suspended watches do not count as idle. The daemon overlooks clients that close in the
+       middle of a request until then. */
+    IDLE_TIMEOUT_S = 90
 };
 
 struct kt_front {

@@ -42,6 +42,9 @@ var clientPrograms = []clientProgram{
 	{name: "client-go", folder: "go/client-go"},
 	{name: "controller-runtime", folder: "go/controller-runtime"},
 	{name: "rust", folder: "rust", slow: true},
+	{name: "java", folder: "java", slow: true},
+	{name: "javascript", folder: "javascript", slow: true},
+	{name: "kopf", folder: "kopf", slow: true},
 }
 
 func programCases() []testCase {

@@ -62,6 +62,7 @@ func allCases() []testCase {
 	cases = append(cases, sampleRightsCases...)
 	cases = append(cases, electorCases...)
 	cases = append(cases, programCases()...)
+	cases = append(cases, idleCases...)
 	return cases
 }
 
