@@ -165,6 +165,11 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
           "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
           "\"gracePeriodSeconds\":0,\"preconditions\":{\"uid\":\"u\\\"1\",\"resourceVersion\":\"7\"},"
           "\"propagationPolicy\":\"Foreground\",\"dryRun\":[\"All\"]}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            .options =
+                                &KI_CALL_OPTIONS(.precondition_uid = "uid", .propagation = KI_PROPAGATION_BACKGROUND)),
+          "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+          "\"preconditions\":{\"uid\":\"uid\"},\"propagationPolicy\":\"Background\"}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE_COLLECTION, .resource = KI_PODS, .namespace_name = "ns",
                             .options = &KI_CALL_OPTIONS(.label_selector = "a=b,c", .grace_period_s = 30)),
           "DELETE /api/v1/namespaces/ns/pods?labelSelector=a%3Db%2Cc application/json "
@@ -182,6 +187,67 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
         assert_string_equal(self.line, cases[i].line);
         assert_int_equal(self.ends, 1);
         assert_int_equal(self.err.code, KI_OK);
+    }
+    close_fixture(&self);
+}
+
+/* Each verb of each scope, with a subresource and without, for a resource that the library does not know; and the object that comes back. */
+static void every_verb_reaches_the_objects_of_any_resource(void **state) {
+    (void)state;
+    static const ki_resource resources[] = { { "gtest", "vtest", "rtests", "rTest", false },
+                                             { "gtest", "vtest", "rtests", "rTest", true } };
+    static const struct {
+        ki_client_verb verb;
+        const char *method;
+        bool of_one, has_object;
+    } verbs[] = {
+        { KI_CLIENT_GET, "GET", true, true },
+        { KI_CLIENT_CREATE, "POST", false, true },
+        { KI_CLIENT_UPDATE, "PUT", true, true },
+        { KI_CLIENT_PATCH, "PATCH", true, true },
+        { KI_CLIENT_DELETE, "DELETE", true, false },
+        { KI_CLIENT_LIST, "GET", false, false },
+        { KI_CLIENT_DELETE_COLLECTION, "DELETE", false, false },
+    };
+    fixture self;
+    open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = -1));
+    for (size_t i = 0; i < 4 * (sizeof verbs / sizeof *verbs); i++) {
+        const ki_resource *resource = &resources[i % 2];
+        const bool has_sub = i / 2 % 2;
+        const size_t v = i / 4;
+        const bool takes_sub = verbs[v].of_one || verbs[v].verb == KI_CLIENT_CREATE;
+        const char *name = verbs[v].of_one || (has_sub && takes_sub) ? "it" : NULL;
+        if (has_sub && !takes_sub)
+            continue;
+        char line[256], object[256];
+        snprintf(object, sizeof object,
+                 "{\"apiVersion\":\"gtest/vtest\",\"kind\":\"%s\",\"metadata\":{\"name\":\"it\"%s}}",
+                 has_sub ? "srTest" : "rTest", resource->namespaced ? ",\"namespace\":\"nstest\"" : "");
+        self.script[0].body = verbs[v].has_object ? object
+                              : verbs[v].verb == KI_CLIENT_LIST
+                                  ? "{\"apiVersion\":\"gtest/vtest\",\"kind\":\"rTestList\","
+                                    "\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}"
+                                  : "{\"kind\":\"Status\",\"status\":\"Success\"}";
+        snprintf(line, sizeof line, "%s /apis/gtest/vtest%s/rtests%s%s%s ", verbs[v].method,
+                 resource->namespaced ? "/namespaces/nstest" : "", name ? "/" : "", name ? name : "",
+                 has_sub ? "/srtest" : "");
+        send_request(&self, &KI_CLIENT_REQUEST(.verb = verbs[v].verb, .resource = resource, .name = name,
+                                               .namespace_name = resource->namespaced ? "nstest" : NULL, .body = object,
+                                               .body_size = strlen(object),
+                                               .options = &KI_CALL_OPTIONS(.subresource = has_sub ? "srtest" : NULL)));
+        assert_int_equal(self.ends, 1);
+        if (strncmp(self.line, line, strlen(line)) != 0 || self.err.code)
+            fail_msg("%s, not %s: %s", self.line, line, self.err.message);
+        const ki_object *got = ki_answer_object(self.answer);
+        assert_int_equal(got != NULL, verbs[v].has_object);
+        if (!got)
+            continue;
+        assert_string_equal(ki_object_key(got), resource->namespaced ? "nstest/it" : "it");
+        assert_string_equal(ki_object_kind(got), has_sub ? "srTest" : "rTest");
+        ki_value json = KI_VALUE_INIT;
+        assert_int_equal(ki_object_json(got, &json, NULL), KI_OK);
+        assert_string_equal(json.text, object); /* all of it */
+        ki_value_clear(&json);
     }
     close_fixture(&self);
 }
@@ -664,6 +730,7 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verb_is_the_request_that_the_api_defines),
+        cmocka_unit_test(every_verb_reaches_the_objects_of_any_resource),
         cmocka_unit_test(what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent),
         cmocka_unit_test(a_target_or_body_over_its_limit_is_refused),
         cmocka_unit_test(a_list_comes_as_objects_with_its_place),
