@@ -6,6 +6,8 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
+#include <stdlib.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -165,6 +167,15 @@ static ki_str current_context(const ki_kubeconfig *self) {
     return (ki_str){ NULL, 0 };
 }
 
+static ki_status no_file(ki_error *err) {
+    const char *list = getenv("KUBECONFIG");
+    if (list && *list)
+        return ki_error_set(err, KI_ERR_NOT_FOUND,
+                            "no kubeconfig: KUBECONFIG (%.200s) leads to no file, and no server is given", list);
+    return ki_error_set(err, KI_ERR_NOT_FOUND,
+                        "no kubeconfig: neither KUBECONFIG nor ~/.kube/config leads to a file, and no server is given");
+}
+
 static ki_status find_context(const ki_kubeconfig *self, const ki_config_options *options, ki_kubeconfig_entry *ret,
                               ki_error *err) {
     ki_str name = options->context ? ki_str_of(options->context) : current_context(self);
@@ -173,9 +184,7 @@ static ki_status find_context(const ki_kubeconfig *self, const ki_config_options
         if (options->server || options->cluster)
             return KI_OK;
         if (self->count == 0)
-            return ki_error_set(
-                err, KI_ERR_NOT_FOUND,
-                "no kubeconfig: neither KUBECONFIG nor ~/.kube/config leads to a file, and no server is given");
+            return no_file(err);
         return ki_error_set(err, KI_ERR_CONFIG, "kubeconfig %s: current-context is not set; set it, or name a context",
                             self->files[0].path);
     }

@@ -165,10 +165,19 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
           "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
           "\"gracePeriodSeconds\":0,\"preconditions\":{\"uid\":\"u\\\"1\",\"resourceVersion\":\"7\"},"
           "\"propagationPolicy\":\"Foreground\",\"dryRun\":[\"All\"]}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
+                            .options =
+                                &KI_CALL_OPTIONS(.precondition_uid = "uid", .propagation = KI_PROPAGATION_BACKGROUND)),
+          "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
+          "\"preconditions\":{\"uid\":\"uid\"},\"propagationPolicy\":\"Background\"}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE_COLLECTION, .resource = KI_PODS, .namespace_name = "ns",
                             .options = &KI_CALL_OPTIONS(.label_selector = "a=b,c", .grace_period_s = 30)),
           "DELETE /api/v1/namespaces/ns/pods?labelSelector=a%3Db%2Cc application/json "
           "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":30}" },
+        { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE_COLLECTION, .resource = KI_PODS, .namespace_name = "ns",
+                            .options = &KI_CALL_OPTIONS(.resource_version = "42", .dry_run = true)),
+          "DELETE /api/v1/namespaces/ns/pods?resourceVersion=42 application/json "
+          "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"dryRun\":[\"All\"]}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/healthz?verbose"),
           "GET /healthz?verbose - " },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = "/x", .content_type = "text/plain",
@@ -182,6 +191,67 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
         assert_string_equal(self.line, cases[i].line);
         assert_int_equal(self.ends, 1);
         assert_int_equal(self.err.code, KI_OK);
+    }
+    close_fixture(&self);
+}
+
+/* Each verb of each scope, with a subresource and without, for a resource that the library does not know; and the object that comes back. */
+static void every_verb_reaches_the_objects_of_any_resource(void **state) {
+    (void)state;
+    static const ki_resource resources[] = { { "gtest", "vtest", "rtests", "rTest", false },
+                                             { "gtest", "vtest", "rtests", "rTest", true } };
+    static const struct {
+        ki_client_verb verb;
+        const char *method;
+        bool of_one, has_object;
+    } verbs[] = {
+        { KI_CLIENT_GET, "GET", true, true },
+        { KI_CLIENT_CREATE, "POST", false, true },
+        { KI_CLIENT_UPDATE, "PUT", true, true },
+        { KI_CLIENT_PATCH, "PATCH", true, true },
+        { KI_CLIENT_DELETE, "DELETE", true, false },
+        { KI_CLIENT_LIST, "GET", false, false },
+        { KI_CLIENT_DELETE_COLLECTION, "DELETE", false, false },
+    };
+    fixture self;
+    open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = -1));
+    for (size_t i = 0; i < 4 * (sizeof verbs / sizeof *verbs); i++) {
+        const ki_resource *resource = &resources[i % 2];
+        const bool has_sub = i / 2 % 2;
+        const size_t v = i / 4;
+        const bool takes_sub = verbs[v].of_one || verbs[v].verb == KI_CLIENT_CREATE;
+        const char *name = verbs[v].of_one || (has_sub && takes_sub) ? "it" : NULL;
+        if (has_sub && !takes_sub)
+            continue;
+        char line[256], object[256];
+        snprintf(object, sizeof object,
+                 "{\"apiVersion\":\"gtest/vtest\",\"kind\":\"%s\",\"metadata\":{\"name\":\"it\"%s}}",
+                 has_sub ? "srTest" : "rTest", resource->namespaced ? ",\"namespace\":\"nstest\"" : "");
+        self.script[0].body = verbs[v].has_object ? object
+                              : verbs[v].verb == KI_CLIENT_LIST
+                                  ? "{\"apiVersion\":\"gtest/vtest\",\"kind\":\"rTestList\","
+                                    "\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}"
+                                  : "{\"kind\":\"Status\",\"status\":\"Success\"}";
+        snprintf(line, sizeof line, "%s /apis/gtest/vtest%s/rtests%s%s%s ", verbs[v].method,
+                 resource->namespaced ? "/namespaces/nstest" : "", name ? "/" : "", name ? name : "",
+                 has_sub ? "/srtest" : "");
+        send_request(&self, &KI_CLIENT_REQUEST(.verb = verbs[v].verb, .resource = resource, .name = name,
+                                               .namespace_name = resource->namespaced ? "nstest" : NULL, .body = object,
+                                               .body_size = strlen(object),
+                                               .options = &KI_CALL_OPTIONS(.subresource = has_sub ? "srtest" : NULL)));
+        assert_int_equal(self.ends, 1);
+        if (strncmp(self.line, line, strlen(line)) != 0 || self.err.code)
+            fail_msg("%s, not %s: %s", self.line, line, self.err.message);
+        const ki_object *got = ki_answer_object(self.answer);
+        assert_int_equal(got != NULL, verbs[v].has_object);
+        if (!got)
+            continue;
+        assert_string_equal(ki_object_key(got), resource->namespaced ? "nstest/it" : "it");
+        assert_string_equal(ki_object_kind(got), has_sub ? "srTest" : "rTest");
+        ki_value json = KI_VALUE_INIT;
+        assert_int_equal(ki_object_json(got, &json, NULL), KI_OK);
+        assert_string_equal(json.text, object); /* all of it */
+        ki_value_clear(&json);
     }
     close_fixture(&self);
 }
@@ -375,7 +445,7 @@ static void answers_cut_anywhere_are_errors(void **state) {
 
 typedef struct retry_case {
     const char *what;
-    const char *method;
+    const char *method; /* NULL: each of them */
     reply reply;
     int requests; /* until it gives up */
     int64_t gap_ms;
@@ -384,35 +454,40 @@ typedef struct retry_case {
 static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **state) {
     (void)state;
     static const retry_case cases[] = {
-        { "429 with Retry-After", "GET", { .status = 429, .retry_after_ms = 1000 }, 11, 1000 },
-        { "429 at once", "GET", { .status = 429, .retry_after_ms = 0 }, 11, 0 },
-        { "429 without", "GET", { .status = 429, .retry_after_ms = -1 }, 1, 0 },
-        { "500 with", "GET", { .status = 500, .retry_after_ms = 2000 }, 11, 2000 },
-        { "503 with", "POST", { .status = 503, .retry_after_ms = 1000 }, 11, 1000 },
-        { "599 with", "PATCH", { .status = 599, .retry_after_ms = 1000 }, 11, 1000 },
-        { "503 without", "GET", { .status = 503, .retry_after_ms = -1 }, 1, 0 },
-        { "409 with", "PUT", { .status = 409, .retry_after_ms = 1000 }, 1, 0 },
+        { "429 with Retry-After", NULL, { .status = 429, .retry_after_ms = 1000 }, 11, 1000 },
+        { "429 at once", NULL, { .status = 429, .retry_after_ms = 0 }, 11, 0 },
+        { "429 without", NULL, { .status = 429, .retry_after_ms = -1 }, 1, 0 },
+        { "500 with", NULL, { .status = 500, .retry_after_ms = 2000 }, 11, 2000 },
+        { "503 with", NULL, { .status = 503, .retry_after_ms = 1000 }, 11, 1000 },
+        { "599 with", NULL, { .status = 599, .retry_after_ms = 1000 }, 11, 1000 },
+        { "503 without", NULL, { .status = 503, .retry_after_ms = -1 }, 1, 0 },
+        { "409 with", NULL, { .status = 409, .retry_after_ms = 1000 }, 1, 0 },
         { "600 with", "GET", { .status = 600, .retry_after_ms = 1000 }, 1, 0 },
         { "a read that was cut", "GET", { .status = 0, .ended = KI_ERR_CUT }, 11, 1000 },
         { "a write that was cut", "POST", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
         { "a deletion that was cut", "DELETE", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
-        { "no connection", "GET", { .status = 0, .ended = KI_ERR_CONNECT }, 1, 0 },
-        { "301 with", "GET", { .status = 301, .retry_after_ms = 0 }, 1, 0 },
-        { "200 with", "GET", { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_CUT }, 1, 0 },
+        { "no connection", NULL, { .status = 0, .ended = KI_ERR_CONNECT }, 1, 0 },
+        { "301 with", NULL, { .status = 301, .retry_after_ms = 0 }, 1, 0 },
+        { "200 with", NULL, { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_CUT }, 1, 0 },
         { "no answer in time", "GET", { .status = 0, .ended = KI_ERR_TIMEOUT }, 1, 0 },
-        { "a bad certificate", "GET", { .status = 0, .ended = KI_ERR_TLS }, 1, 0 },
+        { "a read that was cut in its answer", "GET", { .status = 200, .body = "x", .ended = KI_ERR_CUT }, 1, 0 },
+        { "a bad certificate", NULL, { .status = 0, .ended = KI_ERR_TLS }, 1, 0 },
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases * 5; n++) {
+        const size_t i = n / 5;
+        const char *method = cases[i].method ? cases[i].method : methods[n % 5];
+        if (cases[i].method && n % 5)
+            continue;
         fixture self;
         open_with(&self, NULL);
         self.script[0] = cases[i].reply;
-        send_request(&self,
-                     &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = cases[i].method, .path = "/x", BODY("body")));
+        send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = method, .path = "/x", BODY("body")));
         assert_true(test_engine_advance(&self.engine, 29000));
         if (self.requests != cases[i].requests || self.ends != 1 || !self.err.code)
-            fail_msg("%s: %d requests", cases[i].what, self.requests);
-        for (int n = 1; n < self.requests; n++)
-            assert_int_equal(self.times[n] - self.times[n - 1], cases[i].gap_ms);
+            fail_msg("%s, %s: %d requests", cases[i].what, method, self.requests);
+        for (int k = 1; k < self.requests; k++)
+            assert_int_equal(self.times[k] - self.times[k - 1], cases[i].gap_ms);
         assert_non_null(strstr(self.line, "body")); /* sent again whole */
         close_fixture(&self);
     }
@@ -664,6 +739,7 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_verb_is_the_request_that_the_api_defines),
+        cmocka_unit_test(every_verb_reaches_the_objects_of_any_resource),
         cmocka_unit_test(what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent),
         cmocka_unit_test(a_target_or_body_over_its_limit_is_refused),
         cmocka_unit_test(a_list_comes_as_objects_with_its_place),

@@ -25,9 +25,10 @@ typedef struct fixture {
     test_engine engine;
     ki_transport *transport;
     ki_client *client;
-    reply script[3]; /* by request; the last one again and again */
+    reply script[5]; /* by request; the last one again and again */
     int script_size;
     int requests;
+    size_t bytes; /* of all bodies that came */
     /* how the call ended */
     int ends;
     ki_error err;
@@ -36,9 +37,9 @@ typedef struct fixture {
 } fixture;
 
 static void serve(ki_memory_call *call, const ki_request *request, void *user) {
-    (void)request;
     fixture *self = user;
     const reply *what = &self->script[self->requests < self->script_size ? self->requests : self->script_size - 1];
+    self->bytes += request->body.size;
     self->requests++;
     if (what->status) {
         const ki_response_head head = { .status = what->status, .retry_after_ms = what->retry_after_ms };
@@ -237,6 +238,25 @@ static void a_refusal_keeps_64_kib_of_its_body(void **state) {
     close_fixture(&self);
 }
 
+static void each_try_has_the_whole_body_until_one_succeeds(void **state) {
+    (void)state;
+    static const int busy[] = { 429, 500, 501, 504 };
+    char body[4000];
+    fixture self;
+    open_fixture(&self);
+    memset(body, 'a', sizeof body);
+    for (size_t i = 0; i < 4; i++)
+        self.script[i] = (reply){ .status = busy[i], .retry_after_ms = 0 };
+    self.script[4] = (reply){ .status = 200, .retry_after_ms = -1 };
+    self.script_size = 5;
+    ask(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = "/foo/bar/baz", .body = body,
+                                  .body_size = sizeof body));
+    assert_int_equal(self.requests, 5);
+    assert_int_equal(self.bytes, 5 * sizeof body);
+    assert_int_equal(self.err.code, KI_OK);
+    close_fixture(&self);
+}
+
 /* --- what is never sent --------------------------------------------------------------------------------------------------------- */
 
 static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
@@ -320,7 +340,7 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
                                  "\"message\":\"a container name must be specified for pod x, choose one of: [a b]\","
                                  "\"reason\":\"BadRequest\",\"code\":400}";
     const struct {
-        reply script[3];
+        reply script[5];
         int requests;
         const char *streamed;
         const char *message; /* of the error; NULL: none */
@@ -346,7 +366,7 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
     open_fixture(&self);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(self.script, cases[i].script, sizeof self.script);
-        self.script_size = 3;
+        self.script_size = 5;
         ask(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD, .on_data = on_chunk,
                                       .options = &KI_CALL_OPTIONS(.subresource = "log")));
         assert_string_equal(self.streamed, cases[i].streamed);
@@ -365,6 +385,7 @@ int main(void) {
         cmocka_unit_test(a_status_of_the_body_does_not_change_that_of_http),
         cmocka_unit_test(a_conflict_without_a_reason_is_what_the_method_makes_of_it),
         cmocka_unit_test(a_refusal_keeps_64_kib_of_its_body),
+        cmocka_unit_test(each_try_has_the_whole_body_until_one_succeeds),
         cmocka_unit_test(no_segment_of_the_path_may_lead_elsewhere),
         cmocka_unit_test(a_namespaced_object_without_its_namespace_is_not_asked_for),
         cmocka_unit_test(a_stream_hands_on_what_is_good_and_nothing_else),

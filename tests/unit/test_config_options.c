@@ -37,6 +37,7 @@
     "- {name: basic, user: {username: me, password: pw}}\n" \
     "- {name: bad, user: {tokenFile: none}}\n" \
     "- {name: old, user: {auth-provider: {name: gcp}}}\n" \
+    "- {name: both, user: {username: me, token: t}}\n" \
     "- {name: nobody}\n"
 
 static int set_up(void **state) {
@@ -89,6 +90,14 @@ static void context_cluster_and_user_are_chosen_by_name(void **state) {
     assert_text(&config->client_certificate, NULL);
     ki_config_free(config);
 
+    config = WITH(.context = "second", .cluster = "c", .user = "token", .server = "https://modified:1", .token = "mine",
+                  .namespace_name = "foobar"); /* all of them at once */
+    assert_string_equal(ki_config_server(config), "https://modified:1");
+    assert_string_equal(ki_config_namespace(config), "foobar");
+    assert_text(&config->token, "mine");
+    assert_text(&config->context, "second");
+    ki_config_free(config);
+
     config = WITH(.context = "broken", .cluster = "c", .user = "nobody");
     assert_string_equal(ki_config_server(config), "https://c");
     ki_config_free(config);
@@ -104,6 +113,7 @@ static void context_cluster_and_user_are_chosen_by_name(void **state) {
         { "broken", "c", NULL, "contexts[broken].user: there is no user \"gone\"", KI_ERR_CONFIG },
         { NULL, "bad-ca", NULL, "clusters[bad-ca]: certificate-authority: cannot open", KI_ERR_CONFIG },
         { NULL, NULL, "old", "users[old].auth-provider: auth providers are gone", KI_ERR_CONFIG },
+        { NULL, NULL, "both", "users[both].username: contradicts token", KI_ERR_CONFIG },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ki_error err = KI_ERROR_INIT;
@@ -122,9 +132,26 @@ static void a_namespace_may_be_written_with_its_kind(void **state) {
     (void)state;
     static const struct {
         const char *given, *want; /* NULL: refused */
-    } cases[] = { { "x", "x" },    { "ns/x", "x" },  { "namespace/x", "x" }, { "Namespaces/x", "x" }, { "", "ns1" },
-                  { "ns/", NULL }, { "a/b", NULL },  { "A", NULL },          { "-a", NULL },          { "a-", NULL },
-                  { "a.b", NULL }, { "a-1", "a-1" }, { "ns/ns/x", NULL } };
+    } cases[] = { { "x", "x" },
+                  { "ns/x", "x" },
+                  { "namespace/x", "x" },
+                  { "Namespaces/x", "x" },
+                  { "", "ns1" },
+                  { "ns/", NULL },
+                  { "a/b", NULL },
+                  { "A", NULL },
+                  { "-a", NULL },
+                  { "a-", NULL },
+                  { "a.b", NULL },
+                  { "a-1", "a-1" },
+                  { "ns/ns/x", NULL },
+                  { "NS/x", "x" },
+                  { "NAMESPACE/x", "x" },
+                  { "nameSpace/x", "x" },
+                  { "NAMESPACES/x", "x" },
+                  { "NameSpaces/x", "x" },
+                  { "namespaces/", NULL },
+                  { "namespace/", NULL } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_config *config = NULL;
         ki_status status = ki_config_new(&KI_CONFIG_OPTIONS(.namespace_name = cases[i].given), &config, NULL);

@@ -54,9 +54,14 @@ static void map_labels(const ki_object *obj, ki_requests *requests, void *user) 
         assert_int_equal(ki_requests_add(requests, b), KI_OK);
 }
 
+static bool is_in_namespace(const ki_event *event, void *user) {
+    return strcmp(ki_object_namespace(event->obj), user) == 0;
+}
+
 /* A secret team/s is there, changes, and goes. */
 static void an_event_queues_the_keys_that_its_watch_names(void **state) {
     (void)state;
+    static char team[] = "team", other[] = "other";
     const struct {
         ki_controller_watch_options watch;
         const char *before, *after;      /* its metadata */
@@ -78,6 +83,10 @@ static void an_event_queues_the_keys_that_its_watch_names(void **state) {
         { KI_CONTROLLER_WATCH(.owner = &foos),
           OWNERS(OWNER("example.com/v1", "Foo", "f", "false") "," OWNER("example.com/v1", "Foo", "g", "true")), "",
           "team/g", "team/g", "" },
+        { KI_CONTROLLER_WATCH(.owner = &foos), /* the first of two controllers: the server allows one */
+          OWNERS(OWNER("example.com/v1", "Foo", "f", "false") "," OWNER("example.com/v1", "Foo", "g", "true") "," OWNER(
+              "example.com/v1", "Foo", "h", "true")),
+          "", "team/g", "team/g", "" },
         /* any owner */
         { KI_CONTROLLER_WATCH(.owner = &foos, .any_owner = true),
           OWNERS(OWNER("example.com/v1", "Foo", "f", "false") "," OWNER(
@@ -97,6 +106,10 @@ static void an_event_queues_the_keys_that_its_watch_names(void **state) {
           "\"generation\":1,\"labels\":{\"x\":\"y\"}", "team/s", "", "team/s" },
         { KI_CONTROLLER_WATCH(.predicate = ki_predicate_labels_changed), "\"labels\":{\"x\":\"y\"}",
           "\"labels\":{\"x\":\"z\"}", "team/s", "team/s", "team/s" },
+        { KI_CONTROLLER_WATCH(.predicate = is_in_namespace, .user = team), "", "\"labels\":{\"x\":\"y\"}", "team/s",
+          "team/s", "team/s" },
+        { KI_CONTROLLER_WATCH(.predicate = is_in_namespace, .user = other), "", "\"labels\":{\"x\":\"y\"}", "", "",
+          "" },
     };
     close_stage(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -173,19 +186,27 @@ static void a_child_s_event_reconciles_its_owner(void **state) {
 
 static void a_resync_comes_after_changes(void **state) {
     (void)state;
-    ki_informer *nodes = NULL;
-    assert_int_equal(ki_factory_informer(s.factory, KI_NODES, &KI_INFORMER_OPTIONS(.resync_ms = 10000), &nodes, NULL),
-                     KI_OK);
-    stage_put(&s, KI_NODES, "n", "");
-    control(nodes, NULL);
-    stage_expect(&s, "n");
-    s.script = "d";
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "busy"), KI_OK);
-    stage_advance(&s, 10000);
-    assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "changed"), KI_OK);
-    ki_reconcile_finish(s.deferred[0], NULL);
-    stage_settle(&s);
-    stage_expect(&s, "busy changed n");
+    close_stage(NULL);
+    for (int no_priority = 0; no_priority < 2; no_priority++) {
+        ki_informer *nodes = NULL;
+        assert_true(stage_open(&s, NULL, NULL));
+        assert_int_equal(
+            ki_factory_informer(s.factory, KI_NODES, &KI_INFORMER_OPTIONS(.resync_ms = 10000), &nodes, NULL), KI_OK);
+        stage_put(&s, KI_NODES, "n", "");
+        assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c", .no_priority = no_priority != 0)), KI_OK);
+        assert_int_equal(ki_controller_watch(s.controller, nodes, NULL, NULL), KI_OK);
+        stage_start(&s);
+        stage_expect(&s, "n");
+        s.script = "d";
+        assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "busy"), KI_OK);
+        stage_advance(&s, 10000);
+        assert_int_equal(ki_workqueue_add(ki_controller_queue(s.controller), "changed"), KI_OK);
+        ki_reconcile_finish(s.deferred[0], NULL);
+        stage_settle(&s);
+        stage_expect(&s, no_priority ? "busy n changed" : "busy changed n");
+        stage_close(&s);
+    }
+    assert_true(stage_open(&s, NULL, NULL));
 }
 
 /* --- bounds -------------------------------------------------------------------------------------------------------------------------- */

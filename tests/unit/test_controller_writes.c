@@ -108,7 +108,7 @@ static void the_last_finalizer_lets_the_object_go(void **state) {
 static void a_status_is_applied_to_the_very_object(void **state) {
     (void)state;
     stage_put(&s, KI_SERVICES, "default/a", "\"labels\":{\"x\":\"y\"}");
-    ki_object *obj = read(KI_SERVICES, "default", "a"), *written = NULL;
+    ki_object *obj = read(KI_SERVICES, "default", "a"), *written = NULL, *again = NULL;
     static const char conditions[] = "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Ok\","
                                      "\"message\":\"\",\"lastTransitionTime\":\"2025-06-15T00:00:00Z\"}]}";
     ki_error err = KI_ERROR_INIT;
@@ -120,6 +120,8 @@ static void a_status_is_applied_to_the_very_object(void **state) {
     assert_string_equal(value.text, "Ready");
     ki_value_clear(&value);
     assert_string_equal(ki_object_label(written, "x"), "y");
+    assert_int_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, &again, NULL), KI_OK);
+    assert_string_equal(ki_object_resource_version(again), ki_object_resource_version(written)); /* nothing changed */
 
     stage_delete(&s, KI_SERVICES, "default/a");
     assert_int_not_equal(ki_client_apply_status(client, KI_SERVICES, obj, "me", conditions, NULL, &err), KI_OK);
@@ -130,19 +132,23 @@ static void a_status_is_applied_to_the_very_object(void **state) {
     assert_true(ki_error_is_conflict(&err));
     ki_object_unref(obj);
     ki_object_unref(written);
+    ki_object_unref(again);
 }
 
-#define CHILD \
-    "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"child\"},\"stringData\":{\"k\":\"v\"}}"
+#define CHILD_WITH(x) \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"child\",\"labels\":{\"x\":\"" x \
+    "\"}},\"stringData\":{\"k\":\"v\"}}"
+#define CHILD CHILD_WITH("y")
 
 static void a_child_belongs_to_its_owner(void **state) {
     (void)state;
     stage_put(&s, KI_CONFIGMAPS, "team/m", "");
-    ki_object *owner = read(KI_CONFIGMAPS, "team", "m"), *first = NULL, *second = NULL;
-    for (int i = 0; i < 2; i++) {
-        ki_unstructured *child = ki_unstructured_new(CHILD);
+    ki_object *owner = read(KI_CONFIGMAPS, "team", "m"), *first = NULL, *second = NULL, *changed = NULL;
+    ki_object **const results[] = { &first, &second, &changed };
+    for (int i = 0; i < 3; i++) {
+        ki_unstructured *child = ki_unstructured_new(i < 2 ? CHILD : CHILD_WITH("z"));
         ki_error err = KI_ERROR_INIT;
-        ki_status status = ki_client_apply_child(client, KI_SECRETS, owner, "me", child, i ? &second : &first, &err);
+        ki_status status = ki_client_apply_child(client, KI_SECRETS, owner, "me", child, results[i], &err);
         if (status)
             fail_msg("%s", ki_error_message(&err));
         ki_unstructured_free(child);
@@ -151,8 +157,13 @@ static void a_child_belongs_to_its_owner(void **state) {
     assert_true(ki_object_is_controlled_by(first, owner));
     assert_string_equal(ki_object_uid(first), ki_object_uid(second));
     assert_string_equal(ki_object_resource_version(first), ki_object_resource_version(second)); /* nothing changed */
+    assert_string_equal(ki_object_uid(first), ki_object_uid(changed));
+    assert_string_not_equal(ki_object_resource_version(first), ki_object_resource_version(changed));
+    assert_string_equal(ki_object_label(changed, "x"), "z");
+    assert_true(ki_object_is_controlled_by(changed, owner));
     ki_object_unref(first);
     ki_object_unref(second);
+    ki_object_unref(changed);
     ki_object_unref(owner);
 }
 

@@ -509,6 +509,64 @@ static void a_file_named_twice_in_the_list_is_read_once(void **state) {
     ki_config *config = read_config(NULL);
     assert_secret(&config->files, file);
     ki_config_free(config);
+
+    char b[256], c[256], once[1024];
+    folder_write("b", "kind: Config\n");
+    folder_write("c", "kind: Config\n");
+    strcpy(b, folder_file("b"));
+    strcpy(c, folder_file("c"));
+    snprintf(list, sizeof list, "%s:%s:%s:%s:%s:%s", b, b, file, file, c, file);
+    snprintf(once, sizeof once, "%s:%s:%s", b, file, c); /* in the order of the first of each */
+    setenv("KUBECONFIG", list, 1);
+    config = read_config(NULL);
+    assert_secret(&config->files, once);
+    ki_config_free(config);
+}
+
+static void files_that_are_all_missing_are_named(void **state) {
+    (void)state;
+    ki_config *config = NULL;
+    ki_error err = KI_ERROR_INIT;
+    setenv("KUBECONFIG", "/nowhere/one:/nowhere/two", 1);
+    assert_int_equal(ki_config_new(NULL, &config, &err), KI_ERR_NOT_FOUND);
+    assert_string_equal(err.message, "no kubeconfig: KUBECONFIG (/nowhere/one:/nowhere/two) leads to no file, and no "
+                                     "server is given");
+    setenv("KUBECONFIG", "", 1);
+    assert_int_equal(ki_config_new(NULL, &config, &err), KI_ERR_NOT_FOUND);
+    assert_string_equal(err.message, "no kubeconfig: neither KUBECONFIG nor ~/.kube/config leads to a file, and no "
+                                     "server is given");
+}
+
+/* Nothing leads to it, so nobody checks it. */
+static void a_context_without_a_name_is_never_chosen(void **state) {
+    (void)state;
+    static const struct {
+        const char *current, *context, *server; /* NULL: refused */
+    } cases[] = {
+        { "main", NULL, "https://a" },
+        { "main", "", "https://a" }, /* none is given */
+        { "''", NULL, NULL },
+        { "''", "main", "https://a" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        ki_config *config = NULL;
+        ki_error err = KI_ERROR_INIT;
+        snprintf(text, sizeof text,
+                 "current-context: %s\ncontexts:\n- {name: '', context: {cluster: missing, user: missing}}\n"
+                 "- {name: main, context: {cluster: c}}\nclusters: [{name: c, cluster: {" HTTPS "}}]\n",
+                 cases[i].current);
+        folder_write("config", text);
+        ki_status status = ki_config_new(
+            &KI_CONFIG_OPTIONS(.kubeconfig = folder_file("config"), .context = cases[i].context), &config, &err);
+        if (status != (cases[i].server ? KI_OK : KI_ERR_CONFIG))
+            fail_msg("case %zu: %d, %s", i, (int)status, ki_error_message(&err));
+        if (config)
+            assert_string_equal(ki_config_server(config), cases[i].server);
+        else
+            assert_non_null(strstr(err.message, "current-context is not set"));
+        ki_config_free(config);
+    }
 }
 
 static void an_explicit_file_is_read_alone(void **state) {
@@ -580,6 +638,8 @@ int main(void) {
         TEST(what_nobody_knows_is_a_warning),
         TEST(a_json_kubeconfig_is_read),
         TEST(a_file_named_twice_in_the_list_is_read_once),
+        TEST(files_that_are_all_missing_are_named),
+        TEST(a_context_without_a_name_is_never_chosen),
         TEST(an_explicit_file_is_read_alone),
         TEST(of_an_entry_in_two_files_the_first_counts_whole),
         TEST(relative_paths_become_absolute),

@@ -476,6 +476,80 @@ static void a_wait_for_a_condition_ends_with_the_informer(void **state) {
     close_stage(&s);
 }
 
+/* What a program waits for: one event after the other, each by its key, type and version; "!" is an error of its own. */
+typedef struct course {
+    stage *stage;
+    const char *wanted[4]; /* "add default/k9 901"; NULL: the end */
+    const char *plays[3];
+    int met;
+    bool has_failed;
+} course;
+
+static bool is_course_run(ki_informer *informer, const ki_event *event, void *user) {
+    static const char *const types[] = { "", "add", "mod", "del" };
+    course *self = user;
+    char text[64];
+    (void)informer;
+    if (!event) {
+        for (size_t i = 0; i < 3 && self->plays[i]; i++)
+            assert_true(fake_play(&self->stage->source, self->plays[i]));
+        return false;
+    }
+    snprintf(text, sizeof text, "%s %s %s", types[event->type], ki_object_key(event->obj),
+             ki_object_resource_version(event->obj));
+    while (self->wanted[self->met] && strcmp(self->wanted[self->met], text) == 0)
+        self->met++; /* one event may be all that several conditions want */
+    self->has_failed = self->wanted[self->met] && self->wanted[self->met][0] == '!';
+    return self->has_failed || !self->wanted[self->met];
+}
+
+static void a_wait_may_go_through_several_conditions_one_after_the_other(void **state) {
+    (void)state;
+    static const struct {
+        const char *wanted[4], *plays[3];
+        int timeout_ms;
+        ki_status status;
+        int met;
+        bool has_failed;
+    } cases[] = {
+        { { "add default/k8 901", "mod default/k8 902" },
+          { "add default/k8 901", "mod default/k8 902", "del default/k8 903" },
+          -1,
+          KI_OK,
+          2,
+          false },
+        { { "add default/k8 901", "add default/k8 901" }, { "add default/k8 901" }, -1, KI_OK, 2, false },
+        { { "add default/k8 901", "add default/k8 901", "del default/k8 902" },
+          { "add default/k8 901", "mod default/k8 902" },
+          50,
+          KI_ERR_TIMEOUT,
+          2,
+          false },
+        { { "add default/k8 901", "mod default/k8 902", "del default/k8 903" },
+          { "add default/k8 901", "mod default/k8 902", "del default/k8 903" },
+          -1,
+          KI_OK,
+          3,
+          false },
+        { { "add default/k8 901", "!" }, { "add default/k8 901" }, -1, KI_OK, 1, true },
+        { { "add default/k0 1" }, { NULL }, -1, KI_OK, 1, false }, /* in the cache */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        stage s;
+        course run = { .stage = &s };
+        memcpy(run.wanted, cases[i].wanted, sizeof run.wanted);
+        memcpy(run.plays, cases[i].plays, sizeof run.plays);
+        open_stage(&s);
+        start_synced(&s);
+        ki_status status = ki_informer_wait_until(s.informer, is_course_run, &run, cases[i].timeout_ms, NULL);
+        if (status != cases[i].status || run.has_failed != cases[i].has_failed)
+            fail_msg("case %zu: %s after %d", i, ki_status_name(status), run.met);
+        if (!status) /* else the machine may have been too slow for any of it */
+            assert_int_equal(run.met, cases[i].met);
+        close_stage(&s);
+    }
+}
+
 typedef struct adder {
     stage *stage;
     hearer *hearers;
@@ -647,6 +721,7 @@ int main(void) {
         cmocka_unit_test(waiting_ends_with_sync_with_stop_and_in_time),
         cmocka_unit_test(a_wait_for_a_condition_ends_with_the_event_that_meets_it),
         cmocka_unit_test(a_wait_for_a_condition_ends_with_the_informer),
+        cmocka_unit_test(a_wait_may_go_through_several_conditions_one_after_the_other),
         cmocka_unit_test(several_threads_may_add_and_remove_at_once),
         cmocka_unit_test(handlers_come_and_go_while_the_informer_stops),
         cmocka_unit_test(an_informer_may_be_started_while_other_threads_set_it_up),

@@ -37,6 +37,8 @@ static void an_update_passes_where_the_field_has_changed(void **state) {
         { ki_predicate_generation_changed, "\"generation\":1", "\"generation\":2", true },
         { ki_predicate_generation_changed, "\"generation\":2", "\"generation\":1", true },
         { ki_predicate_generation_changed, "", "", false },
+        { ki_predicate_generation_changed, "", "\"generation\":1", true },
+        { ki_predicate_generation_changed, "\"generation\":1", "", true },
         { ki_predicate_generation_changed, "\"generation\":1,\"resourceVersion\":\"1\"",
           "\"generation\":1,\"resourceVersion\":\"2\",\"labels\":{\"a\":\"b\"}", false },
         { ki_predicate_generation_changed, "\"generation\":\"odd\"", "\"generation\":\"odder\"", false },

@@ -198,6 +198,46 @@ static void repeated_and_older_events_are_dropped(void **state) {
     close_stage(&s);
 }
 
+/* A server that closes each watch after so many events; with `repeats` it sends those up to the version that was asked for again, too. */
+static void each_event_is_told_once_however_often_the_watch_is_closed(void **state) {
+    (void)state;
+    static const int versions[] = { 1, 2, 5, 6, 7, 11 };
+    for (int per_watch = 1; per_watch <= 4; per_watch++) {
+        for (int repeats = 0; repeats < 2; repeats++) {
+            stage s;
+            hearer h;
+            int at = 2, watches = 0;
+            open_stage(&s, 0);
+            add_hearer(&h, &s, NULL);
+            start_stage(&s);
+            play_each(&s, "item default/k1 1\nitem default/k2 2\npage 2 -");
+            expect(&h, "+k1=1i +k2=2i synced");
+            for (; at < 11; watches++) {
+                char line[64];
+                int reached = at;
+                play_each(&s, "open\nwait 5000");
+                for (size_t i = 0, sent = 0; i < sizeof versions / sizeof *versions && sent < (size_t)per_watch; i++) {
+                    if (versions[i] <= at && !repeats)
+                        continue;
+                    snprintf(line, sizeof line, "add default/k%d %d", versions[i], versions[i]);
+                    play_each(&s, line);
+                    sent += versions[i] > at;
+                    reached = versions[i] > at ? versions[i] : reached;
+                }
+                at = reached;
+                s.source.trace[0] = '\0';
+                play_each(&s, "close");
+                snprintf(line, sizeof line, "watch rv=%d", at);
+                assert_string_equal(s.source.trace, line);
+                assert_true(watches < 5);
+            }
+            expect(&h, "+k5=5 +k6=6 +k7=7 +k11=11");
+            assert_int_equal(watches, (4 + per_watch - 1) / per_watch);
+            close_stage(&s);
+        }
+    }
+}
+
 static void an_empty_list_is_synced_at_once(void **state) {
     (void)state;
     static const char *const pages[] = { "page 10 -", "page - -" }; /* also where it has no version */
@@ -595,6 +635,7 @@ int main(void) {
         cmocka_unit_test(the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there),
         cmocka_unit_test(another_object_under_the_same_name_is_a_delete_and_an_add),
         cmocka_unit_test(repeated_and_older_events_are_dropped),
+        cmocka_unit_test(each_event_is_told_once_however_often_the_watch_is_closed),
         cmocka_unit_test(an_empty_list_is_synced_at_once),
         cmocka_unit_test(the_store_knows_where_it_is),
         cmocka_unit_test(an_object_and_its_version_appear_at_one_moment),

@@ -319,6 +319,7 @@ static void an_owner_is_added_updated_and_removed(void **state) {
           "v1alpha1\",\"kind\":\"Foo\"}]" },
         { "[" REFERENCE("2", CONTROLS) "," REFERENCE("1", "") "]", 'r', "[" REFERENCE("2", CONTROLS) "]" },
         { "[" REFERENCE("1", "") "," REFERENCE("1", "") "]", 'r', NULL },
+        { "[" REFERENCE("1", CONTROLS) "]", 'r', NULL },
         { "[" REFERENCE("2", "") "]", 'r', "[" REFERENCE("2", "") "]" },
         { NULL, 'r', NULL },
     };
@@ -433,6 +434,10 @@ static void a_finalizer_is_there_once_or_not(void **state) {
     assert_false(ki_unstructured_remove_finalizer(object, "example.com/a"));
     assert_true(ki_unstructured_add_finalizer(object, "c"));
     assert_json(object, "{\"metadata\":{\"finalizers\":[\"c\"]}}");
+
+    object = ki_unstructured_new("{\"metadata\":{\"finalizers\":[\"a\",\"a\",\"b\",\"a\",\"c\"]}}");
+    assert_true(ki_unstructured_remove_finalizer(object, "a"));
+    assert_json(object, "{\"metadata\":{\"finalizers\":[\"b\",\"c\"]}}");
 }
 
 static void a_finalizer_that_is_none_is_a_failure(void **state) {

@@ -8,6 +8,7 @@
 #include "tests/support/queue_stage.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const ki_rate_limit exponential = KI_RATE_LIMIT_EXPONENTIAL(5, 1000000);
 static const ki_workqueue_options by_priority = {
@@ -123,6 +124,13 @@ static void priorities_hold_over_many_keys(void **state) {
             }
         }
         queue_play(&stage, "=.");
+        char *text = NULL;
+        assert_int_equal(ki_workqueue_metrics_text(stage.queue, &text, NULL), KI_OK);
+        assert_non_null(strstr(text, "workqueue_depth{name=\"\"} 0\n"));
+        assert_non_null(strstr(text, "workqueue_adds_total{name=\"\"} 5000\n"));
+        assert_non_null(strstr(text, after > 0 ? "workqueue_retries_total{name=\"\"} 5000\n"
+                                               : "workqueue_retries_total{name=\"\"} 0\n"));
+        ki_metrics_text_free(text);
         queue_stage_close(&stage);
     }
 }
