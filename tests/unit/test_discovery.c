@@ -566,6 +566,20 @@ static void a_failed_asking_is_not_kept(void **state) {
     close_fixture(&self);
 }
 
+static void the_core_groups_first_version_is_its_preferred_one(void **state) {
+    (void)state;
+    ki_group_versions versions = { .items = NULL };
+    ki_error err = KI_ERROR_INIT;
+    const ki_str body = KI_STR("{\"kind\":\"APIVersions\",\"versions\":[\"v2\",\"v1\"]}");
+    assert_int_equal(ki_group_versions_add(&ki_allocator_default, &versions, body, &err), KI_OK);
+    assert_int_equal(versions.count, 2);
+    assert_string_equal(versions.items[0].version, "v2");
+    assert_true(versions.items[0].preferred);
+    assert_string_equal(versions.items[1].version, "v1");
+    assert_false(versions.items[1].preferred);
+    ki_group_versions_free(&ki_allocator_default, &versions);
+}
+
 /* --- hostile documents ------------------------------------------------------------------------------------------------------------ */
 
 static ki_status read_both(const char *text, size_t size, size_t *ret_count) {
@@ -780,6 +794,7 @@ int main(void) {
         cmocka_unit_test(freed_in_the_middle_it_tells_whoever_waits),
         cmocka_unit_test(what_is_not_known_is_asked_for_again_but_not_at_once),
         cmocka_unit_test(a_failed_asking_is_not_kept),
+        cmocka_unit_test(the_core_groups_first_version_is_its_preferred_one),
         cmocka_unit_test(senseless_documents_are_left_out_or_refused),
         cmocka_unit_test(every_prefix_of_a_document_is_refused),
         cmocka_unit_test(too_many_resources_or_versions_are_an_error),
