@@ -17,8 +17,16 @@ endfunction()
 
 ki_sources(support tests/support/*.c)
 if(support)
+    # It takes the place of libc's functions, so it is linked although nothing calls it. The thread sanitizer has functions of its own there.
+    set(checked_locks ${PROJECT_SOURCE_DIR}/tests/support/checked_locks.c)
+    list(REMOVE_ITEM support ${checked_locks})
     add_library(test-support STATIC ${support})
     ki_test_target(test-support)
+    if(NOT KI_SANITIZE MATCHES thread)
+        add_library(checked-locks OBJECT ${checked_locks})
+        ki_test_target(checked-locks)
+        target_link_libraries(test-support INTERFACE $<TARGET_OBJECTS:checked-locks>)
+    endif()
 endif()
 
 foreach(kind unit integration)

@@ -1,5 +1,6 @@
 /* test_controller.c: what a controller does with its keys, on one thread in virtual time: results, retries, deferral, order, refusals, metrics. */
 #include "src/base/error.h"
+#include "src/controller/controller.h"
 #include "tests/support/controller_stage.h"
 
 #include <setjmp.h>
@@ -575,10 +576,30 @@ static void the_program_s_metrics_library_is_told(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_stage, close_stage)
 
+/* As a worker's thread does that has got a key and leads no more. */
+static void a_key_that_is_put_back_is_handed_out_again(void **state) {
+    (void)state;
+    assert_int_equal(stage_control(&s, KI_CONTROLLER_OPTIONS(.name = "c")), KI_OK);
+    ki_workqueue *queue = ki_controller_queue(s.controller);
+    add("a");
+    ki_mutex_lock(&s.controller->mutex);
+    ki_reconcile *call = ki_reconcile_take(s.controller);
+    ki_mutex_unlock(&s.controller->mutex);
+
+    ki_reconcile_put_back(call, ki_workqueue_get(queue, 0, NULL));
+
+    assert_int_equal(ki_workqueue_length(queue), 1);
+    assert_ptr_equal(s.controller->unused, call);
+    const char *key = ki_workqueue_get(queue, 0, NULL);
+    assert_string_equal(key, "a");
+    assert_int_equal(ki_workqueue_done(queue, key), KI_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_cannot_be_is_refused),
         TEST(an_elector_of_another_engine_is_refused),
+        TEST(a_key_that_is_put_back_is_handed_out_again),
         TEST(two_controllers_of_a_factory_have_two_names),
         TEST(a_watch_that_cannot_be_is_refused),
         TEST(a_key_is_reconciled_once_its_informer_has_synced),

@@ -144,6 +144,7 @@ static void a_token_that_comes_back_is_hidden(void **state) {
         const char *token, *text, *want;
     } rows[] = {
         { "secret-1", "no secret-1 is secret-1", "no ******** is ********" },
+        { "secret-1", "secret-1 is wrong", "******** is wrong" },
         { "secret-1", "secret-", "secret-" },
         { "secret-1", "ssecret-1", "s********" },
         { "abc", "abc", "abc" }, /* part of any text */

@@ -345,7 +345,8 @@ static ki_status look(const ki_deltas *deltas, void *user, bool *ret_requeue, ki
     if (w->add)
         script(w->f, w->add);
     w->synced_inside = w->f->queue->ops->has_synced(w->f->queue);
-    *ret_requeue = w->requeue;
+    if (w->requeue)
+        *ret_requeue = true; /* else left as it was */
     return w->answer ? ki_error_set(err, w->answer, "not now") : KI_OK;
 }
 

@@ -1,5 +1,4 @@
-/* test_discovery.c: what a server has, in both forms, whole and broken; what a word means; what is asked again and when. The server is in the
- * process and the clock moves by hand. */
+/* test_discovery.c: what a server has, in both forms, whole and broken; what a resource name means; what is asked again and when. */
 #include <kinformer/discovery.h>
 
 #include "src/base/buffer.h"
@@ -566,6 +565,15 @@ static void a_failed_asking_is_not_kept(void **state) {
     close_fixture(&self);
 }
 
+static void the_core_groups_first_version_is_its_preferred_one(void **state) {
+    (void)state;
+    ki_group_versions versions = { .items = NULL };
+    const char text[] = "{\"kind\":\"APIVersions\",\"versions\":[\"v2\",\"v1\"]}";
+    assert_int_equal(ki_group_versions_add(&ki_allocator_default, &versions, KI_STR(text), NULL), KI_OK);
+    assert_true(versions.items[0].preferred && !versions.items[1].preferred);
+    ki_group_versions_free(&ki_allocator_default, &versions);
+}
+
 /* --- hostile documents ------------------------------------------------------------------------------------------------------------ */
 
 static ki_status read_both(const char *text, size_t size, size_t *ret_count) {
@@ -780,6 +788,7 @@ int main(void) {
         cmocka_unit_test(freed_in_the_middle_it_tells_whoever_waits),
         cmocka_unit_test(what_is_not_known_is_asked_for_again_but_not_at_once),
         cmocka_unit_test(a_failed_asking_is_not_kept),
+        cmocka_unit_test(the_core_groups_first_version_is_its_preferred_one),
         cmocka_unit_test(senseless_documents_are_left_out_or_refused),
         cmocka_unit_test(every_prefix_of_a_document_is_refused),
         cmocka_unit_test(too_many_resources_or_versions_are_an_error),

@@ -639,6 +639,8 @@ static void what_may_be_elected_is_taken(void **state) {
         KI_ELECTOR_OPTIONS(NAMES, .lease_duration_ms = 10001),
         KI_ELECTOR_OPTIONS(NAMES, .lease_duration_ms = 3, .renew_deadline_ms = 2, .retry_period_ms = 1),
         KI_ELECTOR_OPTIONS(NAMES, .identity = "\xc3\xbc", .labels = "{}"),
+        KI_ELECTOR_OPTIONS(.namespace_name = TEN TEN TEN TEN TEN TEN "123", .name = "lock"),
+        KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = HUNDRED HUNDRED TEN TEN TEN TEN TEN "123"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_elector *elector = NULL;

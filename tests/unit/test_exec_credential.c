@@ -58,6 +58,7 @@ static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
         { "", NULL, NULL, 0, "it printed nothing" },
         { " \n", NULL, NULL, 0, "it printed nothing" },
         { "secret", NULL, NULL, 0, "is no JSON" },
+        { "x\n", NULL, NULL, 0, "is no JSON" },
         { HEAD ",\"status\":{\"token\":\"secret\"}", NULL, NULL, 0, "is no JSON" },
         { "[]", NULL, NULL, 0, "of kind" },
         { "\xff\xfe\x01", NULL, NULL, 0, "is no JSON" },

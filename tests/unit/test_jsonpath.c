@@ -135,6 +135,7 @@ static void what_cannot_be_evaluated_is_said(void **state) {
     } rows[] = {
         { "{.a}", "a is not found" },
         { "{.list[7]}", "index 7, length 2" },
+        { "{.list[0:9]}", "index 8, length 2" },
         { "{.list[1:0]}", "starting index 1 is greater than ending index 0" },
         { "{.text[0]}", "is not array or slice" },
         { "{.text[?(@.a)]}", "cannot be filtered" },

@@ -260,6 +260,29 @@ static void each_allocation_may_fail(void **state) {
     }
 }
 
+static void an_api_version_that_is_too_long_is_cut(void **state) {
+    (void)state;
+    enum {
+        LONG = 300
+    };
+    ki_buffer text;
+    ki_buffer_init(&text, &ki_allocator_default, 0);
+    ki_buffer_append_string(&text, "{\"kind\":\"PodList\",\"items\":[],\"apiVersion\":\"");
+    for (int i = 0; i < LONG; i++)
+        ki_buffer_append_string(&text, "a");
+    ki_buffer_append_string(&text, "\"}");
+    record seen = { .stop_after = 0 };
+    const ki_list_sink sink = { note_item, note_bad, NULL, &seen };
+    ki_list_decoder *decoder = NULL;
+    assert_int_equal(ki_list_decoder_new(&ki_allocator_default, 1000, &sink, &decoder, NULL), KI_OK);
+    assert_int_equal(ki_list_decoder_feed(decoder, &(ki_str){ text.data, text.size }, NULL), KI_OK);
+    const ki_list_meta *meta = ki_list_decoder_meta(decoder);
+    assert_int_equal(strlen(meta->api_version), sizeof meta->api_version - 1);
+    assert_string_equal(meta->kind, "PodList");
+    ki_list_decoder_free(decoder);
+    ki_buffer_free(&text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_come_out_whatever_the_order_of_members),
@@ -268,6 +291,7 @@ int main(void) {
         cmocka_unit_test(bad_items_are_reported_and_the_rest_goes_on),
         cmocka_unit_test(the_metadata_is_limited_and_other_members_are_not_stored),
         cmocka_unit_test(what_the_sink_returns_ends_the_reading_at_once),
+        cmocka_unit_test(an_api_version_that_is_too_long_is_cut),
         cmocka_unit_test(what_nests_too_deep_is_set_aside),
         cmocka_unit_test(each_allocation_may_fail),
     };

@@ -313,6 +313,8 @@ static ki_object *with_json(const char *json, ki_error *err) {
         ki_object_format_new(&ki_allocator_default, &(ki_object_format_options){ .view = view }, &format, NULL), KI_OK);
     assert_int_equal(ki_object_from_json(format, ki_str_of(pod), "v1", "Pod", &obj, NULL), KI_OK);
     ki_object_format_unref(format);
+    assert_int_equal(ki_object_with_json(NULL, "{}", 2, &copy, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_object_with_json(obj, "{}", 2, NULL, NULL), KI_ERR_INVALID);
     ki_status status = ki_object_with_json(obj, json, json ? strlen(json) : 0, &copy, err);
     assert_int_equal(status == KI_OK, copy != NULL);
     ki_object_unref(obj);

@@ -746,6 +746,7 @@ static void lack_of_memory_leaves_the_store_as_it_was(void **state) {
             describe(store, after, TEXT);
             if (status) {
                 assert_int_equal(status, KI_ERR_NO_MEMORY);
+                assert_non_null(strstr(err.message, "out of memory"));
                 assert_string_equal(after, before);
                 assert_int_equal(step(store, i, NULL), KI_OK);
                 describe(store, after, TEXT);

@@ -6,16 +6,19 @@
 #include <cmocka.h>
 
 #include "src/engine/subprocess.h"
+#include "tests/support/folder.h"
 #include "tests/support/scarce_memory.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -213,6 +216,26 @@ static void cancelling_leaves_nothing_behind(void **state) {
     no_child_is_left();
 }
 
+/* A program's child holds a FIFO open for writing: its reader sees the end once the child is gone. */
+static void what_a_cancelled_program_has_started_ends_with_it(void **state) {
+    (void)state;
+    run one;
+    char script[256];
+    snprintf(script, sizeof script, "sleep 1000 >'%s' & wait", folder_file("fifo"));
+    assert_int_equal(mkfifo(folder_file("fifo"), 0600), 0);
+    assert_int_equal(start(&one, script, KI_SECONDS(PATIENCE_S), NULL), KI_OK);
+    int reader = open(folder_file("fifo"), O_RDONLY | O_CLOEXEC); /* waits for the writer */
+    assert_true(reader >= 0);
+
+    ki_subprocess_cancel(one.process);
+
+    struct pollfd ended = { .fd = reader, .events = POLLIN };
+    assert_int_equal(poll(&ended, 1, PATIENCE_S * 1000), 1);
+    assert_true(ended.revents & POLLHUP);
+    close(reader);
+    ki_engine_free(one.engine);
+}
+
 /* A process that even SIGKILL does not end, as one in the middle of a dead disk's call. */
 static void what_cannot_be_killed_is_not_waited_for_for_ever(void **state) {
     (void)state;
@@ -321,6 +344,7 @@ int main(void) {
         cmocka_unit_test(output_up_to_the_limit_is_whole_and_one_byte_more_is_too_much),
         cmocka_unit_test(of_standard_error_the_end_is_kept),
         cmocka_unit_test(cancelling_leaves_nothing_behind),
+        cmocka_unit_test_setup_teardown(what_a_cancelled_program_has_started_ends_with_it, folder_open, folder_close),
         cmocka_unit_test(what_cannot_be_killed_is_not_waited_for_for_ever),
         cmocka_unit_test(without_pidfds_all_of_it_holds_too),
         cmocka_unit_test(a_host_that_reaps_every_child_gets_the_output_all_the_same),

@@ -6,7 +6,9 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
+#include "src/client/http_list_watch.h"
 #include "src/client/type_lookup.h"
+#include "src/object/format.h"
 #include "src/transport/memory.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
@@ -134,6 +136,28 @@ static void a_cancelled_lookup_tells_nothing(void **state) {
     tear_down(&f);
 }
 
+static void a_cancelled_source_tells_of_no_type(void **state) {
+    fixture f;
+    (void)state;
+    set_up(&f, NULL);
+    f.of_version = plain;
+    f.of_groups = html;
+    ki_object_format *format = NULL;
+    ki_list_watch *source = NULL;
+    const ki_http_list_watch_options options = { .resource = foos };
+    assert_int_equal(ki_object_format_new(ki_engine_allocator(f.engine.engine), NULL, &format, NULL), KI_OK);
+    assert_int_equal(ki_http_list_watch_new(f.engine.engine, f.transport, format, &options, &source, NULL), KI_OK);
+    assert_int_equal(source->ops->find_type(source, on_found, &f, NULL), KI_OK);
+
+    source->ops->cancel(source);
+
+    assert_true(test_engine_settle(&f.engine));
+    assert_int_equal(f.calls, 0);
+    source->ops->free(source);
+    ki_object_format_unref(format);
+    tear_down(&f);
+}
+
 static void without_memory_nothing_is_certain(void **state) {
     (void)state;
     for (size_t at = 0;; at++) {
@@ -163,6 +187,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_an_answer_that_names_what_there_is_tells),
         cmocka_unit_test(a_cancelled_lookup_tells_nothing),
+        cmocka_unit_test(a_cancelled_source_tells_of_no_type),
         cmocka_unit_test(without_memory_nothing_is_certain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "src/cache/unreadable.h"
 #include "src/object/object.h"
 #include "tests/support/informer_stage.h"
@@ -348,6 +349,22 @@ static void an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own
     close_stage(&s);
 }
 
+static void a_version_that_has_no_room_is_not_known(void **state) {
+    (void)state;
+    ki_unreadable_marks marks;
+    char version[KI_UNREADABLE_VERSION_MAX + 1];
+    const ki_error reason = KI_ERROR_INIT;
+    ki_unreadable_marks_init(&marks, &ki_allocator_default, 1);
+    for (size_t size = KI_UNREADABLE_VERSION_MAX - 1; size <= KI_UNREADABLE_VERSION_MAX; size++) {
+        memset(version, '1', size);
+        version[size] = '\0';
+        assert_int_equal(ki_unreadable_marks_put(&marks, "default/a", version, &reason), KI_OK);
+        const ki_unreadable_mark *mark = ki_map_get(&marks.by_key, KI_STR("default/a"));
+        assert_string_equal(mark->until, size < KI_UNREADABLE_VERSION_MAX ? version : "");
+    }
+    ki_unreadable_marks_clear(&marks);
+}
+
 /* --- instances ------------------------------------------------------------------------------------------------------------------------ */
 
 static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(void **state) {
@@ -383,6 +400,7 @@ int main(void) {
         cmocka_unit_test(a_wait_for_what_could_not_be_read_is_held),
         cmocka_unit_test(a_stop_ends_a_wait_that_is_held),
         cmocka_unit_test(an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own),
+        cmocka_unit_test(a_version_that_has_no_room_is_not_known),
         cmocka_unit_test(a_list_in_which_nothing_changed_keeps_the_objects_that_are_there),
     };
     int failed = cmocka_run_group_tests_name("with the delta FIFO", tests, NULL, NULL);
