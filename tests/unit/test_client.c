@@ -366,6 +366,12 @@ static void an_object_a_status_and_bytes_are_told_apart(void **state) {
     assert_int_equal(ki_answer_field(self.answer, "details.uid", &value, NULL), KI_OK);
     assert_string_equal(value.text, "u");
     ki_value_clear(&value);
+    self.script[0].body = "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[{\"metadata\":{\"name\":\"a\"}}]}";
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.subresource = "x")));
+    assert_int_equal(self.err.code, KI_OK);
+    assert_int_equal(ki_answer_field(self.answer, "items[0].metadata.name", &value, NULL), KI_OK);
+    assert_string_equal(value.text, "a");
+    ki_value_clear(&value);
     self.script[0].body = "some log\n";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.subresource = "log")));
     size_t size;
