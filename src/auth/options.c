@@ -83,7 +83,6 @@ static ki_status apply_credentials(ki_config *config, const ki_config_options *o
 static ki_status apply_impersonation(ki_config *config, const ki_config_options *options, ki_error *err) {
     const ki_allocator *allocator = &config->allocator;
     if (options->as) { /* somebody else: not with the groups of the one whom the file names */
-        ki_secret_clear(allocator, &config->impersonate_user);
         ki_secret_clear(allocator, &config->impersonate_uid);
         ki_secret_list_clear(allocator, &config->impersonate_groups);
         ki_secret_pairs_clear(allocator, &config->impersonate_extra);

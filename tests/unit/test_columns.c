@@ -187,6 +187,9 @@ static const row_case workloads[] = {
       "{'metadata':{'name':'a','ownerReferences':[{'kind':'X','name':'x'},{'apiVersion':'apps/v1','kind':'StatefulSet',"
       "'name':'db','controller':true}]},'revision':4}",
       "a|statefulset.apps/db|4|<unknown>" },
+    { KI_CONTROLLERREVISIONS,
+      "{'metadata':{'name':'a','ownerReferences':[{'apiVersion':'v1','kind':'AZ','name':'x','controller':true}]}}",
+      "a|az/x|0|<unknown>" },
     { KI_HORIZONTALPODAUTOSCALERS,
       OBJECT(",'spec':{'scaleTargetRef':{'kind':'Deployment','name':'web'},'maxReplicas':9,'minReplicas':2,'metrics':[{"
              "'type':"

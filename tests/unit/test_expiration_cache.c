@@ -117,6 +117,26 @@ static void a_walk_sees_what_is_valid_and_drops_the_rest(void **state) {
     tear_down(&f);
 }
 
+static void count_visit(const ki_object *obj, void *user) {
+    (void)obj;
+    ++*(size_t *)user;
+}
+
+static void a_walk_sees_every_entry(void **state) {
+    (void)state;
+    fixture f;
+    set_up(&f, NULL);
+    for (size_t count = 1; count <= 200; count++) {
+        char key[32];
+        size_t visits = 0;
+        snprintf(key, sizeof key, "default/k%zu", count);
+        put(&f, key, "1");
+        assert_int_equal(ki_expiration_cache_each(f.cache, count_visit, &visits, NULL), KI_OK);
+        assert_int_equal(visits, count);
+    }
+    tear_down(&f);
+}
+
 static void without_a_time_to_live_nothing_expires(void **state) {
     (void)state;
     const ki_expiration_cache_options options[] = { KI_EXPIRATION_CACHE_OPTIONS(.ttl_ms = 0),
@@ -230,6 +250,7 @@ int main(void) {
         cmocka_unit_test(an_expired_entry_is_dropped_when_it_is_read),
         cmocka_unit_test(one_that_is_put_again_begins_anew),
         cmocka_unit_test(a_walk_sees_what_is_valid_and_drops_the_rest),
+        cmocka_unit_test(a_walk_sees_every_entry),
         cmocka_unit_test(without_a_time_to_live_nothing_expires),
         cmocka_unit_test(entries_are_removed_and_replaced),
         cmocka_unit_test(a_reader_sees_all_of_a_replace_or_nothing),

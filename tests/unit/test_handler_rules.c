@@ -331,6 +331,9 @@ static void a_resync_that_is_late_is_not_lost_to_the_next(void **state) {
     assert_true(one.resyncs >= 6);
     assert_int_equal(one.resyncs % 3, 0);
     assert_int_equal(two.resyncs % 3, 0);
+    int before = one.resyncs; /* and the next ones come, too */
+    assert_true(test_engine_advance(&s.engine, 2000));
+    assert_true(one.resyncs >= before + 3);
     close_stage(&s);
 }
 

@@ -178,6 +178,17 @@ static void the_least_recently_used_goes_first(void **state) {
     close_stage(&s);
 }
 
+static void nothing_is_put_without_a_cache_or_an_object(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, NULL);
+    ki_object *obj = fake_object("default/x", "1", NULL);
+    assert_int_equal(ki_mutation_cache_put(NULL, obj, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_mutation_cache_put(s.cache, NULL, NULL), KI_ERR_INVALID);
+    ki_object_unref(obj);
+    close_stage(&s);
+}
+
 static void options_without_a_size_are_refused(void **state) {
     (void)state;
     stage s;
@@ -236,6 +247,7 @@ int main(void) {
         cmocka_unit_test(versions_that_cannot_be_compared_show_the_copy),
         cmocka_unit_test(a_write_is_shown_no_longer_than_its_time),
         cmocka_unit_test(the_least_recently_used_goes_first),
+        cmocka_unit_test(nothing_is_put_without_a_cache_or_an_object),
         cmocka_unit_test(options_without_a_size_are_refused),
         cmocka_unit_test(lack_of_memory_leaves_the_cache_as_it_was),
     };

@@ -156,6 +156,14 @@ static void a_selector_is_as_long_as_the_limit_says(void **state) {
     free(text);
 }
 
+static void values_may_be_many_and_empty(void **state) {
+    (void)state;
+    static const char text[] = "a in (,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,x,y)";
+    assert_true(matches(text, "a=x"));
+    assert_true(matches(text, "a="));
+    assert_false(matches(text, "a=z"));
+}
+
 /* Every short text of the grammar's characters is taken or refused, never more. */
 static void any_text_is_taken_or_refused(void **state) {
     (void)state;
@@ -209,6 +217,7 @@ int main(void) {
         cmocka_unit_test(operators_mean_what_the_server_means),
         cmocka_unit_test(malformed_selectors_are_refused_with_the_place),
         cmocka_unit_test(a_selector_is_as_long_as_the_limit_says),
+        cmocka_unit_test(values_may_be_many_and_empty),
         cmocka_unit_test(any_text_is_taken_or_refused),
         cmocka_unit_test(labels_may_be_kept_elsewhere),
         cmocka_unit_test(without_memory_there_is_no_selector),
