@@ -66,9 +66,10 @@ static bool is_named(yyjson_val *list, ki_str name, size_t before) {
     return false;
 }
 
-/* A name that is there, is a DNS label, and is not in `list` before `index`, nor in `other`. */
-static void check_name(kt_causes *causes, const char *path, yyjson_val *list, size_t index, yyjson_val *other) {
-    ki_str name = kt_json_get_str(yyjson_arr_get(list, index), "name");
+/* `one`, which is `list[index]`, has a name that is a DNS label, and is not in `list` before it, nor in `other`. */
+static void check_name(kt_causes *causes, const char *path, yyjson_val *list, size_t index, yyjson_val *one,
+                       yyjson_val *other) {
+    ki_str name = kt_json_get_str(one, "name");
     const char *why = kt_validate_dns_label(name);
     if (!name.size)
         kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s[%zu].name", path, index);
@@ -135,7 +136,7 @@ static void check_containers(kt_causes *causes, const char *path, const char *na
     yyjson_arr_foreach(list, index, count, container) {
         char place[FIELD_SIZE];
         snprintf(place, sizeof place, "%s.%s[%zu]", path, name, index);
-        check_name(causes, own, list, index, other);
+        check_name(causes, own, list, index, container, other);
         check_container(causes, place, container, yyjson_obj_get(spec, "volumes"), checks_mounts);
     }
 }
@@ -148,7 +149,7 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
     char own[FIELD_SIZE];
     snprintf(own, sizeof own, "%s.volumes", path);
     yyjson_arr_foreach(volumes, index, count, volume) {
-        check_name(causes, own, volumes, index, NULL);
+        check_name(causes, own, volumes, index, volume, NULL);
     }
     if (yyjson_arr_size(containers) == 0)
         kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.containers", path);
@@ -165,8 +166,9 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
 static bool same_containers(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
     size_t index, count;
     yyjson_val *one;
+    yyjson_arr_iter others = yyjson_arr_iter_with(now);
     yyjson_arr_foreach(old, index, count, one) {
-        yyjson_val *other = yyjson_arr_get(now, index), *key, *val;
+        yyjson_val *other = yyjson_arr_iter_next(&others), *key, *val;
         size_t k, key_count;
         if (yyjson_obj_size(one) - (yyjson_obj_get(one, "image") != NULL) !=
             yyjson_obj_size(other) - (yyjson_obj_get(other, "image") != NULL))
