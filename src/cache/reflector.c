@@ -326,7 +326,7 @@ static void release_objects(const ki_reflector *reflector) {
 void ki_reflector_drop_objects(ki_reflector *reflector) {
     if (reflector->objects && reflector->options.on_dropped)
         reflector->options.on_dropped(reflector->objects, reflector->object_count, reflector->options.user);
-    else
+    else if (reflector->objects)
         release_objects(reflector);
     reflector->objects = NULL;
     reflector->object_count = reflector->object_capacity = 0;

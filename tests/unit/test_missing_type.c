@@ -229,8 +229,10 @@ static void the_objects_of_a_custom_resource_go_with_its_type_and_come_back(void
         assert_int_equal(health_of(&s).objects, 0);
         refuse(&s, "404", 300);
         expect(&s, ""); /* once */
+        s.source.trace[0] = '\0';
         for (int i = 0; !(s.source.lists || s.source.watches) && i < 301; i++)
             assert_true(test_engine_advance(&s.engine, 100));
+        assert_string_equal(s.source.trace, streams ? "stream" : "list limit=500"); /* not from a cache that lags */
         play(&s, streams ? "open\nadd default/a 20\ninitial-end 21\nmod default/a 22"
                          : "item default/a 20\npage 21 -\nopen\nmod default/a 22");
         expect(&s, "+a=20 ~a=22 ");
