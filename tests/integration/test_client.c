@@ -285,6 +285,8 @@ static void an_answer_that_is_no_object_is_shown(void **state) {
     assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "x", NULL, &obj, &refused), KI_ERR_PROTOCOL);
     assert_string_equal(refused.message, "configmaps default/x: the server's answer is no object: \"<html>a proxy's "
                                          "page</html>\"; ki_client_do takes any");
+    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", "{}", NULL, &obj, &refused), KI_ERR_PROTOCOL);
+    assert_non_null(strstr(refused.message, "configmaps default: the server's answer is no object"));
     ki_testing_server_clear_faults(server);
     ki_client_free(client);
 }

@@ -4,6 +4,7 @@
 #include "tests/support/scarce_memory.h"
 
 #include <kinformer-testing/access.h>
+#include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
 #include <kinformer/checkup.h>
 
@@ -148,6 +149,7 @@ static void a_wrong_token_is_told_at_credentials_and_never_printed(void **state)
     int status = ask("--token a-wrong-secret --certificate-authority " TLS "ca.pem", ki_testing_server_url(server));
     assert_step(WELL, "TLS");
     assert_step(FAILED, "credentials");
+    assert_step("-", "may list"); /* nobody would answer that */
     assert_prints("the token is wrong or has expired");
     assert_null(strstr(output, "a-wrong-secret"));
     assert_int_equal(status, 3);
@@ -220,6 +222,16 @@ static void a_resource_that_is_not_there_is_told_at_the_list(void **state) {
     assert_int_equal(ask("pdos", ki_testing_server_url(server)), 1);
     assert_step(FAILED, "list");
     assert_prints("pods");
+}
+
+static void a_list_that_is_not_there_is_told_with_what_to_install(void **state) {
+    (void)state;
+    serve(NULL);
+    assert_int_equal(ki_testing_server_add_fault(server, "status,code=404,verb=list,resource=configmaps", NULL, NULL),
+                     KI_OK);
+    (void)ask("configmaps", ki_testing_server_url(server));
+    assert_step(FAILED, "list");
+    assert_prints("install its definition, or name another version");
 }
 
 static void a_custom_resource_is_found_by_any_of_its_names(void **state) {
@@ -443,6 +455,7 @@ int main(void) {
         cmocka_unit_test_teardown(an_https_server_that_answers_in_http_is_told_at_http, tear_down),
         cmocka_unit_test_teardown(certificates_that_are_not_accepted_are_told_with_the_cause, tear_down),
         cmocka_unit_test_teardown(a_resource_that_is_not_there_is_told_at_the_list, tear_down),
+        cmocka_unit_test_teardown(a_list_that_is_not_there_is_told_with_what_to_install, tear_down),
         cmocka_unit_test_teardown(a_custom_resource_is_found_by_any_of_its_names, tear_down),
         cmocka_unit_test_teardown(a_server_without_streaming_lists_is_well_with_a_remark, tear_down),
         cmocka_unit_test_teardown(a_kubeconfig_that_is_wrong_is_told_at_the_configuration, tear_down),
