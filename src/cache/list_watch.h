@@ -64,6 +64,8 @@ typedef struct ki_watch_handler {
     void (*on_open)(void *user);
     /* Bytes have arrived, before what they complete is handed over; not where earlier ones wait to be decoded. May be NULL. */
     void (*on_bytes)(void *user);
+    /* Everything that has arrived is decoded and handed over. Follows each on_bytes unless the watch ends before. NULL where on_bytes is. */
+    void (*on_read)(void *user);
     void (*on_event)(ki_watch_kind kind, ki_object *obj, void *user);
     void (*on_bookmark)(const char *resource_version, bool initial_events_end, void *user);
     void (*on_bad_object)(const ki_bad_object *bad, void *user);

@@ -113,6 +113,7 @@ typedef struct ki_reflector {
     uint64_t digest;    /* of what is staged: the sum of what each object adds */
     int64_t opened_at, heard_at;
     int64_t bytes_at; /* when those have arrived that are decoded now; KI_NEVER: the source does not tell */
+    bool has_undated; /* events of theirs are in the queue, and others may wait to be decoded */
     char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced one when it was opened */
     uint64_t events;
     bool is_open_at_server;                          /* it has accepted it */

@@ -29,11 +29,19 @@ static void note_sign_of_life(ki_reflector *reflector) {
     reflector->heard_at = ki_engine_now(reflector->options.engine);
 }
 
-/* What it said last is whole, and in the queue: bytes of an event that is still on its way do not make the copy any younger. Nor does the time that
- * whole events wait for a step that decodes them. */
-static void told(ki_reflector *reflector) {
-    if (reflector->phase == KI_REFLECTOR_WATCHES)
+/* Events are dated by the arrival of their bytes, and only once all that arrived with them is decoded: the cache lacks the rest until then. A part of
+ * an event dates nothing. */
+static void date_events(ki_reflector *reflector) {
+    if (reflector->has_undated && reflector->phase == KI_REFLECTOR_WATCHES)
         ki_metrics_told(reflector->options.metrics, ki_reflector_told_at(reflector));
+    reflector->has_undated = false;
+}
+
+/* An event or bookmark is in the queue, or was there before. */
+static void told(ki_reflector *reflector) {
+    reflector->has_undated = true;
+    if (reflector->bytes_at == KI_NEVER)
+        date_events(reflector);
 }
 
 static void heard(ki_reflector *reflector) {
@@ -48,7 +56,11 @@ static void on_bytes(void *user) {
     note_sign_of_life(reflector);
     reflector->bytes_at = reflector->heard_at;
     if (KI_MUTANT(YOUNG_BY_ANY_BYTE))
-        told(user);
+        ki_metrics_told(reflector->options.metrics, reflector->bytes_at);
+}
+
+static void on_read(void *user) {
+    date_events(user);
 }
 
 static void count_watch(ki_reflector *reflector) {
@@ -456,8 +468,10 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
         stream_ended(reflector, err, opened);
         return;
     }
-    if (in_stream)
+    if (in_stream) {
         ki_reflector_hear_word(reflector); /* it is not silent */
+        date_events(reflector);            /* nothing follows an ERROR */
+    }
     if (!err || (opened && !in_stream && is_lost_connection(err)))
         watch_closed(reflector, err);
     else
@@ -480,6 +494,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     ki_watch_handler handler = {
         .on_open = on_open,
         .on_bytes = on_bytes,
+        .on_read = on_read,
         .on_event = on_event,
         .on_bookmark = on_bookmark,
         .on_bad_object = on_bad_object,
@@ -489,6 +504,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
     reflector->events = 0;
     reflector->bytes_at = KI_NEVER;
+    reflector->has_undated = false;
     reflector->is_open_at_server = reflector->has_word = false;
     memcpy(reflector->opened_version, reflector->resource_version, sizeof reflector->opened_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",

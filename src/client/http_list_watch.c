@@ -362,6 +362,11 @@ static void keep(http_call *call, ki_str chunk) {
 
 static void end_call(http_call *call, const ki_error *err);
 
+static void tell_all_is_read(const http_call *call) {
+    if (call->watch && call->watch_handler.on_read && !call->over)
+        call->watch_handler.on_read(call->watch_handler.user);
+}
+
 /* What comes before it returns arrived during the pause, nobody knows when: it does not date what it says. */
 static void resume(http_call *call) {
     call->is_resuming = true;
@@ -381,6 +386,11 @@ static void decode_rest(ki_task *task, void *user) {
     } else if (!call->over) {
         ki_buffer_reset(&call->rest, KI_WIRE_BUFFER_KEEP);
         call->rest_at = 0;
+        tell_all_is_read(call);
+        if (call->over) {
+            leave(call);
+            return;
+        }
         if (call->has_ended)
             end_call(call, call->end_error.code ? &call->end_error : NULL);
         else if (call->exchange)
@@ -408,6 +418,8 @@ static void on_data(const char *data, size_t size, void *user) {
         decode(call, &chunk);
     if (chunk.size && !call->over)
         keep(call, chunk);
+    else
+        tell_all_is_read(call);
     leave(call);
 }
 

@@ -191,6 +191,11 @@ static void bytes(const fake_list_watch *fake) {
         fake->watch.on_bytes(fake->watch.user);
 }
 
+static void all_is_read(const fake_list_watch *fake) {
+    if (fake->watches && fake->watch.on_read && !fake->is_part)
+        fake->watch.on_read(fake->watch.user);
+}
+
 static bool object(fake_list_watch *fake, const char *what, const char *key, const char *version, const char *uid) {
     ki_object *obj = fake_object(key, version, uid[0] ? uid : NULL);
     bool known = true;
@@ -205,6 +210,7 @@ static bool object(fake_list_watch *fake, const char *what, const char *key, con
         fake->watch.on_event(KI_EVENT_DELETED, obj, fake->watch.user);
     else
         known = false;
+    all_is_read(fake);
     ki_object_unref(obj);
     return known;
 }
@@ -213,6 +219,12 @@ bool fake_play(fake_list_watch *fake, const char *line) {
     char words[4][WORD_MAX] = { "", "", "", "" };
     int count = sscanf(line, "%127s %127s %127s %127s", words[0], words[1], words[2], words[3]);
     const char *what = words[0];
+    if (strcmp(what, "part") == 0) {
+        fake->is_part = true;
+        bool is_played = fake_play(fake, strchr(line, ' ') + 1);
+        fake->is_part = false;
+        return is_played;
+    }
     if (strcmp(what, "open") == 0) {
         fake->opened = true;
         if (fake->watches)
@@ -221,8 +233,8 @@ bool fake_play(fake_list_watch *fake, const char *line) {
     }
     if (strcmp(what, "byte") == 0) {
         bool watches = fake->watches;
-        if (watches)
-            fake->watch.on_bytes(fake->watch.user);
+        bytes(fake);
+        all_is_read(fake);
         return watches;
     }
     if (strcmp(what, "type") == 0)
@@ -242,6 +254,7 @@ bool fake_play(fake_list_watch *fake, const char *line) {
         bytes(fake);
         if (watches)
             fake->watch.on_bookmark(strcmp(words[1], "-") == 0 ? "" : words[1], what[0] == 'i', fake->watch.user);
+        all_is_read(fake);
         return watches;
     }
     return count >= 3 && object(fake, what, words[1], words[2], words[3]);

@@ -24,6 +24,7 @@ typedef struct fake_list_watch {
     void *on_found_user;
     ki_status refuse; /* the next list or watch fails at once with this */
     bool freed;
+    bool is_part;
     char trace[FAKE_TRACE_MAX];
 } fake_list_watch;
 
@@ -36,6 +37,7 @@ void fake_note(fake_list_watch *fake, const char *text); /* into the trace */
  *   page RV TOKEN|- [REMAINING]     the page's end
  *   open                            the watch is accepted
  *   byte                            something of an event arrives
+ *   part LINE                       the event or bookmark of that line, and more that arrived with it waits to be decoded
  *   add|mod|del KEY RV [UID]        an event
  *   bad KEY|- [RV]                  an object of list or watch that cannot be read; `bad-del`: a deletion; `foreign`: of another kind
  *   bookmark RV, initial-end RV|-   bookmarks

@@ -34,6 +34,7 @@ typedef struct fixture {
     char trace[2048]; /* what the handler got, space-separated */
     int callbacks;
     int arrivals;  /* of bytes */
+    int reads;     /* of all that has arrived */
     int cancel_at; /* the callback, counted from 1, that cancels */
     bool free_at_cancel;
     bool again;      /* on_end begins another list */
@@ -130,6 +131,12 @@ static void on_bytes(void *user) {
     ((fixture *)user)->arrivals++;
 }
 
+static void on_read(void *user) {
+    fixture *self = user;
+    self->reads++;
+    assert_int_equal(self->reads, self->arrivals);
+}
+
 static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     note(user, "%c%s@%s",
          kind == KI_EVENT_ADDED      ? '+'
@@ -184,7 +191,7 @@ static ki_status start_list(fixture *self) {
 }
 
 static ki_status start_watch(fixture *self) {
-    const ki_watch_handler handler = { on_open, on_bytes, on_event, on_bookmark, on_bad_object, on_watch_end, self };
+    const ki_watch_handler handler = { on_open, on_bytes, on_read, on_event, on_bookmark, on_bad_object, on_watch_end, self };
     const ki_watch_options options = { .resource_version = "1" };
     return self->list_watch->ops->watch(self->list_watch, &options, &handler, NULL);
 }
@@ -285,7 +292,7 @@ static void a_watchs_options_are_its_query(void **state) {
         fixture self;
         assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
         const ki_watch_handler handler = {
-            on_open, on_bytes, on_event, on_bookmark, on_bad_object, on_watch_end, &self
+            on_open, on_bytes, on_read, on_event, on_bookmark, on_bad_object, on_watch_end, &self
         };
         assert_int_equal(self.list_watch->ops->watch(self.list_watch, &cases[i].options, &handler, NULL), KI_OK);
         step(&self);

@@ -246,6 +246,23 @@ static void the_age_is_counted_from_the_last_word_of_the_server(void **state) {
     close_stage(&s);
 }
 
+/* An event that the watch repeats changes nothing: the queue stays empty. What arrived behind it is not in the store all the same. */
+static void events_that_wait_to_be_decoded_make_the_cache_no_younger(void **state) {
+    (void)state;
+    stage s;
+    open_stage(&s, &configmaps, NULL, false);
+    play(&s, "item default/a 5\npage 10 -\nopen\nbookmark 10\nwait 5000");
+    play(&s, "part add default/a 5\nwait 100");
+    assert_int_equal(health_of(&s).staleness_ms, 5100);
+    play(&s, "part add default/b 11\nwait 100");
+    assert_int_equal(health_of(&s).staleness_ms, 5200);
+    play(&s, "add default/b 12\nwait 100");
+    assert_int_equal(health_of(&s).staleness_ms, 100);
+    play(&s, "part bookmark 13\nwait 100\nerror 500\nwait 100"); /* nothing follows an ERROR */
+    assert_int_equal(health_of(&s).staleness_ms, 200);
+    close_stage(&s);
+}
+
 /* An event of a version that the watch holds already moves nothing on: it is queued all the same. */
 static void an_event_that_waits_in_the_queue_makes_the_copy_no_younger(void **state) {
     (void)state;
@@ -652,6 +669,7 @@ int main(void) {
         cmocka_unit_test(objects_set_aside_and_index_errors_are_counted),
         cmocka_unit_test(bytes_held_are_those_of_the_objects_in_the_store),
         cmocka_unit_test(the_age_is_counted_from_the_last_word_of_the_server),
+        cmocka_unit_test(events_that_wait_to_be_decoded_make_the_cache_no_younger),
         cmocka_unit_test(an_event_that_waits_in_the_queue_makes_the_copy_no_younger),
         cmocka_unit_test(it_tells_what_is_tried_next_and_how_often_it_failed),
         cmocka_unit_test(it_says_why_in_a_person_s_words),

@@ -46,6 +46,10 @@ static void on_bytes(void *user) {
     (void)user;
 }
 
+static void on_read(void *user) {
+    (void)user;
+}
+
 static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     char text[TEXT];
     ki_value json = KI_VALUE_INIT;
@@ -83,7 +87,7 @@ static void watch(fixture *self, const ki_http_list_watch_options *options, cons
     ki_object_format *format = NULL;
     ki_list_watch *source = NULL;
     const ki_memory_server server = { serve, NULL, self };
-    const ki_watch_handler handler = { on_open, on_bytes, on_event, on_bookmark, on_bad_object, on_end, self };
+    const ki_watch_handler handler = { on_open, on_bytes, on_read, on_event, on_bookmark, on_bad_object, on_end, self };
     const ki_watch_options nothing = { .timeout_s = 0 };
     memset(self, 0, sizeof *self);
     self->content_type = content_type;
