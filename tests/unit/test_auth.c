@@ -1,8 +1,8 @@
 /* test_auth.c: who is let in to the test server, what they may do there, and what they are told. */
 #include "tests/support/rest_server.h"
 
-#include "testing/rbac.h"
-#include "testing/spec.h"
+#include "testing/access/rbac.h"
+#include "testing/values/spec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
-#include "testing/crd.h"
+#include "testing/crd/custom.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>

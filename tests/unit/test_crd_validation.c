@@ -2,7 +2,7 @@
 #include "tests/support/rest_server.h"
 
 #include "src/base/memory.h"
-#include "testing/string_format.h"
+#include "testing/crd/string_format.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>

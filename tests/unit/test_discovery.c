@@ -7,7 +7,7 @@
 #include "src/client/resource_map.h"
 #include "src/object/resource_table.h"
 #include "src/transport/memory.h"
-#include "testing/memory_adapter.h"
+#include "testing/rest/memory_adapter.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 

@@ -3,7 +3,7 @@
 
 #include "src/base/memory.h"
 #include "src/engine/engine.h"
-#include "testing/memory_adapter.h"
+#include "testing/rest/memory_adapter.h"
 #include "tests/support/make_object.h"
 
 #include <setjmp.h>

@@ -8,7 +8,7 @@
 
 #include <kinformer/factory.h>
 
-#include "testing/memory_adapter.h"
+#include "testing/rest/memory_adapter.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* test_fault.c: the faults that the test server was told to show: which requests they strike, and what those get. */
 #include "testing/faults/fault.h"
-#include "testing/faults/fault_stream.h"
+#include "testing/faults/stream.h"
 #include "tests/support/rest_server.h"
 
 #include "src/base/memory.h"

@@ -2,7 +2,7 @@
 #include "tests/support/rest_server.h"
 
 #include "src/base/memory.h"
-#include "testing/rbac.h"
+#include "testing/access/rbac.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

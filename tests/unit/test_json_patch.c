@@ -1,7 +1,7 @@
 /* test_json_patch.c: JSON patches of RFC 6902, and that none takes the machine. */
 #include "src/base/memory.h"
-#include "testing/json.h"
-#include "testing/patch.h"
+#include "testing/rest/patch.h"
+#include "testing/values/json.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>

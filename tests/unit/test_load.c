@@ -1,8 +1,8 @@
 /* test_load.c: the load makes a cluster that looks like one, and repeats itself for the same seed. */
 #include "src/base/memory.h"
-#include "testing/gzip.h"
-#include "testing/load.h"
-#include "testing/load_text.h"
+#include "testing/http/gzip.h"
+#include "testing/load/load.h"
+#include "testing/load/text.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>

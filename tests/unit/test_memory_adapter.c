@@ -1,7 +1,7 @@
 /* test_memory_adapter.c: the API server behind the transport within the process, in the engine's own time. */
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
-#include "testing/memory_adapter.h"
+#include "testing/rest/memory_adapter.h"
 #include "tests/support/test_engine.h"
 
 #include <setjmp.h>

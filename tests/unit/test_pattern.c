@@ -1,5 +1,5 @@
 /* test_pattern.c: patterns of schemas match as they should, and none takes the machine. */
-#include "testing/pattern.h"
+#include "testing/crd/pattern.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

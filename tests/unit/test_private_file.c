@@ -1,6 +1,6 @@
 /* test_private_file.c: a file with a token in it is for its owner alone. */
 #include "src/base/error.h"
-#include "testing/private_file.h"
+#include "testing/server/private_file.h"
 #include "tests/support/folder.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Bodies in protobuf: what client-go writes is read as its JSON; anything else is refused. */
-#include "testing/json.h"
 #include "testing/schema/protobuf.h"
+#include "testing/values/json.h"
 #include "tests/support/rest_server.h"
 #include "tests/support/scarce_memory.h"
 

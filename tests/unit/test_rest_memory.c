@@ -1,9 +1,9 @@
 /* test_rest_memory.c: requests that delete, grant and validate, with memory that ends at each point in turn: nothing leaks, and nothing is half done
  * in a way that stops later requests. */
-#include "testing/rest.h"
+#include "testing/rest/rest.h"
 
 #include "src/base/memory.h"
-#include "testing/rbac.h"
+#include "testing/access/rbac.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>

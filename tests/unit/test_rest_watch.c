@@ -1,6 +1,6 @@
 /* watches: where they start, what they show, and how they end. */
 #include "src/base/memory.h"
-#include "testing/object.h"
+#include "testing/cluster/object.h"
 #include "tests/support/rest_server.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* test_secret.c: the texts of a Secret's stringData end up in data. */
 #include "src/base/memory.h"
-#include "testing/json.h"
-#include "testing/secret.h"
+#include "testing/cluster/secret.h"
+#include "testing/values/json.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>

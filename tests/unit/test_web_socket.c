@@ -1,6 +1,6 @@
 /* test_web_socket.c: the bytes of a WebSocket, as RFC 6455 has them. */
 #include "src/base/memory.h"
-#include "testing/web_socket.h"
+#include "testing/http/web_socket.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>

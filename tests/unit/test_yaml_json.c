@@ -1,6 +1,6 @@
 /* test_yaml_json.c: YAML bodies as JSON, and that none takes the machine. */
 #include "src/base/memory.h"
-#include "testing/yaml_json.h"
+#include "testing/values/yaml_json.h"
 #include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
