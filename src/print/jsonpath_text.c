@@ -2,7 +2,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
-#include "src/object/jsonpath.h"
+#include "src/print/jsonpath.h"
 
 #include <stdlib.h>
 

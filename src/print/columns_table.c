@@ -1,5 +1,5 @@
 /* columns_table.c: the columns of built-in resources, as a Kubernetes 1.36 API server has them. */
-#include "src/object/columns.h"
+#include "src/print/columns.h"
 
 #define COLUMN(name, type, format, priority) \
     { name, type, format, "", priority }

@@ -1,7 +1,7 @@
 /* probe.h: one connection to the server, step by step, for a person who wants to know how far it gets: name, TCP, TLS, HTTP.
  * A connection of its own, made and ended here. No token, password or plugin takes part: an answer that refuses is an answer. */
-#ifndef KI_TRANSPORT_PROBE_H
-#define KI_TRANSPORT_PROBE_H
+#ifndef KI_CHECKUP_PROBE_H
+#define KI_CHECKUP_PROBE_H
 
 #include <kinformer/config.h>
 

@@ -8,8 +8,8 @@
  *
  * Of built-in kinds the columns are those of a Kubernetes 1.36 API server; of custom resources what their definition says
  * (additionalPrinterColumns), else name and age. */
-#ifndef KINFORMER_COLUMNS_H
-#define KINFORMER_COLUMNS_H
+#ifndef KINFORMER_PRINT_COLUMNS_H
+#define KINFORMER_PRINT_COLUMNS_H
 
 #include <kinformer/allocator.h>
 #include <kinformer/error.h>

@@ -3,7 +3,7 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
-#include "src/object/jsonpath.h"
+#include "src/print/jsonpath.h"
 
 enum {
     DEFAULT_MAX_OUTPUT = 256 * 1024 * 1024,

@@ -1,5 +1,5 @@
 /* probe.c: a connection looked at, over libcurl's easy interface: it waits, which a checkup may and an informer may not. */
-#include "src/transport/probe.h"
+#include "src/checkup/probe.h"
 
 #include "src/base/error.h"
 #include "src/transport/curl_internal.h"

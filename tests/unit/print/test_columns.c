@@ -2,7 +2,7 @@
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
 
-#include <kinformer/columns.h>
+#include <kinformer-print/columns.h>
 
 #include <setjmp.h>
 #include <stdarg.h>

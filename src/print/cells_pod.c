@@ -1,5 +1,5 @@
 /* cells_pod.c: how a pod is. What its containers say is more than its phase: the rules are kubectl's. */
-#include "src/object/cells.h"
+#include "src/print/cells.h"
 
 #include <inttypes.h>
 

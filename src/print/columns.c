@@ -1,12 +1,12 @@
 /* columns.c: ki_columns: a resource's columns, and an object's row under them. */
-#include "src/object/columns.h"
+#include "src/print/columns.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
-#include "src/object/jsonpath.h"
 #include "src/object/object.h"
 #include "src/object/resource_table.h"
+#include "src/print/jsonpath.h"
 
 #include <inttypes.h>
 

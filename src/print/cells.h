@@ -1,10 +1,10 @@
 /* cells.h: one cell of a row, as text, from an object's JSON. Called by columns.c through the table in columns_table.c.
  *
  * A path is names with dots, `a.b|c.d` the first of them that leads to something, and what follows a `?` stands for nothing found. */
-#ifndef KI_OBJECT_CELLS_H
-#define KI_OBJECT_CELLS_H
+#ifndef KI_PRINT_CELLS_H
+#define KI_PRINT_CELLS_H
 
-#include <kinformer/columns.h>
+#include <kinformer-print/columns.h>
 
 #include "src/base/buffer.h"
 

@@ -1,5 +1,5 @@
 /* cells_workload.c: deployments, jobs, what controls and scales them, and nodes. */
-#include "src/object/cells.h"
+#include "src/print/cells.h"
 
 #include "src/base/memory.h"
 

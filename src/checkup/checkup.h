@@ -1,7 +1,7 @@
 /* checkup.h: the way to the cluster, step by step: which steps are well, how long each took, and what to do about the first that is not.
  * What `kinformer doctor` prints; for programs that want to tell their users the same. */
-#ifndef KINFORMER_CHECKUP_H
-#define KINFORMER_CHECKUP_H
+#ifndef KI_CHECKUP_CHECKUP_H
+#define KI_CHECKUP_CHECKUP_H
 
 #include <kinformer/config.h>
 #include <kinformer/resource.h>
@@ -64,15 +64,15 @@ typedef struct ki_checkup_options {
 #define KI_CHECKUP_OPTIONS(...) ((ki_checkup_options){ .size = sizeof(ki_checkup_options), __VA_ARGS__ })
 
 /* A step in a word, such as "tcp" or "may-list"; NULL where there is none of this number. Ownership: static. Threads: any. */
-KI_API const char *ki_check_step_name(ki_check_step step);
+const char *ki_check_step_name(ki_check_step step);
 
 /* Goes the way, and tells of each step as soon as it is known, in their order, each of the KI_CHECK_STEPS once. After a failure the
  * steps that need the failed one are told as skipped. Changes nothing in the cluster.
  * Threads: `on_check` is called on the calling thread. Blocks: yes, up to the time limit for each step; reads files, may run a credential plugin.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY; what is wrong with the way is told to `on_check` and is no error. */
-KI_API KI_MUST_CHECK ki_status ki_checkup(const ki_checkup_options *options,
-                                          void (*on_check)(const ki_check *check, void *user) KI_NOEXCEPT, void *user,
-                                          ki_error *err);
+KI_MUST_CHECK ki_status ki_checkup(const ki_checkup_options *options,
+                                   void (*on_check)(const ki_check *check, void *user) KI_NOEXCEPT, void *user,
+                                   ki_error *err);
 
 KI_END_DECLS
 

@@ -1,5 +1,5 @@
-/* checkup_ask.c: the second half of a checkup: what the server says to a client that shows its credentials. */
-#include "src/client/checkup.h"
+/* ask.c: the second half of a checkup: what the server says to a client that shows its credentials. */
+#include "src/checkup/way.h"
 
 #include "src/base/buffer.h"
 #include "src/base/error.h"

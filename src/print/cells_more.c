@@ -1,5 +1,5 @@
 /* cells_more.c: volumes, quotas, events and who may do what. */
-#include "src/object/cells.h"
+#include "src/print/cells.h"
 
 #include "src/base/memory.h"
 

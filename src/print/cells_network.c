@@ -1,5 +1,5 @@
 /* cells_network.c: services and what is behind and before them. */
-#include "src/object/cells.h"
+#include "src/print/cells.h"
 
 #include "src/base/memory.h"
 

@@ -7,8 +7,8 @@
  *
  * Text outside braces stands for itself. A value that is found prints as Go prints it: strings without quotes, arrays and objects as
  * compact JSON with sorted names; several values of one action with a blank between them. Nothing depends on the locale. */
-#ifndef KINFORMER_JSONPATH_H
-#define KINFORMER_JSONPATH_H
+#ifndef KINFORMER_PRINT_JSONPATH_H
+#define KINFORMER_PRINT_JSONPATH_H
 
 #include <kinformer/allocator.h>
 #include <kinformer/error.h>

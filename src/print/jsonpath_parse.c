@@ -2,7 +2,7 @@
  * texts of their own, parsed by the same functions one level down. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/object/jsonpath.h"
+#include "src/print/jsonpath.h"
 
 #include <limits.h>
 

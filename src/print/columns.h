@@ -1,12 +1,12 @@
 /* columns.h: the columns of a resource, and how a cell is made: shared by the public ki_columns and the embedded server's tables.
  * All is immutable once made. */
-#ifndef KI_OBJECT_COLUMNS_H
-#define KI_OBJECT_COLUMNS_H
+#ifndef KI_PRINT_COLUMNS_H
+#define KI_PRINT_COLUMNS_H
 
-#include <kinformer/columns.h>
+#include <kinformer-print/columns.h>
 
 #include "src/base/buffer.h"
-#include "src/object/cells.h"
+#include "src/print/cells.h"
 
 /* Of a custom resource; `given` is its additionalPrinterColumns, or NULL; its strings must outlive the result.
  * Errors: KI_ERR_NO_MEMORY. */

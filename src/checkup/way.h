@@ -1,8 +1,8 @@
-/* checkup.h: what the files of a checkup share: the way so far, and how a step is told. One thread. */
-#ifndef KI_CLIENT_CHECKUP_H
-#define KI_CLIENT_CHECKUP_H
+/* way.h: what the files of a checkup share: the way so far, and how a step is told. One thread. */
+#ifndef KI_CHECKUP_WAY_H
+#define KI_CHECKUP_WAY_H
 
-#include <kinformer/checkup.h>
+#include "src/checkup/checkup.h"
 #include <kinformer/client.h>
 #include <kinformer/discovery.h>
 

@@ -1,5 +1,5 @@
 /* cells.c: cells that many kinds have, and what all of them are made with. */
-#include "src/object/cells.h"
+#include "src/print/cells.h"
 
 #include "src/base/memory.h"
 

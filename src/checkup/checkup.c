@@ -1,9 +1,9 @@
-/* checkup.c: the way to the cluster, step by step: the configuration and the connection. What is asked over it: checkup_ask.c. */
-#include "src/client/checkup.h"
+/* checkup.c: the way to the cluster, step by step: the configuration and the connection. What is asked over it: ask.c. */
+#include "src/checkup/way.h"
 
 #include "src/base/error.h"
+#include "src/checkup/probe.h"
 #include "src/engine/engine.h"
-#include "src/transport/probe.h"
 
 #include <stdarg.h>
 #include <stdio.h>

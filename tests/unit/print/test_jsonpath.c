@@ -3,7 +3,7 @@
 #include "src/base/string_view.h"
 #include "tests/support/scarce_memory.h"
 
-#include <kinformer/jsonpath.h>
+#include <kinformer-print/jsonpath.h>
 
 #include <locale.h>
 #include <setjmp.h>

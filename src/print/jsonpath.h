@@ -1,9 +1,9 @@
 /* jsonpath.h: what a JSONPath template is once it is parsed: parts, one after the other, each a list of steps; and how values are
  * written. Immutable after it was parsed. */
-#ifndef KI_OBJECT_JSONPATH_H
-#define KI_OBJECT_JSONPATH_H
+#ifndef KI_PRINT_JSONPATH_H
+#define KI_PRINT_JSONPATH_H
 
-#include <kinformer/jsonpath.h>
+#include <kinformer-print/jsonpath.h>
 
 #include "src/base/buffer.h"
 
