@@ -1,5 +1,5 @@
-/* cli.h: what the files of the kinformer program share: its commands, their options, its exit status.
- * Everything here runs on the program's one thread. */
+/* cli.h: what the files of the kinformer program share: commands, options, exit status. Everything runs on the
+ * program's one thread. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -9,24 +9,24 @@
 
 /* Scripts depend on these. */
 enum {
-    EXIT_FINE = 0,     /* done, or stopped by SIGINT or SIGTERM */
+    EXIT_OK = 0,       /* done, or stopped by SIGINT or SIGTERM */
     EXIT_FAILED = 1,   /* a failure while running */
     EXIT_USAGE = 2,    /* the command line is wrong */
     EXIT_UNREACHED = 3 /* the cluster could not be reached or refused before the first sync */
 };
 
 enum {
-    MAX_ARGUMENTS = 128, /* those that are no flags */
-    MAX_REPEATS = 64     /* of a flag that may come again and again */
+    MAX_ARGUMENTS = 128, /* arguments without flags */
+    MAX_REPEATS = 64     /* values of a repeatable flag */
 };
 
-/* The values of a flag that may be repeated. */
+/* The values of a repeatable flag. */
 typedef struct option_list {
     const char *items[MAX_REPEATS];
     size_t count;
 } option_list;
 
-/* What the flags of all commands set. Strings are borrowed from the command line. */
+/* The values of all flags. Strings are borrowed from the command line. */
 typedef struct options {
     const char *arguments[MAX_ARGUMENTS + 1]; /* ended by NULL */
     bool help;
@@ -107,23 +107,23 @@ typedef struct options {
 
 struct flag;
 
-/* A flag that is not here, but that those who know kubectl write: what to say instead. */
+/* A kubectl flag that this command does not have, with the message to print instead. */
 typedef struct cli_hint {
-    const char *name; /* NULL: the last */
+    const char *name; /* NULL ends the table */
     char letter;
     const char *text;
 } cli_hint;
 
 typedef struct cli_command {
     const char *name;
-    const char *usage;   /* what follows the name */
+    const char *usage;   /* the arguments, as help shows them */
     const char *purpose; /* one line */
-    const char *text;    /* help: examples first */
+    const char *text;
     int max_arguments;
-    const struct flag *const *flags;  /* tables, ended by NULL */
+    const struct flag *const *flags;
     const cli_hint *hints;            /* may be NULL */
     void (*set_defaults)(options *o); /* may be NULL */
-    int (*run)(const options *o);     /* gives the exit status */
+    int (*run)(const options *o);     /* returns the exit status */
 } cli_command;
 
 extern const cli_command command_watch;
@@ -135,9 +135,9 @@ extern const cli_command command_version;
 extern const cli_command command_completion;
 extern const cli_command command_man;
 
-/* All of them, by number from 0; NULL past the last (main.c). */
+/* Returns a command by its index from 0; NULL past the last. */
 const cli_command *command_at(size_t index);
-/* What stands above the list of commands in the help: a line, and examples. */
+/* The first line and the examples of the program's help. */
 extern const char program_purpose[];
 extern const char program_examples[];
 

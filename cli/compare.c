@@ -10,7 +10,7 @@ typedef struct walk {
     comparison *result;
 } walk;
 
-/* Equal but for a member `without` of either. */
+/* Returns true if both objects are equal without the member `without`. */
 static bool equal_without(yyjson_val *a, yyjson_val *b, const char *without) {
     size_t index;
     size_t count;

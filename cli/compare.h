@@ -1,4 +1,4 @@
-/* compare.h: is an informer's cache what the server has? */
+/* compare.h: compares an informer's cache with the server. */
 #ifndef CLI_COMPARE_H
 #define CLI_COMPARE_H
 
@@ -8,13 +8,14 @@
 typedef struct comparison {
     size_t same;
     size_t different;
-    size_t missing;      /* the server has them, the cache does not */
-    size_t left;         /* the cache has them, the server does not */
+    size_t missing;      /* on the server, not in the cache */
+    size_t left;         /* in the cache, not on the server */
     size_t server_bytes; /* of JSON */
-    char first[256];     /* the first object that is not the same, or "" */
+    char first[256];     /* key of the first object that is missing or different, or "" */
 } comparison;
 
-/* Compares each object with what the server has, all fields but managedFields. The order of keys does not count. */
+/* Compares each object of the cache with the server's, all fields except managedFields. The order of keys does not
+ * count. */
 void compare_cache(const ki_informer *informer, ki_testing_server *server, comparison *ret_comparison);
 
 #endif

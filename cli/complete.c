@@ -1,5 +1,5 @@
-/* complete.c: see complete.h. What the cluster has is asked for with the connection flags of the line, within a second or two; without an answer
- * there is nothing of it to offer. */
+/* complete.c: see complete.h. Requests to the cluster use the connection flags of the line and a time limit of two
+ * seconds. A failed request offers no candidates. */
 #include "complete.h"
 
 #include "connection.h"
@@ -18,20 +18,20 @@
 enum {
     WORDS_MAX = 256,
     ASK_MS = 2000,
-    NAMES_MAX = 500, /* of one resource */
+    NAMES_MAX = 500, /* names of one resource */
     KUBECONFIG_MAX = 1024 * 1024
 };
 
-/* A line that is being typed. */
+/* The command line so far. */
 typedef struct line {
-    const cli_command *command;        /* NULL: not written yet */
-    const char *positional[WORDS_MAX]; /* after the command, without the last word */
+    const cli_command *command;        /* NULL: not typed yet */
+    const char *positional[WORDS_MAX]; /* arguments after the command, without the last word */
     size_t positional_count;
-    const flag *value_of; /* the last word is the value of this flag; else NULL */
-    const char *before;   /* what stands before the part that is completed: "pods," of "pods,dep" */
+    const flag *value_of; /* the flag whose value is the last word; or NULL */
+    const char *before;   /* the part of the last word before the completed part: "pods," of "pods,dep" */
     size_t before_size;
-    const char *last; /* the part that is completed */
-    options options;  /* of the words before */
+    const char *last; /* the completed part of the last word */
+    options options;  /* the flags before the last word */
 } line;
 
 static void offer(const line *l, const char *text, const char *description) {
@@ -43,7 +43,7 @@ static void offer(const line *l, const char *text, const char *description) {
     putchar('\n');
 }
 
-/* "bash zsh fish" */
+/* Offers each word of "bash zsh fish". */
 static void offer_words(const line *l, const char *words) {
     char word[64];
     while (*words) {
@@ -57,7 +57,7 @@ static void offer_words(const line *l, const char *words) {
 static void offer_commands(const line *l) {
     for (size_t i = 0; command_at(i); i++)
         offer(l, command_at(i)->name, command_at(i)->purpose);
-    offer(l, "help", "show the help of a command");
+    offer(l, "help", "print the help of a command");
 }
 
 static void offer_flags(const line *l) {
@@ -69,7 +69,7 @@ static void offer_flags(const line *l) {
         offer(l, name, f->help);
     }
     if (!l->command)
-        offer(l, "--version", "say which kinformer this is");
+        offer(l, "--version", "print the version of kinformer");
 }
 
 /* ---- the cluster ---- */
@@ -108,7 +108,7 @@ static bool is_built_in(const ki_resource *resource) {
     return false;
 }
 
-/* Custom ones with their group, which nobody else has. */
+/* Offers custom resources with their group: their plural alone can be ambiguous. */
 static void offer_resources(const line *l) {
     const ki_resource *resource;
     ki_resource_map *map = NULL;
@@ -139,7 +139,7 @@ static bool is_given(const line *l, const char *name) {
     return false;
 }
 
-/* The names of a resource that was written as `word`. */
+/* Offers the names of a resource's objects. `word` is the resource name as typed. */
 static void offer_names(const line *l, const char *word) {
     const ki_call_options how = { .size = sizeof how, .timeout_ms = ASK_MS, .limit = NAMES_MAX };
     const ki_resource *resource = ki_resource_find(word);
@@ -185,7 +185,7 @@ static char *read_file(const char *path) {
     return NULL;
 }
 
-/* The names in a list of one file, "contexts" say. Once each: several files may have it. */
+/* Offers the names in one list of a kubeconfig file, such as "contexts". */
 static void offer_entries_of(const line *l, const char *file, const char *list) {
     char why[256];
     size_t size = 0, index, count;
@@ -203,7 +203,7 @@ static void offer_entries_of(const line *l, const char *file, const char *list) 
     free(text);
 }
 
-/* Of the kubeconfig that the line names, else of those in KUBECONFIG, else of the one at home. */
+/* Offers the names from --kubeconfig, or from the files of $KUBECONFIG, or from ~/.kube/config. */
 static void offer_entries(const line *l, const char *list) {
     const char *one = l->options.kubeconfig;
     const char *several = getenv("KUBECONFIG");
@@ -242,8 +242,8 @@ static void offer_value(line *l) {
         puts(":files");
 }
 
-/* Moves the first `size` bytes of the last word before what is completed. */
-static void set_aside(line *l, size_t size) {
+/* Moves the first `size` bytes of the completed part into the part before it. */
+static void skip_prefix(line *l, size_t size) {
     l->before = l->last;
     l->before_size = size;
     l->last += size;
@@ -261,11 +261,11 @@ static void offer_arguments(line *l) {
     } else if (takes_names && slash) { /* "pods/we" */
         char word[256];
         snprintf(word, sizeof word, "%.*s", (int)(slash - l->last), l->last);
-        set_aside(l, (size_t)(slash - l->last) + 1);
+        skip_prefix(l, (size_t)(slash - l->last) + 1);
         offer_names(l, word);
     } else if (takes_resource && (l->positional_count == 0 || strchr(l->positional[0], '/'))) {
         if (comma)
-            set_aside(l, (size_t)(comma - l->last) + 1);
+            skip_prefix(l, (size_t)(comma - l->last) + 1);
         offer_resources(l);
     } else if (takes_names && !strchr(l->positional[0], ',')) {
         offer_names(l, l->positional[0]);
@@ -294,7 +294,8 @@ static const flag *find_flag(const char *word) {
     return NULL;
 }
 
-/* Sorts the words before the last into command, flags and arguments; what connects is read from them. False: nothing can be offered. */
+/* Sorts the words before the last one into command, flags and arguments, and parses the flags. Returns false if there
+ * is nothing to offer. */
 static bool read_line(line *l, int count, char **words) {
     char *given[WORDS_MAX];
     int given_count = 0;
@@ -322,13 +323,13 @@ static bool read_line(line *l, int count, char **words) {
         i += taken == 2;
     }
     if (is_help)
-        l->command = &command_man; /* it takes the same words */
-    /* A word that is wrong is none of our business: what can be offered without it is. */
+        l->command = &command_man; /* "help" takes the arguments of "man" */
+    /* A wrong flag is ignored here: the others still apply. */
     (void)flags_parse(l->command ? l->command : &command_get, given_count, given, &l->options);
     return true;
 }
 
-/* bash takes "--output=ya" for three words. */
+/* bash splits "--output=ya" into three words; this function joins them. */
 static int join_equal_signs(int count, char **words) {
     if (count > 2 && strcmp(words[count - 2], "=") == 0) {
         words[count - 2] = words[count - 1];
@@ -346,10 +347,10 @@ int complete(int count, char **words) {
     count = join_equal_signs(count, words);
     l.last = words[count - 1];
     if (!read_line(&l, count - 1, words))
-        return EXIT_FINE;
+        return EXIT_OK;
     const char *equal = strncmp(l.last, "--", 2) == 0 ? strchr(l.last, '=') : NULL;
     if (!l.value_of && equal && (l.value_of = find_flag(l.last)))
-        set_aside(&l, (size_t)(equal - l.last) + 1);
+        skip_prefix(&l, (size_t)(equal - l.last) + 1);
     if (l.value_of)
         offer_value(&l);
     else if (l.last[0] == '-')
@@ -358,5 +359,5 @@ int complete(int count, char **words) {
         offer_commands(&l);
     else
         offer_arguments(&l);
-    return output_flush() ? EXIT_FINE : output_status();
+    return output_flush() ? EXIT_OK : output_status();
 }

@@ -1,10 +1,12 @@
-/* complete.h: what a shell may put in place of the last word of a line: commands, flags, formats, resources, and what the cluster and the kubeconfig have
- * of names, namespaces, contexts and custom resources. The scripts of `kinformer completion` call it as `kinformer __complete WORDS...`. */
+/* complete.h: candidates for the last word of a command line: commands, flags, formats, resources; names of objects,
+ * namespaces and custom resources from the cluster; contexts, clusters and users from the kubeconfig. The scripts of
+ * `kinformer completion` run it as `kinformer __complete WORDS...`. */
 #ifndef CLI_COMPLETE_H
 #define CLI_COMPLETE_H
 
-/* `words` are those after the program's name, the last one being typed. Prints a candidate a line, with a tab and a description where there is one, or
- * ":files" where a file is meant. Gives the exit status. */
+/* Prints the candidates, one a line, with a tab and a description if there is one. Prints ":files" where a file name is
+ * expected. `words` are the words after the program's name; the last is the one to complete. Returns the exit
+ * status. */
 int complete(int count, char **words);
 
 #endif

@@ -1,4 +1,5 @@
-/* completion.c: kinformer completion: scripts for bash, zsh and fish, which ask the program itself (complete.h). */
+/* completion.c: kinformer completion: scripts for bash, zsh and fish. The scripts ask the program for candidates
+ * (complete.h). */
 #include "flags.h"
 #include "output.h"
 
@@ -59,7 +60,7 @@ static const char fish_script[] = "# fish completion for kinformer; made by: kin
 
 static const struct {
     const char *name;
-    const char *file; /* as the shell looks for it */
+    const char *file; /* the file name that the shell expects */
     const char *script;
 } shells[] = { { "bash", "kinformer", bash_script },
                { "zsh", "_kinformer", zsh_script },
@@ -80,7 +81,7 @@ static int write_all(const char *directory) {
             return EXIT_FAILED;
         }
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static int run(const options *o) {
@@ -90,17 +91,15 @@ static int run(const options *o) {
         if (strcmp(o->arguments[0], shells[i].name) != 0)
             continue;
         fputs(shells[i].script, stdout);
-        return output_flush() ? EXIT_FINE : output_status();
+        return output_flush() ? EXIT_OK : output_status();
     }
-    say("completion", "for which shell? bash, zsh or fish");
+    say("completion", "name a shell: bash, zsh or fish");
     return EXIT_USAGE;
 }
 
-static const flag flags[] = {
-    FLAG("directory", 0, FLAG_TEXT, directory, "DIR",
-         "write all three into files there: kinformer (bash), _kinformer (zsh), kinformer.fish"),
-    FLAGS_END
-};
+static const flag flags[] = { FLAG("directory", 0, FLAG_TEXT, directory, "DIR",
+                                   "write all three scripts there: kinformer (bash), _kinformer (zsh), kinformer.fish"),
+                              FLAGS_END };
 static const flag *const tables[] = { flags, NULL };
 
 const cli_command command_completion = {

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool connection_is_told(const options *o) {
+bool connection_is_given(const options *o) {
     const char *list = getenv("KUBECONFIG");
     return o->kubeconfig || o->context || o->server || o->cluster || o->user || (list && *list);
 }
 
-/* NAME=VALUE in two. `names` holds the copies of the names. */
+/* Splits NAME=VALUE. `name` receives a copy of NAME; VALUE is borrowed from `text`. */
 static bool split_extra(const char *text, char *name, size_t size, ki_config_extra *ret_extra) {
     const char *equal = strchr(text, '=');
     if (!equal || equal == text || (size_t)(equal - text) >= size)
@@ -62,6 +62,6 @@ ki_status connection_config(const options *o, const ki_allocator *allocator, ki_
         .as_user_extra = extra,
         .as_user_extra_count = o->as_user_extra.count,
     };
-    return connection_is_told(o) ? ki_config_new(&config, ret_config, err)
-                                 : ki_config_new_default(&config, ret_config, err);
+    return connection_is_given(o) ? ki_config_new(&config, ret_config, err)
+                                  : ki_config_new_default(&config, ret_config, err);
 }

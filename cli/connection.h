@@ -1,4 +1,4 @@
-/* connection.h: the connection flags as a config of the library. */
+/* connection.h: the library's config made from the connection flags. */
 #ifndef CLI_CONNECTION_H
 #define CLI_CONNECTION_H
 
@@ -6,9 +6,9 @@
 
 #include <kinformer/kinformer.h>
 
-/* Did the person say where to connect? Else a pod's own cluster comes first. */
-bool connection_is_told(const options *o);
-/* From flags, kubeconfig or pod. `allocator` may be NULL. The config is the caller's. */
+/* Returns true if flags or $KUBECONFIG name a cluster. Otherwise a pod's own cluster comes before ~/.kube/config. */
+bool connection_is_given(const options *o);
+/* Makes a config from flags, kubeconfig or pod. `allocator` may be NULL. The caller frees the config. */
 ki_status connection_config(const options *o, const ki_allocator *allocator, ki_config **ret_config, ki_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* definition.c: see definition.h. A definition that is not there, or may not be read, leaves name and age. */
+/* definition.c: see definition.h. A definition that is missing or cannot be read leaves the columns name and age. */
 #include "definition.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ enum {
     WAIT_MS = 5000
 };
 
-/* The definitions that were asked for. */
+/* The requests for definitions. */
 typedef struct asked {
     const session *session;
     const ki_answer *answers[TARGETS_MAX];
@@ -28,10 +28,10 @@ static void on_answer(const ki_answer *answer, const ki_error *err, void *user) 
     r->all->under_way--;
 }
 
-/* Also true where the session has ended: it failed, or it has all its lists and waits. */
+/* Returns true once all requests have ended, or once the session has ended with a failure. */
 static bool have_all(void *user) {
     const asked *a = user;
-    return a->under_way == 0 || (a->session->done && a->session->status != EXIT_FINE);
+    return a->under_way == 0 || (a->session->done && a->session->status != EXIT_OK);
 }
 
 static bool is_built_in(const ki_resource *resource) {
@@ -63,7 +63,7 @@ static ki_status ask(session *s, asked *a, size_t index, ki_error *err) {
 }
 
 ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_error *err) {
-    if (s->done) /* by a signal: perhaps before the words were looked up */
+    if (s->done) /* a signal ended it, perhaps before the resources were resolved */
         return KI_OK;
     asked *a = calloc(1, sizeof *a);
     ki_status status = a ? KI_OK : KI_ERR_NO_MEMORY;
@@ -80,7 +80,7 @@ ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_erro
             ki_call_cancel(a->requests[i].call);
     }
     while (a && a->under_way && ki_engine_step(s->engine, 0, NULL) == KI_OK)
-        ; /* each tells its end, after a signal, too */
+        ; /* each callback runs, also after a signal */
     for (size_t i = 0; i < s->target_count && !status; i++) {
         const ki_object *definition = a->answers[i] ? ki_answer_object(a->answers[i]) : NULL;
         ki_value json = KI_VALUE_INIT;

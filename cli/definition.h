@@ -1,4 +1,4 @@
-/* definition.h: the columns of a session's resources, those of custom ones as their definitions say, where they may be read. */
+/* definition.h: the columns of a session's resources; for a custom resource, those of its definition. */
 #ifndef CLI_DEFINITION_H
 #define CLI_DEFINITION_H
 
@@ -6,8 +6,8 @@
 
 #include "session.h"
 
-/* One for each target, in order; freed with definitions_free. Turns the session's loop until the server has answered, which takes a few
- * seconds at most, or a signal. */
+/* Reads the columns of each target, in the targets' order. The caller frees them with definitions_free. Runs the
+ * session's loop until the server has responded, for a few seconds at most, or until a signal. */
 ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_error *err);
 void definitions_free(ki_columns *columns[TARGETS_MAX]);
 

@@ -1,4 +1,4 @@
-/* demo.c: kinformer demo: the embedded server with a load, and an informer that follows it over HTTP. */
+/* demo.c: kinformer demo: the embedded server with changing pods, and an informer that follows it over HTTP. */
 #include "compare.h"
 #include "demo_controller.h"
 #include "flags.h"
@@ -13,11 +13,11 @@
 #include <time.h>
 
 enum {
-    LINES_A_SECOND = 8, /* of changes, to be read by a person */
+    LINES_A_SECOND = 8, /* printed changes; a person reads them */
     SECONDS = 5,
     CONTROLLER_SECONDS = 10,
-    CATCH_UP_MS = 10000,       /* what the informer has at most for the last changes */
-    CATCH_UP_FAULTY_MS = 90000 /* and after faults, when it may be backing off */
+    CATCH_UP_MS = 10000,       /* time limit for the last change to arrive */
+    CATCH_UP_FAULTY_MS = 90000 /* the same with faults, when the informer can be backing off */
 };
 
 static const char last_key[] = "default/the-last-change";
@@ -31,7 +31,7 @@ static const ki_field fields[] = {
     KI_FIELD(struct view, changed_at, "metadata.annotations['" KI_TESTING_CHANGED_AT "']"), KI_FIELD_END
 };
 
-/* What --faults does, from the first sync to the end. */
+/* The faults of --faults, from the first sync to the end. */
 static const char *const all_faults[] = {
     "cut,bytes=200000,verb=watch,every=3",
     "chunks,size=7,verb=watch,every=4",
@@ -52,17 +52,17 @@ typedef struct demo {
     uint64_t added;
     uint64_t modified;
     uint64_t deleted;
-    int64_t synced_ms;         /* how long it took */
-    int64_t live_ms;           /* when the changes began to count */
-    int64_t ended_ms;          /* when the load was stopped; 0: not yet */
-    int64_t next_line_ms;      /* none is shown before */
-    unsigned long long struck; /* requests that met a fault, and what happened to the whole server */
-    bool caught_up;            /* the last change has been seen */
+    int64_t synced_ms;         /* duration of the first sync */
+    int64_t live_ms;           /* time of the first sync; 0: not yet */
+    int64_t ended_ms;          /* time of the last change; 0: not yet */
+    int64_t next_line_ms;      /* time of the next printed line */
+    unsigned long long struck; /* injected faults */
+    bool caught_up;            /* the informer has received the last change */
     meter latency;             /* nanoseconds */
 } demo;
 
 static size_t average(size_t sum, size_t count) {
-    return count ? sum / count : 0; /* NOLINT(clang-analyzer-core.*): it takes a count that is not 0 for 0 */
+    return count ? sum / count : 0; /* false positive: it assumes a division by 0 */
 }
 
 static int64_t now_ns(void) {
@@ -76,7 +76,7 @@ static int64_t now_ns(void) {
 static void note_latency(demo *d, const ki_object *obj) {
     const struct view *view = ki_object_view(obj);
     long long changed_at = 0;
-    if (!d->live_ms) /* it changed while the list came */
+    if (!d->live_ms) /* it changed before the first sync */
         return;
     if (view && view->changed_at && sscanf(view->changed_at, "%lld", &changed_at) == 1 && changed_at > 0)
         meter_add(&d->latency, now_ns() - changed_at);
@@ -105,7 +105,7 @@ static void on_add(const ki_event *event, void *user) {
     }
     if (strcmp(ki_object_key(event->obj), last_key) == 0) {
         d->caught_up = true;
-        session_end(&d->session, EXIT_FINE);
+        session_end(&d->session, EXIT_OK);
         return;
     }
     d->added++;
@@ -134,7 +134,7 @@ static void on_synced(ki_informer *informer, void *user) {
     t->synced = true;
     d->live_ms = session_now_ms();
     d->synced_ms = d->live_ms - d->session.started_ms;
-    printf("%ssynced %s pods in %lld ms%s; now what changes, %d lines a second of it:\n\n",
+    printf("%ssynced %s pods in %lld ms%s; changes follow, at most %d lines a second:\n\n",
            colour_text(stdout, COLOUR_BOLD), with_commas(t->initial, count), (long long)d->synced_ms,
            colour_text(stdout, COLOUR_NONE), LINES_A_SECOND);
     if (!output_flush())
@@ -148,7 +148,7 @@ static void on_synced(ki_informer *informer, void *user) {
     }
 }
 
-/* How often the server has done something wrong. */
+/* Returns the number of injected faults. */
 static unsigned long long count_struck(demo *d) {
     static const char field[] = "\"struck\":";
     ki_testing_text json = KI_TESTING_TEXT_INIT;
@@ -213,20 +213,20 @@ static int summarise(demo *d) {
     printf("  latency  p50 %.2f ms, p90 %.2f ms, p99 %.2f ms from the change to the handler\n", milliseconds(d, 50),
            milliseconds(d, 90), milliseconds(d, 99));
     if (d->session.options->with_faults)
-        printf("  faults   %s times the server did something wrong, of %zu kinds\n", with_commas(d->struck, a),
+        printf("  faults   %s injected, of %zu kinds\n", with_commas(d->struck, a),
                sizeof all_faults / sizeof all_faults[0]);
     if (is_equal) {
         printf("  result   %scache equals server%s: all %s objects, field by field\n",
                colour_text(stdout, COLOUR_GREEN), plain, with_commas(c.same, a));
     } else {
-        printf(
-            "  result   %scache differs from server%s: %zu the same, %zu different, %zu missing, %zu too many%s%s%s\n",
-            colour_text(stdout, COLOUR_RED), plain, c.same, c.different, c.missing, c.left,
-            c.first[0] ? "; first " : "", c.first, d->caught_up ? "" : "; the last change did not come in time");
+        printf("  result   %scache differs from server%s: %zu the same, %zu different, %zu missing, %zu deleted on the "
+               "server%s%s%s\n",
+               colour_text(stdout, COLOUR_RED), plain, c.same, c.different, c.missing, c.left,
+               c.first[0] ? "; first " : "", c.first, d->caught_up ? "" : "; the last change did not arrive in time");
     }
     if (!output_flush())
         return output_status();
-    return is_equal ? EXIT_FINE : EXIT_FAILED;
+    return is_equal ? EXIT_OK : EXIT_FAILED;
 }
 
 static int serve_and_watch(demo *d, const options *o) {
@@ -247,19 +247,19 @@ static int serve_and_watch(demo *d, const options *o) {
         return EXIT_FAILED;
     }
     own.server = ki_testing_server_url(d->server);
-    own.kubeconfig = "/dev/null"; /* whatever the person has is left alone */
+    own.kubeconfig = "/dev/null"; /* the user's kubeconfig is not read */
     own.all_namespaces = true;
     own.timeout_ms = 60000;
     s->options = &own;
     printf("an API server in this process at %s: %s pods of some 8.5 KB, %s changes a second\n", own.server,
            with_commas((unsigned long long)o->pods, pods), with_commas((unsigned long long)o->churn, churn));
     int status = output_flush() ? session_set_resources(s, (const char *const[]){ "pods", NULL }) : output_status();
-    if (status == EXIT_FINE && output_flush())
+    if (status == EXIT_OK && output_flush())
         status = session_start(s);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = session_run(s);
     if (d->ended_ms)
-        status = summarise(d); /* else a signal or a failure ended it */
+        status = summarise(d); /* otherwise a signal or a failure ended the demo */
     session_close(s);
     return status;
 }
@@ -271,11 +271,11 @@ static int run(const options *given) {
     if (own.seconds < 0)
         own.seconds = own.controller ? CONTROLLER_SECONDS : SECONDS;
     if (o->pods < 1 || o->churn < 1 || o->seconds < 1) {
-        say("demo", "--pods, --churn and --seconds are at least 1");
+        say("demo", "--pods, --churn and --seconds must be at least 1");
         return EXIT_USAGE;
     }
     if (o->controller && o->with_faults) {
-        say("demo", "--faults and --controller are two demos: choose one");
+        say("demo", "--faults and --controller cannot be combined: use one");
         return EXIT_USAGE;
     }
     if (o->controller)
@@ -299,17 +299,17 @@ static int run(const options *given) {
 static void set_defaults(options *o) {
     o->pods = 2000;
     o->churn = 500;
-    o->seconds = -1; /* not given */
+    o->seconds = -1;
     o->seed = 1;
 }
 
 static const flag flags[] = {
-    FLAG("pods", 0, FLAG_NUMBER, pods, "N", "about so many pods (default 2000)"),
-    FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "changes a second (default 500)"),
-    FLAG("seconds", 0, FLAG_NUMBER, seconds, "N", "for so long (default 5; with --controller 10)"),
-    FLAG("seed", 0, FLAG_NUMBER, seed, "N", "of what happens (default 1)"),
-    FLAG("faults", 0, FLAG_BOOL, with_faults, NULL, "meanwhile the server fails, cuts, lags, forgets and goes down"),
-    FLAG("controller", 0, FLAG_TEXT, controller, "PROGRAM", "show this sample controller at work"),
+    FLAG("pods", 0, FLAG_NUMBER, pods, "N", "keep about N pods (default 2000)"),
+    FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "make RATE changes a second (default 500)"),
+    FLAG("seconds", 0, FLAG_NUMBER, seconds, "N", "run for N seconds (default 5; with --controller 10)"),
+    FLAG("seed", 0, FLAG_NUMBER, seed, "N", "make the same changes again with the same N (default 1)"),
+    FLAG("faults", 0, FLAG_BOOL, with_faults, NULL, "inject faults: errors, cut connections, lost history, restarts"),
+    FLAG("controller", 0, FLAG_TEXT, controller, "PROGRAM", "run this sample controller against the server"),
     FLAGS_END,
 };
 static const flag *const tables[] = { flags, NULL };
@@ -317,17 +317,17 @@ static const flag *const tables[] = { flags, NULL };
 const cli_command command_demo = {
     .name = "demo",
     .usage = "[flags]",
-    .purpose = "show an informer at work in five seconds, no cluster needed",
+    .purpose = "run an informer against an embedded server, no cluster needed",
     .text = "  kinformer demo\n"
             "  kinformer demo --pods 20000 --churn 5000 --seconds 10\n"
             "  kinformer demo --faults --seconds 10\n"
             "  kinformer demo --controller build/release/examples/example-sample-controller\n"
             "\n"
             "Starts the embedded API server with pods that change all the time, follows it with an informer over\n"
-            "HTTP on loopback, and at the end compares the informer's cache with the server.\n"
+            "HTTP on loopback, and compares the informer's cache with the server at the end.\n"
             "\n"
-            "With --controller it runs PROGRAM against the server: Foos are created, scaled and deleted, their\n"
-            "Deployments are broken, and PROGRAM repairs them. At the end every Foo must have its Deployment.\n"
+            "With --controller it runs PROGRAM against the server. The demo creates, scales and deletes Foos and\n"
+            "breaks their Deployments; PROGRAM fixes them. At the end every Foo must have its Deployment.\n"
             "examples/sample-controller is such a program.\n",
     .flags = tables,
     .set_defaults = set_defaults,

@@ -1,6 +1,6 @@
-/* demo_controller.c: kinformer demo --controller: a sample controller at work on the embedded server. Foos are created, scaled and deleted, and
- * their Deployments are broken, by a script that a seed decides; the controller, another process, repairs them; and this program shows
- * both, by informers of its own. Everything here is on one thread. */
+/* demo_controller.c: kinformer demo --controller: a sample controller on the embedded server. A script that the seed
+ * decides creates, scales and deletes Foos and breaks their Deployments. The controller, another process, fixes them.
+ * This program prints both, with informers of its own, on one thread. */
 #include "demo_controller.h"
 
 #include "demo_program.h"
@@ -15,10 +15,10 @@
 
 enum {
     TICK_MS = 50,
-    STEP_EVERY_MS = 100, /* the cluster's own work */
+    STEP_EVERY_MS = 100, /* between two steps of the cluster's own controllers */
     ACT_EVERY_MS = 400,
-    FIRST_WITHIN_MS = 20000, /* what the controller has for its first Deployment */
-    RIGHT_WITHIN_MS = 20000, /* and after the last act */
+    FIRST_WITHIN_MS = 20000, /* time limit for the controller's first Deployment */
+    RIGHT_WITHIN_MS = 20000, /* time limit after the last act */
     FOOS = 6,
     FOOS_MIN = 3,
     REPLICAS_MAX = 6
@@ -29,8 +29,8 @@ typedef struct foo {
     const char *name;
     bool exists;
     int replicas;
-    int by_hand;          /* what its Deployment's replicas were set to; 0: nothing */
-    int64_t broken_at_ns; /* 0: the Deployment is as asked */
+    int by_hand;          /* replicas that the saboteur set; 0: none */
+    int64_t broken_at_ns; /* 0: the Deployment matches its Foo */
 } foo;
 
 typedef enum act {
@@ -48,17 +48,17 @@ typedef struct demo {
     demo_program program;
     foo foos[FOOS];
     uint64_t random;
-    foo *next_foo; /* whom the next act is about; NULL: not chosen yet */
+    foo *next_foo; /* the Foo of the next act; NULL: not chosen yet */
     act next_act;
     unsigned long long acts[ACTS];
     meter repairs; /* nanoseconds */
     int64_t next_act_ms, next_step_ms;
-    int64_t first_ms; /* when the first Foo was created; 0: not yet */
-    int64_t live_ms;  /* when the controller had made its first Deployment; 0: not yet */
-    int64_t ended_ms; /* when the script ended; 0: not yet */
-    int64_t right_ms; /* when everything was as asked then; 0: not yet */
-    size_t foo_count; /* at the end */
-    char wrong[256];  /* the same; "": nothing */
+    int64_t first_ms; /* time of the first Foo; 0: not yet */
+    int64_t live_ms;  /* time of the controller's first Deployment; 0: not yet */
+    int64_t ended_ms; /* time of the script's end; 0: not yet */
+    int64_t right_ms; /* time when all Deployments matched after that; 0: not yet */
+    size_t foo_count; /* Foos at the end */
+    char wrong[256];  /* the first difference at the end; "": none */
 } demo;
 
 static int64_t now_ns(void) {
@@ -104,7 +104,7 @@ static foo *find_foo(demo *d, const char *name) {
     return NULL;
 }
 
-/* A Deployment was made or changed: shows what the controller did, and how long it took. */
+/* Prints what the controller did to a Deployment, and measures how long it took. */
 static void on_deployment(demo *d, const ki_event *event) {
     const struct demo_view *is = ki_object_view(event->obj);
     const struct demo_view *was = event->old ? ki_object_view(event->old) : NULL;
@@ -112,7 +112,7 @@ static void on_deployment(demo *d, const ki_event *event) {
     if (!f || (was && was->replicas == is->replicas))
         return;
     if (was && f->by_hand && is->replicas == f->by_hand)
-        return; /* that was this program */
+        return; /* this program made the change */
     if (was)
         show(d, "controller", COLOUR_GREEN, "sets Deployment %s to %lld %s", f->name, (long long)is->replicas,
              plural(is->replicas));
@@ -120,7 +120,7 @@ static void on_deployment(demo *d, const ki_event *event) {
         show(d, "controller", COLOUR_GREEN, "creates Deployment %s with %lld %s", f->name, (long long)is->replicas,
              plural(is->replicas));
     if (f->exists && f->broken_at_ns && is->replicas == f->replicas) {
-        if (d->live_ms) /* the first one waited for the controller's start */
+        if (d->live_ms) /* the first one includes the controller's start */
             meter_add(&d->repairs, now_ns() - f->broken_at_ns);
         f->broken_at_ns = 0;
         f->by_hand = 0;
@@ -172,13 +172,13 @@ static ki_status set_replicas(demo *d, const ki_resource *resource, const foo *f
     return ki_testing_server_patch(d->world.server, resource, DEMO_NAMESPACE, f->name, json, 0, err);
 }
 
-/* Draws another number of replicas. */
+/* Returns a random number of replicas other than `replicas`. */
 static int draw_other(demo *d, int replicas) {
     int other = 1 + (int)draw(d, REPLICAS_MAX - 1);
     return other < replicas ? other : other + 1;
 }
 
-/* Draws the next act and its Foo. Decided by the seed alone: neither by the controller nor by the clock. */
+/* Chooses the next act and its Foo. Only the seed decides, not the controller and not the clock. */
 static void choose(demo *d) {
     size_t count = 0;
     for (size_t i = 0; i < FOOS; i++)
@@ -197,7 +197,7 @@ static void choose(demo *d) {
                                                        : ACT_DELETE;
 }
 
-/* Returns KI_ERR_NOT_FOUND, or an error that is "not found", where the Deployment is not there yet. */
+/* Does the next act. Returns the server's status. */
 static ki_status make(demo *d, foo *f, ki_error *err) {
     int replicas;
     ki_status status = KI_ERR_INVALID;
@@ -235,9 +235,9 @@ static ki_status make(demo *d, foo *f, ki_error *err) {
     return status;
 }
 
-/* Does the next act, once the Deployment that it is about is as asked. */
+/* Does the next act, once its Deployment matches its Foo. */
 static ki_status run_script(demo *d, int64_t now_ms, ki_error *err) {
-    bool is_waiting = d->acts[ACT_CREATE] && !d->live_ms; /* for the controller */
+    bool is_waiting = d->acts[ACT_CREATE] && !d->live_ms; /* the controller has done nothing yet */
     if (is_waiting || now_ms < d->next_act_ms)
         return KI_OK;
     if (!d->next_foo)
@@ -251,7 +251,7 @@ static ki_status run_script(demo *d, int64_t now_ms, ki_error *err) {
 }
 
 static void on_collected(const char *name, void *user) {
-    show(user, "cluster", COLOUR_DIM, "deletes Deployment %s: its Foo is gone", name);
+    show(user, "cluster", COLOUR_DIM, "deletes Deployment %s: its Foo was deleted", name);
 }
 
 /* ---- the run ---- */
@@ -261,11 +261,11 @@ static void fail(demo *d, const char *what) {
     session_end(&d->session, EXIT_FAILED);
 }
 
-/* Waits, after the script, until all is as asked. */
+/* Ends the session once all Deployments match, or after RIGHT_WITHIN_MS. */
 static void look_at_end(demo *d, int64_t now_ms) {
     if (demo_world_is_right(&d->world, &d->foo_count, d->wrong, sizeof d->wrong)) {
         d->right_ms = now_ms;
-        session_end(&d->session, EXIT_FINE);
+        session_end(&d->session, EXIT_OK);
     } else if (now_ms - d->ended_ms > RIGHT_WITHIN_MS) {
         session_end(&d->session, EXIT_FAILED);
     }
@@ -277,7 +277,7 @@ static void on_tick(session *s, int64_t now_ms) {
     ki_status status = KI_OK;
     if (!session_has_synced(s))
         return;
-    if (!d->first_ms) { /* the first act is the first Foo */
+    if (!d->first_ms) { /* the first act creates the first Foo */
         d->first_ms = now_ms;
         d->world.informer = s->targets[0].informer;
         if (!demo_program_start(&d->program)) {
@@ -290,7 +290,7 @@ static void on_tick(session *s, int64_t now_ms) {
         return;
     }
     if (!d->live_ms && now_ms - d->first_ms > FIRST_WITHIN_MS) {
-        fail(d, "the controller has made no Deployment for the first Foo");
+        fail(d, "the controller created no Deployment for the first Foo");
         return;
     }
     if (now_ms >= d->next_step_ms) {
@@ -318,7 +318,7 @@ static int summarise(demo *d, bool ended_well) {
            d->acts[ACT_DELETE]);
     printf("  saboteur    %llu Deployments changed, %llu deleted\n", d->acts[ACT_SET_BY_HAND],
            d->acts[ACT_DELETE_BY_HAND]);
-    printf("  controller  %s times a Deployment was made right: p50 %.1f ms, p99 %.1f ms after the change\n",
+    printf("  controller  %s fixes of a Deployment: p50 %.1f ms, p99 %.1f ms after the change\n",
            with_commas(repaired, number), (double)meter_percentile(&d->repairs, 50) / 1e6,
            (double)meter_percentile(&d->repairs, 99) / 1e6);
     if (d->right_ms)
@@ -329,10 +329,10 @@ static int summarise(demo *d, bool ended_well) {
                colour_text(stdout, COLOUR_NONE), d->wrong);
     if (!output_flush())
         return output_status();
-    return d->right_ms && ended_well ? EXIT_FINE : EXIT_FAILED;
+    return d->right_ms && ended_well ? EXIT_OK : EXIT_FAILED;
 }
 
-/* Starts the server and what follows it. Returns an exit status; anything but EXIT_FINE was said on stderr. */
+/* Starts the server and the informers. Returns an exit status; a failure has been printed. */
 static int start(demo *d, options *own) {
     static const char *const watched[] = { "deployments.apps,foos.v1alpha1.samplecontroller.k8s.io", NULL };
     const ki_testing_server_options server = { .size = sizeof server, .seed = (uint64_t)own->seed };
@@ -352,7 +352,7 @@ static int start(demo *d, options *own) {
     printf("an API server in this process at %s, and %s with KUBECONFIG=%s\n\n", ki_testing_server_url(d->world.server),
            own->controller, own->kubeconfig);
     int status = output_flush() ? session_set_resources(&d->session, watched) : output_status();
-    return status == EXIT_FINE ? session_start(&d->session) : status;
+    return status == EXIT_OK ? session_start(&d->session) : status;
 }
 
 int demo_controller_run(const options *o) {
@@ -376,11 +376,11 @@ int demo_controller_run(const options *o) {
         .tick_ms = TICK_MS,
     };
     int status = start(&d, &own);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = session_run(&d.session);
     bool ended_well = demo_program_end(&d.program);
     if (d.ended_ms)
-        status = summarise(&d, ended_well); /* else a signal or a failure ended it */
+        status = summarise(&d, ended_well); /* otherwise a signal or a failure ended the demo */
     session_close(&d.session);
     demo_program_free(&d.program, status == EXIT_FAILED);
     ki_testing_server_free(d.world.server);

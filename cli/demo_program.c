@@ -33,7 +33,8 @@ bool demo_program_prepare(demo_program *program) {
     return true;
 }
 
-/* Returns our environment with KUBECONFIG, and without what says that we are in a cluster. To be freed, not what it points to. */
+/* Returns this process's environment with another KUBECONFIG and without KUBERNETES_SERVICE_HOST. The caller frees the
+ * array, not its strings. */
 static char **make_environment(char *kubeconfig_entry) {
     static const char *const replaced[] = { "KUBECONFIG=", "KUBERNETES_SERVICE_HOST=" };
     size_t count = 0, used = 0;
@@ -52,7 +53,7 @@ static char **make_environment(char *kubeconfig_entry) {
     return variables;
 }
 
-/* Returns 0, or an errno. */
+/* Returns 0 or an errno. */
 static int spawn(demo_program *program, char **variables) {
     const char *const words[] = { program->path, NULL };
     posix_spawnattr_t attributes;
@@ -65,14 +66,14 @@ static int spawn(demo_program *program, char **variables) {
     failure = posix_spawn_file_actions_init(&actions);
     if (!failure) {
         posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-        posix_spawnattr_setsigmask(&attributes, &none); /* the session blocks the ends */
+        posix_spawnattr_setsigmask(&attributes, &none); /* the session blocks SIGINT and SIGTERM */
         failure = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
         if (!failure)
             failure = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, program->log,
                                                        O_WRONLY | O_CREAT | O_TRUNC, 0600);
         if (!failure)
             failure = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-        if (!failure) /* posix_spawn promises not to change the words */
+        if (!failure) /* posix_spawn does not change the arguments */
             failure = posix_spawnp(&program->pid, program->path, &actions, &attributes, (char *const *)(uintptr_t)words,
                                    variables);
         posix_spawn_file_actions_destroy(&actions);
@@ -94,37 +95,37 @@ bool demo_program_start(demo_program *program) {
     return !failure;
 }
 
-/* Returns true where the program has ended; `ret_fine`: with status 0. Says any other end. */
-static bool reap(demo_program *program, bool *ret_fine) {
+/* Returns true if the program has ended; `ret_ok`: with status 0. Prints any other status. */
+static bool reap(demo_program *program, bool *ret_ok) {
     int status = 0;
     if (waitpid(program->pid, &status, WNOHANG) != program->pid)
         return false;
     program->pid = 0;
-    *ret_fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (!*ret_fine)
+    *ret_ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (!*ret_ok)
         say("demo", "%s ended with %s %d", program->path, WIFSIGNALED(status) ? "signal" : "status",
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     return true;
 }
 
 bool demo_program_has_ended(demo_program *program) {
-    bool is_fine = false;
-    if (!program->pid || !reap(program, &is_fine))
+    bool is_ok = false;
+    if (!program->pid || !reap(program, &is_ok))
         return false;
-    if (is_fine)
+    if (is_ok)
         say("demo", "%s ended before the demo did", program->path);
     return true;
 }
 
 bool demo_program_end(demo_program *program) {
     const struct timespec pause = { .tv_nsec = LOOK_EVERY_MS * 1000000L };
-    bool is_fine = true;
+    bool is_ok = true;
     if (!program->pid)
         return true;
     kill(program->pid, SIGTERM);
     for (int waited_ms = 0; waited_ms < END_WITHIN_MS; waited_ms += LOOK_EVERY_MS) {
-        if (reap(program, &is_fine))
-            return is_fine;
+        if (reap(program, &is_ok))
+            return is_ok;
         nanosleep(&pause, NULL);
     }
     say("demo", "%s did not end within %d s of SIGTERM", program->path, END_WITHIN_MS / 1000);
@@ -140,7 +141,7 @@ void demo_program_free(demo_program *program, bool keep_log) {
         return;
     unlink(program->kubeconfig);
     if (keep_log && access(program->log, R_OK) == 0) {
-        say("demo", "what the controller printed is in %s", program->log);
+        say("demo", "the controller's output is in %s", program->log);
         return;
     }
     unlink(program->log);

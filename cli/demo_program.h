@@ -1,4 +1,4 @@
-/* demo_program.h: the controller that `kinformer demo --controller` runs: started with a kubeconfig, watched, ended. */
+/* demo_program.h: the process of the controller that `kinformer demo --controller` runs. */
 #ifndef CLI_DEMO_PROGRAM_H
 #define CLI_DEMO_PROGRAM_H
 
@@ -7,21 +7,21 @@
 
 typedef struct demo_program {
     const char *path;
-    pid_t pid;       /* 0: it does not run */
-    char folder[64]; /* of its kubeconfig and its log; "": none yet */
+    pid_t pid;       /* 0: not running */
+    char folder[64]; /* holds the kubeconfig and the log; "": none yet */
     char kubeconfig[96];
     char log[96]; /* its standard output and error */
 } demo_program;
 
-/* Makes the folder. False, with a message on stderr, where that fails. */
+/* Creates the folder. Returns false, with a message on stderr, on failure. */
 bool demo_program_prepare(demo_program *program);
-/* Starts the program with KUBECONFIG=kubeconfig, as outside of a cluster. False, with a message, where that fails. */
+/* Starts the program with KUBECONFIG set, as outside a cluster. Returns false, with a message, on failure. */
 bool demo_program_start(demo_program *program);
-/* Returns true where the program has ended by itself; then with a message. */
+/* Returns true, with a message, if the program has ended by itself. */
 bool demo_program_has_ended(demo_program *program);
-/* Ends it with SIGTERM. False, with a message, where it ends otherwise than with status 0, or not in time. */
+/* Ends the program with SIGTERM. Returns false, with a message, if its status is not 0 or it takes too long. */
 bool demo_program_end(demo_program *program);
-/* Kills it where it still runs, and removes the folder; with `keep_log` the log stays, and a message says where. */
+/* Kills the program if it still runs, and removes the folder. With `keep_log` the log stays, and a message names it. */
 void demo_program_free(demo_program *program, bool keep_log);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct objects {
     const ki_informer *informer;
     ki_object **items;
     size_t count;
-    bool is_incomplete; /* no memory, or an object that cannot be read */
+    bool is_incomplete; /* out of memory, or an object that cannot be read */
 } objects;
 
 static bool add_object(const char *key, size_t key_size, const char *json, size_t size, void *user) {

@@ -1,4 +1,4 @@
-/* diff.c: see diff.h. Members of lists are matched by their type or name, where they have one, and by their place otherwise. */
+/* diff.c: see diff.h. Elements of lists are matched by their type or name, or by their index if they have neither. */
 #include "diff.h"
 
 #include "output.h"
@@ -14,10 +14,10 @@ enum {
     PATH_MAX_SIZE = 200,
     VALUE_MAX = 60,
     MEMBERS_MAX = 2 * VALUE_MAX + 8,
-    DEPTH_MAX = 520 /* more than an object that was read can have */
+    DEPTH_MAX = 520 /* deeper than the library parses */
 };
 
-/* What a person looks for first. */
+/* The order in which changes are printed: the important ones first. */
 typedef enum diff_rank {
     RANK_PHASE,
     RANK_READY,
@@ -26,7 +26,7 @@ typedef enum diff_rank {
     RANK_NODE,
     RANK_CONTENT,
     RANK_METADATA,
-    RANK_TEXT, /* of conditions */
+    RANK_TEXT, /* texts of conditions */
     RANK_TIME,
     RANKS
 } diff_rank;
@@ -35,7 +35,7 @@ typedef struct change {
     char path[PATH_MAX_SIZE];
     char before[VALUE_MAX];
     char after[VALUE_MAX];
-    char members[MEMBERS_MAX]; /* of a list that gained or lost some: "+ a, b - c"; else "" */
+    char members[MEMBERS_MAX]; /* elements that a list gained or lost: "+ a, b - c"; else "" */
 } change;
 
 typedef struct changes {
@@ -45,7 +45,7 @@ typedef struct changes {
     char path[PATH_MAX_SIZE];
 } changes;
 
-/* Every write changes these; they say nothing. */
+/* Returns true for a field that every write changes. */
 static bool is_noise(const char *path) {
     static const char *const noise[] = { "metadata.resourceVersion", "metadata.generation", "metadata.managedFields",
                                          "status.observedGeneration",
@@ -62,7 +62,7 @@ static bool ends_with(const char *path, const char *end) {
     return size >= end_size && strcmp(path + size - end_size, end) == 0;
 }
 
-/* What a component renews to say that it is alive. */
+/* Returns true for a field that a component only renews to show that it is alive. */
 static bool is_heartbeat(const char *path) {
     static const char *const ends[] = { ".lastHeartbeatTime", ".lastProbeTime", "spec.renewTime",
                                         "['control-plane.alpha.kubernetes.io/leader']" };
@@ -97,10 +97,10 @@ static diff_rank rank_of(const char *path) {
     return strncmp(path, "metadata.", 9) == 0 ? RANK_METADATA : RANK_CONTENT;
 }
 
-/* Appends to the path; gives the size it had, to go back to. */
-static size_t go_down(changes *c, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
+/* Appends to the path. Returns the size before, for the caller to restore. */
+static size_t append_path(changes *c, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 
-static size_t go_down(changes *c, const char *format, ...) {
+static size_t append_path(changes *c, const char *format, ...) {
     size_t size = strlen(c->path);
     va_list args;
     va_start(args, format);
@@ -109,13 +109,13 @@ static size_t go_down(changes *c, const char *format, ...) {
     return size;
 }
 
-static size_t go_to_member(changes *c, const char *name) {
+static size_t append_name(changes *c, const char *name) {
     if (strpbrk(name, "./["))
-        return go_down(c, "['%s']", name);
-    return go_down(c, "%s%s", c->path[0] ? "." : "", name);
+        return append_path(c, "['%s']", name);
+    return append_path(c, "%s%s", c->path[0] ? "." : "", name);
 }
 
-/* A condition is what it says; of other objects there is too much to show. */
+/* Writes a condition's status, or "{…}" for another object. */
 static void write_object(yyjson_val *object, char text[VALUE_MAX]) {
     const char *status = yyjson_get_str(yyjson_obj_get(object, "status"));
     if (status && strlen(status) < VALUE_MAX)
@@ -134,7 +134,7 @@ static void write_value(yyjson_val *value, char text[VALUE_MAX]) {
         if (!fits) {
             size = 40;
             while (size && ((unsigned char)string[size] & 0xc0) == 0x80)
-                size--; /* not inside a UTF-8 character */
+                size--; /* do not cut a UTF-8 character */
         }
         if (!size)
             snprintf(text, VALUE_MAX, "\"\"");
@@ -160,7 +160,7 @@ static void write_value(yyjson_val *value, char text[VALUE_MAX]) {
         snprintf(text, VALUE_MAX, "null");
 }
 
-/* Returns where to write a change at the present path; NULL: it is only counted. */
+/* Returns the place for a change at the current path; NULL if the change is only counted. */
 static change *add_change(changes *c) {
     if (is_noise(c->path))
         return NULL;
@@ -186,16 +186,16 @@ static void note(changes *c, yyjson_val *before, yyjson_val *after) {
     write_value(after, shown->after);
 }
 
-/* ---- what belongs together ---- */
+/* ---- matching members ---- */
 
 typedef struct member {
-    yyjson_val *name; /* NULL: it has none */
+    yyjson_val *name; /* NULL: none */
     yyjson_val *value;
     size_t place;
-    const struct member *other; /* in the other state; NULL: it is not there */
+    const struct member *other; /* its match in the other version; NULL: none */
 } member;
 
-/* Both states of an object or a list, each in its own order. */
+/* The members of both versions of an object or a list, each in its own order. */
 typedef struct pairing {
     member *before, *after;
     size_t before_count, after_count;
@@ -203,7 +203,7 @@ typedef struct pairing {
 
 static yyjson_val *name_of(yyjson_val *element) {
     static const char *const names[] = { "type", "name", "ip", "key", "uid" };
-    if (yyjson_is_str(element)) /* of a list of texts */
+    if (yyjson_is_str(element)) /* an element of a list of strings */
         return element;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         yyjson_val *name = yyjson_obj_get(element, names[i]);
@@ -239,7 +239,8 @@ static int by_name_and_place(const void *a, const void *b) {
     return order ? order : ((*left)->place > (*right)->place) - ((*left)->place < (*right)->place);
 }
 
-/* The first of a name with the first of that name, the second with the second. By sorting: there may be a hundred thousand. */
+/* Matches members of the same name, the first with the first and the second with the second. Sorts, because a list can
+ * have a hundred thousand members. */
 static bool pair(pairing *p) {
     member **sorted = malloc((p->before_count + p->after_count + 1) * sizeof *sorted);
     if (!sorted)
@@ -285,20 +286,20 @@ static bool open_pairing(pairing *p, yyjson_val *before, yyjson_val *after) {
 
 static void compare(changes *c, yyjson_val *before, yyjson_val *after, int depth);
 
-static size_t go_to(changes *c, const member *m, bool is_object) {
+static size_t append_member(changes *c, const member *m, bool is_object) {
     if (is_object)
-        return go_to_member(c, yyjson_get_str(m->name));
-    return m->name ? go_down(c, "[%s]", yyjson_get_str(m->name)) : go_down(c, "[%zu]", m->place);
+        return append_name(c, yyjson_get_str(m->name));
+    return m->name ? append_path(c, "[%s]", yyjson_get_str(m->name)) : append_path(c, "[%zu]", m->place);
 }
 
-/* What a list gained, or lost: " a, b". */
+/* The elements that a list gained or lost: "a, b". */
 typedef struct member_list {
     char text[VALUE_MAX];
     size_t size;
     size_t count;
 } member_list;
 
-/* A member by its name, with its status where it is a condition: "Ready=True". */
+/* Appends an element's name, with its status if it is a condition: "Ready=True". */
 static void add_member(member_list *list, yyjson_val *value) {
     char text[VALUE_MAX];
     yyjson_val *name = name_of(value);
@@ -321,7 +322,7 @@ static void note_members(changes *c, const member_list *gained, const member_lis
                  gained->count && lost->count ? " " : "", lost->count ? "- " : "", lost->text);
 }
 
-/* Of two objects, or two lists; of a list that was not there, or is not there any more, `before` or `after` is NULL. */
+/* Compares two objects or two lists. `before` or `after` is NULL for a list that exists in one version only. */
 static void compare_members(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
     bool is_object = yyjson_is_obj(after ? after : before);
     member_list gained = { .size = 0 }, lost = { .size = 0 };
@@ -336,7 +337,7 @@ static void compare_members(changes *c, yyjson_val *before, yyjson_val *after, i
             add_member(&gained, m->value);
             continue;
         }
-        size_t up = go_to(c, m, is_object);
+        size_t up = append_member(c, m, is_object);
         compare(c, m->other ? m->other->value : NULL, m->value, depth + 1);
         c->path[up] = '\0';
     }
@@ -348,7 +349,7 @@ static void compare_members(changes *c, yyjson_val *before, yyjson_val *after, i
             add_member(&lost, m->value);
             continue;
         }
-        size_t up = go_to(c, m, is_object);
+        size_t up = append_member(c, m, is_object);
         compare(c, m->value, NULL, depth + 1);
         c->path[up] = '\0';
     }
@@ -356,7 +357,7 @@ static void compare_members(changes *c, yyjson_val *before, yyjson_val *after, i
     free(p.before);
 }
 
-/* Returns true for an object or list with members, or nothing where there was nothing: what can be compared member by member. */
+/* Returns true for an object or list that can be compared member by member with `other`, and for a missing value. */
 static bool can_be_entered(yyjson_val *value, yyjson_val *other) {
     if (!value)
         return true;
@@ -365,11 +366,12 @@ static bool can_be_entered(yyjson_val *value, yyjson_val *other) {
     return yyjson_is_ctn(value);
 }
 
-/* Never yyjson_equals for objects: it looks each name up, one by one. An object that is gone is one change, what came with a new one are several. */
+/* Compares two values. An object that was removed is one change; a new object is one change for each field. Does not
+ * call yyjson_equals for objects: it searches each name linearly. */
 static void compare(changes *c, yyjson_val *before, yyjson_val *after, int depth) {
     bool is_alike = !before || !after || yyjson_get_type(before) == yyjson_get_type(after);
-    bool is_gone = !after && yyjson_is_obj(before);
-    if (is_alike && !is_gone && can_be_entered(before, after) && can_be_entered(after, before) && depth < DEPTH_MAX)
+    bool is_removed = !after && yyjson_is_obj(before);
+    if (is_alike && !is_removed && can_be_entered(before, after) && can_be_entered(after, before) && depth < DEPTH_MAX)
         compare_members(c, before, after, depth);
     else if (!before || !after || yyjson_is_ctn(before) || yyjson_is_ctn(after) || !yyjson_equals(before, after))
         note(c, before, after);
@@ -389,16 +391,16 @@ diff_sum diff_print(const char *old_json, size_t old_size, const char *new_json,
         for (size_t i = 0; i < c.counts[rank] && i < DIFF_SHOWN && printed < DIFF_SHOWN; i++, printed++) {
             const change *shown = &c.shown[rank][i];
             fputs(printed ? ", " : "", out);
-            print_tame(out, shown->path);
+            print_safe(out, shown->path);
             fputs(": ", out);
             if (*shown->members) {
-                print_tame(out, shown->members);
+                print_safe(out, shown->members);
                 continue;
             }
             fputs(colour_text(stdout, COLOUR_DIM), out);
-            print_tame(out, shown->before);
+            print_safe(out, shown->before);
             fprintf(out, "%s → ", colour_text(stdout, COLOUR_NONE));
-            print_tame(out, shown->after);
+            print_safe(out, shown->after);
         }
     }
     if (total > printed)

@@ -1,4 +1,5 @@
-/* doctor.c: kinformer doctor: the way to the cluster, step by step, and what to mend. */
+/* doctor.c: kinformer doctor: checks the connection to the cluster step by step, and prints how to fix the first
+ * failure. */
 #include "src/checkup/checkup.h"
 
 #include "connection.h"
@@ -11,7 +12,7 @@ typedef struct doctor {
     const options *options;
     bool is_json;
     bool is_first;
-    int first_failed; /* a step's number; KI_CHECK_STEPS: none */
+    int first_failed; /* index of a step; KI_CHECK_STEPS: none */
     unsigned warnings;
 } doctor;
 
@@ -23,9 +24,9 @@ static const char *title_of(ki_check_step step) {
     return titles[step];
 }
 
-static const char *word_of(ki_check_result result) {
-    static const char *const words[] = { "well", "warning", "failed", "skipped" };
-    return words[result];
+static const char *result_name(ki_check_result result) {
+    static const char *const names[] = { "ok", "warning", "failed", "skipped" };
+    return names[result];
 }
 
 static void print_json_text(const char *name, const char *text) {
@@ -35,7 +36,7 @@ static void print_json_text(const char *name, const char *text) {
 
 static void print_check_json(doctor *d, const ki_check *check) {
     printf("%s{\"step\":\"%s\",\"result\":\"%s\"", d->is_first ? "" : ",\n", ki_check_step_name(check->step),
-           word_of(check->result));
+           result_name(check->result));
     if (check->took_us >= 0)
         printf(",\"milliseconds\":%lld.%03lld", (long long)(check->took_us / 1000), (long long)(check->took_us % 1000));
     print_json_text("finding", check->finding);
@@ -53,11 +54,11 @@ static void print_check(const ki_check *check) {
                  (long long)(check->took_us % 1000 / 100));
     printf("%s%s%s %-16s %10s  ", colour_text(stdout, colours[check->result]), marks[check->result],
            colour_text(stdout, COLOUR_NONE), title_of(check->step), took);
-    print_tame(stdout, check->finding);
+    print_safe(stdout, check->finding);
     putchar('\n');
     if (check->remedy[0]) {
         printf("%30s\342\206\222 ", "");
-        print_tame(stdout, check->remedy);
+        print_safe(stdout, check->remedy);
         putchar('\n');
     }
 }
@@ -75,20 +76,20 @@ static void on_check(const ki_check *check, void *user) {
     (void)output_flush();
 }
 
-/* What scripts tell apart: no way to the server at all, or a way with something amiss. */
+/* Returns 3 if the server cannot be reached or refuses the credentials, 1 for a later failure. */
 static int status_of(const doctor *d) {
     if (d->first_failed == KI_CHECK_STEPS)
-        return EXIT_FINE;
+        return EXIT_OK;
     return d->first_failed <= (int)KI_CHECK_CREDENTIALS ? EXIT_UNREACHED : EXIT_FAILED;
 }
 
 static void print_sum(const doctor *d) {
     if (d->first_failed < KI_CHECK_STEPS)
-        printf("\nnot well: %s. Begin there.\n", title_of((ki_check_step)d->first_failed));
+        printf("\nfailed: %s; fix this step first\n", title_of((ki_check_step)d->first_failed));
     else if (d->warnings)
-        printf("\nwell, with %u remark%s.\n", d->warnings, d->warnings == 1 ? "" : "s");
+        printf("\nall steps succeeded, with %u warning%s\n", d->warnings, d->warnings == 1 ? "" : "s");
     else
-        printf("\nall is well.\n");
+        printf("\nall steps succeeded\n");
 }
 
 static ki_status make_config(void *user, ki_config **ret_config, ki_error *err) {
@@ -101,13 +102,13 @@ static int run(const options *o) {
     ki_error err = KI_ERROR_INIT;
     d.is_json = o->output && strcmp(o->output, "json") == 0;
     if (o->output && !d.is_json && strcmp(o->output, "text") != 0) {
-        say("doctor", "-o %s is not offered; text and json are", o->output);
+        say("doctor", "-o %s is not a format; use text or json", o->output);
         return EXIT_USAGE;
     }
-    int status = EXIT_FINE;
+    int status = EXIT_OK;
     const char *word = o->arguments[0];
     if (word && (!*word || strpbrk(word, ",/ "))) {
-        say("doctor", "one resource at a time, not '%s'", word);
+        say("doctor", "name one resource, not \"%s\"", word);
         return EXIT_USAGE;
     }
     const ki_checkup_options checkup = { .size = sizeof checkup,
@@ -123,7 +124,7 @@ static int run(const options *o) {
         say("doctor", "%s", ki_error_message(&err));
         status = EXIT_FAILED;
     } else if (d.is_json) {
-        printf("\n],\"well\":%s}\n", d.first_failed == KI_CHECK_STEPS ? "true" : "false");
+        printf("\n],\"ok\":%s}\n", d.first_failed == KI_CHECK_STEPS ? "true" : "false");
         status = status_of(&d);
     } else {
         print_sum(&d);
@@ -133,24 +134,24 @@ static int run(const options *o) {
 }
 
 static const flag flags[] = { FLAG("output", 'o', FLAG_TEXT, output, "FORMAT", "text (default) or json"),
-                              FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION", "of each step (default: 15s)"),
+                              FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
+                                   "wait at most so long for each step (default: 15s)"),
                               FLAGS_END };
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
 
 const cli_command command_doctor = {
     .name = "doctor",
     .usage = "[RESOURCE] [flags]",
-    .purpose = "check the way to the cluster, step by step",
+    .purpose = "check the connection to the cluster, step by step",
     .text =
         "  kinformer doctor\n"
         "  kinformer doctor deployments -A --context staging\n"
         "  kinformer doctor secrets -n shop --field-selector metadata.name=web\n"
         "  kinformer doctor pods -o json\n"
         "\n"
-        "Each step of the way with its time, from the kubeconfig to the size of a list (default: of pods), and what "
-        "to\n"
-        "do about the ones that are not well. Changes nothing. Ends with 0 where all is well, 1 where a permission or\n"
-        "the resource is missing, 3 where the cluster cannot be reached or refuses the credentials.\n",
+        "Checks each step from the kubeconfig to a list and a watch of RESOURCE (default: pods), and prints its time\n"
+        "and how to fix a failure. Changes nothing in the cluster. Exit status: 0 all steps succeeded; 1 a permission\n"
+        "or the resource is missing; 3 the cluster cannot be reached or refuses the credentials.\n",
     .max_arguments = 1,
     .flags = tables,
     .run = run,

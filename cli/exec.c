@@ -14,17 +14,17 @@
 #include <unistd.h>
 
 enum {
-    QUEUE_EVENTS_MAX = 1024, /* then the informers wait; one turn of theirs may add some more */
+    QUEUE_EVENTS_MAX = 1024, /* then the informers wait; one engine step can add some more */
     QUEUE_BYTES_MAX = 64 * 1024 * 1024,
     GRACE_MS = 2000,    /* between SIGTERM and SIGKILL */
-    LOOK_EVERY_MS = 20, /* whether a process group is gone: nothing tells */
+    LOOK_EVERY_MS = 20, /* no event reports the end of a process group */
     OWN_VARIABLES = 4
 };
 
 typedef struct event {
     struct event *next;
     char *variables[OWN_VARIABLES];
-    char *json; /* a line */
+    char *json; /* one line */
     size_t size;
 } event;
 
@@ -37,8 +37,8 @@ struct exec_queue {
     size_t count;
     size_t bytes;
     size_t failures;
-    pid_t child;  /* also its process group; 0: none runs */
-    bool is_over; /* the child is, its group may not be; only while stopping */
+    pid_t child;  /* also its process group; 0: none */
+    bool is_over; /* the child has ended, its group perhaps not; only while stopping */
     int in;       /* the child's standard input; -1: closed */
     size_t written;
     bool is_stopping;
@@ -73,12 +73,11 @@ bool exec_add(exec_queue *queue, const target *t, const char *type, const char *
         return false;
     const char *group = t->resource.group;
     e->json = malloc(size + 1);
-    bool is_fine =
-        e->json && asprintf(&e->variables[0], "KI_TYPE=%s", type) >= 0 &&
-        asprintf(&e->variables[1], "KI_KEY=%s", key) >= 0 &&
-        asprintf(&e->variables[2], "KI_RESOURCE=%s%s%s", t->resource.plural, *group ? "." : "", group) >= 0 &&
-        asprintf(&e->variables[3], "KI_INITIAL=%s", is_initial ? "true" : "false") >= 0;
-    if (!is_fine) {
+    bool is_ok = e->json && asprintf(&e->variables[0], "KI_TYPE=%s", type) >= 0 &&
+                 asprintf(&e->variables[1], "KI_KEY=%s", key) >= 0 &&
+                 asprintf(&e->variables[2], "KI_RESOURCE=%s%s%s", t->resource.plural, *group ? "." : "", group) >= 0 &&
+                 asprintf(&e->variables[3], "KI_INITIAL=%s", is_initial ? "true" : "false") >= 0;
+    if (!is_ok) {
         free_event(e);
         return false;
     }
@@ -100,7 +99,7 @@ static void close_in(exec_queue *queue) {
     queue->in = -1;
 }
 
-/* Ours with the event's; to be freed, not what it points to. */
+/* Returns this process's environment with the event's variables. The caller frees the array, not its strings. */
 static char **make_environment(const event *e) {
     static const char *const own[] = { "KI_TYPE=", "KI_KEY=", "KI_RESOURCE=", "KI_INITIAL=" };
     size_t count = 0;
@@ -120,7 +119,7 @@ static char **make_environment(const event *e) {
     return variables;
 }
 
-/* 0, or an errno. */
+/* Returns 0 or an errno. */
 static int spawn(exec_queue *queue, char **variables, int in) {
     const char *const words[] = { "sh", "-c", queue->command, NULL };
     posix_spawnattr_t attributes;
@@ -140,10 +139,10 @@ static int spawn(exec_queue *queue, char **variables, int in) {
         posix_spawnattr_setsigdefault(&attributes, &defaults);
         failure = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
 #if __GLIBC_PREREQ(2, 34)
-        if (!failure) /* libcurl opens a pair without O_CLOEXEC; and whoever started us may have left us more */
+        if (!failure) /* libcurl opens descriptors without O_CLOEXEC, and the parent process can leave more */
             failure = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
 #endif
-        if (!failure) /* posix_spawn promises not to change the words */
+        if (!failure) /* posix_spawn does not change the arguments */
             failure = posix_spawn(&queue->child, "/bin/sh", &actions, &attributes, (char *const *)(uintptr_t)words,
                                   variables);
         posix_spawn_file_actions_destroy(&actions);
@@ -186,7 +185,7 @@ static void feed(exec_queue *queue) {
         if (size < 0 && errno == EAGAIN)
             return;
         if (size < 0)
-            break; /* it does not want to read all */
+            break; /* the command does not read all */
         queue->written += (size_t)size;
     }
     close_in(queue);
@@ -202,7 +201,7 @@ static void say_failure(exec_queue *queue, int status) {
         e->variables[0] + strlen("KI_TYPE="), e->variables[1] + strlen("KI_KEY="));
 }
 
-/* Has the child ended? */
+/* Reaps the child if it has ended. */
 static void reap(exec_queue *queue) {
     int status = 0;
     if (!queue->child || queue->is_over)
@@ -233,7 +232,7 @@ static size_t prepare(session_part *part, struct pollfd *fds, size_t max, int *t
     return 1;
 }
 
-/* While stopping: is the whole group gone? */
+/* Ends the wait for the process group once no process of it is left. Called while stopping. */
 static void look_at_group(exec_queue *queue) {
     if (session_now_ms() >= queue->kill_at_ms) {
         kill(-queue->child, SIGKILL);
@@ -271,7 +270,7 @@ static bool is_busy(const session_part *part) {
     return queue->child || (queue->first && !queue->is_stopping);
 }
 
-/* A second call does not wait for what ignores SIGTERM. */
+/* The second call kills a group that ignores SIGTERM. */
 static void stop(session_part *part) {
     exec_queue *queue = queue_of(part);
     if (queue->child)
@@ -284,7 +283,7 @@ exec_queue *exec_new(session *s, const char *command) {
     exec_queue *queue = calloc(1, sizeof *queue);
     if (!queue)
         return NULL;
-    signal(SIGCHLD, SIG_DFL); /* who started us may have ignored it: then nobody could wait for children */
+    signal(SIGCHLD, SIG_DFL); /* the parent process can have set SIG_IGN, and waitpid would fail */
     queue->session = s;
     queue->command = command;
     queue->last = &queue->first;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* kube-apiserver answers with this text, and no Status, where it has no such path. */
+/* kube-apiserver's response to an unknown path; it has no Status. */
 static const char no_such_path[] = "404 page not found";
 
 bool failure_is_foreign(const ki_error *cause) {
@@ -37,7 +37,8 @@ int failure_status(const ki_error *cause) {
     return ki_error_is_bad_request(cause) && cause->reason[0] ? EXIT_FAILED : EXIT_UNREACHED;
 }
 
-/* The server's own message: without "list pods in namespace shop: ". No name of a resource or namespace has a colon. */
+/* Returns the server's message, without the prefix "list pods in namespace shop: ". No name of a resource or namespace
+ * contains a colon. */
 static const char *message_of_server(const ki_error *cause) {
     static const char *const prefixes[] = { "list ", "watch ", "discovery: GET " };
     const char *message = ki_error_message(cause);
@@ -50,7 +51,7 @@ static const char *message_of_server(const ki_error *cause) {
     return message;
 }
 
-/* "127.0.0.1:6443" of "https://127.0.0.1:6443/path". */
+/* Copies the host and port of a URL: "127.0.0.1:6443" of "https://127.0.0.1:6443/path". */
 static void copy_host(const char *url, char *host, size_t size) {
     const char *begin = strstr(url, "://");
     begin = begin ? begin + 3 : url;
@@ -63,7 +64,7 @@ static void print_cause(const session *s, const ki_resource *resource, const ki_
     char host[256];
     copy_host(server, host, sizeof host);
     if (failure_is_foreign(cause))
-        snprintf(text, size, "error: %s is no Kubernetes API server: %s; check --server, or the kubeconfig's server",
+        snprintf(text, size, "error: %s is not a Kubernetes API server: %s; check --server, or the kubeconfig's server",
                  server, message);
     else if (cause->http_status == 401)
         snprintf(text, size, "error: You must be logged in to the server (%s)", message);
@@ -89,10 +90,10 @@ void failure_say(session *s, const ki_resource *resource, const ki_error *cause)
     char text[KI_ERROR_MESSAGE_MAX + 512];
     print_cause(s, resource, cause, text, sizeof text);
     show_progress(NULL);
-    print_tame(stderr, text);
+    print_safe(stderr, text);
     fputc('\n', stderr);
     if (s->options->quiet || s->has_hinted || failure_status(cause) == EXIT_FAILED)
         return;
     s->has_hinted = true;
-    say(s->command, "kinformer doctor looks for the cause; --wait tries again until the list is there");
+    say(s->command, "run kinformer doctor to find the cause; --wait tries again until the list succeeds");
 }

@@ -1,20 +1,21 @@
-/* failure.h: why a list does not come: whether waiting helps, and what to say of it in kubectl's words. Used by get, and by the search for a resource. */
+/* failure.h: failures of a list: whether waiting helps, and kubectl's message for them. Used by get and by
+ * discovery. */
 #ifndef CLI_FAILURE_H
 #define CLI_FAILURE_H
 
 #include "session.h"
 
-/* Returns true for a failure that does not pass by waiting: credentials, permissions, a request that is wrong, no way to the server, a certificate, and
- * a server that is no Kubernetes API server. False for a server that is busy, restarting or out of order. */
+/* Returns true for a failure that waiting does not fix: credentials, permissions, a wrong request, no connection, a
+ * certificate, or a server that is not a Kubernetes API server. Returns false for a server that is busy, restarting or
+ * broken. */
 bool failure_is_final(const ki_error *cause);
-/* Returns true for a failure of the way to the server or of the credentials: all resources have it. */
+/* Returns true for a failure of the connection or the credentials: every resource would fail the same way. */
 bool failure_is_of_server(const ki_error *cause);
-/* Returns true for an error response that no Kubernetes API server sends, as a page in HTML. */
+/* Returns true for an error response that no Kubernetes API server sends, such as an HTML page. */
 bool failure_is_foreign(const ki_error *cause);
-/* Says on stderr why the list of `resource` did not come and, once a session, what can be done. `resource` may be NULL: the resources themselves
- * could not be looked up. */
+/* Prints on stderr why the list of `resource` failed, and once a session what to do. `resource` is NULL if discovery
+ * failed. */
 void failure_say(session *s, const ki_resource *resource, const ki_error *cause);
-/* Returns the exit status of a command that ends for this failure. */
 int failure_status(const ki_error *cause);
 
 #endif

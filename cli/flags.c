@@ -12,44 +12,44 @@ enum {
 
 const flag flags_connection[] = {
     FLAG("kubeconfig", 0, FLAG_TEXT, kubeconfig, "FILE",
-         "the kubeconfig to use (default: $KUBECONFIG, else ~/.kube/config)"),
-    FLAG("context", 0, FLAG_TEXT, context, "NAME", "the kubeconfig's context to use"),
-    FLAG("server", 's', FLAG_TEXT, server, "URL", "the API server; overrides the kubeconfig's"),
-    FLAG("token", 0, FLAG_TEXT, token, "TOKEN", "the bearer token to send"),
+         "use this kubeconfig (default: $KUBECONFIG, else ~/.kube/config)"),
+    FLAG("context", 0, FLAG_TEXT, context, "NAME", "use this context of the kubeconfig"),
+    FLAG("server", 's', FLAG_TEXT, server, "URL", "connect to this API server, not to the kubeconfig's"),
+    FLAG("token", 0, FLAG_TEXT, token, "TOKEN", "send this bearer token"),
     FLAG("certificate-authority", 0, FLAG_TEXT, certificate_authority, "FILE",
-         "the certificate that signs the server's"),
+         "trust the certificate authorities in this file"),
     FLAG("insecure-skip-tls-verify", 0, FLAG_BOOL, insecure, NULL, "do not check the server's certificate"),
-    FLAG("cluster", 0, FLAG_TEXT, cluster, "NAME", "the kubeconfig's cluster to use"),
-    FLAG("user", 0, FLAG_TEXT, user, "NAME", "the kubeconfig's user to use"),
-    FLAG("token-file", 0, FLAG_TEXT, token_file, "FILE", "the bearer token's file; read again as it changes"),
-    FLAG("username", 0, FLAG_TEXT, username, "NAME", "the user name for basic authentication"),
-    FLAG("password", 0, FLAG_TEXT, password, "WORD", "its password"),
-    FLAG("client-certificate", 0, FLAG_TEXT, client_certificate, "FILE", "the client's certificate"),
-    FLAG("client-key", 0, FLAG_TEXT, client_key, "FILE", "its key"),
-    FLAG("tls-server-name", 0, FLAG_TEXT, tls_server_name, "NAME", "the name that the server's certificate is for"),
-    FLAG("proxy-url", 0, FLAG_TEXT, proxy_url, "URL", "the proxy to go through: http, https or socks5"),
-    FLAG("disable-compression", 0, FLAG_BOOL, disable_compression, NULL, "do not ask for packed answers"),
-    FLAG("as", 0, FLAG_TEXT, as, "NAME", "the user to act as"),
-    FLAG("as-uid", 0, FLAG_TEXT, as_uid, "UID", "that user's uid"),
-    FLAG("as-group", 0, FLAG_LIST, as_groups, "NAME", "a group to act as a member of; may be repeated"),
-    FLAG("as-user-extra", 0, FLAG_LIST, as_user_extra, "NAME=VALUE", "a fact more about that user; may be repeated"),
+    FLAG("cluster", 0, FLAG_TEXT, cluster, "NAME", "use this cluster of the kubeconfig"),
+    FLAG("user", 0, FLAG_TEXT, user, "NAME", "use this user of the kubeconfig"),
+    FLAG("token-file", 0, FLAG_TEXT, token_file, "FILE",
+         "send the bearer token in this file; read it again when it changes"),
+    FLAG("username", 0, FLAG_TEXT, username, "NAME", "send this user name (basic authentication)"),
+    FLAG("password", 0, FLAG_TEXT, password, "WORD", "send this password (basic authentication)"),
+    FLAG("client-certificate", 0, FLAG_TEXT, client_certificate, "FILE", "use this client certificate"),
+    FLAG("client-key", 0, FLAG_TEXT, client_key, "FILE", "use this key of the client certificate"),
+    FLAG("tls-server-name", 0, FLAG_TEXT, tls_server_name, "NAME", "expect this name in the server's certificate"),
+    FLAG("proxy-url", 0, FLAG_TEXT, proxy_url, "URL", "connect through this proxy: http, https or socks5"),
+    FLAG("disable-compression", 0, FLAG_BOOL, disable_compression, NULL, "do not ask for compressed responses"),
+    FLAG("as", 0, FLAG_TEXT, as, "NAME", "impersonate this user"),
+    FLAG("as-uid", 0, FLAG_TEXT, as_uid, "UID", "impersonate this uid"),
+    FLAG("as-group", 0, FLAG_LIST, as_groups, "NAME", "impersonate this group; repeatable"),
+    FLAG("as-user-extra", 0, FLAG_LIST, as_user_extra, "NAME=VALUE", "impersonate this extra field; repeatable"),
     FLAG("request-timeout", 0, FLAG_DURATION, request_timeout_ms, "DURATION",
-         "how long the server may take for the first list (0: any time); status 3 where it takes longer"),
+         "wait at most so long for the first list, then end with status 3 (0: no limit)"),
     FLAGS_END
 };
 
-const flag flags_selection[] = { FLAG("namespace", 'n', FLAG_TEXT, namespace_name, "NAME",
-                                      "the namespace (default: the context's, else \"default\")"),
-                                 FLAG("all-namespaces", 'A', FLAG_BOOL, all_namespaces, NULL, "all namespaces"),
-                                 FLAG("selector", 'l', FLAG_TEXT, selector, "SELECTOR",
-                                      "only objects with such labels: app=web,tier in (a,b),!canary"),
-                                 FLAG("field-selector", 0, FLAG_TEXT, field_selector, "SELECTOR",
-                                      "only objects with such fields: spec.nodeName=node-1"),
-                                 FLAGS_END };
+const flag flags_selection[] = {
+    FLAG("namespace", 'n', FLAG_TEXT, namespace_name, "NAME",
+         "use this namespace (default: the context's, else \"default\")"),
+    FLAG("all-namespaces", 'A', FLAG_BOOL, all_namespaces, NULL, "use all namespaces"),
+    FLAG("selector", 'l', FLAG_TEXT, selector, "SELECTOR", "select objects by labels: app=web,tier in (a,b),!canary"),
+    FLAG("field-selector", 0, FLAG_TEXT, field_selector, "SELECTOR", "select objects by fields: spec.nodeName=node-1"),
+    FLAGS_END
+};
 
-static const flag flags_common[] = { FLAG("help", 'h', FLAG_BOOL, help, NULL, "show this"), FLAGS_END };
+static const flag flags_common[] = { FLAG("help", 'h', FLAG_BOOL, help, NULL, "print this help"), FLAGS_END };
 
-/* All flags of a command, in the order of its tables. */
 typedef struct flag_list {
     const flag *flags[TABLE_FLAGS_MAX];
     size_t count;
@@ -99,7 +99,7 @@ static bool parse_number(const char *text, int64_t *ret_value) {
     return true;
 }
 
-/* As in Go and kubectl: "1h30m", "2s", "500ms"; a plain number is seconds. */
+/* Parses a duration as Go and kubectl do: "1h30m", "2s", "500ms". A plain number is seconds. */
 static bool parse_duration(const char *text, int64_t *ret_ms) {
     static const struct {
         const char *name;
@@ -153,7 +153,7 @@ static bool set(const cli_command *command, const flag *f, const char *text, opt
     case FLAG_LIST: {
         option_list *list = (option_list *)(void *)place;
         if (list->count == MAX_REPEATS) {
-            fprintf(stderr, "kinformer %s: --%s: more than %d of it\n", command->name, f->name, MAX_REPEATS);
+            fprintf(stderr, "kinformer %s: --%s: at most %d values\n", command->name, f->name, MAX_REPEATS);
             return false;
         }
         list->items[list->count++] = text;
@@ -195,10 +195,11 @@ static void say_unknown(const cli_command *command, const flag_list *list, const
     if (meant)
         fprintf(stderr, "; did you mean --%s?\n", meant);
     else
-        fprintf(stderr, "; kinformer %s --help shows all\n", command->name);
+        fprintf(stderr, "; see kinformer %s --help\n", command->name);
 }
 
-/* One word that begins with a dash; may take the next. Gives how many words it took, 0 on failure. */
+/* Parses an argument that begins with a dash. Returns how many arguments it took (2 with a separate value), 0 on
+ * failure. */
 static int parse_flag(const cli_command *command, const flag_list *list, char **words, int left, options *o) {
     const char *word = words[0];
     const flag *f;
@@ -220,12 +221,12 @@ static int parse_flag(const cli_command *command, const flag_list *list, char **
         if (!f && say_hint(command, "", word[1]))
             return 0;
         if (!f) {
-            fprintf(stderr, "kinformer %s: there is no flag -%c; kinformer %s --help shows all\n", command->name,
-                    word[1], command->name);
+            fprintf(stderr, "kinformer %s: there is no flag -%c; see kinformer %s --help\n", command->name, word[1],
+                    command->name);
             return 0;
         }
         if (word[2] && f->type == FLAG_BOOL) {
-            fprintf(stderr, "kinformer %s: %s: write each short flag on its own\n", command->name, word);
+            fprintf(stderr, "kinformer %s: %s: write each short flag separately\n", command->name, word);
             return 0;
         }
         if (word[2])
@@ -261,8 +262,8 @@ bool flags_parse(const cli_command *command, int count, char **words, options *r
         } else if (arguments < command->max_arguments && arguments < MAX_ARGUMENTS) {
             o.arguments[arguments++] = words[i++];
         } else {
-            fprintf(stderr, "kinformer %s: '%s' is too much; usage: kinformer %s%s%s\n", command->name, words[i],
-                    command->name, command->usage[0] ? " " : "", command->usage);
+            fprintf(stderr, "kinformer %s: unexpected argument \"%s\"; usage: kinformer %s%s%s\n", command->name,
+                    words[i], command->name, command->usage[0] ? " " : "", command->usage);
             return false;
         }
     }
@@ -296,7 +297,7 @@ const char *flags_output_formats(const cli_command *command) {
         return "line wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
     if (command == &command_get)
         return "wide json yaml name jsonpath= jsonpath-file= custom-columns= custom-columns-file=";
-    return "text json"; /* of doctor */
+    return "text json"; /* doctor */
 }
 
 void flags_print_help(const cli_command *command, FILE *out) {
@@ -313,7 +314,7 @@ void flags_print_help(const cli_command *command, FILE *out) {
         int size = snprintf(left, sizeof left, "  %c%c%c --%s%s%s", f->letter ? '-' : ' ', f->letter ? f->letter : ' ',
                             f->letter ? ',' : ' ', f->name, f->value ? " " : "", f->value ? f->value : "");
         fprintf(out, "%s%*s ", left, size < HELP_COLUMN ? HELP_COLUMN - size : 0, "");
-        for (const char *c = f->help; *c; c++) { /* of several lines: under one another */
+        for (const char *c = f->help; *c; c++) { /* further lines are indented */
             fputc(*c, out);
             if (*c == '\n')
                 fprintf(out, "%*s", HELP_COLUMN + 1, "");

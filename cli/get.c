@@ -12,7 +12,7 @@
 typedef struct get {
     session session;
     printer printer;
-    ki_columns *columns[TARGETS_MAX]; /* of the table */
+    ki_columns *columns[TARGETS_MAX]; /* columns of the table */
 } get;
 
 static void on_synced(ki_informer *informer, void *user) {
@@ -20,7 +20,7 @@ static void on_synced(ki_informer *informer, void *user) {
     (void)informer;
     t->synced = true;
     if (session_has_synced(t->session))
-        session_end(t->session, EXIT_FINE);
+        session_end(t->session, EXIT_OK);
 }
 
 static bool is_empty(const target *t) {
@@ -30,23 +30,23 @@ static bool is_empty(const target *t) {
     return count == 0;
 }
 
-/* As the server quotes a name. */
+/* Prints a name quoted as the server quotes it. */
 static void print_quoted(const char *name) {
     char text[2] = "";
     const char *rest = name;
     if (!strpbrk(name, "\\\"")) {
-        print_tame(stderr, name);
+        print_safe(stderr, name);
         return;
     }
     for (; *rest; rest++) {
         text[0] = *rest;
         if (*rest == '\\' || *rest == '"')
             fputc('\\', stderr);
-        print_tame(stderr, text);
+        print_safe(stderr, text);
     }
 }
 
-/* Says which of the names are not there; gives how many. */
+/* Prints which of the names do not exist. Returns how many. */
 static size_t say_not_found(const session *s) {
     size_t missing = 0;
     show_progress(NULL);
@@ -78,7 +78,7 @@ static int print_all(get *g) {
     size_t count = 0;
     format shown = g->printer.format;
 
-    if (session_is_single(s) && say_not_found(s)) /* no list, then, that has nothing in it */
+    if (session_is_single(s) && say_not_found(s)) /* an empty List is not printed then */
         return EXIT_FAILED;
     ki_status status = listing_print(s, &g->printer, g->columns, &count, &err);
     if (status) {
@@ -91,17 +91,17 @@ static int print_all(get *g) {
         say_nothing_found(s);
     if (!output_flush())
         return output_status();
-    return say_not_found(s) ? EXIT_FAILED : EXIT_FINE;
+    return say_not_found(s) ? EXIT_FAILED : EXIT_OK;
 }
 
-/* What came, then why the rest did not. */
+/* Prints the lists that succeeded, then why the others failed. */
 static int print_and_say_failures(get *g) {
     session *s = &g->session;
     const ki_error *failure = NULL;
     bool has_any = false;
     for (size_t i = 0; i < s->target_count; i++)
         has_any |= s->targets[i].synced;
-    int status = has_any ? print_all(g) : EXIT_FINE;
+    int status = has_any ? print_all(g) : EXIT_OK;
     for (size_t i = 0; i < s->target_count; i++) {
         failure = &s->targets[i].failure;
         if (!failure->code)
@@ -112,7 +112,7 @@ static int print_and_say_failures(get *g) {
     return status;
 }
 
-/* Before anything is asked of the server. */
+/* Checks --sort-by before the first request. */
 static int check_sort_by(const options *o) {
     ki_jsonpath *path = NULL;
     ki_error err = KI_ERROR_INIT;
@@ -121,14 +121,14 @@ static int check_sort_by(const options *o) {
         return EXIT_USAGE;
     }
     ki_jsonpath_free(path);
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static int read_columns(get *g) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = definitions_read(&g->session, g->columns, &err);
     if (!status)
-        return EXIT_FINE;
+        return EXIT_OK;
     say("get", "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
     return EXIT_FAILED;
 }
@@ -148,22 +148,22 @@ static int run(const options *o) {
                     .handler = { .on_synced = on_synced },
                     .user = &g };
     if (!o->arguments[0]) {
-        say("get", "which resource? kinformer get pods -A, for example");
+        say("get", "name a resource, for example: kinformer get pods -A");
         return EXIT_USAGE;
     }
     int status = printer_open(&g.printer, "get", o);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = check_sort_by(o);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = session_start(s);
-    if (status == EXIT_FINE && (g.printer.format == FORMAT_LINE || g.printer.format == FORMAT_WIDE))
-        status = read_columns(&g); /* while the lists are on their way */
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK && (g.printer.format == FORMAT_LINE || g.printer.format == FORMAT_WIDE))
+        status = read_columns(&g); /* the lists arrive meanwhile */
+    if (status == EXIT_OK)
         status = session_run(s);
-    if (status == EXIT_FINE && session_has_synced(s))
-        status = print_and_say_failures(&g); /* else a signal ended it */
+    if (status == EXIT_OK && session_has_synced(s))
+        status = print_and_say_failures(&g); /* otherwise a signal ended the session */
     definitions_free(g.columns);
     session_close(s);
     printer_close(&g.printer);
@@ -174,30 +174,30 @@ static const flag flags[] = {
     FLAG("output", 'o', FLAG_TEXT, output, "FORMAT",
          "wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE,\ncustom-columns=HEADER:PATH,..., "
          "custom-columns-file=FILE"),
-    FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "objects with metadata.managedFields"),
-    FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "tables without their first line"),
-    FLAG("sort-by", 0, FLAG_TEXT, sort_by, "PATH", "in the order of this field: .metadata.creationTimestamp"),
-    FLAG("show-labels", 0, FLAG_BOOL, show_labels, NULL, "tables with a column of all labels"),
-    FLAG("label-columns", 'L', FLAG_TEXT, label_columns, "LABEL,...", "tables with a column for each of these labels"),
+    FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "print metadata.managedFields too"),
+    FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "print tables without headers"),
+    FLAG("sort-by", 0, FLAG_TEXT, sort_by, "PATH", "sort by this field: .metadata.creationTimestamp"),
+    FLAG("show-labels", 0, FLAG_BOOL, show_labels, NULL, "add a column with all labels"),
+    FLAG("label-columns", 'L', FLAG_TEXT, label_columns, "LABEL,...", "add a column for each of these labels"),
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
-         "a field that is nowhere prints nothing (default true)"),
+         "print nothing for a missing field (default true)"),
     FLAG("wait", 0, FLAG_BOOL, wait, NULL,
-         "try again until the list is there, also where credentials, permissions or the way\nto the server are wrong"),
-    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION", "the same, and give up after so long, with status 3"),
-    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "nothing on stderr but what ends the command"),
-    FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
+         "try again until the list succeeds, even after a failure that waiting does not fix"),
+    FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
+         "try again as with --wait, and end with status 3 after so long"),
+    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),
+    FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "print more on stderr"),
     FLAGS_END
 };
-static const cli_hint hints[] = {
-    { "watch", 'w', "there is no flag --watch: kinformer watch shows what is there, then every change" },
-    { NULL, '\0', NULL }
-};
+static const cli_hint hints[] = { { "watch", 'w',
+                                    "there is no flag --watch; kinformer watch prints all objects, then every change" },
+                                  { NULL, '\0', NULL } };
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
 
 const cli_command command_get = {
     .name = "get",
     .usage = "RESOURCE[,RESOURCE...] [NAME...] | RESOURCE/NAME... [flags]",
-    .purpose = "show what is there, once",
+    .purpose = "print the objects once, from an informer's cache",
     .text =
         "  kinformer get pods -A\n"
         "  kinformer get deployment web -n shop -o json\n"
@@ -206,8 +206,8 @@ const cli_command command_get = {
         "  kinformer get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.capacity.cpu\n"
         "  kinformer get pods -o jsonpath='{range .items[*]}{.metadata.name}{\"\\t\"}{.spec.nodeName}{\"\\n\"}{end}'\n"
         "\n"
-        "Lists through an informer and shows its cache: what a program with an informer would see. Ends at once, as\n"
-        "kubectl does, on what does not pass by waiting, such as a wrong token or a server that is not there.\n",
+        "Starts an informer and prints its cache once it has synced: the objects that a program with an informer\n"
+        "would see. Ends at once, as kubectl does, after a failure that waiting does not fix, such as a wrong token.\n",
     .max_arguments = MAX_ARGUMENTS,
     .flags = tables,
     .hints = hints,

@@ -30,14 +30,14 @@ static bool print_differences(session *s, const ki_event *event, FILE *out) {
     return sum.changes || !sum.heartbeats;
 }
 
-/* The cells of a line that is being written. */
+/* The columns of a line that is being written. */
 typedef struct cells {
     line_columns of;
     FILE *out;
     size_t printed;
 } cells;
 
-/* "ready: 1/1". Not the name and the age, which the line has, and nothing that says nothing. */
+/* Prints "ready: 1/1". Skips the name and the age, which the line has already, and empty values. */
 static bool print_cell(size_t index, const char *text, void *user) {
     cells *c = user;
     const ki_column *column = ki_columns_at(c->of.columns, index);
@@ -48,7 +48,7 @@ static bool print_cell(size_t index, const char *text, void *user) {
     for (const char *at = column->name; *at; at++)
         putc(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at, c->out);
     fputs(": ", c->out);
-    print_tame(c->out, text);
+    print_safe(c->out, text);
     return true;
 }
 
@@ -64,7 +64,7 @@ static void print_columns(session *s, const ki_event *event, line_columns column
     }
 }
 
-/* False: nothing but heartbeats. */
+/* Returns false if the event is only a heartbeat. */
 static bool write_line(target *t, const ki_event *event, change_type type, line_columns columns, FILE *out) {
     static const struct {
         char sign;
@@ -74,40 +74,40 @@ static bool write_line(target *t, const ki_event *event, change_type type, line_
     char clock[16] = "";
     struct tm parts;
     time_t now = time(NULL);
-    bool is_news = true;
+    bool has_changes = true;
 
     if (localtime_r(&now, &parts))
         strftime(clock, sizeof clock, "%H:%M:%S", &parts);
     fprintf(out, "%s%c%s %s%s%s ", colour_text(stdout, looks[type].colour), looks[type].sign,
             colour_text(stdout, COLOUR_NONE), colour_text(stdout, COLOUR_DIM), clock, colour_text(stdout, COLOUR_NONE));
-    print_tame(out, ki_object_kind(event->obj));
+    print_safe(out, ki_object_kind(event->obj));
     fputc(' ', out);
-    print_tame(out, ki_object_key(event->obj));
+    print_safe(out, ki_object_key(event->obj));
     if (event->final_state_unknown)
-        fputs(" (went while nobody watched)", out);
+        fputs(" (deleted while not watched)", out);
     if (event->is_resync)
         fputs(" (resync)", out);
     else if (event->old)
-        is_news = print_differences(s, event, out);
+        has_changes = print_differences(s, event, out);
     else if (type == CHANGE_ADDED && columns.columns)
         print_columns(s, event, columns, out);
-    if (is_news && t->heartbeats)
+    if (has_changes && t->heartbeats)
         fprintf(out, " (after %zu heartbeat%s)", t->heartbeats, t->heartbeats == 1 ? "" : "s");
-    return is_news || s->options->verbose;
+    return has_changes || s->options->verbose;
 }
 
 bool print_line(target *t, const ki_event *event, change_type type, line_columns columns) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    bool is_news = out && write_line(t, event, type, columns, out);
+    bool has_changes = out && write_line(t, event, type, columns, out);
     if (!out || fclose(out)) {
         say(t->session->command, "out of memory");
         session_end(t->session, EXIT_FAILED);
-    } else if (is_news) {
+    } else if (has_changes) {
         output_line(text);
     }
-    t->heartbeats = is_news ? 0 : t->heartbeats + 1;
+    t->heartbeats = has_changes ? 0 : t->heartbeats + 1;
     free(text);
-    return is_news;
+    return has_changes;
 }

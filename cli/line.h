@@ -1,4 +1,4 @@
-/* line.h: one change as one line: "~ 12:03:04 Pod default/web-1  status.phase: Pending → Running". */
+/* line.h: one change as one line: "~ 12:03:04 Pod default/web-1 status.phase: Pending → Running". */
 #ifndef CLI_LINE_H
 #define CLI_LINE_H
 
@@ -12,16 +12,18 @@ typedef enum change_type {
     CHANGE_DELETED
 } change_type;
 
-/* What an added object's line shows of it: its kind's columns. */
+/* The columns in an added object's line. */
 typedef struct line_columns {
     const ki_columns *columns; /* NULL: none */
-    bool is_wide;              /* those of -o wide, too */
+    bool is_wide;              /* with the columns of -o wide */
 } line_columns;
 
-/* Prints a line, cut to the width of a terminal. An update in which a component did nothing but say that it is alive is no line: it is counted, the next
- * line of the target says how many, and false is returned. Fails the session where there is no memory. Does not flush. */
+/* Prints a line, cut to the width of a terminal; does not flush. A heartbeat (an update in which only times of liveness
+ * changed) is not printed but counted: the target's next line has the number. Returns false for a heartbeat. Ends the
+ * session with a failure if out of memory. */
 bool print_line(target *t, const ki_event *event, change_type type, line_columns columns);
-/* The whole object as JSON, to be freed with ki_value_clear. False, and the session fails, where there is no memory. */
+/* Writes the whole object as JSON; the caller frees it with ki_value_clear. Returns false, and ends the session with a
+ * failure, if out of memory. */
 bool get_json(session *s, const ki_object *obj, ki_value *ret_json);
 
 #endif

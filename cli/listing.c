@@ -15,10 +15,10 @@ enum {
 typedef struct listing {
     const session *session;
     printer *printer;
-    ki_columns *const *columns; /* of each target */
-    bool several;               /* resources: each line says which */
+    ki_columns *const *columns; /* columns of each target */
+    bool several;               /* several resources: each name is prefixed with its resource */
     char *label_text;
-    const char *labels[LABEL_COLUMNS_MAX]; /* of -L */
+    const char *labels[LABEL_COLUMNS_MAX]; /* labels of -L */
     size_t label_count;
 } listing;
 
@@ -31,7 +31,7 @@ static int by_namespace_and_name(const void *a, const void *b) {
 
 /* ---- the table ---- */
 
-/* "app=web,tier=a" */
+/* Appends all labels as a cell: "app=web,tier=a". */
 static bool add_labels(table *t, const ki_object *obj) {
     const char *name, *value;
     char *text = NULL;
@@ -48,14 +48,14 @@ static bool add_labels(table *t, const ki_object *obj) {
     return is_added;
 }
 
-/* A table of one resource, being filled. */
+/* The table of one resource while it is filled. */
 typedef struct rows {
     const listing *listing;
     const ki_columns *columns;
-    const char *name; /* what stands in the column of the name, or NULL: the name */
-    size_t name_at;   /* which that is */
+    const char *name; /* replaces the text of the name's column; NULL: no replacement */
+    size_t name_at;   /* index of the name's column */
     bool shows_namespace;
-    bool is_full; /* no memory is left */
+    bool has_no_memory; /* out of memory */
     table table;
 } rows;
 
@@ -74,16 +74,16 @@ static bool add_upper(table *t, const char *text) {
 
 static bool add_headers(rows *r) {
     const listing *l = r->listing;
-    bool is_fine = !r->shows_namespace || table_add(&r->table, "NAMESPACE");
-    for (size_t i = 0; i < ki_columns_count(r->columns) && is_fine; i++) {
+    bool is_ok = !r->shows_namespace || table_add(&r->table, "NAMESPACE");
+    for (size_t i = 0; i < ki_columns_count(r->columns) && is_ok; i++) {
         if (is_shown(l, ki_columns_at(r->columns, i)))
-            is_fine = add_upper(&r->table, ki_columns_at(r->columns, i)->name);
+            is_ok = add_upper(&r->table, ki_columns_at(r->columns, i)->name);
     }
-    for (size_t i = 0; i < l->label_count && is_fine; i++) {
+    for (size_t i = 0; i < l->label_count && is_ok; i++) {
         const char *slash = strrchr(l->labels[i], '/');
-        is_fine = add_upper(&r->table, slash ? slash + 1 : l->labels[i]);
+        is_ok = add_upper(&r->table, slash ? slash + 1 : l->labels[i]);
     }
-    return is_fine && (!l->session->options->show_labels || table_add(&r->table, "LABELS"));
+    return is_ok && (!l->session->options->show_labels || table_add(&r->table, "LABELS"));
 }
 
 static bool add_cell(size_t index, const char *text, void *user) {
@@ -91,24 +91,24 @@ static bool add_cell(size_t index, const char *text, void *user) {
     if (!is_shown(r->listing, ki_columns_at(r->columns, index)))
         return true;
     bool is_added = table_add(&r->table, r->name && index == r->name_at ? r->name : text);
-    r->is_full = !is_added;
+    r->has_no_memory = !is_added;
     return is_added;
 }
 
 static ki_status add_row(rows *r, const ki_object *obj, int64_t now_ms, ki_error *err) {
     const listing *l = r->listing;
     char *name = l->several ? object_name(obj) : NULL;
-    bool is_fine = (!l->several || name) && (!r->shows_namespace || table_add(&r->table, ki_object_namespace(obj)));
+    bool is_ok = (!l->several || name) && (!r->shows_namespace || table_add(&r->table, ki_object_namespace(obj)));
     r->name = name;
-    ki_status status = is_fine ? ki_columns_each(r->columns, obj, now_ms, add_cell, r, err) : KI_ERR_NO_MEMORY;
+    ki_status status = is_ok ? ki_columns_each(r->columns, obj, now_ms, add_cell, r, err) : KI_ERR_NO_MEMORY;
     free(name);
-    is_fine = !status && !r->is_full;
-    for (size_t i = 0; i < l->label_count && is_fine; i++) {
+    is_ok = !status && !r->has_no_memory;
+    for (size_t i = 0; i < l->label_count && is_ok; i++) {
         const char *value = ki_object_label(obj, l->labels[i]);
-        is_fine = table_add(&r->table, value ? value : "");
+        is_ok = table_add(&r->table, value ? value : "");
     }
-    is_fine = is_fine && (!l->session->options->show_labels || add_labels(&r->table, obj));
-    return status ? status : is_fine ? KI_OK : KI_ERR_NO_MEMORY;
+    is_ok = is_ok && (!l->session->options->show_labels || add_labels(&r->table, obj));
+    return status ? status : is_ok ? KI_OK : KI_ERR_NO_MEMORY;
 }
 
 static ki_status print_table(const listing *l, const target *from, const ki_columns *columns,
@@ -150,7 +150,7 @@ static ki_status write_json(FILE *out, const ki_object *obj, bool *first, ki_err
     return KI_OK;
 }
 
-/* Of the objects of all resources: one, where a name was given, else a List. */
+/* Writes the single object that was named, or a List of all objects. */
 static ki_status write_list(const listing *l, FILE *out, const ki_object *const *objects, size_t count, ki_error *err) {
     ki_status status = KI_OK;
     bool first = true;
@@ -166,7 +166,7 @@ static ki_status write_list(const listing *l, FILE *out, const ki_object *const 
 static ki_status print_templates(listing *l, const ki_object *const *objects, size_t count, ki_error *err) {
     char *text = NULL;
     size_t size = 0;
-    if (l->printer->format == FORMAT_COLUMNS) { /* a row for each: no list is needed */
+    if (l->printer->format == FORMAT_COLUMNS) { /* one row for each object: needs no List */
         ki_status status = KI_OK;
         for (size_t i = 0; i < count && !status; i++) {
             ki_value json = KI_VALUE_INIT;
@@ -190,7 +190,7 @@ static ki_status print_templates(listing *l, const ki_object *const *objects, si
     return status;
 }
 
-/* All objects of `count` lists, borrowed from them; the array is to be freed. */
+/* Joins the objects of `count` lists. The objects are borrowed from the lists; the caller frees the array. */
 static ki_status join(const ki_object_list *lists, size_t count, ki_object_list *ret_all) {
     size_t total = 0;
     for (size_t i = 0; i < count; i++)
@@ -205,7 +205,7 @@ static ki_status join(const ki_object_list *lists, size_t count, ki_object_list 
     return KI_OK;
 }
 
-/* Returns how many targets from `begin` on go into one table: names of one resource. */
+/* Returns how many targets from `begin` on share one table: names of one resource. */
 static size_t table_size(const session *s, size_t begin) {
     size_t end = begin + 1;
     while (end < s->target_count && s->targets[begin].name && s->targets[end].name &&
@@ -235,7 +235,7 @@ static ki_status print_tables(listing *l, const ki_object_list *lists, const cha
     return status;
 }
 
-/* The objects of each resource by namespace and name, or in the order of --sort-by. */
+/* Prints the objects of each resource, sorted by namespace and name or by --sort-by. */
 static ki_status print_lists(listing *l, ki_object_list *lists, size_t *count, ki_error *err) {
     const session *s = l->session;
     const char *sort_by = s->options->sort_by;

@@ -1,4 +1,4 @@
-/* listing.h: what get shows: the caches of a session that has synced, as a table or in a format of -o. */
+/* listing.h: the output of get: the caches of a synced session, as a table or in a format of -o. */
 #ifndef CLI_LISTING_H
 #define CLI_LISTING_H
 
@@ -7,7 +7,8 @@
 #include "printer.h"
 #include "session.h"
 
-/* All objects, on stdout; `columns`: each target's, of tables. Nothing is printed on failure but rows of a table that were shown before. `*ret_count`: how many there are. */
+/* Prints all objects on stdout. `columns`: those of each target, for tables. On failure, only rows of a table can have
+ * been printed. `*ret_count`: the number of objects. */
 ki_status listing_print(const session *s, printer *p, ki_columns *const *columns, size_t *ret_count, ki_error *err);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum {
     LOAD_FILE_LIMIT = 256 * 1024 * 1024, /* bytes */
-    LISTS_DEEP = 16                      /* in one another */
+    LISTS_DEEP = 16                      /* nested Lists */
 };
 
 static ki_status fail(ki_error *err, ki_status code, const char *format, ...)
@@ -41,15 +41,15 @@ static const ki_resource *find_resource(const char *api_version, const char *kin
     return NULL;
 }
 
-/* The custom resource that a definition which the server has makes of a group, version and kind. */
+/* A custom resource, found by apiVersion and kind in the server's definitions. */
 typedef struct wanted {
     const char *api_version;
     const char *kind;
-    yyjson_doc *found; /* the definition; holds the strings of `resource` */
+    yyjson_doc *found; /* the definition; owns the strings of `resource` */
     ki_resource resource;
 } wanted;
 
-static bool look_at_definition(const char *key, size_t key_size, const char *json, size_t size, void *user) {
+static bool match_definition(const char *key, size_t key_size, const char *json, size_t size, void *user) {
     wanted *w = user;
     const char *slash = strchr(w->api_version, '/');
     (void)key;
@@ -76,7 +76,7 @@ static bool look_at_definition(const char *key, size_t key_size, const char *jso
     return true;
 }
 
-/* A copy of an object without a namespace, with "default" for one: as kubectl does. */
+/* Returns the object as JSON. A namespaced object without a namespace gets "default", as in kubectl. */
 static char *write_with_namespace(yyjson_val *object, const ki_resource *resource, size_t *ret_size) {
     yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
     yyjson_mut_val *root = yyjson_val_mut_copy(doc, object);
@@ -103,7 +103,7 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
         size_t size;
         yyjson_val *item;
         if (depth == LISTS_DEEP)
-            return fail(err, KI_ERR_LIMIT, "%s: more than %d lists in one another", path, LISTS_DEEP);
+            return fail(err, KI_ERR_LIMIT, "%s: more than %d nested lists", path, LISTS_DEEP);
         yyjson_arr_foreach(items, index, size, item) {
             ki_status status = put_object(server, path, item, depth + 1, count, err);
             if (status)
@@ -120,13 +120,13 @@ static ki_status put_object(ki_testing_server *server, const char *path, yyjson_
     wanted custom = { .api_version = api_version, .kind = kind };
     const ki_resource *resource = find_resource(api_version, kind);
     if (!resource) {
-        ki_testing_server_each(server, KI_CUSTOMRESOURCEDEFINITIONS, look_at_definition, &custom);
+        ki_testing_server_each(server, KI_CUSTOMRESOURCEDEFINITIONS, match_definition, &custom);
         resource = custom.found ? &custom.resource : NULL;
     }
     if (!resource) {
         return fail(err, KI_ERR_INVALID,
-                    "%s: object %zu: %s %s is no built-in resource; of a custom one, put its CustomResourceDefinition "
-                    "before it",
+                    "%s: object %zu: %s %s is not a built-in resource; put the CustomResourceDefinition of a custom "
+                    "resource before it",
                     path, *count + 1, api_version, kind);
     }
     size_t size = 0;
@@ -177,7 +177,7 @@ static char *read_file(const char *path, size_t *ret_size, ki_error *err) {
     return text;
 }
 
-/* Replaces YAML by JSON. */
+/* Converts the text to JSON if it is YAML. */
 static ki_status to_json(const char *path, char **text, size_t *size, ki_error *err) {
     char why[256];
     size_t start = 0;
@@ -212,7 +212,7 @@ ki_status load_file(ki_testing_server *server, const char *path, size_t *ret_obj
         yyjson_read_err cause;
         yyjson_doc *doc = yyjson_read_opts(text + at, size - at, YYJSON_READ_STOP_WHEN_DONE, NULL, &cause);
         if (!doc) {
-            status = fail(err, KI_ERR_PARSE, "%s: no JSON at byte %zu: %s", path, at + cause.pos, cause.msg);
+            status = fail(err, KI_ERR_PARSE, "%s: invalid JSON at byte %zu: %s", path, at + cause.pos, cause.msg);
             break;
         }
         status = put_object(server, path, yyjson_doc_get_root(doc), 0, ret_objects, err);

@@ -1,4 +1,4 @@
-/* main.c: the kinformer program: finds the command and hands over. */
+/* main.c: the kinformer program: finds the command and runs it. */
 #include "complete.h"
 #include "flags.h"
 #include "output.h"
@@ -25,16 +25,16 @@ const cli_command *command_at(size_t index) {
     return index < COMMANDS ? commands[index] : NULL;
 }
 
-const char program_purpose[] = "a local, live copy of a Kubernetes cluster's resources";
-const char program_examples[] = "  kinformer demo                      five seconds that show it, no cluster needed\n"
-                                "  kinformer watch pods -A             what is there, then every change\n";
+const char program_purpose[] = "watch and cache the resources of a Kubernetes cluster";
+const char program_examples[] = "  kinformer demo                      run a demo of five seconds, no cluster needed\n"
+                                "  kinformer watch pods -A             print all pods, then every change\n";
 
 static void print_help(FILE *out) {
     fprintf(out, "kinformer: %s\n\n%s\ncommands:\n", program_purpose, program_examples);
     for (size_t i = 0; i < COMMANDS; i++) {
         fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->purpose);
     }
-    fprintf(out, "\nkinformer COMMAND --help tells more.\n");
+    fprintf(out, "\nRun kinformer COMMAND --help for a command's flags and examples.\n");
 }
 
 static const cli_command *find(const char *name) {
@@ -45,14 +45,14 @@ static const cli_command *find(const char *name) {
     return NULL;
 }
 
-/* Reading and watching is all that is done here. */
-static bool is_kubectls(const char *name) {
-    static const char *const commands_of_kubectl[] = { "annotate", "api-resources", "apply", "create",  "delete",
-                                                       "describe", "edit",          "exec",  "explain", "expose",
-                                                       "label",    "logs",          "patch", "replace", "rollout",
-                                                       "run",      "scale",         "wait" };
-    for (size_t i = 0; i < sizeof commands_of_kubectl / sizeof *commands_of_kubectl; i++) {
-        if (strcmp(name, commands_of_kubectl[i]) == 0)
+/* Returns true for a kubectl command that kinformer does not have. */
+static bool is_kubectl_command(const char *name) {
+    static const char *const kubectl_commands[] = { "annotate", "api-resources", "apply", "create",  "delete",
+                                                    "describe", "edit",          "exec",  "explain", "expose",
+                                                    "label",    "logs",          "patch", "replace", "rollout",
+                                                    "run",      "scale",         "wait" };
+    for (size_t i = 0; i < sizeof kubectl_commands / sizeof *kubectl_commands; i++) {
+        if (strcmp(name, kubectl_commands[i]) == 0)
             return true;
     }
     return false;
@@ -60,17 +60,18 @@ static bool is_kubectls(const char *name) {
 
 static int say_unknown(const char *name) {
     const char *meant = nearest(name, COMMANDS, name_at, NULL);
-    fprintf(stderr, "kinformer: there is no command '%s'", name);
-    if (is_kubectls(name))
-        fprintf(stderr, "; kinformer gets and watches, kubectl %s does that\n", name);
+    fprintf(stderr, "kinformer: there is no command \"%s\"", name);
+    if (is_kubectl_command(name))
+        fprintf(stderr, "; use kubectl %s: kinformer only gets and watches\n", name);
     else if (meant)
         fprintf(stderr, "; did you mean %s?\n", meant);
     else
-        fprintf(stderr, "; kinformer --help shows all\n");
+        fprintf(stderr, "; see kinformer --help\n");
     return EXIT_USAGE;
 }
 
-/* Of the standard descriptors those that came closed are nobody's: else the next socket would get the number, and be printed to. */
+/* Opens /dev/null for each standard descriptor that is closed. Otherwise a socket would get its number, and output
+ * would go into the socket. */
 static bool fill_standard_descriptors(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
@@ -79,19 +80,20 @@ static bool fill_standard_descriptors(void) {
     return true;
 }
 
-/* Moves the command before the flags that stand before it: "-n shop get pods" as "get -n shop pods". False, said, where one is no flag. */
+/* Moves the command before the flags: "-n shop get pods" becomes "get -n shop pods". Returns false, with a message, for
+ * an unknown flag. */
 static bool move_command_first(int count, char **words) {
     int at = 1;
     while (at < count && words[at][0] == '-' && words[at][1]) {
         int taken = strcmp(words[at], "--version") == 0 ? 1 : flags_count_words(words[at]);
         if (!taken) {
-            fprintf(stderr, "kinformer: there is no flag %s; kinformer --help shows all commands\n", words[at]);
+            fprintf(stderr, "kinformer: there is no flag %s; see kinformer --help\n", words[at]);
             return false;
         }
         at += taken;
     }
     if (at >= count)
-        return true; /* flags alone */
+        return true; /* only flags */
     char *command = words[at];
     for (; at > 1; at--)
         words[at] = words[at - 1];
@@ -102,8 +104,8 @@ static bool move_command_first(int count, char **words) {
 int main(int count, char **words) {
     options o;
     if (!fill_standard_descriptors())
-        return EXIT_FAILED;   /* and nowhere to say so */
-    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen where we write */
+        return EXIT_FAILED;   /* there is no stderr to print to */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen as a failed write */
     if (count > 1 && strcmp(words[1], "__complete") == 0)
         return complete(count - 2, words + 2);
     if (!move_command_first(count, words))
@@ -118,7 +120,7 @@ int main(int count, char **words) {
     }
     if (wants_help && count < 3) {
         print_help(stdout);
-        return output_flush() ? EXIT_FINE : output_status();
+        return output_flush() ? EXIT_OK : output_status();
     }
     if (wants_help)
         name = words[2];
@@ -127,13 +129,13 @@ int main(int count, char **words) {
         return say_unknown(name);
     if (wants_help) {
         flags_print_help(command, stdout);
-        return output_flush() ? EXIT_FINE : output_status();
+        return output_flush() ? EXIT_OK : output_status();
     }
     if (!flags_parse(command, count - 2, words + 2, &o))
         return EXIT_USAGE;
     if (o.help) {
         flags_print_help(command, stdout);
-        return output_flush() ? EXIT_FINE : output_status();
+        return output_flush() ? EXIT_OK : output_status();
     }
     return command->run(&o);
 }

@@ -1,4 +1,4 @@
-/* man.c: kinformer man: manual pages, made of the tables and texts that --help shows. */
+/* man.c: kinformer man: manual pages, made from the tables and texts of --help. */
 #include "flags.h"
 #include "output.h"
 
@@ -12,16 +12,16 @@ static const char exit_status[] =
     ".TP\n.B 0\ndone, or stopped by SIGINT or SIGTERM, or by the reader of standard output\n"
     ".TP\n.B 1\na failure while running\n"
     ".TP\n.B 2\nthe command line is wrong\n"
-    ".TP\n.B 3\nthe cluster could not be reached, or refused, before the first list was there\n";
+    ".TP\n.B 3\nthe cluster could not be reached, or returned an error, before the first sync\n";
 
-/* Text for roff: nothing of it is a command or a hyphen. */
+/* Prints text for roff: escapes control lines, backslashes and hyphens. */
 static void print_text(FILE *out, const char *text, size_t size) {
     bool is_at_line = true;
     for (size_t i = 0; i < size; i++) {
         if (is_at_line && (text[i] == '.' || text[i] == '\''))
             fputs("\\&", out);
         unsigned char c = (unsigned char)text[i];
-        if (c >= 0xc0) { /* of UTF-8: by its number, which every roff knows */
+        if (c >= 0xc0) { /* UTF-8: as a code point, which every roff accepts */
             unsigned length = c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
             unsigned number = c & (0xffU >> (length + 1));
             for (unsigned j = 1; j < length && i + j < size; j++)
@@ -46,7 +46,7 @@ static void print_title(FILE *out, const char *name, const char *purpose) {
     fprintf(out, ".\\\" made by: kinformer man\n.TH ");
     for (const char *c = name; *c; c++)
         fputc(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c, out);
-    /* No hyphens in words and no stretched blanks: a reader copies flags and examples. */
+    /* No hyphenation and no justification: readers copy flags and examples. */
     fprintf(out, " 1 \"\" \"kinformer %s\" \"kinformer\"\n.nh\n.ad l\n.SH NAME\n", KI_VERSION);
     print_string(out, name);
     fprintf(out, " \\- ");
@@ -81,7 +81,7 @@ static void print_flags(FILE *out, const cli_command *command) {
     }
 }
 
-/* Of one command: examples come first in its text, then a blank line. */
+/* Prints a command's page. Its text begins with the examples; a blank line ends them. */
 static void print_page(FILE *out, const cli_command *command) {
     char name[64];
     const char *rest = strstr(command->text, "\n\n");
@@ -110,8 +110,8 @@ static void print_program_page(FILE *out) {
     print_example(out, program_examples, strlen(program_examples));
     fprintf(out, "%s", exit_status);
     fprintf(out, ".SH ENVIRONMENT\n"
-                 ".TP\n.B KUBECONFIG\nthe kubeconfig files to use, with colons between them\n"
-                 ".TP\n.B NO_COLOR\nwhere it is set and not empty, nothing is coloured\n");
+                 ".TP\n.B KUBECONFIG\nthe kubeconfig files, separated by colons\n"
+                 ".TP\n.B NO_COLOR\nif set and not empty, the output has no colour\n");
 }
 
 static int write_page(const char *directory, const cli_command *command) {
@@ -123,12 +123,12 @@ static int write_page(const char *directory, const cli_command *command) {
     else if (out)
         print_program_page(out);
     if (out && fclose(out) == 0)
-        return EXIT_FINE;
+        return EXIT_OK;
     say("man", "cannot write %s: %s", path, strerror(errno));
     return EXIT_FAILED;
 }
 
-/* On a terminal formatted, by man where there is one; else as it is, for "kinformer man watch | man -l -". */
+/* Prints a page: formatted by man if stdout is a terminal, else its source, for "kinformer man watch | man -l -". */
 static int show_page(const cli_command *command) {
     bool is_shown = is_terminal(stdout);
     FILE *out = is_shown ? popen("if command -v man >/dev/null; then exec man -l -; else exec cat; fi", "w") : stdout;
@@ -141,8 +141,8 @@ static int show_page(const cli_command *command) {
     else
         print_program_page(out);
     if (is_shown)
-        return pclose(out) == 0 ? EXIT_FINE : EXIT_FAILED;
-    return output_flush() ? EXIT_FINE : output_status();
+        return pclose(out) == 0 ? EXIT_OK : EXIT_FAILED;
+    return output_flush() ? EXIT_OK : output_status();
 }
 
 static const char *name_at(size_t index, const void *user) {
@@ -154,7 +154,7 @@ static int run(const options *o) {
     const char *name = o->arguments[0];
     const cli_command *command = NULL;
     size_t count = 0;
-    int status = EXIT_FINE;
+    int status = EXIT_OK;
     if (o->directory) {
         status = write_page(o->directory, NULL);
         for (size_t i = 0; command_at(i) && !status; i++)
@@ -167,7 +167,7 @@ static int run(const options *o) {
     }
     if (name && !command && strcmp(name, "kinformer") != 0) {
         const char *meant = nearest(name, count, name_at, NULL);
-        say("man", "there is no command '%s'%s%s%s", name, meant ? "; did you mean " : "", meant ? meant : "",
+        say("man", "there is no command \"%s\"%s%s%s", name, meant ? "; did you mean " : "", meant ? meant : "",
             meant ? "?" : "");
         return EXIT_USAGE;
     }
@@ -175,20 +175,20 @@ static int run(const options *o) {
 }
 
 static const flag flags[] = { FLAG("directory", 0, FLAG_TEXT, directory, "DIR",
-                                   "write all pages into files there: kinformer.1, kinformer-watch.1, ..."),
+                                   "write all pages there: kinformer.1, kinformer-watch.1, ..."),
                               FLAGS_END };
 static const flag *const tables[] = { flags, NULL };
 
 const cli_command command_man = {
     .name = "man",
     .usage = "[COMMAND]",
-    .purpose = "show a manual page, of kinformer or of one of its commands",
+    .purpose = "print a manual page of kinformer or of a command",
     .text = "  kinformer man\n"
             "  kinformer man watch\n"
             "  kinformer man watch > kinformer-watch.1\n"
             "\n"
-            "Shows the page on a terminal, where man is installed; else prints its source. Without COMMAND: the main "
-            "page.\n",
+            "Formats the page if stdout is a terminal and man is installed; prints its source otherwise. Without\n"
+            "COMMAND it prints the main page.\n",
     .max_arguments = 1,
     .flags = tables,
     .run = run,

@@ -1,4 +1,4 @@
-/* meter.h: measures for the demo: memory in use, and percentiles. */
+/* meter.h: measurements for the demo: memory in use, and percentiles. */
 #ifndef CLI_METER_H
 #define CLI_METER_H
 
@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-/* malloc, counted. Threads: any. */
+/* An allocator over malloc that counts. Threads: any. */
 extern const ki_allocator meter_allocator;
-/* Bytes that are in use through it. */
+/* Returns the bytes in use through meter_allocator. */
 size_t meter_bytes(void);
 
 typedef struct meter {
@@ -17,9 +17,9 @@ typedef struct meter {
     size_t capacity;
 } meter;
 
-/* Without memory the value is left out. */
+/* Adds a value; skips the value if out of memory. */
 void meter_add(meter *m, int64_t value);
-/* The value that `percent` of all do not exceed; 0 without any. Sorts. */
+/* Returns the value that `percent` of all values do not exceed; 0 without values. Sorts the values. */
 int64_t meter_percentile(meter *m, double percent);
 void meter_free(meter *m);
 

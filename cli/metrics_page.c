@@ -1,5 +1,5 @@
-/* metrics_page.c: see metrics_page.h; libmicrohttpd, driven by the session's poll loop. Each connection waits for itself alone; silent
- * ones are closed after a while. */
+/* metrics_page.c: see metrics_page.h. The session's poll loop drives libmicrohttpd. No connection waits for another;
+ * silent connections are closed. */
 #include "metrics_page.h"
 
 #include "output.h"
@@ -15,7 +15,7 @@
 enum {
     CONNECTIONS_MAX = 64,
     SILENCE_S = 10,
-    MEMORY_OF_ONE = 16 * 1024 /* a request's headers must fit */
+    CONNECTION_MEMORY = 16 * 1024 /* bytes for each connection; a request's headers must fit */
 };
 
 struct metrics_page {
@@ -69,7 +69,7 @@ bool metrics_page_check(const char *text) {
 }
 
 static enum MHD_Result respond(struct MHD_Connection *connection, unsigned status, const char *type, const char *text) {
-    /* A copy: the text goes before the last byte is sent. libmicrohttpd does not change what it copies. */
+    /* libmicrohttpd copies the text, because the caller frees it before it is sent. It does not change the original. */
     struct MHD_Response *response =
         MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
     if (!response)
@@ -82,19 +82,20 @@ static enum MHD_Result respond(struct MHD_Connection *connection, unsigned statu
     return result;
 }
 
-static enum MHD_Result answer(void *user, struct MHD_Connection *connection, const char *url, const char *method,
-                              const char *version, const char *upload, size_t *upload_size, void **request) {
+static enum MHD_Result handle_request(void *user, struct MHD_Connection *connection, const char *url,
+                                      const char *method, const char *version, const char *upload, size_t *upload_size,
+                                      void **request) {
     static int is_known;
     static const char plain[] = "text/plain; charset=utf-8";
     metrics_page *page = user;
     (void)version;
     (void)upload;
-    if (!*request) { /* the headers alone: an answer now would close the connection */
+    if (!*request) { /* the first call has only the headers; a response now would close the connection */
         *request = &is_known;
         return MHD_YES;
     }
     if (*upload_size) {
-        *upload_size = 0; /* is not read */
+        *upload_size = 0; /* the body is ignored */
         return MHD_YES;
     }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
@@ -114,7 +115,8 @@ static size_t prepare(session_part *part, struct pollfd *fds, size_t max, int *t
     MHD_UNSIGNED_LONG_LONG due_ms = 0;
     if (MHD_get_timeout(page->daemon, &due_ms) == MHD_YES && (*timeout_ms < 0 || due_ms < (unsigned)*timeout_ms))
         *timeout_ms = (int)due_ms;
-    /* At its limit libmicrohttpd does not listen, and begins again in the run after the one in which somebody went: nothing wakes us for it. */
+    /* At its limit libmicrohttpd does not listen. It listens again in the run after a connection ended, and no
+     * descriptor becomes ready for that run. */
     const union MHD_DaemonInfo *now = MHD_get_daemon_info(page->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
     bool is_full = now && now->num_connections >= CONNECTIONS_MAX;
     if (page->was_full && !is_full)
@@ -144,10 +146,10 @@ metrics_page *metrics_page_new(session *s, const char *text) {
     page->part = (session_part){ .prepare = prepare, .run = run, .user = page };
     unsigned flags = MHD_USE_EPOLL | (a.any.sa_family == AF_INET6 ? MHD_USE_IPv6 : 0U);
     errno = 0;
-    page->daemon =
-        MHD_start_daemon(flags, 0, NULL, NULL, answer, page, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT,
-                         (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_OF_ONE, MHD_OPTION_END);
+    page->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle_request, page, MHD_OPTION_SOCK_ADDR, &a.any,
+                                    MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+                                    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
+                                    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_END);
     const union MHD_DaemonInfo *epoll =
         page->daemon ? MHD_get_daemon_info(page->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     const union MHD_DaemonInfo *port =

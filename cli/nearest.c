@@ -1,4 +1,4 @@
-/* nearest.c: finds what a person may have meant by a mistyped word. */
+/* nearest.c: finds the word that a mistyped word may mean. */
 #include "flags.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static size_t smallest(size_t a, size_t b, size_t c) {
     return least < c ? least : c;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that make one word the other. */
+/* Returns the number of insertions, deletions, replacements and swaps of neighbours between two words. */
 static size_t distance(const char *a, const char *b) {
     size_t rows[3][WORD_MAX + 1];
     size_t a_size = strlen(a);
@@ -40,7 +40,7 @@ static size_t distance(const char *a, const char *b) {
 const char *nearest(const char *word, size_t count, const char *(*at)(size_t index, const void *user),
                     const void *user) {
     const char *best = NULL;
-    size_t best_distance = strlen(word) / 3 + 1; /* what is further is no mistyping */
+    size_t best_distance = strlen(word) / 3 + 1; /* a greater distance is not a typing error */
     if (best_distance > 3)
         best_distance = 3;
     for (size_t i = 0; i < count; i++) {

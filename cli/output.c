@@ -16,16 +16,17 @@ enum {
 };
 
 static int failure; /* errno of the first failed write to stdout */
-static bool failure_is_said;
-static bool progress_is_shown;
+static bool is_failure_printed;
+static bool is_progress_shown;
 
-/* A write in between may have failed, of which the stream remembers no more than that. */
+/* Returns true if the reader has closed stdout. */
 static bool reader_is_gone(void) {
     struct pollfd out = { .fd = STDOUT_FILENO };
     return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
 }
 
-/* The cause of a write that failed earlier: the stream knows only that one did, and the next one fails alike. */
+/* Returns the errno of an earlier failed write: the stream has only a flag, and the next write fails in the same
+ * way. */
 static int find_cause(void) {
     if (reader_is_gone())
         return EPIPE;
@@ -44,10 +45,10 @@ bool output_flush(void) {
 
 int output_status(void) {
     if (!failure || failure == EPIPE)
-        return EXIT_FINE;
-    if (!failure_is_said) {
+        return EXIT_OK;
+    if (!is_failure_printed) {
         fprintf(stderr, "kinformer: cannot write the output: %s\n", strerror(failure));
-        failure_is_said = true;
+        is_failure_printed = true;
     }
     return EXIT_FAILED;
 }
@@ -74,11 +75,11 @@ const char *colour_text(FILE *out, colour which) {
 }
 
 void show_progress(const char *text) {
-    if (!is_terminal(stderr) || (!text && !progress_is_shown))
+    if (!is_terminal(stderr) || (!text && !is_progress_shown))
         return;
     fprintf(stderr, "\r\033[K%s", text ? text : "");
     fflush(stderr);
-    progress_is_shown = text != NULL;
+    is_progress_shown = text != NULL;
 }
 
 void say(const char *command, const char *format, ...) {
@@ -89,24 +90,24 @@ void say(const char *command, const char *format, ...) {
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     fprintf(stderr, "kinformer %s: ", command);
-    print_tame(stderr, text);
+    print_safe(stderr, text);
     fputc('\n', stderr);
 }
 
-/* Bytes of the control character that `c` begins with, in UTF-8; 0: it begins with none. */
+/* Returns the size in bytes of the control character at `c` (UTF-8); 0 if there is none. */
 static size_t control_size(const unsigned char *c) {
     if (*c < 0x20 || *c == 0x7f)
         return 1;
-    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* C1: U+009B is what ESC [ is */
+    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* C1 controls; U+009B means the same as ESC [ */
         return 2;
-    if (c[0] == 0xd8 && c[1] == 0x9c) /* U+061C, a mark of direction */
+    if (c[0] == 0xd8 && c[1] == 0x9c) /* U+061C, a direction mark */
         return 2;
     if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae)))
         return 3;                                                                /* U+200E, U+200F, U+2028 to U+202E */
     return c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9 ? 3 : 0; /* U+2066 to U+2069 */
 }
 
-void print_tame(FILE *out, const char *text) {
+void print_safe(FILE *out, const char *text) {
     for (const unsigned char *c = (const unsigned char *)text; *c;) {
         size_t size = control_size(c);
         if (size == 0)
@@ -116,7 +117,8 @@ void print_tame(FILE *out, const char *text) {
     }
 }
 
-/* Columns of the UTF-8 character that `c` begins with: East Asian wide ones and pictures take two, bytes inside a character none. */
+/* Returns the terminal columns of the UTF-8 character at `c`: 2 for wide East Asian characters and emoji, 0 inside a
+ * character. */
 static size_t columns_of(const unsigned char *c) {
     static const struct {
         unsigned first, last;
@@ -147,13 +149,13 @@ size_t width_of(const char *text) {
     return width;
 }
 
-/* Of the terminal that stdout is; 0: it is none, or does not say. */
+/* Returns the width of stdout's terminal; 0 if stdout is not a terminal or its width is unknown. */
 static size_t terminal_width(void) {
     struct winsize size = { 0 };
     return is_terminal(stdout) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* Bytes of `text` that fit; colours take no room. */
+/* Returns how many bytes of `text` fit into `width`. Colour sequences take no columns. */
 static size_t fitting(const char *text, size_t width) {
     size_t used = 0, end = 0;
     bool has_end = false;
@@ -163,7 +165,7 @@ static size_t fitting(const char *text, size_t width) {
             continue;
         }
         used += columns_of((const unsigned char *)text + i);
-        if (!has_end && used > width - 1) { /* room for what says that it was cut */
+        if (!has_end && used > width - 1) { /* leaves room for the ellipsis */
             end = i;
             has_end = true;
         }
@@ -182,7 +184,7 @@ void output_line(const char *text) {
     putchar('\n');
 }
 
-/* Bytes of the UTF-8 character that `text` begins with; 0: it begins with none. */
+/* Returns the size in bytes of the UTF-8 character at `text`; 0 if the bytes are not UTF-8. */
 static size_t character_size(const char *text) {
     const unsigned char first = (unsigned char)*text;
     size_t size = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
@@ -240,6 +242,6 @@ char *object_name(const ki_object *obj) {
 
 void print_object_name(const ki_object *obj) {
     char *name = object_name(obj);
-    print_tame(stdout, name ? name : ki_object_name(obj));
+    print_safe(stdout, name ? name : ki_object_name(obj));
     free(name);
 }

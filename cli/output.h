@@ -1,4 +1,4 @@
-/* output.h: the program's standard output and standard error: lines, colour, and what happens once nobody reads. */
+/* output.h: the program's standard output and standard error: lines, colour, progress, write errors. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -8,9 +8,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Sends what was printed to stdout on its way. False once that has failed; then the command should end with output_status(). */
+/* Flushes stdout. Returns false once a write has failed; the command then ends with output_status(). */
 bool output_flush(void);
-/* EXIT_FINE where the reader has closed it, EXIT_FAILED (and a message, once) for a full disk and the like. */
+/* Returns EXIT_OK if the reader has closed stdout. Returns EXIT_FAILED for another write error, such as a full disk,
+ * and prints it once. */
 int output_status(void);
 
 typedef enum colour {
@@ -22,31 +23,32 @@ typedef enum colour {
     COLOUR_BOLD
 } colour;
 
-/* The text that begins a colour, or ends it (COLOUR_NONE); "" where `out` is no terminal or NO_COLOR is set. */
+/* Returns the sequence that begins a colour, or ends it (COLOUR_NONE); "" if `out` is not a terminal or NO_COLOR is
+ * set. */
 const char *colour_text(FILE *out, colour which);
 bool is_terminal(FILE *out);
 
-/* "kinformer COMMAND: …" on stderr, one line. Clears a progress line before. */
+/* Prints the line "kinformer COMMAND: …" on stderr. Clears a progress line first. */
 void say(const char *command, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
-/* A line that is overwritten by the next, on a terminal; NULL clears it. */
+/* Prints a progress line, which the next one replaces, if stderr is a terminal. NULL clears it. */
 void show_progress(const char *text);
 
-/* Prints text from elsewhere with '?' for each byte of a control character, of those too that turn the direction of what follows: a server must not
- * drive the terminal, nor make a line read as another. */
-void print_tame(FILE *out, const char *text);
-/* Returns how many columns of a terminal print_tame fills. */
+/* Prints text from outside with '?' for each byte of a control character, including those that change the text's
+ * direction. A server cannot drive the terminal, and no line reads as another. */
+void print_safe(FILE *out, const char *text);
+/* Returns how many terminal columns print_safe fills. */
 size_t width_of(const char *text);
-/* Prints a line of output, which may hold our colours, to stdout: on a terminal no more of it than fits its width. */
+/* Prints a line on stdout, cut to the width of a terminal. The text can contain our colours. */
 void output_line(const char *text);
 
-/* As JSON has it, in quotes; with '?' for each byte that is no UTF-8, as where a text was cut. */
+/* Prints a JSON string in quotes, with '?' for each byte that is not UTF-8 (a cut text). */
 void print_json_string(FILE *out, const char *text);
 
-/* "deployment.apps/web", as kubectl's -o name; to be freed; NULL where there is no memory. */
+/* Returns "deployment.apps/web", as kubectl's -o name prints. The caller frees it. Returns NULL if out of memory. */
 char *object_name(const ki_object *obj);
 void print_object_name(const ki_object *obj);
 
-/* 12345 as "12,345". */
+/* Writes 12345 as "12,345". Returns `text`. */
 const char *with_commas(unsigned long long number, char text[32]);
 
 #endif

@@ -14,21 +14,21 @@ enum {
     GO_DEPTH_MAX = KI_JSONPATH_MAX_NESTING
 };
 
-/* ---- what -o says ---- */
+/* ---- the value of -o ---- */
 
-/* A whole file, or NULL, said. */
+/* Returns the content of a file. Returns NULL, with a message, on failure. */
 static char *read_template(const printer *p, const char *file) {
     FILE *in = fopen(file, "re");
     char *text = in ? malloc(TEMPLATE_FILE_MAX + 1) : NULL;
     size_t size = text ? fread(text, 1, TEMPLATE_FILE_MAX + 1, in) : 0;
-    bool is_fine = text && !ferror(in);
-    if (!is_fine)
+    bool is_ok = text && !ferror(in);
+    if (!is_ok)
         say(p->command, "error reading template %s: %s", file, strerror(errno));
     else if (size > TEMPLATE_FILE_MAX)
         say(p->command, "the template %s is longer than %d bytes", file, TEMPLATE_FILE_MAX);
     if (in)
         fclose(in);
-    if (!is_fine || size > TEMPLATE_FILE_MAX) {
+    if (!is_ok || size > TEMPLATE_FILE_MAX) {
         free(text);
         return NULL;
     }
@@ -46,7 +46,7 @@ static int open_path(printer *p, const options *o, const char *template) {
         return EXIT_USAGE;
     }
     if (ki_jsonpath_new(template, &with, &p->path, &err) == KI_OK)
-        return EXIT_FINE;
+        return EXIT_OK;
     say(p->command, "error parsing %s: %s", template, ki_error_message(&err));
     return EXIT_USAGE;
 }
@@ -64,12 +64,12 @@ static int add_column(printer *p, const char *header, size_t header_size, const 
         return EXIT_USAGE;
     }
     p->headers[p->column_count] = strndup(header, header_size);
-    return p->headers[p->column_count++] ? EXIT_FINE : EXIT_FAILED;
+    return p->headers[p->column_count++] ? EXIT_OK : EXIT_FAILED;
 }
 
-/* "NAME:.metadata.name,NODE:.spec.nodeName" */
+/* Parses columns: "NAME:.metadata.name,NODE:.spec.nodeName". */
 static int open_columns(printer *p, const char *spec) {
-    int status = EXIT_FINE;
+    int status = EXIT_OK;
     char *own = strdup(spec);
     char *rest = own;
     char *part;
@@ -90,11 +90,11 @@ static int open_columns(printer *p, const char *spec) {
     return status;
 }
 
-/* A line of headers, and one of paths. */
+/* Parses a file with a line of headers and a line of paths. */
 static int open_columns_file(printer *p, const char *file) {
     static const char blanks[] = " \t\r";
     char *text = read_template(p, file);
-    int status = text ? EXIT_FINE : EXIT_USAGE;
+    int status = text ? EXIT_OK : EXIT_USAGE;
     char *rest = text;
     char *headers = rest ? strsep(&rest, "\n") : NULL;
     char *paths = rest ? strsep(&rest, "\n") : NULL;
@@ -103,7 +103,7 @@ static int open_columns_file(printer *p, const char *file) {
     char *header = headers && paths ? strtok_r(headers, blanks, &header_rest) : NULL;
     char *path = paths ? strtok_r(paths, blanks, &path_rest) : NULL;
     if (text && !header) {
-        say(p->command, "%s: expected a line of headers and a line of as many paths, with blanks between them", file);
+        say(p->command, "%s: expected a line of headers and a line of as many paths, both separated by blanks", file);
         status = EXIT_USAGE;
     }
     while (!status && (header || path)) {
@@ -143,7 +143,7 @@ static int set_format(printer *p, const options *o) {
         if (strcmp(text, plain[i].name) != 0)
             continue;
         p->format = plain[i].format;
-        return EXIT_FINE;
+        return EXIT_OK;
     }
     if (begins(text, "jsonpath-file=", &rest)) {
         p->format = FORMAT_JSONPATH;
@@ -165,11 +165,11 @@ static int set_format(printer *p, const options *o) {
         return open_columns(p, text[14] ? rest : "");
     }
     if (begins(text, "go-template", &rest) || begins(text, "template", &rest))
-        say(p->command, "-o go-template needs Go; -o jsonpath=... or -o custom-columns=... can do most of it");
+        say(p->command, "-o go-template is not supported; use -o jsonpath=... or -o custom-columns=...");
     else
         say(p->command,
-            "-o %s is no format; there are line, wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, "
-            "custom-columns=HEADER:PATH,... and custom-columns-file=FILE",
+            "-o %s is not a format; use line, wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, "
+            "custom-columns=HEADER:PATH,... or custom-columns-file=FILE",
             text);
     return EXIT_USAGE;
 }
@@ -187,7 +187,7 @@ typedef struct cell {
     const printer *printer;
     FILE *out;
     size_t values;
-    bool has_failed; /* for lack of memory */
+    bool has_failed; /* out of memory */
 } cell;
 
 static void print_go(const printer *p, FILE *out, yyjson_val *value, int depth) {

@@ -1,4 +1,5 @@
-/* printer.h: the formats of -o that watch and get share: json, yaml, name, jsonpath and custom-columns, as kubectl has them. */
+/* printer.h: the formats of -o that watch and get share: json, yaml, name, jsonpath and custom-columns, as in
+ * kubectl. */
 #ifndef CLI_PRINTER_H
 #define CLI_PRINTER_H
 
@@ -9,7 +10,7 @@
 #include <kinformer/kinformer.h>
 
 typedef enum format {
-    FORMAT_LINE, /* of watch; get's table */
+    FORMAT_LINE, /* a line of watch, a table of get */
     FORMAT_WIDE, /* the same with more columns */
     FORMAT_JSON,
     FORMAT_YAML,
@@ -27,20 +28,20 @@ typedef struct printer {
     format format;
     bool no_headers;
     size_t count;       /* objects printed so far */
-    ki_jsonpath *path;  /* of FORMAT_JSONPATH */
-    ki_jsonpath *value; /* "{@}": numbers as Go prints them */
+    ki_jsonpath *path;  /* the template of FORMAT_JSONPATH */
+    ki_jsonpath *value; /* the template "{@}", which prints numbers as Go does */
     ki_jsonpath *columns[COLUMNS_MAX];
     char *headers[COLUMNS_MAX];
     size_t column_count;
-    table table; /* of FORMAT_COLUMNS */
+    table table; /* the rows of FORMAT_COLUMNS */
 } printer;
 
-/* Reads the value of -o. EXIT_USAGE, said on stderr, where it is none of these. */
+/* Parses the value of -o. Returns EXIT_USAGE, with a message on stderr, if it is not a format. */
 int printer_open(printer *p, const char *command, const options *o);
-/* An object, or a list of them, as JSON, in one of the last formats: yaml, jsonpath or custom-columns. The rows of custom-columns come
- * with printer_flush. */
+/* Prints an object or a List in JSON as yaml, jsonpath or custom-columns. printer_flush prints the rows of
+ * custom-columns. */
 ki_status printer_print(printer *p, const char *json, size_t size, ki_error *err);
-/* Shows the rows that have come; `is_last` makes no promise for later ones. */
+/* Prints the rows added so far. Later rows have the widths of these columns, or wider ones. */
 void printer_flush(printer *p);
 void printer_close(printer *p);
 

@@ -1,5 +1,5 @@
-/* resolve.c: words that are no built-in resource's name are looked up in what the server has; those that it does not know, either, but that say group and
- * version, are taken as they are: the resource may be installed later. */
+/* resolve.c: looks up the names of resources that are not built in, by discovery. An unknown name that has a version
+ * and a group is accepted: the resource can be installed later. */
 #include "session.h"
 
 #include "failure.h"
@@ -45,27 +45,27 @@ bool session_set_custom(target *t, const char *name) {
 
 int session_say_unknown(const session *s, const char *name, const char *meant) {
     if (meant)
-        say(s->command, "the resource '%s' is not known; did you mean %s?", name, meant);
+        say(s->command, "the resource \"%s\" is not known; did you mean %s?", name, meant);
     else
         say(s->command,
-            "the resource '%s' is not known; one that is not installed yet can be written with its version and group, "
-            "as foos.v1.example.com",
+            "the resource \"%s\" is not known; write one that is not installed yet with its version and group, as "
+            "foos.v1.example.com",
             name);
     return EXIT_USAGE;
 }
 
-/* ---- asking ---- */
+/* ---- discovery ---- */
 
-typedef struct question {
+typedef struct discovery_result {
     session *session;
-    bool answered;
+    bool has_ended;
     ki_status status;
     ki_error err;
-} question;
+} discovery_result;
 
 static void on_map(const ki_resource_map *map, const ki_error *err, void *user) {
-    question *q = user;
-    q->answered = true;
+    discovery_result *q = user;
+    q->has_ended = true;
     q->session->map = ki_resource_map_ref(map);
     if (err) {
         q->err = *err;
@@ -73,19 +73,19 @@ static void on_map(const ki_resource_map *map, const ki_error *err, void *user) 
     }
 }
 
-static bool is_answered(void *user) {
-    return ((const question *)user)->answered;
+static bool has_ended(void *user) {
+    return ((const discovery_result *)user)->has_ended;
 }
 
-static ki_status ask(session *s, ki_error *err) {
-    question q = { .session = s, .err = KI_ERROR_INIT };
+static ki_status discover(session *s, ki_error *err) {
+    discovery_result q = { .session = s, .err = KI_ERROR_INIT };
     ki_discovery *discovery = NULL;
     const ki_discovery_options how = { .size = sizeof how, .timeout_ms = s->options->timeout_ms };
     ki_status status = ki_discovery_new(ki_factory_client(s->factory), &how, &discovery, err);
     if (!status)
         status = ki_discovery_refresh(discovery, on_map, &q, err);
     if (!status)
-        status = session_wait(s, is_answered, &q, err);
+        status = session_wait(s, has_ended, &q, err);
     if (!status && q.status) {
         *err = q.err;
         status = q.status;
@@ -94,7 +94,7 @@ static ki_status ask(session *s, ki_error *err) {
     return status;
 }
 
-/* False once the session is over. */
+/* Waits for `ms`. Returns false once the session has ended. */
 static bool pause_for(session *s, int64_t ms) {
     int64_t until_ms = session_now_ms() + ms;
     for (int64_t left_ms = ms; left_ms > 0 && !s->done; left_ms = until_ms - session_now_ms()) {
@@ -105,11 +105,12 @@ static bool pause_for(session *s, int64_t ms) {
     return !s->done;
 }
 
-/* As an informer would: what passes by itself is waited for, as long as there is time. */
-static ki_status ask_until_it_answers(session *s, ki_error *err) {
+/* Runs discovery until it succeeds, with growing waits, as an informer would. Ends at a failure that waiting does not
+ * fix, or after the time limit. */
+static ki_status discover_with_retries(session *s, ki_error *err) {
     int64_t allowed_ms = session_allowed_ms(s);
     for (int64_t wait_ms = FIRST_WAIT_MS;; wait_ms = 2 * wait_ms < LONGEST_WAIT_MS ? 2 * wait_ms : LONGEST_WAIT_MS) {
-        ki_status status = ask(s, err);
+        ki_status status = discover(s, err);
         bool is_hopeless = session_ends_at_once(s) && failure_is_final(err);
         if (!status || s->done || err->category != KI_CATEGORY_RETRY || is_hopeless)
             return status;
@@ -125,7 +126,7 @@ static ki_status ask_until_it_answers(session *s, ki_error *err) {
     }
 }
 
-/* ---- words ---- */
+/* ---- resource names ---- */
 
 static void remove_target(session *s, target *t) {
     free(t->word);
@@ -142,7 +143,8 @@ static bool can_be_watched(const ki_discovered *found) {
     return lists && watches;
 }
 
-/* "all": every one of the category that is not there yet, in the word's place and after the others. False where it is no category. */
+/* Replaces a category, such as "all", by its resources that are not targets yet. The first takes the target's place,
+ * the others follow at the end. Returns false if the name is not a category. */
 static bool take_category(session *s, target *t) {
     size_t cursor = 0;
     bool has_any = false, placed = false;
@@ -177,21 +179,21 @@ static int resolve(session *s, target *t) {
     const ki_discovered *found = ki_resource_map_find(s->map, t->word);
     if (found && !can_be_watched(found)) {
         say(s->command,
-            "%s cannot be listed and watched: the server has not both for them; kubectl api-resources -o wide "
-            "shows what it has",
+            "%s cannot be listed and watched: the server does not offer both verbs; kubectl api-resources -o wide "
+            "shows the verbs",
             found->resource.plural);
         return EXIT_FAILED;
     }
     if (found && session_has_target(s, t, &found->resource, t->name)) {
         remove_target(s, t);
-        return EXIT_FINE;
+        return EXIT_OK;
     }
     if (!found && t->name && is_category(s, t->word)) {
-        say(s->command, "'%s' is a category of several resources: you must specify only one resource", t->word);
+        say(s->command, "\"%s\" is a category of several resources: you must specify only one resource", t->word);
         return EXIT_USAGE;
     }
     if (!found && take_category(s, t))
-        return EXIT_FINE;
+        return EXIT_OK;
     if (found && t->name && s->options->all_namespaces && found->resource.namespaced) {
         say(s->command, "a resource cannot be retrieved by name across all namespaces");
         return EXIT_USAGE;
@@ -202,7 +204,7 @@ static int resolve(session *s, target *t) {
         return session_say_unknown(s, t->word, ki_resource_map_nearest(s->map, t->word));
     free(t->word);
     t->word = NULL;
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 int session_resolve(session *s) {
@@ -211,10 +213,10 @@ int session_resolve(session *s) {
     for (size_t i = 0; i < s->target_count; i++)
         unknown += s->targets[i].word != NULL;
     if (unknown == 0)
-        return EXIT_FINE;
-    ki_status status = ask_until_it_answers(s, &err);
+        return EXIT_OK;
+    ki_status status = discover_with_retries(s, &err);
     if (s->done)
-        return EXIT_FINE;
+        return EXIT_OK;
     if (status) {
         if (session_ends_at_once(s) && err.code)
             failure_say(s, NULL, &err);
@@ -224,10 +226,10 @@ int session_resolve(session *s) {
     }
     for (size_t i = 0; i < s->target_count;) {
         size_t before = s->target_count;
-        int failed = s->targets[i].word ? resolve(s, &s->targets[i]) : EXIT_FINE;
+        int failed = s->targets[i].word ? resolve(s, &s->targets[i]) : EXIT_OK;
         if (failed)
             return failed;
-        i += s->target_count >= before; /* else one went, and the next stands here */
+        i += s->target_count >= before; /* otherwise one was removed, and the next has its index */
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }

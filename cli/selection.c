@@ -1,5 +1,5 @@
-/* selection.c: the words after the command as targets of the session: RESOURCE,RESOURCE..., RESOURCE NAME NAME... and RESOURCE/NAME RESOURCE/NAME..., as
- * kubectl reads them. */
+/* selection.c: parses the arguments into the session's targets: RESOURCE,RESOURCE..., RESOURCE NAME NAME... and
+ * RESOURCE/NAME RESOURCE/NAME..., as kubectl. */
 #include "session.h"
 
 #include "output.h"
@@ -13,11 +13,10 @@ static bool can_be_watched(const ki_resource *resource) {
 
 static int say_unlistable(const session *s, const ki_resource *resource) {
     if (ki_resource_has_verb(resource, "list"))
-        say(s->command, "%s cannot be watched, so that there is no informer of them; kubectl get %s lists them",
+        say(s->command, "%s cannot be watched, so an informer cannot cache them; kubectl get %s lists them",
             resource->plural, resource->plural);
     else
-        say(s->command,
-            "%s cannot be listed: the server answers them and keeps none; kubectl create -f FILE -o yaml asks one",
+        say(s->command, "%s cannot be listed: the server does not store them; kubectl create -f FILE -o yaml sends one",
             resource->plural);
     return EXIT_FAILED;
 }
@@ -33,7 +32,7 @@ bool session_has_target(const session *s, const target *but, const ki_resource *
     return false;
 }
 
-/* One resource by any of its names; `name` may be NULL. A target that is there already is not added again: "pods,po" is one. */
+/* Adds a target for a resource by any of its names; `name` may be NULL. Skips a duplicate: "pods,po" is one target. */
 static int add_target(session *s, const char *word, const char *name) {
     const ki_resource *known = ki_resource_find(word);
     if (s->target_count == TARGETS_MAX) {
@@ -45,18 +44,18 @@ static int add_target(session *s, const char *word, const char *name) {
     if (known && !can_be_watched(known))
         return say_unlistable(s, known);
     if (known && session_has_target(s, NULL, known, name))
-        return EXIT_FINE;
+        return EXIT_OK;
     if (known) {
         t->resource = *known;
     } else if (s->may_ask) {
-        t->word = strdup(word); /* for session_start to resolve */
+        t->word = strdup(word); /* session_start resolves it */
         if (!t->word)
             return EXIT_FAILED;
     } else if (!session_set_custom(t, word)) {
         return session_say_unknown(s, word, ki_resource_nearest(word));
     }
     s->target_count++;
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static int check_name(const session *s, const char *name) {
@@ -67,26 +66,26 @@ static int check_name(const session *s, const char *name) {
     else if (strpbrk(name, "/%"))
         say(s->command, "invalid resource name \"%s\": may not contain '%c'", name, *strpbrk(name, "/%"));
     else
-        return EXIT_FINE;
+        return EXIT_OK;
     return EXIT_USAGE;
 }
 
-/* "pods,deployments.apps", each with all of the names. */
+/* Adds the resources of "pods,deployments.apps", each with all of the names. */
 static int add_resources(session *s, const char *words, const char *const *names) {
     char word[256];
     for (const char *at = words;;) {
         size_t size = strcspn(at, ",");
         if (size == 0) {
-            say(s->command, "the server doesn't have a resource type \"\": '%s' has an empty word", words);
+            say(s->command, "the server doesn't have a resource type \"\": \"%s\" has an empty name", words);
             return EXIT_USAGE;
         }
         if (size >= sizeof word) {
-            say(s->command, "'%.60s...' is no resource", at);
+            say(s->command, "\"%.60s...\" is not a resource", at);
             return EXIT_USAGE;
         }
         memcpy(word, at, size);
         word[size] = '\0';
-        int status = *names ? EXIT_FINE : add_target(s, word, NULL);
+        int status = *names ? EXIT_OK : add_target(s, word, NULL);
         for (const char *const *name = names; *name && !status; name++)
             status = add_target(s, word, *name);
         if (status || !at[size])
@@ -95,13 +94,15 @@ static int add_resources(session *s, const char *words, const char *const *names
     }
 }
 
-/* "pods/web-1" */
+/* Adds the target of "pods/web-1". */
 static int add_pair(session *s, const char *text) {
     const char *slash = strchr(text, '/');
     char word[256];
     if (!slash) {
         say(s->command,
-            "'%s' has no name, and others have: write RESOURCE/NAME RESOURCE/NAME..., or RESOURCE NAME NAME...", text);
+            "\"%s\" has no object name, but others have: write RESOURCE/NAME RESOURCE/NAME..., or RESOURCE NAME "
+            "NAME...",
+            text);
         return EXIT_USAGE;
     }
     size_t size = (size_t)(slash - text);
@@ -119,14 +120,15 @@ static int add_pair(session *s, const char *text) {
     return status ? status : add_target(s, word, slash + 1);
 }
 
-/* What kubectl refuses, too. */
+/* Checks for combinations of flags that kubectl rejects too. */
 static int check_flags(const session *s) {
     const options *o = s->options;
     bool has_name = false;
     for (size_t i = 0; i < s->target_count; i++) {
         const target *t = &s->targets[i];
         has_name |= t->name != NULL;
-        if (t->name && o->all_namespaces && !t->word && t->resource.namespaced) { /* words: once they are looked up */
+        if (t->name && o->all_namespaces && !t->word && t->resource.namespaced) { /* unresolved names are checked after
+                                                                                   * discovery */
             say(s->command, "a resource cannot be retrieved by name across all namespaces");
             return EXIT_USAGE;
         }
@@ -135,14 +137,14 @@ static int check_flags(const session *s) {
         say(s->command, "name cannot be provided when a selector is specified");
         return EXIT_USAGE;
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 int session_set_resources(session *s, const char *const *arguments) {
-    int status = EXIT_FINE;
+    int status = EXIT_OK;
     bool has_slash = false;
     if (!arguments[0]) {
-        say(s->command, "no resource is named");
+        say(s->command, "name a resource");
         return EXIT_USAGE;
     }
     for (const char *const *at = arguments; *at; at++)

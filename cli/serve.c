@@ -1,4 +1,4 @@
-/* serve.c: kinformer serve: the embedded API server, until a signal. */
+/* serve.c: kinformer serve: runs the embedded API server until a signal. */
 #include "flags.h"
 #include "load_file.h"
 #include "output.h"
@@ -15,19 +15,19 @@
 #include <unistd.h>
 
 enum {
-    END_WITHIN_S = 10
-}; /* after the signal, in good order; it is cut short then */
+    END_WITHIN_S = 10 /* time to end after a signal; the process exits then */
+};
 
-/* Each watch is a descriptor. */
+/* Raises the limit of descriptors: each watch needs one. */
 static void allow_many_connections(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
         limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit); /* where it may not be, fewer clients can connect */
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* on failure, fewer clients can connect */
     }
 }
 
-static int let_in(ki_testing_server *server, const options *o) {
+static int configure_access(ki_testing_server *server, const options *o) {
     ki_error err = KI_ERROR_INIT;
     for (size_t i = 0; i < o->tokens.count; i++) {
         if (ki_testing_server_add_token(server, o->tokens.items[i], &err)) {
@@ -47,14 +47,14 @@ static int let_in(ki_testing_server *server, const options *o) {
             return EXIT_USAGE;
         }
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 static int prepare(ki_testing_server *server, const options *o) {
     ki_error err = KI_ERROR_INIT;
     size_t objects = 0;
-    int status = let_in(server, o);
-    if (status != EXIT_FINE)
+    int status = configure_access(server, o);
+    if (status != EXIT_OK)
         return status;
     if (o->load) {
         if (load_file(server, o->load, &objects, &err)) {
@@ -67,22 +67,22 @@ static int prepare(ki_testing_server *server, const options *o) {
         say("serve", "--write-kubeconfig: %s", ki_error_message(&err));
         return EXIT_FAILED;
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
-/* There is nothing to be saved: while the server is being filled, and on a second signal, it may end at any moment. The server's threads
- * take no signals. */
-static void leave(int number) {
-    static const char late[] = "kinformer serve: it did not end in good order within 10 s\n";
+/* Exits at once: a second signal, a signal during startup, or the alarm after END_WITHIN_S. No data needs to be saved.
+ * Runs on the main thread: the server's threads block signals. */
+static void exit_at_signal(int number) {
+    static const char late[] = "kinformer serve: the server did not stop within 10 s\n";
     if (number != SIGALRM)
-        _exit(EXIT_FINE);
+        _exit(EXIT_OK);
     if (write(STDERR_FILENO, late, sizeof late - 1) < 0)
         _exit(EXIT_FAILED);
     _exit(EXIT_FAILED);
 }
 
-static void end_by_signals(sigset_t *ret_ends) {
-    const struct sigaction action = { .sa_handler = leave };
+static void set_signal_handlers(sigset_t *ret_ends) {
+    const struct sigaction action = { .sa_handler = exit_at_signal };
     static const int numbers[] = { SIGINT, SIGTERM, SIGALRM };
     sigemptyset(ret_ends);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -92,22 +92,20 @@ static void end_by_signals(sigset_t *ret_ends) {
     }
 }
 
-/* Neither kubectl nor any other client of a kubeconfig sends a token without TLS: it would be let in nowhere. */
+/* Rejects a kubeconfig with credentials but without TLS: no client sends a token of a kubeconfig without TLS. */
 static int check(const options *o) {
     if (o->write_kubeconfig && (o->rbac || o->tokens.count) && !o->tls && !o->tls_certificate) {
-        say("serve",
-            "--write-kubeconfig with --rbac or --token needs --tls: clients send no credentials to a server that is "
-            "not https");
+        say("serve", "--write-kubeconfig with --rbac or --token needs --tls: clients send credentials only over https");
         return EXIT_USAGE;
     }
     if (o->until_eof && o->load && strcmp(o->load, "-") == 0) {
-        say("serve", "--until-eof waits for the end of standard input, and --load - reads it to its end: take a file");
+        say("serve", "--until-eof and --load - both read standard input; use --load FILE");
         return EXIT_USAGE;
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
-/* A signal, or with `until_eof` the end of standard input: what comes there is read and left. */
+/* Waits for a signal, or with `until_eof` also for the end of standard input; discards the input. */
 static void wait_for_end(const sigset_t *ends, bool until_eof) {
     int signal_number;
     if (!until_eof) {
@@ -138,9 +136,9 @@ static int run(const options *o) {
     ki_error err = KI_ERROR_INIT;
     sigset_t ends;
 
-    if (check(o) != EXIT_FINE)
+    if (check(o) != EXIT_OK)
         return EXIT_USAGE;
-    end_by_signals(&ends);
+    set_signal_handlers(&ends);
     allow_many_connections();
 
     const ki_testing_server_options server_options = {
@@ -164,14 +162,14 @@ static int run(const options *o) {
         return err.code == KI_ERR_INVALID || err.code == KI_ERR_STATE ? EXIT_USAGE : EXIT_FAILED;
     }
     int status = prepare(server, o);
-    if (status == EXIT_FINE) {
+    if (status == EXIT_OK) {
         sigprocmask(SIG_BLOCK, &ends, NULL);
         say("serve",
-            "kept and not enforced: webhooks, admission policies, CEL rules, quotas, limit ranges, API services");
+            "stored but not enforced: webhooks, admission policies, CEL rules, quotas, limit ranges, API services");
         printf("serving %s\n", ki_testing_server_url(server));
         if (!output_flush())
             status = output_status();
-        if (status == EXIT_FINE)
+        if (status == EXIT_OK)
             wait_for_end(&ends, o->until_eof);
         sigprocmask(SIG_UNBLOCK, &ends, NULL);
         alarm(END_WITHIN_S);
@@ -181,25 +179,27 @@ static int run(const options *o) {
 }
 
 static const flag flags[] = {
-    FLAG("listen", 0, FLAG_TEXT, listen, "ADDR:PORT", "where to listen (default 127.0.0.1:0; port 0: any free one)"),
-    FLAG("pods", 0, FLAG_NUMBER, pods, "N", "load: about so many pods at all times, with their owners"),
-    FLAG("nodes", 0, FLAG_NUMBER, nodes, "N", "load: so many nodes (default with --pods: one for each 30)"),
-    FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "load: changes a second"),
-    FLAG("seed", 0, FLAG_NUMBER, seed, "N", "of the load, and of uids and generated names"),
-    FLAG("managed-fields", 0, FLAG_BOOL, managed_fields, NULL, "load: objects with metadata.managedFields"),
-    FLAG("load", 0, FLAG_TEXT, load, "FILE", "put the objects of a YAML or JSON file in first (-: standard input)"),
+    FLAG("listen", 0, FLAG_TEXT, listen, "ADDR:PORT",
+         "listen at this address (default 127.0.0.1:0; port 0: any free port)"),
+    FLAG("pods", 0, FLAG_NUMBER, pods, "N", "generate objects: about N pods with their owners"),
+    FLAG("nodes", 0, FLAG_NUMBER, nodes, "N", "generate objects: N nodes (default with --pods: one for 30 pods)"),
+    FLAG("churn", 0, FLAG_NUMBER, churn, "RATE", "change RATE generated objects a second"),
+    FLAG("seed", 0, FLAG_NUMBER, seed, "N", "generate the same objects, uids and names again with the same N"),
+    FLAG("managed-fields", 0, FLAG_BOOL, managed_fields, NULL, "generate metadata.managedFields too"),
+    FLAG("load", 0, FLAG_TEXT, load, "FILE", "create the objects of a YAML or JSON file first (-: standard input)"),
     FLAG("write-kubeconfig", 0, FLAG_TEXT, write_kubeconfig, "FILE", "write a kubeconfig for this server"),
-    FLAG("compact-after", 0, FLAG_NUMBER, compact_after, "N", "keep so many events of history (default 100000)"),
-    FLAG("tls", 0, FLAG_BOOL, tls, NULL, "serve HTTPS, with a CA, a certificate and a token of its own"),
+    FLAG("compact-after", 0, FLAG_NUMBER, compact_after, "N", "keep a history of N events (default 100000)"),
+    FLAG("tls", 0, FLAG_BOOL, tls, NULL, "serve HTTPS with a generated CA, certificate and token"),
     FLAG("tls-cert", 0, FLAG_TEXT, tls_certificate, "FILE", "serve HTTPS with this certificate (PEM)"),
-    FLAG("tls-key", 0, FLAG_TEXT, tls_key, "FILE", "and this key"),
-    FLAG("tls-ca", 0, FLAG_TEXT, tls_ca, "FILE", "and this CA, which signs clients' certificates too"),
-    FLAG("token", 0, FLAG_LIST, tokens, "SPEC", "let in token=SECRET,user=NAME[,groups=A+B]; repeatable"),
-    FLAG("allow", 0, FLAG_LIST, rules, "SPEC", "allow user=NAME,verb=get+list,resource=pods,…; repeatable"),
-    FLAG("rbac", 0, FLAG_BOOL, rbac, NULL, "roles and their bindings decide who may do what"),
-    FLAG("gc", 0, FLAG_BOOL, gc, NULL, "delete what an object owns with it, as the garbage collector does"),
-    FLAG("until-eof", 0, FLAG_BOOL, until_eof, NULL, "end when standard input ends: with whoever started it"),
-    FLAG("fault", 0, FLAG_LIST, faults, "SPEC", "do this wrong: status,code=503,verb=list,count=2; repeatable"),
+    FLAG("tls-key", 0, FLAG_TEXT, tls_key, "FILE", "use this key of the certificate (PEM)"),
+    FLAG("tls-ca", 0, FLAG_TEXT, tls_ca, "FILE", "use this CA; it also verifies clients' certificates"),
+    FLAG("token", 0, FLAG_LIST, tokens, "SPEC", "accept a token: token=SECRET,user=NAME[,groups=A+B]; repeatable"),
+    FLAG("allow", 0, FLAG_LIST, rules, "SPEC", "allow requests: user=NAME,verb=get+list,resource=pods,…; repeatable"),
+    FLAG("rbac", 0, FLAG_BOOL, rbac, NULL, "authorize requests by roles and bindings"),
+    FLAG("gc", 0, FLAG_BOOL, gc, NULL, "delete dependents with their owner, as the garbage collector does"),
+    FLAG("until-eof", 0, FLAG_BOOL, until_eof, NULL,
+         "end when standard input ends, for example with the parent process"),
+    FLAG("fault", 0, FLAG_LIST, faults, "SPEC", "inject a fault: status,code=503,verb=list,count=2; repeatable"),
     FLAGS_END
 };
 static const flag *const tables[] = { flags, NULL };
@@ -214,17 +214,16 @@ const cli_command command_serve = {
         "  kinformer serve --tls --rbac --token token=secret,user=jane --write-kubeconfig ./kubeconfig\n"
         "  kinformer serve --pods 100 --churn 10 --fault cut,bytes=5000,verb=watch,every=2\n"
         "\n"
-        "Prints \"serving URL\" once it serves, and ends on SIGINT or SIGTERM; with --until-eof also when its standard "
-        "input\n"
-        "does, as that of a test that was killed. Everything is in memory.\n"
-        "Webhooks, admission policies, CEL rules, quotas, limit ranges and API services are kept and not enforced: who "
-        "writes one gets a\n"
-        "Warning. There are no controllers; with --gc objects go with their owners.\n"
-        "With --tls, --rbac or --token clients have to say who they are: the kubeconfig has all they need (with "
-        "--tls:\n"
-        "clients send no credentials without). Who is let in may do what an --allow or, with --rbac, a role says;\n"
-        "everything where there is neither. DELETE, GET and POST /_faults change faults while it runs.\n"
-        "kubectl --server URL, kinformer watch --server URL and every other client work with it.\n",
+        "Prints \"serving URL\" once it accepts connections. Ends on SIGINT or SIGTERM, and with --until-eof also at\n"
+        "the end of standard input, for example when a test that started it is killed. All data is in memory.\n"
+        "kubectl --server URL, kinformer watch --server URL and every other client work with it.\n"
+        "\n"
+        "Webhooks, admission policies, CEL rules, quotas, limit ranges and API services are stored but not enforced;\n"
+        "a request that writes one gets a Warning. No controllers run; --gc deletes the dependents of deleted owners.\n"
+        "\n"
+        "With --tls, --rbac or --token clients must authenticate. The kubeconfig of --write-kubeconfig has the\n"
+        "credentials; clients send them only over https. --allow and, with --rbac, roles decide what a user may do;\n"
+        "without both a user may do everything. GET, POST and DELETE /_faults change the faults while it runs.\n",
     .flags = tables,
     .run = run,
 };

@@ -44,16 +44,16 @@ bool session_ends_at_once(const session *s) {
     return s->is_once && !s->options->wait && !s->options->timeout_ms;
 }
 
-/* ---- how it is ---- */
+/* ---- states ---- */
 
-/* What a person can do about it. */
+/* Returns how to fix the cause; "" if unknown. */
 static const char *remedy(const ki_error *cause) {
     if (cause->category == KI_CATEGORY_FATAL)
         return "";
     if (cause->category == KI_CATEGORY_CREDENTIALS)
         return "; fix the credentials or permissions";
     if (cause->http_status == 404)
-        return "; is the resource installed there?";
+        return "; check that the resource is installed";
     if (cause->code == KI_ERR_CONNECT)
         return "; check the address, and that the server is running";
     if (cause->code == KI_ERR_TLS)
@@ -89,8 +89,9 @@ static void say_health(target *t, const ki_health *health) {
             say(s->command, "%s: trying again in %.1f s", resource, (double)health->retry_in_ms / 1000);
         }
         if (s->is_once && !session_allowed_ms(s) && !t->session->has_hinted) {
-            t->session->has_hinted = true; /* once: does the command ever end? */
-            say(s->command, "trying again until it is there; --timeout gives up, kinformer doctor looks for the cause");
+            t->session->has_hinted = true; /* once: the user may ask whether the command ever ends */
+            say(s->command,
+                "trying again until the list succeeds; --timeout sets a limit, kinformer doctor finds the cause");
         }
         break;
     default:
@@ -101,15 +102,15 @@ static void say_health(target *t, const ki_health *health) {
     t->shown = health->state;
 }
 
-/* Returns true where the server will not answer a later attempt otherwise: a selector that is none, say. For a command that does not wait also where
- * somebody has to do something first. */
+/* Returns true if a retry cannot succeed: the server cannot parse the request (a wrong selector). For a command that
+ * ends at once, also if a person has to fix something first. */
 static bool is_hopeless(const session *s, const ki_error *cause) {
     if (ki_error_is_bad_request(cause) && cause->reason[0])
         return true;
     return session_ends_at_once(s) && failure_is_final(cause);
 }
 
-/* Ends what waits for this list: the session, or this resource alone where others may yet come. */
+/* Ends the session, or only this target if the lists of others can still succeed. */
 static void give_up_target(target *t, const ki_error *cause) {
     session *s = t->session;
     if (s->done)
@@ -123,7 +124,7 @@ static void give_up_target(target *t, const ki_error *cause) {
     } else {
         t->failure = *cause;
         if (session_has_synced(s))
-            session_end(s, EXIT_FINE); /* the command says which lists are missing, after those that came */
+            session_end(s, EXIT_OK); /* the command prints which lists are missing */
     }
 }
 
@@ -143,15 +144,15 @@ static void on_failure(ki_informer *informer, const ki_error *cause, const char 
     if (t->session->options->quiet)
         return;
     if (*key)
-        say(t->session->command, "%s: %s was left out: %s", t->resource.plural, key, ki_error_message(cause));
-    else if (cause->code == KI_ERR_PARSE) /* what is shown has less than there is */
-        say(t->session->command, "%s: an object without a name was left out: %s", t->resource.plural,
+        say(t->session->command, "%s: skipped %s: %s", t->resource.plural, key, ki_error_message(cause));
+    else if (cause->code == KI_ERR_PARSE) /* the output is incomplete */
+        say(t->session->command, "%s: skipped an object without a name: %s", t->resource.plural,
             ki_error_message(cause));
     else if (t->session->options->verbose)
         say(t->session->command, "%s: %s", t->resource.plural, ki_error_message(cause));
 }
 
-/* "pods: 12,000 of 20,000 objects, 15,300 a second", for the first resource that is arriving. */
+/* Prints the progress of the first list that is incomplete: "pods: 12,000 of 20,000 objects, 15,300 a second". */
 static void show_sync(session *s) {
     char text[256] = "";
     char listed[32];
@@ -204,7 +205,7 @@ static ki_status connect_to(session *s, ki_error *err) {
     return ki_factory_new(s->config, &factory, &s->factory, err);
 }
 
-/* The informer of one resource, with the command's handler. */
+/* Creates the informer of a target and registers the command's handler. */
 static ki_status add_target(session *s, target *t, ki_error *err) {
     const options *o = s->options;
     char *fields = NULL;
@@ -219,7 +220,7 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
     if (t->resource.namespaced && !o->all_namespaces) {
         informer.namespace_name = ki_config_namespace(s->config);
     }
-    if (t->name) { /* there is no other selector then */
+    if (t->name) { /* selection.c rejects names with selectors */
         fields = session_name_selector(t->name);
         if (!fields)
             return KI_ERR_NO_MEMORY;
@@ -237,7 +238,7 @@ static ki_status add_target(session *s, target *t, ki_error *err) {
     return status;
 }
 
-static sigset_t ends(void) {
+static sigset_t make_signal_set(void) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
@@ -247,11 +248,11 @@ static sigset_t ends(void) {
 }
 
 void session_block_signals(void) {
-    const sigset_t set = ends();
+    const sigset_t set = make_signal_set();
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static const char *first_word(const session *s) {
+static const char *first_unresolved(const session *s) {
     for (size_t i = 0; i < s->target_count; i++) {
         if (s->targets[i].word)
             return s->targets[i].word;
@@ -259,29 +260,30 @@ static const char *first_word(const session *s) {
     return NULL;
 }
 
-/* Is there something that can be missing? Else there is just no cluster. */
+/* Returns true if the flags name an entry that can be missing. Otherwise KI_ERR_NOT_FOUND means that no cluster is
+ * configured. */
 static bool names_an_entry(const options *o) {
     return o->kubeconfig || o->context || o->cluster || o->user;
 }
 
 int session_start(session *s) {
     ki_error err = KI_ERROR_INIT;
-    const sigset_t set = ends();
+    const sigset_t set = make_signal_set();
 
     session_block_signals();
     s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     s->started_ms = session_now_ms();
 
     ki_status status = connect_to(s, &err);
-    /* no cluster to ask: what is built in has to do */
-    if (status == KI_ERR_NOT_FOUND && first_word(s) && !names_an_entry(s->options))
-        return session_say_unknown(s, first_word(s), ki_resource_nearest(first_word(s)));
-    int resolved = status ? EXIT_FINE : session_resolve(s);
-    if (resolved != EXIT_FINE)
+    /* without a cluster only built-in resources are known */
+    if (status == KI_ERR_NOT_FOUND && first_unresolved(s) && !names_an_entry(s->options))
+        return session_say_unknown(s, first_unresolved(s), ki_resource_nearest(first_unresolved(s)));
+    int resolved = status ? EXIT_OK : session_resolve(s);
+    if (resolved != EXIT_OK)
         return resolved;
     if (!status && s->on_resolved && !s->done)
         resolved = s->on_resolved(s);
-    if (resolved != EXIT_FINE)
+    if (resolved != EXIT_OK)
         return resolved;
     if (s->done)
         return s->status;
@@ -290,12 +292,12 @@ int session_start(session *s) {
     if (!status)
         status = ki_factory_start(s->factory, &err);
     if (status) {
-        bool is_nowhere = status == KI_ERR_NOT_FOUND && !names_an_entry(s->options);
+        bool has_no_cluster = status == KI_ERR_NOT_FOUND && !names_an_entry(s->options);
         say(s->command, "%s%s", err.code ? ki_error_message(&err) : ki_status_name(status),
-            is_nowhere ? "; name one with --kubeconfig or --server, or see kinformer demo" : "");
+            has_no_cluster ? "; name one with --kubeconfig or --server, or see kinformer demo" : "");
         return status == KI_ERR_INVALID ? EXIT_USAGE : EXIT_FAILED;
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
 /* ---- the loop ---- */
@@ -306,15 +308,14 @@ int64_t session_allowed_ms(const session *s) {
     return !all || (one && one < all) ? one : all;
 }
 
-/* Where there is a credential plugin and nothing was heard of the server, the plugin is what may be slow. */
+/* Writes a hint if a credential plugin may be the cause: no request has been sent yet. */
 static void hint_at_plugin(const session *s, const ki_health *health, char *text, size_t size) {
     ki_config_description about = { .size = sizeof about };
     text[0] = '\0';
     ki_config_describe(s->config, &about);
     bool is_before = health->state == KI_STATE_CONNECTING || health->state == KI_STATE_NOT_STARTED;
     if (is_before && !health->cause.code && (about.credentials & KI_CREDENTIAL_EXEC))
-        snprintf(text, size, "; look at the exec plugin %.100s: no request goes out before it has ended",
-                 about.exec_command);
+        snprintf(text, size, "; check the exec plugin %.100s: requests wait until it has ended", about.exec_command);
 }
 
 static void give_up(session *s) {
@@ -325,7 +326,7 @@ static void give_up(session *s) {
             continue;
         ki_informer_health(s->targets[i].informer, &health);
         hint_at_plugin(s, &health, hint, sizeof hint);
-        say(s->command, "%s have not synced within %.1f s (%s)%s%s%s%s", session_label(&s->targets[i], label),
+        say(s->command, "%s did not sync within %.1f s (%s)%s%s%s%s", session_label(&s->targets[i], label),
             (double)session_allowed_ms(s) / 1000, ki_state_name(health.state), health.cause.code ? ": " : "",
             health.cause.code ? ki_error_message(&health.cause) : "", remedy(&health.cause), hint);
     }
@@ -338,7 +339,7 @@ static int shorter(int timeout_ms, int64_t other_ms) {
     return timeout_ms < 0 || other_ms < timeout_ms ? (int)other_ms : timeout_ms;
 }
 
-/* What is due by time; gives how long the next wait may be. */
+/* Does the work that is due: time limit, progress, tick. Returns the timeout of the next poll. */
 static int run_times(session *s, int64_t *next_tick_ms, int64_t *next_progress_ms) {
     int64_t now_ms = session_now_ms();
     int timeout_ms = ki_engine_timeout(s->engine);
@@ -401,14 +402,14 @@ void session_take_signals(session *s) {
         if (info.ssi_signo == SIGCHLD)
             continue;
         s->is_interrupted = true;
-        session_end(s, EXIT_FINE);
+        session_end(s, EXIT_OK);
         stop_parts(s);
     }
 }
 
-/* Waits, and does what is due but the engine's step. */
+/* Polls once, then handles signals, a closed stdout and the parts. The caller runs the engine's step. */
 static void wait_once(session *s, int timeout_ms, bool steps) {
-    /* Of stdout only its end is of interest: poll tells it unasked. */
+    /* stdout: poll reports its end without any requested event */
     struct pollfd fds[OWN_FDS + PARTS_MAX * PART_FDS_MAX] = {
         { .fd = s->signals, .events = POLLIN },
         { .fd = s->done ? -1 : STDOUT_FILENO },
@@ -428,7 +429,7 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
     if (fds[0].revents)
         session_take_signals(s);
     if (!s->done && fds[1].revents & (POLLERR | POLLHUP)) {
-        session_end(s, EXIT_FINE);
+        session_end(s, EXIT_OK);
         stop_parts(s);
     }
     count = OWN_FDS;
@@ -438,9 +439,9 @@ static void wait_once(session *s, int timeout_ms, bool steps) {
     }
 }
 
-ki_status session_wait(session *s, bool (*is_so)(void *user), void *user, ki_error *err) {
+ki_status session_wait(session *s, bool (*is_done)(void *user), void *user, ki_error *err) {
     ki_status status = KI_OK;
-    while (!is_so(user) && !s->is_interrupted && !status) {
+    while (!is_done(user) && !s->is_interrupted && !status) {
         struct pollfd fds[] = { { .fd = ki_engine_fd(s->engine), .events = POLLIN },
                                 { .fd = s->signals, .events = POLLIN } };
         if (poll(fds, sizeof fds / sizeof fds[0], ki_engine_timeout(s->engine)) < 0 && errno != EINTR)
@@ -472,7 +473,7 @@ int session_run(session *s) {
     show_progress(NULL);
     if (s->status)
         stop_parts(s);
-    while (any_part(s, false)) /* what has been begun is brought to its end */
+    while (any_part(s, false)) /* commands that have started are finished */
         wait_once(s, -1, false);
     return s->status;
 }

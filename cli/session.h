@@ -1,5 +1,5 @@
-/* session.h: a connection to a cluster with one informer for each resource that was asked for, driven by a poll loop of the
- * program's own: everything happens on one thread, handlers too. Used by watch, get and demo. */
+/* session.h: a connection to a cluster with one informer for each target, driven by the program's own poll loop.
+ * Everything runs on one thread, handlers too. Used by watch, get and demo. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
@@ -10,52 +10,53 @@
 enum {
     TARGETS_MAX = 128,
     PARTS_MAX = 2,
-    LABEL_MAX = 512 /* bytes of a label, with the closing zero; longer ones are cut */
+    LABEL_MAX = 512 /* bytes of a label, with the closing zero; longer labels are cut */
 };
 
 typedef struct session session;
 struct pollfd;
 
-/* Something else that the session's loop drives. Callbacks but `prepare` and `run` may be NULL. */
+/* Something else that the session's loop drives. All callbacks except `prepare` and `run` may be NULL. */
 typedef struct session_part {
-    /* Fills in at most `max` descriptors to be polled, gives how many, and may shorten the wait. */
+    /* Fills in at most `max` descriptors to poll and returns their number; may shorten the timeout. */
     size_t (*prepare)(struct session_part *part, struct pollfd *fds, size_t max, int *timeout_ms);
-    /* After each poll, with those descriptors. */
+    /* Called after each poll with those descriptors. */
     void (*run)(struct session_part *part, const struct pollfd *fds, size_t count);
-    bool (*is_full)(const struct session_part *part); /* the informers wait */
-    bool (*is_busy)(const struct session_part *part); /* the session's end waits */
-    void (*stop)(struct session_part *part);          /* by a signal or failure: be done soon; by another one: now */
+    bool (*is_full)(const struct session_part *part); /* true: the informers wait */
+    bool (*is_busy)(const struct session_part *part); /* true: the session's end waits */
+    void (*stop)(struct session_part *part);          /* first call: end soon; second call: end at once */
     void *user;
 } session_part;
 
-/* One resource. */
+/* One resource, or one object of it, with its informer. */
 typedef struct target {
     session *session;
     ki_resource resource;
-    char *text;       /* of a resource that nobody knows: what `resource` points to */
-    char *word;       /* not yet looked up; NULL: `resource` is known */
-    const char *name; /* only the object of this name, borrowed from the command line; NULL: all */
+    char *text;       /* owns the strings of `resource` if it was made from an unknown name; else NULL */
+    char *word;       /* not resolved yet, owned; NULL: `resource` is set */
+    const char *name; /* the object's name, borrowed from the command line; NULL: all objects */
     ki_informer *informer;
     bool synced;
-    ki_error failure;  /* why its list does not come, where the command does not wait for that; else KI_OK */
-    size_t initial;    /* objects that it began with */
-    size_t heartbeats; /* folded since its last line */
-    ki_state shown;    /* the last state that was said */
+    ki_error failure;  /* why its list failed, if the command does not try again; else KI_OK */
+    size_t initial;    /* number of initial objects */
+    size_t heartbeats; /* heartbeats since its last printed line */
+    ki_state shown;    /* the last printed state */
 } target;
 
 struct session {
     const char *command;
     const options *options;
-    bool may_ask; /* words that are not built in are looked up in what the server has */
-    bool is_once; /* ends once it has synced: that all is well is not said */
+    bool may_ask; /* resources that are not built in are looked up by discovery */
+    bool is_once; /* the session ends once it has synced; a healthy connection is not reported */
     target targets[TARGETS_MAX];
     size_t target_count;
 
-    /* What the command wants to hear of; any may be NULL. */
-    ki_handler handler; /* user is the target */
+    /* The command's callbacks; any may be NULL. */
+    ki_handler handler; /* its user is the target */
     const ki_field *view;
-    int (*on_resolved)(session *s); /* once the targets are known, before their informers start; gives an exit status */
-    void (*on_tick)(session *s, int64_t now_ms); /* every tick_ms */
+    int (*on_resolved)(session *s); /* called once the targets are resolved, before their informers start; returns an
+                                     * exit status */
+    void (*on_tick)(session *s, int64_t now_ms); /* called every tick_ms */
     int64_t tick_ms;
     void *user;
     session_part *parts[PARTS_MAX];
@@ -64,58 +65,60 @@ struct session {
     ki_config *config;
     ki_engine *engine;
     ki_factory *factory;
-    ki_resource_map *map;          /* what the server has; NULL: it was not asked */
+    ki_resource_map *map;          /* the server's resources; NULL: no discovery has run */
     const ki_allocator *allocator; /* NULL: malloc */
-    int signals;                   /* a descriptor */
+    int signals;                   /* the signalfd */
     int64_t started_ms;
-    bool has_hinted;     /* what to do about a list that does not come was said */
-    bool is_interrupted; /* a signal ended it */
+    bool has_hinted;     /* the hint about a failed list was printed */
+    bool is_interrupted; /* a signal ended the session */
     bool done;           /* ends session_run */
-    int status;          /* the exit status then */
+    int status;          /* the exit status once `done` */
     bool progressing;
 };
 
-/* Fills in the targets that the words name, ended by NULL; at least one. Gives an exit status: EXIT_USAGE, said on stderr, where a word cannot be read, or is
- * not known and may not be asked for. */
+/* Fills in the targets of the arguments (at least one, ended by NULL). Returns an exit status: EXIT_USAGE, with a
+ * message on stderr, for an argument that cannot be parsed or for an unknown resource without discovery. */
 int session_set_resources(session *s, const char *const *arguments);
-/* Connects and starts the informers. Gives an exit status; anything but EXIT_FINE was said on stderr. */
+/* Connects and starts the informers. Returns an exit status; a failure has been printed. */
 int session_start(session *s);
-/* Until `done`, a signal, or a deadline. Gives the exit status. */
+/* Runs the loop until `done`, a signal, or a time limit. Returns the exit status. */
 int session_run(session *s);
 void session_close(session *s);
 
-/* For session_start: looks up the words that are left. Gives an exit status; what failed was said. */
+/* Resolves the remaining resource names, for session_start. Returns an exit status; a failure has been printed. */
 int session_resolve(session *s);
-/* "foos.v1.example.com": a resource that not even the cluster knows yet. Its kind is guessed ("Foo"): it would be filled in where the server
- * left it out, which it does for built-in resources only. */
+/* Sets the resource "foos.v1.example.com", which the cluster does not know yet. Its kind is guessed ("Foo"): the kind
+ * is only used for objects that the server sends without one, and the server does so only for built-in resources.
+ * Returns false if `name` has another form or out of memory. */
 bool session_set_custom(target *t, const char *name);
-/* Returns true where another target but `but` (may be NULL) is of this resource and name; NULL: of all names. */
+/* Returns true if a target other than `but` (may be NULL) has this resource and name. A NULL name is a target of all
+ * objects. */
 bool session_has_target(const session *s, const target *but, const ki_resource *resource, const char *name);
-/* Returns true where the words name one object: it is shown alone, not as a list. */
+/* Returns true if the arguments name one object: it is printed alone, not in a List. */
 bool session_is_single(const session *s);
 bool session_is_same_resource(const target *a, const target *b);
-/* "pods", or "pods/web-1". */
+/* Writes "pods" or "pods/web-1". Returns `text`. */
 const char *session_label(const target *t, char text[LABEL_MAX]);
-/* The field selector of one name, to be freed; NULL where there is no memory. */
+/* Returns the field selector of one name, to be freed; NULL if out of memory. */
 char *session_name_selector(const char *name);
 
-/* Says that a word means nothing, and what may have been meant (or NULL). EXIT_USAGE. */
+/* Prints that a resource name is unknown, with a suggestion or NULL. Returns EXIT_USAGE. */
 int session_say_unknown(const session *s, const char *name, const char *meant);
 
-/* From now on SIGINT and SIGTERM come to session_run alone. To be called before threads are made. */
+/* Blocks SIGINT, SIGTERM and SIGCHLD, so that only session_run receives them. Called before threads start. */
 void session_block_signals(void);
-/* Turns the session's loop until something is so, or a signal. */
-ki_status session_wait(session *s, bool (*is_so)(void *user), void *user, ki_error *err);
+/* Runs the engine until `is_done` returns true, or until a signal. */
+ki_status session_wait(session *s, bool (*is_done)(void *user), void *user, ki_error *err);
 void session_end(session *s, int status);
-/* Reads those that have come; any but that of a child's end, whom its starter looks for, ends the session. */
+/* Reads the signals that have arrived. SIGINT and SIGTERM end the session; SIGCHLD only wakes the loop. */
 void session_take_signals(session *s);
-/* What the first sync may take; 0: any time. */
+/* Returns the time limit of the first sync; 0: none. */
 int64_t session_allowed_ms(const session *s);
-/* Returns true once each list is there, or will not come. */
+/* Returns true once each list has succeeded or failed for good. */
 bool session_has_synced(const session *s);
-/* Returns true for a command that ends where waiting would not help: get without --wait and --timeout. */
+/* Returns true for a command that ends after a failure that waiting does not fix: get without --wait and --timeout. */
 bool session_ends_at_once(const session *s);
-/* Milliseconds of CLOCK_MONOTONIC. */
+/* Returns milliseconds of CLOCK_MONOTONIC. */
 int64_t session_now_ms(void);
 
 #endif

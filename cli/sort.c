@@ -13,15 +13,15 @@ typedef enum rank {
     RANK_BOOL,
     RANK_NUMBER,
     RANK_TEXT,
-    RANK_NONE /* cannot be sorted */
+    RANK_NONE /* arrays and objects */
 } rank;
 
 typedef struct sorted {
     const ki_object *object;
-    size_t place; /* before */
+    size_t place; /* index before the sort */
     rank rank;
     double number;
-    char *text; /* of texts, quantities too */
+    char *text; /* the value of a text or a quantity */
 } sorted;
 
 bool read_quantity(const char *text, double *ret_value) {
@@ -51,7 +51,7 @@ bool read_quantity(const char *text, double *ret_value) {
     double factor = 0;
     if (size == 0 || size > 40 || strspn(digits, ".") == size)
         return false;
-    if ((*suffix == 'e' || *suffix == 'E') && suffix[1]) { /* an exponent, not exa */
+    if ((*suffix == 'e' || *suffix == 'E') && suffix[1]) { /* an exponent; "E" alone means exa */
         const char *exponent = suffix + 1 + (suffix[1] == '-' || suffix[1] == '+');
         size_t exponent_size = strspn(exponent, "0123456789");
         if (exponent_size == 0 || exponent_size > 3 || exponent[exponent_size])
@@ -69,7 +69,7 @@ bool read_quantity(const char *text, double *ret_value) {
         zeros--;
     snprintf(json, sizeof json, "%s%s%.*s%s%s", *text == '-' ? "-" : "", *digits == '.' ? "0" : "", (int)(size - zeros),
              digits + zeros, digits[size - 1] == '.' ? "0" : "", factor == 1 ? suffix : "");
-    yyjson_doc *doc = yyjson_read(json, strlen(json), 0); /* in no locale */
+    yyjson_doc *doc = yyjson_read(json, strlen(json), 0); /* strtod would depend on the locale */
     bool is_number = yyjson_is_num(yyjson_doc_get_root(doc));
     if (is_number)
         *ret_value = yyjson_get_num(yyjson_doc_get_root(doc)) * factor;
@@ -77,7 +77,7 @@ bool read_quantity(const char *text, double *ret_value) {
     return is_number;
 }
 
-/* The first value is the one. */
+/* Takes the first value and ends the search. */
 static bool take(const ki_value *value, void *user) {
     sorted *s = user;
     switch (value->type) {
@@ -150,7 +150,7 @@ ki_status sort_objects(const ki_object **objects, size_t count, const char *path
     for (size_t i = 0; all && i < count && !status; i++) {
         is_found = is_found || all[i].rank != RANK_MISSING;
         if (all[i].rank == RANK_NONE)
-            status = fail(err, KI_ERR_INVALID, path, "it leads to arrays or objects, which have no order");
+            status = fail(err, KI_ERR_INVALID, path, "the values are arrays or objects, which have no order");
     }
     if (all && !status && !is_found)
         status = fail(err, KI_ERR_NOT_FOUND, path, "couldn't find any field with this path in the list of objects");

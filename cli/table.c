@@ -1,4 +1,4 @@
-/* table.c: see table.h. Three blanks between columns, six characters at least for each: kubectl's. */
+/* table.c: see table.h. As in kubectl, three blanks separate columns, and a column has at least six characters. */
 #include "table.h"
 
 #include "output.h"
@@ -34,7 +34,7 @@ void table_print(table *t) {
     }
     for (size_t i = 0; i < t->count; i++) {
         size_t column = i % t->columns;
-        print_tame(stdout, t->cells[i]);
+        print_safe(stdout, t->cells[i]);
         if (column + 1 == t->columns)
             putchar('\n');
         else

@@ -1,4 +1,4 @@
-/* table.h: columns under headers, as wide as what is in them. */
+/* table.h: a table on stdout, with columns as wide as their cells. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
@@ -9,18 +9,18 @@ enum {
     TABLE_COLUMNS_MAX = 128
 };
 
-/* Texts of all rows, one row after the other. */
+/* Cells of all rows, row by row. */
 typedef struct table {
     size_t columns;
     char **cells;
     size_t count;
     size_t capacity;
-    size_t widths[TABLE_COLUMNS_MAX]; /* of what was shown, too: rows that come later stand under it */
+    size_t widths[TABLE_COLUMNS_MAX]; /* include printed rows: later rows are aligned with them */
 } table;
 
-/* The next cell, left to right; a copy. False where there is no memory. */
+/* Adds a copy of the next cell, left to right. Returns false if out of memory. */
 bool table_add(table *t, const char *text);
-/* Shows the rows on stdout and forgets them, not their widths. */
+/* Prints the rows on stdout and removes them. Keeps their widths. */
 void table_print(table *t);
 void table_free(table *t);
 

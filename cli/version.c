@@ -9,13 +9,13 @@
 static int run(const options *o) {
     (void)o;
     printf("kinformer %s\n", ki_version());
-    return output_flush() ? EXIT_FINE : output_status();
+    return output_flush() ? EXIT_OK : output_status();
 }
 
 const cli_command command_version = {
     .name = "version",
     .usage = "",
-    .purpose = "say which kinformer this is",
+    .purpose = "print the version of kinformer",
     .text = "  kinformer version\n",
     .run = run,
 };

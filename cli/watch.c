@@ -1,4 +1,4 @@
-/* watch.c: kinformer watch: what is there, then every change, as lines or JSON. */
+/* watch.c: kinformer watch: prints all objects, then every change, as lines or JSON. */
 #include "definition.h"
 #include "exec.h"
 #include "flags.h"
@@ -13,11 +13,11 @@
 typedef struct watch {
     session session;
     printer printer;
-    exec_queue *exec; /* of --exec; else NULL */
+    exec_queue *exec; /* --exec; else NULL */
     metrics_page *metrics;
-    ki_columns *columns[TARGETS_MAX]; /* of the lines of what is added */
-    bool is_silent;                   /* the command of --exec is all that is seen */
-    int64_t changes;                  /* those after the initial objects, without resyncs */
+    ki_columns *columns[TARGETS_MAX]; /* columns of the lines of added objects */
+    bool is_silent;                   /* --exec without -o: events are not printed */
+    int64_t changes;                  /* changes after the initial objects, without resyncs */
 } watch;
 
 static watch *watch_of(const target *t) {
@@ -28,7 +28,7 @@ static watch *watch_of(const target *t) {
 
 static const char *const type_names[] = { "ADDED", "MODIFIED", "DELETED" };
 
-/* As a line of JSON, without its end. False, said, where there is no memory. */
+/* Writes an event as a line of JSON, without the newline. Returns false, with a message, if out of memory. */
 static bool write_json(session *s, const ki_event *event, change_type type, FILE *out) {
     ki_value object = KI_VALUE_INIT;
     ki_value old = KI_VALUE_INIT;
@@ -61,23 +61,23 @@ static void print_json(session *s, const ki_event *event, change_type type) {
         putchar('\n');
 }
 
-/* For --exec. */
+/* Queues an event for --exec. */
 static void queue_event(watch *w, const target *t, const ki_event *event, change_type type) {
     char *json = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&json, &size);
     bool is_written = out && write_json(&w->session, event, type, out);
-    bool is_fine =
+    bool is_ok =
         out && fclose(out) == 0 && is_written &&
         exec_add(w->exec, t, type_names[type], ki_object_key(event->obj), event->is_in_initial_list, json, size);
     free(json);
-    if (!is_fine && !w->session.done) {
+    if (!is_ok && !w->session.done) {
         say("watch", "--exec: out of memory");
         session_end(&w->session, EXIT_FAILED);
     }
 }
 
-/* In one of the formats that show the object alone. */
+/* Prints an object in a format that has only the object. */
 static void print_object(watch *w, const ki_object *obj) {
     session *s = &w->session;
     ki_value json = KI_VALUE_INIT;
@@ -94,7 +94,7 @@ static void print_object(watch *w, const ki_object *obj) {
     }
 }
 
-/* After each line. */
+/* Flushes after each line. */
 static void flush(session *s) {
     if (!output_flush())
         session_end(s, output_status());
@@ -106,7 +106,7 @@ static void count_change(watch *w, const ki_event *event) {
         return;
     w->changes++;
     if (s->options->count && w->changes >= s->options->count)
-        session_end(s, EXIT_FINE);
+        session_end(s, EXIT_OK);
 }
 
 static void print_event(target *t, const ki_event *event, change_type type) {
@@ -144,7 +144,7 @@ static void print_event(target *t, const ki_event *event, change_type type) {
         count_change(w, event);
 }
 
-/* ---- what the informer tells ---- */
+/* ---- the informer's handler ---- */
 
 static void on_add(const ki_event *event, void *user) {
     target *t = user;
@@ -161,7 +161,7 @@ static void on_delete(const ki_event *event, void *user) {
     print_event(user, event, CHANGE_DELETED);
 }
 
-/* Once for each resource: after the last of its names. */
+/* Prints SYNCED once for each resource, after its last target has synced. */
 static void print_synced(const target *t) {
     session *s = t->session;
     size_t count = 0;
@@ -195,7 +195,7 @@ static void on_synced(ki_informer *informer, void *user) {
         say(s->command, "%s: synced, %s object%s", session_label(t, label), with_commas(t->initial, count),
             t->initial == 1 ? "" : "s");
     if (s->options->until_synced && session_has_synced(s))
-        session_end(s, EXIT_FINE);
+        session_end(s, EXIT_OK);
 }
 
 /* ---- the command ---- */
@@ -204,7 +204,7 @@ static void set_defaults(options *o) {
     o->allow_missing_keys = true;
 }
 
-/* --exec and --metrics, once signals are blocked. */
+/* Starts --exec and --metrics. Signals are blocked by now. */
 static int add_parts(watch *w) {
     session *s = &w->session;
     const options *o = s->options;
@@ -221,22 +221,22 @@ static int add_parts(watch *w) {
             return EXIT_FAILED;
         s->parts[s->part_count++] = metrics_page_part(w->metrics);
     }
-    return EXIT_FINE;
+    return EXIT_OK;
 }
 
-/* What their definitions say of custom resources has to be known before the first of them is shown. */
+/* Reads the columns of custom resources, which the first lines need. */
 static int read_columns(session *s) {
     watch *w = s->user;
     ki_error err = KI_ERROR_INIT;
     bool has_lines = (w->printer.format == FORMAT_LINE || w->printer.format == FORMAT_WIDE) && !s->options->exec;
     if (!has_lines || definitions_read(s, w->columns, &err) == KI_OK)
-        return EXIT_FINE;
+        return EXIT_OK;
     say("watch", "%s", ki_error_message(&err));
     return EXIT_FAILED;
 }
 
 static int run(const options *o) {
-    static watch w; /* with room for many resources: not on the stack */
+    static watch w; /* too large for the stack */
     session *s = &w.session;
     *s = (session){ .command = "watch",
                     .may_ask = true,
@@ -246,11 +246,11 @@ static int run(const options *o) {
                     .handler = {
                         .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced } };
     if (!o->arguments[0]) {
-        say("watch", "which resource? kinformer watch pods -A, for example");
+        say("watch", "name a resource, for example: kinformer watch pods -A");
         return EXIT_USAGE;
     }
     if (o->resync_ms && o->resync_ms < 1000) {
-        say("watch", "--resync is at least 1s");
+        say("watch", "--resync must be at least 1s");
         return EXIT_USAGE;
     }
     if (o->exec && !*o->exec) {
@@ -258,21 +258,21 @@ static int run(const options *o) {
         return EXIT_USAGE;
     }
     if (o->metrics && !metrics_page_check(o->metrics)) {
-        say("watch", "--metrics=%s: a port, or an address with a port, is expected: 9090, 127.0.0.1:9090, [::1]:9090",
+        say("watch", "--metrics=%s: expected a port, or an address with a port: 9090, 127.0.0.1:9090, [::1]:9090",
             o->metrics);
         return EXIT_USAGE;
     }
     int status = printer_open(&w.printer, "watch", o);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = session_set_resources(s, o->arguments);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = session_start(s);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = add_parts(&w);
-    if (status == EXIT_FINE)
+    if (status == EXIT_OK)
         status = session_run(s);
-    if (status == EXIT_FINE && exec_failures(w.exec) && !s->is_interrupted)
-        status = EXIT_FAILED; /* each was said */
+    if (status == EXIT_OK && exec_failures(w.exec) && !s->is_interrupted)
+        status = EXIT_FAILED; /* each failure has been printed */
     exec_free(w.exec);
     metrics_page_free(w.metrics);
     definitions_free(w.columns);
@@ -286,24 +286,24 @@ static const flag flags[] = {
          "line (default), wide, json, yaml, name, jsonpath=TEMPLATE, "
          "jsonpath-file=FILE,\ncustom-columns=HEADER:PATH,..., "
          "custom-columns-file=FILE"),
-    FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "objects with metadata.managedFields"),
-    FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "custom-columns without their first line"),
+    FLAG("show-managed-fields", 0, FLAG_BOOL, show_managed_fields, NULL, "print metadata.managedFields too"),
+    FLAG("no-headers", 0, FLAG_BOOL, no_headers, NULL, "print custom-columns without headers"),
     FLAG("allow-missing-template-keys", 0, FLAG_BOOL, allow_missing_keys, NULL,
-         "a field that is nowhere prints nothing (default true)"),
-    FLAG("changes-only", 0, FLAG_BOOL, changes_only, NULL, "nothing of what is there at the start"),
-    FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once all that is there has been shown"),
-    FLAG("count", 0, FLAG_NUMBER, count, "N", "end after N changes; what is there at first does not count"),
-    FLAG("resync", 0, FLAG_DURATION, resync_ms, "DURATION", "show every object again so often"),
+         "print nothing for a missing field (default true)"),
+    FLAG("changes-only", 0, FLAG_BOOL, changes_only, NULL, "do not print the initial objects"),
+    FLAG("until-synced", 0, FLAG_BOOL, until_synced, NULL, "end once the initial objects are printed"),
+    FLAG("count", 0, FLAG_NUMBER, count, "N", "end after N changes; the initial objects do not count"),
+    FLAG("resync", 0, FLAG_DURATION, resync_ms, "DURATION", "print every object again after each DURATION"),
     FLAG("timeout", 0, FLAG_DURATION, timeout_ms, "DURATION",
-         "give up, with status 3, where it has not synced by then (default: keep trying)"),
-    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "nothing on stderr but what ends the command"),
-    FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "more on stderr"),
-    FLAG("exec", 0, FLAG_TEXT, exec, "COMMAND",
-         "run this by sh for each event, one at a time, with the event as JSON on its standard\ninput and KI_TYPE, "
-         "KI_KEY, "
-         "KI_RESOURCE and KI_INITIAL in its environment;\nnothing else is shown unless -o is given"),
+         "end with status 3 if the first sync takes longer (default: keep trying)"),
+    FLAG("quiet", 'q', FLAG_BOOL, quiet, NULL, "print only fatal errors on stderr"),
+    FLAG("verbose", 'v', FLAG_BOOL, verbose, NULL, "print more on stderr"),
+    FLAG(
+        "exec", 0, FLAG_TEXT, exec, "COMMAND",
+        "run COMMAND with sh for each event, one at a time, with the event as JSON on its\nstandard input and KI_TYPE, "
+        "KI_KEY, KI_RESOURCE and KI_INITIAL in its environment;\nwithout -o print nothing else"),
     FLAG("metrics", 0, FLAG_TEXT, metrics, "ADDRESS",
-         "serve OpenMetrics at http://ADDRESS/metrics; a port alone is on loopback, 0 any free one"),
+         "serve OpenMetrics at http://ADDRESS/metrics; a port alone listens on loopback, 0: any free port"),
     FLAGS_END
 };
 static const flag *const tables[] = { flags, flags_selection, flags_connection, NULL };
@@ -311,16 +311,17 @@ static const flag *const tables[] = { flags, flags_selection, flags_connection, 
 const cli_command command_watch = {
     .name = "watch",
     .usage = "RESOURCE[,RESOURCE...] [NAME...] | RESOURCE/NAME... [flags]",
-    .purpose = "show what is there, then every change, until stopped",
+    .purpose = "print the objects, then every change, until stopped",
     .text =
         "  kinformer watch pods -A\n"
         "  kinformer watch deployments,pods -n shop -l app=web\n"
         "  kinformer watch deployment/web pods/web-1\n"
         "  kinformer watch nodes -o json | jq -c 'select(.type == \"MODIFIED\") | .object.metadata.name'\n"
         "\n"
-        "A line is + added, ~ updated or - deleted, the time, the object and, of one that was added, the columns of\n"
-        "kubectl get (with -o wide more of them), for an update what changed. On a terminal lines are cut to its\n"
-        "width. Updates that only say that a component is alive are counted in the next line, and shown with -v.\n"
+        "A line has + (added), ~ (updated) or - (deleted), the time and the object. For an added object the columns "
+        "of\n"
+        "kubectl get follow (more with -o wide), for an update the changed fields. A terminal's width cuts the lines.\n"
+        "Heartbeats, updates that only renew a time such as a lease's, are counted in the next line; -v prints them.\n"
         "With -o json each line is an object: ADDED, MODIFIED and DELETED, and SYNCED once for each resource,\n"
         "after its last initial object.\n",
     .max_arguments = MAX_ARGUMENTS,

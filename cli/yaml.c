@@ -1,5 +1,5 @@
-/* yaml.c: see yaml.h; libyaml reads, yyjson writes. Plain scalars mean what they mean to kubectl: null, true, false, numbers (0644 is
- * octal), else text. */
+/* yaml.c: see yaml.h. libyaml parses, yyjson writes. Plain scalars have kubectl's meaning: null, true, false, numbers
+ * (0644 is octal), else text. */
 #include "yaml.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 
 enum {
     DEPTH_MAX = 128,
-    VALUES_MAX = 5000000, /* aliases may say much in few words */
-    ALIASES_MAX = 10000   /* with anchors; libyaml looks for each among all */
+    VALUES_MAX = 5000000, /* limits the expansion of aliases */
+    ALIASES_MAX = 10000   /* aliases and anchors; libyaml searches them linearly */
 };
 
 typedef struct conversion {
@@ -51,13 +51,13 @@ static yyjson_mut_val *convert_plain(yyjson_mut_doc *json, const char *text, siz
     }
     if (*digits && strspn(digits, "0123456789.eE+-") == strlen(digits) && strpbrk(digits, "0123456789")) {
         double number = strtod(text, &end);
-        if (!*end && number - number == 0) /* finite */
+        if (!*end && number - number == 0)
             return yyjson_mut_real(json, number);
     }
     return yyjson_mut_strncpy(json, text, size);
 }
 
-/* NULL where it is too deep, too much, or has a key that is no scalar. */
+/* Converts a node. Returns NULL if it is too deep or too large, or if a key is not a scalar. */
 static yyjson_mut_val *convert(conversion *c, int index, int depth) {
     yaml_node_t *node = yaml_document_get_node(c->yaml, index);
     if (!node || depth > DEPTH_MAX || ++c->values > VALUES_MAX)
@@ -91,7 +91,7 @@ static yyjson_mut_val *convert(conversion *c, int index, int depth) {
     return object;
 }
 
-/* One document as a line. */
+/* Writes a document as one line of JSON. */
 static bool write_document(yaml_document_t *yaml, FILE *out) {
     conversion c = { .yaml = yaml, .json = yyjson_mut_doc_new(NULL) };
     yyjson_mut_val *root = c.json ? convert(&c, 1, 0) : NULL;
@@ -109,8 +109,8 @@ static bool write_document(yaml_document_t *yaml, FILE *out) {
     return is_written;
 }
 
-/* Reads all events without keeping any, and refuses what is deep or has many aliases: for that libyaml takes time that grows with the square.
- * What is no YAML is left for later. */
+/* Returns false for a text that is too deep or has too many anchors and aliases: libyaml's time for both is quadratic.
+ * Leaves invalid YAML to the conversion. */
 static bool is_bounded(const char *text, size_t size, char why[256]) {
     yaml_parser_t parser;
     size_t depth = 0, aliases = 0;
@@ -144,7 +144,7 @@ static bool is_bounded(const char *text, size_t size, char why[256]) {
 char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256]) {
     yaml_parser_t parser;
     char *json = NULL;
-    bool is_fine = true;
+    bool is_ok = true;
     bool is_over = false;
     FILE *out = open_memstream(&json, ret_size);
 
@@ -157,28 +157,28 @@ char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256
         return NULL;
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-    while (is_fine && !is_over) {
+    while (is_ok && !is_over) {
         yaml_document_t document;
         size_t line = parser.mark.line + 1;
-        is_fine = yaml_parser_load(&parser, &document);
-        if (!is_fine) {
+        is_ok = yaml_parser_load(&parser, &document);
+        if (!is_ok) {
             snprintf(why, 256, "line %zu: %s", parser.problem_mark.line + 1,
-                     parser.problem ? parser.problem : "no YAML");
+                     parser.problem ? parser.problem : "invalid YAML");
             break;
         }
         is_over = !yaml_document_get_root_node(&document);
         if (!is_over) {
-            is_fine = write_document(&document, out);
-            if (!is_fine)
-                snprintf(why, 256, "the document at line %zu is too deep or too large, or has a key that is no text",
+            is_ok = write_document(&document, out);
+            if (!is_ok)
+                snprintf(why, 256, "the document at line %zu is too deep or too large, or has a key that is not a text",
                          line);
         }
         yaml_document_delete(&document);
     }
     yaml_parser_delete(&parser);
     if (fclose(out))
-        is_fine = false;
-    if (!is_fine) {
+        is_ok = false;
+    if (!is_ok) {
         free(json);
         json = NULL;
     }

@@ -1,4 +1,4 @@
-/* yaml_text.c: which texts YAML 1.1 would take for something else, and the order of names; see yaml_write.h. */
+/* yaml_text.c: texts that need quotes in YAML 1.1, and the order of names; see yaml_write.h. */
 #include "yaml_write.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@ static bool is_word(const char *text) {
     return false;
 }
 
-/* A number between `from` and `to` in one or two digits; moves on. */
+/* Parses a number of one or two digits, and advances. Returns true if it is between `from` and `to`. */
 static bool take_number(const char **at, int from, int to, int *ret_value) {
     int value = 0;
     const char *begin = *at;
@@ -44,7 +44,7 @@ static int days_in(int year, int month) {
     return days[month - 1] + (month == 2 && is_leap);
 }
 
-/* 2006-1-2, 2006-1-2 15:4:5.9 and 2006-1-2T15:4:5.9Z or with +01:00. */
+/* Returns true for 2006-1-2, 2006-1-2 15:4:5.9, 2006-1-2T15:4:5.9Z and the same with +01:00. */
 static bool is_time(const char *text) {
     int month, day, part;
     if (strspn(text, "0123456789") != 4 || text[4] != '-')
@@ -76,7 +76,7 @@ static bool is_time(const char *text) {
     return take_number(&at, 0, 59, &part) && at - zone == 2 && !*at;
 }
 
-/* An integer as Go's strconv reads it with base 0: 0x1f, 0o17, 0b1, 017; it fits 64 bits. */
+/* Returns true for an integer of 64 bits that Go's strconv accepts with base 0: 0x1f, 0o17, 0b1, 017. */
 static bool is_integer(const char *text) {
     const char *digits = text + (*text == '-' || *text == '+');
     bool is_signed = digits != text;
@@ -87,7 +87,7 @@ static bool is_integer(const char *text) {
         base = letter == 'x' ? 16 : letter == 'o' ? 8 : 2;
         digits += 2;
         if (letter == 'b' && !is_signed && digits[-1] == 'b' && (*digits == '-' || *digits == '+'))
-            digits++; /* what comes after 0b is read as a number of its own */
+            digits++; /* Go parses the digits after 0b as a signed number */
     } else if (letter) {
         base = 8;
         digits++;
@@ -99,7 +99,8 @@ static bool is_integer(const char *text) {
     return !errno && !*end && (!is_signed || value <= (unsigned long long)INT64_MAX + (*text == '-'));
 }
 
-/* [-+] digits, with a point and an exponent or without, that mean a finite number. `json` is for use: eight bytes longer than the text. */
+/* Returns true for a finite decimal number: sign, digits, point and exponent. `json` is a work buffer, ROOM_FOR_FLOAT
+ * bytes longer than the text. */
 static bool is_float(const char *text, char *json) {
     const char *at = text + (*text == '-' || *text == '+');
     size_t whole = strspn(at, "0123456789");
@@ -123,12 +124,12 @@ static bool is_float(const char *text, char *json) {
         zeros--;
     snprintf(json, strlen(text) + ROOM_FOR_FLOAT, "%s%.*s.%.*s%s", whole ? "" : "0", (int)(whole - zeros), at + zeros,
              fraction ? (int)fraction : 1, fraction ? point + 1 : "0", exponent);
-    yyjson_doc *doc = yyjson_read(json, strlen(json), 0); /* in no locale; refuses what is infinite */
+    yyjson_doc *doc = yyjson_read(json, strlen(json), 0); /* independent of the locale; rejects infinity */
     yyjson_doc_free(doc);
     return doc != NULL;
 }
 
-/* 190:20:30.15, a number in base 60. */
+/* Returns true for a number in base 60: 190:20:30.15. */
 static bool is_base_60(const char *text) {
     const char *at = text + (*text == '-' || *text == '+');
     size_t groups = 0;
@@ -147,7 +148,8 @@ static bool is_base_60(const char *text) {
     return groups && !*at;
 }
 
-/* Without its underscores; those of a text that begins with a point have to stand between digits. */
+/* Copies the text without underscores. Returns false for a text that begins with a point and has an underscore that is
+ * not between digits. */
 static bool drop_underscores(const char *text, char *plain) {
     for (const char *at = text; *at; at++) {
         if (*at != '_')
@@ -161,7 +163,7 @@ static bool drop_underscores(const char *text, char *plain) {
 
 bool yaml_is_ambiguous(const char *text, size_t size) {
     if (memchr(text, 0, size))
-        return false; /* is quoted anyhow */
+        return false; /* always quoted */
     if (is_word(text))
         return true;
     if (!is_digit(*text) && *text != '-' && *text != '+' && *text != '.')
@@ -169,7 +171,7 @@ bool yaml_is_ambiguous(const char *text, size_t size) {
     if (is_time(text) || is_base_60(text))
         return true;
     char *plain = malloc(size + 1), *json = malloc(size + ROOM_FOR_FLOAT);
-    bool is_number = !plain || !json; /* quotes are never wrong */
+    bool is_number = !plain || !json; /* out of memory: quotes are always valid */
     if (!is_number && drop_underscores(text, plain))
         is_number = (*text != '.' && is_integer(plain)) || is_float(plain, json);
     free(plain);
@@ -179,7 +181,7 @@ bool yaml_is_ambiguous(const char *text, size_t size) {
 
 /* ---- the order of names ---- */
 
-/* One character of UTF-8, and how long it is. */
+/* Decodes one UTF-8 character and returns its length too. */
 static uint32_t character(const char *text, size_t size, size_t *ret_length) {
     unsigned char first = (unsigned char)*text;
     size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -194,7 +196,7 @@ static bool is_letter(uint32_t c) {
     return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The number that begins at `at`, and how many digits it has. */
+/* Returns the number of the digits at `at`, continued from `before`, and their end. */
 static uint64_t run_of_digits(const char *text, size_t size, size_t at, uint64_t before, size_t *ret_end) {
     for (; at < size && is_digit(text[at]); at++)
         before = before * 10 + (uint64_t)(text[at] - '0');
@@ -220,7 +222,7 @@ int yaml_compare_names(const char *a, size_t a_size, const char *b, size_t b_siz
         for (size_t j = i; (x == '0' || y == '0') && j > 0 && is_digit(a[j - 1]) && !before; j--)
             before = a[j - 1] != '0';
         size_t a_end, b_end;
-        /* kubectl's numbers have 64 bits and a sign, too */
+        /* as kubectl's, the numbers are signed and overflow at 64 bits */
         int64_t a_number = (int64_t)run_of_digits(a, a_size, i, before, &a_end);
         int64_t b_number = (int64_t)run_of_digits(b, b_size, i, before, &b_end);
         if (a_number != b_number)

@@ -1,4 +1,4 @@
-/* yaml_write.c: see yaml_write.h; libyaml's emitter, which kubectl's is a copy of, told what kubectl's tells. */
+/* yaml_write.c: see yaml_write.h. Uses libyaml's emitter with kubectl's settings; kubectl's emitter is a port of it. */
 #include "yaml_write.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void fail(writer *w, ki_status status) {
         w->status = status;
 }
 
-/* The emitter takes the event, whatever comes of it. */
+/* Emits an event; libyaml frees it in every case. */
 static void emit(writer *w, int is_made, yaml_event_t *event) {
     if (!is_made || !yaml_emitter_emit(&w->emitter, event))
         fail(w, is_made && w->emitter.error == YAML_WRITER_ERROR ? KI_ERR_CLOSED : KI_ERR_NO_MEMORY);
@@ -49,7 +49,8 @@ static void write_text(writer *w, yyjson_val *value) {
     write_scalar(w, text, size, style);
 }
 
-/* "<<" would be a merge, which kubectl, too, cannot read back from what it printed. */
+/* Writes a name. Quotes "<<", which YAML would read as a merge. kubectl does not, and cannot read its own output
+ * back. */
 static void write_name(writer *w, yyjson_val *name) {
     if (yyjson_equals_str(name, "<<"))
         write_scalar(w, "<<", 2, YAML_DOUBLE_QUOTED_SCALAR_STYLE);
@@ -89,7 +90,7 @@ static int by_name(const void *a, const void *b) {
     return order ? order : (left->name > right->name) - (left->name < right->name);
 }
 
-/* Of two members with one name the later one counts, as for kubectl; YAML may not have both. */
+/* Returns true for the last of the members with one name: as in kubectl the last one counts, and YAML allows one. */
 static bool is_last_of_name(const member *members, size_t count, size_t index) {
     return index + 1 == count || !yyjson_equals(members[index].name, members[index + 1].name);
 }
@@ -159,7 +160,7 @@ static int write_bytes(void *user, unsigned char *bytes, size_t size) {
     return fwrite(bytes, 1, size, user) == size;
 }
 
-static ki_status tell(ki_status status, ki_error *err) {
+static ki_status set_error(ki_status status, ki_error *err) {
     if (err) {
         err->code = status;
         snprintf(err->message, sizeof err->message, "cannot write YAML: %s", ki_status_name(status));
@@ -171,13 +172,13 @@ ki_status yaml_write(FILE *out, const char *json, size_t size, const ki_jsonpath
     writer w = { .number = number };
     yaml_event_t event;
     yyjson_read_err why;
-    /* It is only read, whatever the parameter's type says. */
+    /* yyjson does not change the text without YYJSON_READ_INSITU */
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)json, size, 0, NULL, &why);
     if (!doc)
-        return tell(why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? KI_ERR_NO_MEMORY : KI_ERR_PARSE, err);
+        return set_error(why.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION ? KI_ERR_NO_MEMORY : KI_ERR_PARSE, err);
     if (!yaml_emitter_initialize(&w.emitter)) {
         yyjson_doc_free(doc);
-        return tell(KI_ERR_NO_MEMORY, err);
+        return set_error(KI_ERR_NO_MEMORY, err);
     }
     yaml_emitter_set_output(&w.emitter, write_bytes, out);
     yaml_emitter_set_unicode(&w.emitter, 1);
@@ -191,7 +192,7 @@ ki_status yaml_write(FILE *out, const char *json, size_t size, const ki_jsonpath
         fail(&w, KI_ERR_CLOSED);
     yaml_emitter_delete(&w.emitter);
     yyjson_doc_free(doc);
-    if (w.status == KI_ERR_CLOSED) /* the stream remembers it, as with what is printed elsewhere */
+    if (w.status == KI_ERR_CLOSED) /* the stream keeps the error; output_flush reports it */
         return KI_OK;
-    return w.status ? tell(w.status, err) : KI_OK;
+    return w.status ? set_error(w.status, err) : KI_OK;
 }

@@ -100,8 +100,8 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "watch pods --quite", "did you mean --quiet?" },
         { "watch pdos", "did you mean pods?" },
         { "watch deploymnets", "did you mean deployments?" },
-        { "watch", "which resource?" },
-        { "watch pods, -A", "'pods,' has an empty word" },
+        { "watch", "name a resource" },
+        { "watch pods, -A", "\"pods,\" has an empty name" },
         { "watch ,pods", "doesn't have a resource type \"\"" },
         { "get pods ..", "invalid resource name \"..\"" },
         { "get pods a%b", "invalid resource name \"a%b\": may not contain '%'" },
@@ -113,7 +113,7 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "get pods web -l app=x", "name cannot be provided when a selector is specified" },
         { "watch pods/web --field-selector x=y", "name cannot be provided when a selector is specified" },
         { "--nowhere get pods", "there is no flag --nowhere" },
-        { "watch pods -o broad", "there are line, wide, json, yaml" },
+        { "watch pods -o broad", "use line, wide, json, yaml" },
         { "watch pods -n", "needs a value" },
         { "watch pods --count many", "a number expected" },
         { "watch pods --timeout soon", "a duration" },
@@ -121,17 +121,17 @@ static void what_is_wrong_with_the_command_line_is_said(void **state) {
         { "watch pods --metrics nowhere", "a port, or an address" },
         { "watch pods --as-user-extra x --server http://127.0.0.1:1", "NAME=VALUE expected" },
         { "watch pods --as-user-extra =x --server http://127.0.0.1:1", "NAME=VALUE expected" },
-        { "version x", "is too much" },
+        { "version x", "unexpected argument \"x\"" },
         { "watch pods -Z", "there is no flag -Z" },
         { "get pods web -A", "cannot be retrieved by name across all namespaces" },
-        { "get pods -w", "kinformer watch shows" },
-        { "get pods --watch", "kinformer watch shows" },
-        { "get pods --watch=true", "kinformer watch shows" },
+        { "get pods -w", "kinformer watch prints" },
+        { "get pods --watch", "kinformer watch prints" },
+        { "get pods --watch=true", "kinformer watch prints" },
         { "apply -f x", "kubectl apply" },
         { "wait pods", "kubectl wait" },
         { "serve --listen nowhere", "ADDRESS:PORT" },
         { "serve --churn 5", "no load to change" },
-        { "get pods -o go-template=x", "needs Go" },
+        { "get pods -o go-template=x", "go-template is not supported" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         run(rows[i].words);
@@ -166,7 +166,8 @@ static void what_cannot_be_listed_is_said_at_once(void **state) {
     static const struct {
         const char *words, *says;
     } rows[] = {
-        { "get tokenreviews --server http://127.0.0.1:1", "tokenreviews cannot be listed: the server answers them" },
+        { "get tokenreviews --server http://127.0.0.1:1",
+          "tokenreviews cannot be listed: the server does not store them" },
         { "watch SelfSubjectAccessReview --server http://127.0.0.1:1", "selfsubjectaccessreviews cannot be listed" },
         { "get pods,bindings --server http://127.0.0.1:1", "bindings cannot be listed" },
         { "watch componentstatuses --server http://127.0.0.1:1", "componentstatuses cannot be watched" },
@@ -376,7 +377,7 @@ static void a_cluster_that_is_not_there_is_status_3(void **state) {
                                         "get foos.v1.example.com --server URL --timeout 300ms" };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         run(rows[i]);
-        assert_says("have not synced within 0.3 s");
+        assert_says("did not sync within 0.3 s");
         assert_ends(3);
     }
 }
@@ -385,7 +386,7 @@ static void who_waits_for_a_list_is_told_once_that_it_is_tried_again(void **stat
     (void)state;
     const char *line;
     run("get pods --wait --server http://127.0.0.1:1");
-    assert_says("trying again until it is there; --timeout gives up");
+    assert_says("trying again until the list succeeds; --timeout sets a limit");
     assert_says("backing off"); /* the second time */
     ki_process_signal(&program, SIGINT);
     while ((line = ki_process_err_line(&program)))
@@ -601,13 +602,13 @@ static void what_cannot_be_loaded_is_said(void **state) {
     static const struct {
         const char *text, *says;
     } rows[] = {
-        { "{", "no JSON at byte" },
+        { "{", "invalid JSON at byte" },
         { "a: [1", "line " },
         { "a: 1\n", "object 1 has no kind" },
         { "apiVersion: v1\nkind: ConfigMap\n", "object 1 has no metadata.name" },
         { "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: x/v1\nkind: Y\nmetadata: {name: a}\n",
-          "object 2: x/v1 Y is no built-in resource" },
-        { "? [a]\n: b\n", "a key that is no text" },
+          "object 2: x/v1 Y is not a built-in resource" },
+        { "? [a]\n: b\n", "a key that is not a text" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         load(rows[i].text);

@@ -64,13 +64,12 @@ static void a_file_that_is_no_kubeconfig_is_named(void **state) {
     folder_write("config", "clusters: [{name: c}\nusers: []\n");
     fails_with(folder_file("config"),
                (const char *const[]){ folder_file("config"),
-                                      "line 2, column 1: did not find expected ',' or ']'; mend the YAML there",
-                                      NULL });
+                                      "line 2, column 1: did not find expected ',' or ']'; fix the YAML there", NULL });
     folder_write("config", "current-context: x\ncontexts:\n- {name: x, context: {cluster: gone}}\n");
     fails_with(folder_file("config"),
                (const char *const[]){ folder_file("config"),
                                       "line 3: contexts[x].cluster: there is no cluster \"gone\"",
-                                      "; name one that is there, or add it", NULL });
+                                      "; name one that exists, or add it", NULL });
 }
 
 static void what_a_kubeconfig_names_and_is_not_so_is_told_with_file_field_and_remedy(void **state) {
@@ -86,8 +85,7 @@ static void what_a_kubeconfig_names_and_is_not_so_is_told_with_file_field_and_re
         { "certificate-authority: .", "", { "certificate-authority: ", "is a directory, not a file; name the file" } },
         { "certificate-authority: " TLS("client.key"),
           "",
-          { "certificate-authority: " TLS("client.key") " holds a private key",
-            "; name the authority's certificate" } },
+          { "certificate-authority: " TLS("client.key") " has a private key", "; name the authority's certificate" } },
         { "certificate-authority-data: '###'",
           "",
           { "line 5: clusters[c].certificate-authority-data: is not base64", "; write the file's bytes" } },
@@ -96,18 +94,19 @@ static void what_a_kubeconfig_names_and_is_not_so_is_told_with_file_field_and_re
           { "users[u]: client-key: cannot open ", "/none: No such file", "; name a file" } },
         { "",
           "client-certificate: " TLS("client.pem") ", client-key: " TLS("server.key"),
-          { "client-key: " TLS("server.key") " is not the key of", TLS("client.pem"), "; give the two" } },
+          { "client-key: " TLS("server.key") " is not the key of", TLS("client.pem"),
+            "; use a certificate and a key" } },
         { "",
           "client-certificate: " TLS("client.key") ", client-key: " TLS("client.pem"),
-          { "client-certificate: " TLS("client.key") " holds a private key", "swapped?" } },
+          { "client-certificate: " TLS("client.key") " has a private key", "are not swapped" } },
         { "",
           "client-certificate: " TLS("client.pem") ", client-key: " TLS("encrypted.key"),
           { "client-key: " TLS("encrypted.key") " has a password", "openssl pkey" } },
         { "", "tokenFile: none", { "users[u]: tokenFile: cannot open ", "/none: No such file", "; name a file" } },
         { "", "tokenFile: .", { "users[u]: tokenFile: ", "is a directory, not a file; name the file itself" } },
-        { "", "token: 12", { "line 7: users[u].token: must be a text, not a number: put it in quotes" } },
-        { "", PLUGIN "command: ''}", { "line 7: users[u].exec.command: not given; name the program" } },
-        { "", "exec: {command: x}", { "line 7: users[u].exec.apiVersion: not given; it is client.auth" } },
+        { "", "token: 12", { "line 7: users[u].token: must be a text, not a number; put it in quotes" } },
+        { "", PLUGIN "command: ''}", { "line 7: users[u].exec.command: not set; name the program" } },
+        { "", "exec: {command: x}", { "line 7: users[u].exec.apiVersion: not set; use client.auth" } },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *file = write_kubeconfig(cases[i].cluster, cases[i].user);
@@ -123,20 +122,19 @@ static void a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig
     static const struct {
         const char *plugin, *what;
     } cases[] = {
-        { "command: echo, args: [garbage]", "exec plugin echo: what it printed is no JSON; look at users[u].exec" },
+        { "command: echo, args: [garbage]", "exec plugin echo: its output is not JSON; check users[u].exec" },
         { "command: head, args: ['-c', '100000000', /dev/zero]",
-          "exec plugin head: it printed more than 1048576 bytes; look at users[u].exec" },
-        { "command: sh, args: ['-c', 'kill -9 $$']",
-          "exec plugin sh: it was killed by signal 9; look at users[u].exec" },
+          "exec plugin head: it printed more than 1048576 bytes; check users[u].exec" },
+        { "command: sh, args: ['-c', 'kill -9 $$']", "exec plugin sh: it was killed by signal 9; check users[u].exec" },
         { "command: sh, args: ['-c', 'echo no luck >&2; exit 3']",
-          "exec plugin sh: it failed with exit status 3 and said: no luck; look at users[u].exec" },
+          "exec plugin sh: it failed with exit status 3 and printed: no luck; check users[u].exec" },
         { "command: sh, args: ['-c', 'echo secret-1234; echo no use for secret-1234 here >&2; exit 3']",
-          "it failed with exit status 3 and said: no use for *********** here; look" },
+          "it failed with exit status 3 and printed: no use for *********** here; check" },
         { "command: sh, args: ['-c', 'echo eyJ0b2tlbiI6MX0.eyJ0b2tlbiI6MX0.eyJ0b2tlbiI6MX0 is bad >&2; exit 3']",
-          " and said: *********************************************** is bad; look at users[u].exec" },
+          " and printed: *********************************************** is bad; check users[u].exec" },
         { "command: no-such-program, installHint: 'install it, please'",
           "exec plugin no-such-program: no such program in PATH; install it, please (users[u].exec" },
-        { "command: /, installHint: ''", "exec plugin /: cannot start /: Permission denied; look at users[u].exec" },
+        { "command: /, installHint: ''", "exec plugin /: cannot start /: Permission denied; check users[u].exec" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char user[256];
@@ -146,9 +144,8 @@ static void a_plugin_that_is_of_no_use_is_named_with_its_place_in_the_kubeconfig
         assert_int_equal(ki_process_wait(&program), 3);
         ki_process_free(&program);
     }
-    start_and_read(
-        write_kubeconfig("", PLUGIN "command: sleep, args: ['1000']}"), "300ms",
-        (const char *const[]){ "); look at the exec plugin sleep: no request goes out before it has ended", NULL });
+    start_and_read(write_kubeconfig("", PLUGIN "command: sleep, args: ['1000']}"), "300ms",
+                   (const char *const[]){ "); check the exec plugin sleep: requests wait until it has ended", NULL });
     assert_int_equal(ki_process_wait(&program), 3);
     ki_process_free(&program);
 }

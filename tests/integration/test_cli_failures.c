@@ -105,13 +105,13 @@ static void what_is_no_api_server_is_called_that(void **state) {
         const char *says;
     } rows[] = {
         { "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>nothing</html>", "pods",
-          " is no Kubernetes API server: HTTP 404: <html>nothing</html>" },
+          " is not a Kubernetes API server: HTTP 404: <html>nothing</html>" },
         { "HTTP/1.1 501 No\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>nothing</html>", "pods",
-          " is no Kubernetes API server: HTTP 501: <html>nothing</html>" },
+          " is not a Kubernetes API server: HTTP 501: <html>nothing</html>" },
         { "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>welcome</html>", "pods",
-          " is no Kubernetes API server: expected application/json" },
+          " is not a Kubernetes API server: expected application/json" },
         { "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html>welcome</html>", "foos",
-          " is no Kubernetes API server: " },
+          " is not a Kubernetes API server: " },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const raw_answer answer = { rows[i].response, 0, RAW_CLOSE };

@@ -147,8 +147,8 @@ static void templates_come_from_files_too(void **state) {
 static void what_is_wrong_with_a_format_is_said(void **state) {
     (void)state;
     static const format_row rows[] = {
-        { "go-template={{.x}}", "needs Go" },
-        { "toml", "there are line, wide, json, yaml" },
+        { "go-template={{.x}}", "go-template is not supported" },
+        { "toml", "use line, wide, json, yaml" },
         { "jsonpath", "needs a template" },
         { "jsonpath={.a", "unclosed action at position 2" },
         { "custom-columns", "no custom columns given" },

@@ -135,8 +135,8 @@ static void objects_that_cannot_be_read_are_said_to_be_left_out(void **state) {
                                    { LIST_HEAD "{\"metadata\":{\"name\":\"a\",\"namespace\":\"default\"},\"n\":1e400},"
                                                "{\"metadata\":{\"name\":\"\"}},null]}",
                                      0, RAW_CLOSE } };
-    static const char *const said[] = { "pods: default/a was left out: ",
-                                        "pods: an object without a name was left out: ", "an item is no JSON object" };
+    static const char *const said[] = { "pods: skipped default/a: ", "pods: skipped an object without a name: ",
+                                        "an item is not a JSON object" };
     raw_server server;
     char url[64];
     raw_server_start(&server, answers, 2);

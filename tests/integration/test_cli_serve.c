@@ -213,7 +213,7 @@ static void lists_in_lists_without_end_are_refused(void **state) {
     ki_process_close_in(&process);
     const char *line = ki_process_err_line(&process);
     assert_non_null(line);
-    if (!strstr(line, "lists in one another"))
+    if (!strstr(line, "nested lists"))
         fail_msg("%s", line);
     assert_int_equal(ki_process_wait(&process), 1);
 }

@@ -356,7 +356,7 @@ static void a_deadline_that_passes_while_a_plugin_runs_names_the_plugin(void **s
     while (one.exchange)
         step(&self);
     assert_int_equal(one.end.code, KI_ERR_TIMEOUT);
-    assert_non_null(strstr(one.end.message, "not asked in time: exec plugin sleep has not ended yet"));
+    assert_non_null(strstr(one.end.message, "request not sent in time: exec plugin sleep has not ended yet"));
     close_client(&self);
 }
 
@@ -370,7 +370,7 @@ static void a_plugin_that_fails_is_what_the_request_ends_with(void **state) {
     outcome one;
     get(&self, &one);
     assert_string_equal(one.end.message,
-                        "exec plugin false: it failed with exit status 1; look at users.user.exec of the kubeconfig");
+                        "exec plugin false: it failed with exit status 1; check users.user.exec of the kubeconfig");
     assert_int_equal(one.end.category, KI_CATEGORY_CREDENTIALS);
     send_request(&self, &one, &(ki_request){ .method = "GET", .target = "/x" });
     close_client(&self); /* with one that waits */
@@ -556,7 +556,7 @@ static void a_proxy_gets_its_own_credentials_and_not_the_servers(void **state) {
     assert_null(strstr(proxy.last_request, "secret-token"));
     assert_null(strstr(proxy.last_request, "Impersonate"));
     assert_int_equal(one.end.code, KI_ERR_CONNECT);
-    assert_non_null(strstr(one.end.message, "the proxy answered 403"));
+    assert_non_null(strstr(one.end.message, "the proxy returned HTTP 403"));
     assert_null(strstr(one.end.message, "word"));
 }
 
@@ -569,7 +569,7 @@ static void a_proxy_that_is_not_there_is_what_the_message_names(void **state) {
         begin(&self, "https", "there.invalid", 6443);
         char url[64], named[64];
         snprintf(url, sizeof url, "%s://me:secret@127.0.0.1:%d", schemes[i], nobody);
-        snprintf(named, sizeof named, "the proxy: Failed to connect to 127.0.0.1 port %d", nobody);
+        snprintf(named, sizeof named, "the proxy failed: Failed to connect to 127.0.0.1 port %d", nobody);
         put(&self.config->proxy_url, url);
         open_client(&self);
         outcome one;

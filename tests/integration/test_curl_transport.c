@@ -186,21 +186,21 @@ static void an_answer_is_told_as_it_came(void **state) {
           200,
           "bodyhalf a ch",
           KI_ERR_CUT,
-          "cut the connection" },
-        { { CHUNKED "4\r\nbody\r\n", 0, RAW_CLOSE }, "hdx", 200, "body", KI_ERR_CUT, "cut the connection" },
-        { { CHUNKED "4\r\nbody\r\n", 0, RAW_RESET }, NULL, 200, NULL, KI_ERR_CUT, "cut the connection" },
+          "closed the connection" },
+        { { CHUNKED "4\r\nbody\r\n", 0, RAW_CLOSE }, "hdx", 200, "body", KI_ERR_CUT, "closed the connection" },
+        { { CHUNKED "4\r\nbody\r\n", 0, RAW_RESET }, NULL, 200, NULL, KI_ERR_CUT, "closed the connection" },
         { { OK_HEAD "Content-Length: 10\r\n\r\nfour", 0, RAW_CLOSE },
           "hdx",
           200,
           "four",
           KI_ERR_CUT,
-          "cut the connection" },
-        { { OK_HEAD, 0, RAW_CLOSE }, NULL, 0, NULL, KI_ERR_CUT, "cut the connection" },
-        { { "", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_CUT, "cut the connection" },
-        { { "What is it?\r\n\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not speak HTTP" },
-        { { "HTTP/1.1 200 OK\r\nno name\r\n\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not speak HTTP" },
-        { { CHUNKED "0\r\nno name\r\n\r\n", 0, RAW_CLOSE }, "hx", 200, "", KI_ERR_PROTOCOL, "does not speak HTTP" },
-        { { "\x16\x03\x01\x02\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not speak HTTP" },
+          "closed the connection" },
+        { { OK_HEAD, 0, RAW_CLOSE }, NULL, 0, NULL, KI_ERR_CUT, "closed the connection" },
+        { { "", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_CUT, "closed the connection" },
+        { { "What is it?\r\n\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not send HTTP" },
+        { { "HTTP/1.1 200 OK\r\nno name\r\n\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not send HTTP" },
+        { { CHUNKED "0\r\nno name\r\n\r\n", 0, RAW_CLOSE }, "hx", 200, "", KI_ERR_PROTOCOL, "does not send HTTP" },
+        { { "\x16\x03\x01\x02\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not send HTTP" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         outcome one = { .status = 0 };
@@ -421,7 +421,7 @@ static void a_lack_of_descriptors_is_not_blamed_on_the_server(void **state) {
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     run_until_ended(&self, &one);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    if (!strstr(one.end.message, "no socket to connect to"))
+    if (!strstr(one.end.message, "cannot create a socket to connect to"))
         fail_msg("%s", one.end.message);
     assert_int_equal(one.end.code, KI_ERR_SYSTEM);
     assert_int_equal(one.end.category, KI_CATEGORY_FATAL);
@@ -508,7 +508,7 @@ static void silence_ends_with_a_timeout_and_the_next_request_gets_a_new_connecti
     assert_int_equal(send_one(&self, &two, &request), KI_OK);
     run_until_ended(&self, &two);
     assert_string_equal(two.trace, "x");
-    assert_non_null(strstr(two.end.message, "does not answer: no byte for 20 ms"));
+    assert_non_null(strstr(two.end.message, "does not respond: no byte for 20 ms"));
     assert_int_equal(send_one(&self, &three, &get_request), KI_OK);
     run_until_ended(&self, &three);
     assert_string_equal(three.trace, "hde");
@@ -527,7 +527,7 @@ static void the_total_timeout_ends_an_endless_answer(void **state) {
     raw_server server;
     exchange_once(&answer, &request, &one, &server);
     assert_int_equal(one.end.code, KI_ERR_TIMEOUT);
-    assert_non_null(strstr(one.end.message, "no whole answer in time"));
+    assert_non_null(strstr(one.end.message, "no complete response in time"));
 }
 
 static void a_connection_is_used_again_and_callbacks_may_send(void **state) {
@@ -655,11 +655,11 @@ static void a_servers_certificate_must_be_good(void **state) {
         { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("ca.pem"), false,
           TLS_FILE("client.pem"), TLS_FILE("client.key"), KI_OK, KI_CATEGORY_NONE, "nothing" },
         { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("other-ca.pem"), false, NULL, NULL,
-          KI_ERR_TLS, KI_CATEGORY_REQUEST, "is not accepted" },
+          KI_ERR_TLS, KI_CATEGORY_REQUEST, "is not trusted" },
         { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", NULL, false, NULL, NULL, KI_ERR_TLS,
-          KI_CATEGORY_REQUEST, "is not accepted" },
+          KI_CATEGORY_REQUEST, "is not trusted" },
         { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.2", TLS_FILE("ca.pem"), false, NULL, NULL,
-          KI_ERR_TLS, KI_CATEGORY_REQUEST, "is not accepted" },
+          KI_ERR_TLS, KI_CATEGORY_REQUEST, "is not trusted" },
         { TLS_FILE("expired.pem"), TLS_FILE("expired.key"), "127.0.0.1", TLS_FILE("ca.pem"), false, NULL, NULL,
           KI_ERR_TLS, KI_CATEGORY_SERVER, "expired" },
         { TLS_FILE("server.pem"), TLS_FILE("server.key"), "127.0.0.1", TLS_FILE("garbled.pem"), false, NULL, NULL,

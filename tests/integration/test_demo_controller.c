@@ -128,7 +128,7 @@ static void two_demos_at_once_are_refused(void **state) {
     const char *const argv[] = { KI_TEST_PROGRAM, "demo", "--controller", sample, "--faults", NULL };
     (void)state;
     assert_true(ki_process_start(&demo, argv, NULL, true));
-    assert_non_null(ki_process_expect_err(&demo, "choose one"));
+    assert_non_null(ki_process_expect_err(&demo, "cannot be combined"));
     assert_int_equal(ki_process_wait(&demo), 2);
 }
 

@@ -132,7 +132,7 @@ static void a_closed_port_is_told_at_tcp_and_all_after_it_is_left_out(void **sta
     assert_prints("refused");
     assert_step("-", "credentials");
     assert_step("-", "bookmarks");
-    assert_prints("not well: TCP connection");
+    assert_prints("failed: TCP connection; fix this step first");
     assert_int_equal(status, 3);
 }
 
@@ -401,7 +401,7 @@ static void json_has_each_step_once_and_in_order(void **state) {
         assert_non_null(yyjson_get_str(yyjson_obj_get(check, "finding")));
     }
     assert_string_equal(yyjson_get_str(yyjson_obj_get(yyjson_arr_get(checks, KI_CHECK_MAY_LIST), "result")), "failed");
-    assert_false(yyjson_get_bool(yyjson_obj_get(yyjson_doc_get_root(doc), "well")));
+    assert_false(yyjson_get_bool(yyjson_obj_get(yyjson_doc_get_root(doc), "ok")));
     assert_int_equal(status, 1);
     yyjson_doc_free(doc);
 }

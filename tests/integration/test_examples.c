@@ -83,7 +83,7 @@ static void a_host_with_its_own_loop_is_served_without_a_thread(void **state) {
     assert_int_equal(count_threads(example.pid), 1);
 #endif
     assert_true(write(example.in, "nowhere/nothing\n", 16) == 16);
-    assert_non_null(ki_process_expect(&example, "nowhere/nothing: not there"));
+    assert_non_null(ki_process_expect(&example, "nowhere/nothing: not found"));
     ki_process_close_in(&example);
     line = ki_process_expect(&example, " changes");
     assert_non_null(line);

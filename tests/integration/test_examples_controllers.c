@@ -460,7 +460,7 @@ static void a_pods_deployment_is_found_through_its_replicaset(void **state) {
     assert_int_equal(ki_testing_server_delete(server, KI_PODS, "default", "web-1-a", NULL), KI_OK);
     assert_non_null(ki_process_expect(&programs[0], "default/web: 1 wanted, 0 running of 0 pods in 1 ReplicaSets"));
     assert_int_equal(ki_testing_server_delete(server, KI_DEPLOYMENTS, "default", "web", NULL), KI_OK);
-    assert_non_null(ki_process_expect(&programs[0], "default/web: gone"));
+    assert_non_null(ki_process_expect(&programs[0], "default/web: deleted"));
     end_well(&programs[0]);
 }
 

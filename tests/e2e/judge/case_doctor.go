@@ -62,9 +62,9 @@ func doctor(ctx context.Context, h *harness) error {
 		{name: "a good cluster", flags: []string{"--kubeconfig", s.file("kubeconfig-kinformer")}, says: []string{
 			"✔ configuration", "✔ name resolution", "✔ TCP connection", "! TLS", "good for 2", " hours", "✔ HTTP ", "HTTP/2, status 200",
 			"✔ credentials", "kinformer, groups", "✔ server version", " v1.", "✔ may list", "allowed: list pods in all namespaces",
-			"✔ may watch", "✔ list ", "first byte after", "✔ streaming list", "✔ bookmarks", "well, with 1 remark"}},
+			"✔ may watch", "✔ list ", "first byte after", "✔ streaming list", "✔ bookmarks", "all steps succeeded, with 1 warning"}},
 		{name: "a wrong token", flags: flags(s.url, "wrong-secret"), status: 3, says: []string{
-			"! TLS", "✘ credentials", "the token is wrong or has expired", "not well: credentials"}, neverSays: "wrong-secret"},
+			"! TLS", "✘ credentials", "the token is wrong or has expired", "failed: credentials; fix this step first"}, neverSays: "wrong-secret"},
 		{name: "a missing permission", flags: flags(s.url, string(nobody)), status: 1, says: []string{
 			"✔ credentials", "nobody", "✘ may list", "not allowed: list pods", "kubectl create clusterrolebinding"},
 			neverSays: string(nobody)},
