@@ -1,10 +1,11 @@
 /* curl.c: exchanges as libcurl transfers, driven by the engine. Loop only.
  *
- * libcurl may not be told to add or remove a transfer from inside one of its callbacks, and our callbacks run inside them. So
- * send queues and cancel marks; `service`, which runs in a task and after each call into libcurl, adds, removes and ends.
+ * libcurl forbids adding or removing a transfer inside its callbacks, and our callbacks run inside them. So send queues
+ * and cancel marks. `service`, which runs in a task and after each call into libcurl, adds, removes and ends transfers.
  *
- * When an exchange ends in silence its connection may be dead without anybody knowing; when certificates are other ones, no connection may go on
- * with the old. Then pools are retired: new exchanges get a new pool, and those of the old one go on, and with the last of them it goes. */
+ * A pool is retired when an exchange ends by its idle timeout (its connection may be dead) and when the certificates
+ * change. New exchanges then get a new pool. The exchanges of the retired pool continue, and the pool is freed with its
+ * last exchange. */
 #include "src/transport/curl.h"
 
 #include "src/transport/curl_internal.h"
@@ -27,18 +28,18 @@ ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools) {
 
 enum {
     HTTP_UNAUTHORIZED = 401,
-    MOST_ATTEMPTS = 2, /* times that a request goes out, where nothing answers */
-    WORDS_MAX = 160
+    ATTEMPTS_MAX = 2, /* how often a safe request is sent if no response comes */
+    REASON_MAX = 160
 };
 
 /* --- exchanges -------------------------------------------------------------------------------------------------------------- */
 
-/* Out of libcurl and out of the list; never from inside libcurl. */
+/* Removes an exchange from libcurl and from the list. Never called inside libcurl. */
 static void detach(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
     if (exchange->pool) {
         if (exchange->opened && exchange->attempts == 0)
-            exchange->pool->wake = true; /* others may have waited for what its connection turns out to be */
+            exchange->pool->wake = true; /* other exchanges may have waited for its connection */
         curl_multi_remove_handle(exchange->pool->multi, exchange->easy);
         exchange->pool->exchanges--;
     }
@@ -65,7 +66,7 @@ static void destroy(ki_exchange *exchange) {
     ki_free(exchange->transport->allocator, exchange);
 }
 
-/* The pool, if any, may be swept afterwards: callers that go on with it must look again. */
+/* Ends an exchange. Its pool may be freed afterwards. */
 void ki_curl_end(ki_exchange *exchange, const ki_error *err) {
     detach(exchange);
     exchange->sink.on_end(err, exchange->sink.user);
@@ -74,45 +75,45 @@ void ki_curl_end(ki_exchange *exchange, const ki_error *err) {
 
 static void touch(ki_exchange *exchange) {
     exchange->last_byte = ki_engine_now(exchange->transport->engine);
-    exchange->heard = exchange->last_byte;
+    exchange->last_received = exchange->last_byte;
     exchange->suspected = false;
     if (exchange->pool)
         exchange->pool->last_byte = exchange->last_byte;
 }
 
-/* A busy exchange does not move its timer with each byte; the timer looks when it fires. */
+/* Ends an exchange after its idle timeout. The timer is not moved with each byte: it checks the last byte when it
+ * fires. */
 static void idle_timer_fired(ki_timer *timer, void *user) {
     ki_exchange *exchange = user;
     ki_curl_transport *transport = exchange->transport;
     int64_t now = ki_engine_now(transport->engine);
     if (exchange->state == KI_EXCHANGE_WAITING || exchange->is_paused)
-        exchange->last_byte = now; /* the server is not to blame */
+        exchange->last_byte = now; /* the server is not the cause */
     int64_t deadline = exchange->last_byte + exchange->idle_timeout_ns;
     if (now < deadline) {
         ki_timer_set(timer, deadline);
         return;
     }
-    if (!exchange
-             ->suspected) { /* the silence may be ours: a host that did not step, with bytes waiting in the socket */
+    if (!exchange->suspected) { /* bytes may wait in the socket if the host has not run the engine */
         exchange->suspected = true;
         ki_timer_set(timer, now + KI_MILLISECONDS(1));
         return;
     }
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "%s %s: no byte for %lld ms", transport->identity.server,
-                 exchange->head_given ? "went silent" : "does not answer",
+                 exchange->head_given ? "stopped sending" : "does not respond",
                  (long long)(exchange->idle_timeout_ns / KI_MILLISECONDS(1)));
-    if (exchange->pool && !exchange->pool->is_http2) /* of those it is known whether they live */
+    if (exchange->pool && !exchange->pool->is_http2) /* pings check HTTP/2 connections */
         exchange->pool->retired = true;
     ki_curl_end(exchange, &err);
     service(transport);
 }
 
-/* Only a plugin lets requests wait. */
-static bool curl_waits_for(const ki_exchange *exchange, char *words, size_t size) {
+/* Returns true if the exchange waits for credentials; only an exec plugin makes requests wait. */
+static bool curl_waits_for(const ki_exchange *exchange, char *text, size_t size) {
     if (exchange->state != KI_EXCHANGE_WAITING)
         return false;
-    snprintf(words, size, "exec plugin %.100s has not ended yet",
+    snprintf(text, size, "exec plugin %.100s has not ended yet",
              exchange->transport->identity.config->exec.command.data);
     return true;
 }
@@ -120,17 +121,17 @@ static bool curl_waits_for(const ki_exchange *exchange, char *words, size_t size
 static void total_timer_fired(ki_timer *timer, void *user) {
     ki_exchange *exchange = user;
     ki_curl_transport *transport = exchange->transport;
-    if (exchange->is_ping && !exchange->suspected) { /* as above: its answer may be waiting to be read */
+    if (exchange->is_ping && !exchange->suspected) { /* as in idle_timer_fired: the response may wait in the socket */
         exchange->suspected = true;
         ki_timer_set(timer, ki_engine_now(transport->engine) + KI_MILLISECONDS(1));
         return;
     }
     ki_error err = KI_ERROR_INIT;
-    char words[WORDS_MAX];
-    if (curl_waits_for(exchange, words, sizeof words))
-        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: not asked in time: %s", transport->identity.server, words);
+    char reason[REASON_MAX];
+    if (curl_waits_for(exchange, reason, sizeof reason))
+        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: request not sent in time: %s", transport->identity.server, reason);
     else
-        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: no whole answer in time", transport->identity.server);
+        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: no complete response in time", transport->identity.server);
     ki_curl_end(exchange, &err);
     service(transport);
 }
@@ -152,7 +153,7 @@ static void give_head(ki_exchange *exchange) {
     curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
     if (status < 200)
         return;
-    curl_off_t until = 0; /* libcurl knows dates; 0 may be none, garbage, or now */
+    curl_off_t until = 0; /* libcurl parses dates; 0 means none, garbage or now */
     curl_easy_getinfo(exchange->easy, CURLINFO_RETRY_AFTER, &until);
     curl_easy_getinfo(exchange->easy, CURLINFO_CONTENT_TYPE, &content_type);
     int64_t retry_after = exchange->retry_after < 0 && until > 0 ? until : exchange->retry_after;
@@ -178,27 +179,27 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
-/* Before each time that the request goes out. libcurl sends again, on a new connection, what got no answer on one that was used before, and what an
- * HTTP/2 server refused, five times at once. The server may have done it all the same, so only what changes nothing may go twice; a third time is
- * for the caller's backoff. */
+/* Called before each time that libcurl sends the request. libcurl sends it again on a new connection if a reused
+ * connection broke without a response, and up to five times if an HTTP/2 server refused the stream. The server can have
+ * carried the request out, so only safe requests are sent twice. The caller's backoff makes further attempts. */
 static int before_request(void *user, char *there, char *here, int port_there, int port_here) {
     (void)there, (void)here, (void)port_there;
     ki_exchange *exchange = user;
     exchange->local_port = port_here;
-    if (exchange->opened) /* its connection is made: what it is, others may have waited for */
+    if (exchange->opened) /* its connection is established; other exchanges may have waited for it */
         exchange->pool->wake = true;
-    if (exchange->attempts++ == 0 || (exchange->is_safe && exchange->attempts <= MOST_ATTEMPTS))
+    if (exchange->attempts++ == 0 || (exchange->is_safe && exchange->attempts <= ATTEMPTS_MAX))
         return CURL_PREREQFUNC_OK;
     ki_error_set(&exchange->own_failure, KI_ERR_CUT,
                  exchange->is_safe
-                     ? "%s refused the request, or cut the connection before it answered, twice"
-                     : "%s cut the connection before it answered: the request may have been carried out or not, "
-                       "and is not sent twice",
+                     ? "%s refused the request, or closed the connection before a response, twice"
+                     : "%s closed the connection before a response: the request may have been carried out, and is "
+                       "not sent twice",
                  exchange->transport->identity.server);
     return CURL_PREREQFUNC_ABORT;
 }
 
-/* Seconds; a date is left to libcurl. */
+/* Parses a Retry-After header with seconds (RFC 9110 §10.2.3). libcurl parses dates. */
 static void note_retry_after(ki_exchange *exchange, ki_str line) {
     static const char name[] = "retry-after:";
     if (line.size < sizeof name - 1 || strncasecmp(line.data, name, sizeof name - 1) != 0)
@@ -213,7 +214,7 @@ static void note_retry_after(ki_exchange *exchange, ki_str line) {
         exchange->retry_after = (int64_t)seconds;
 }
 
-/* libcurl hands over each header line; an empty one ends the head (or a 1xx answer, or the trailers). */
+/* Receives one header line. An empty line ends the head, a 1xx response or the trailers. */
 static size_t on_header_line(char *line, size_t one, size_t size, void *user) {
     (void)one;
     ki_exchange *exchange = user;
@@ -238,7 +239,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *user) {
     (void)one;
     ki_exchange *exchange = user;
     if (exchange->state != KI_EXCHANGE_ACTIVE)
-        return 0; /* ends the transfer, whose end nobody is told of */
+        return 0; /* ends the transfer; the exchange was cancelled */
     touch(exchange);
     ki_engine_work(exchange->transport->engine, 1);
     exchange->sink.on_data(data, size, exchange->sink.user);
@@ -254,24 +255,25 @@ static ki_exchange *find(ki_curl_transport *transport, ki_exchange_state state) 
     return exchange;
 }
 
-/* Connections that were made with other certificates take nothing new. What can be sent again is, on a new one; the rest ends where it is. */
-static void take_certificates(ki_curl_transport *transport) {
+/* Retires the connections made with the old certificates. Ends watches, which their callers send again; other exchanges
+ * continue on the old connections. */
+static void change_certificates(ki_curl_transport *transport) {
     transport->tls_number = ki_credentials_tls_number(transport->credentials);
     ki_curl_pools_retire_all(&transport->pools);
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_CUT, "certificates have changed: connecting to %s anew", transport->identity.server);
+    ki_error_set(&err, KI_ERR_CUT, "the certificates have changed: connecting to %s again", transport->identity.server);
     for (ki_exchange *exchange = transport->exchanges; exchange;) {
         if (!exchange->is_endless || exchange->state != KI_EXCHANGE_ACTIVE) {
             exchange = exchange->next;
             continue;
         }
         ki_curl_end(exchange, &err);
-        exchange = transport->exchanges; /* the callback may have changed the list: from the start */
+        exchange = transport->exchanges; /* the callback may have changed the list: start again */
     }
 }
 
 static bool add_handle(const ki_curl_pool *pool, CURL *easy) {
-    if (pool->is_http1) /* a request at a time: there is nothing to wait for */
+    if (pool->is_http1) /* HTTP/1.1 has no streams to wait for */
         curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 0L);
     return curl_multi_add_handle(pool->multi, easy) == CURLM_OK;
 }
@@ -289,7 +291,8 @@ static ki_status add_to_pool(ki_exchange *exchange, ki_curl_pool *pool, ki_error
     return KI_OK;
 }
 
-/* One that is queued. Where certificates are found to be other ones it stays so, until they are taken. */
+/* Starts a queued exchange. If the certificates have changed, the exchange stays queued until `service` has retired the
+ * old connections. */
 static void begin(ki_exchange *exchange) {
     ki_curl_transport *transport = exchange->transport;
     ki_error err = KI_ERROR_INIT;
@@ -318,11 +321,11 @@ static void begin(ki_exchange *exchange) {
         ki_curl_end(exchange, &err);
 }
 
-/* Ends all exchanges of a pool that can no longer be relied on. */
+/* Ends all exchanges of a pool whose sockets cannot be watched. */
 static void give_up(ki_curl_pool *pool) {
     ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, pool->failed, "the connection to %s cannot be watched", transport->identity.server);
+    ki_error_set(&err, pool->failed, "cannot watch the socket of the connection to %s", transport->identity.server);
     pool->retired = true;
     for (ki_exchange *exchange = transport->exchanges; exchange;) {
         if (exchange->pool != pool || exchange->state != KI_EXCHANGE_ACTIVE) {
@@ -330,11 +333,11 @@ static void give_up(ki_curl_pool *pool) {
             continue;
         }
         ki_curl_end(exchange, &err);
-        exchange = transport->exchanges; /* the callback may have changed the list: from the start */
+        exchange = transport->exchanges; /* the callback may have changed the list: start again */
     }
 }
 
-/* One transfer that libcurl has finished; false where there is none. */
+/* Ends one transfer that libcurl has finished. Returns false if there is none. */
 static bool end_one_finished(ki_curl_pool *pool) {
     int left = 0;
     CURLMsg *message;
@@ -354,8 +357,8 @@ static bool end_one_finished(ki_curl_pool *pool) {
         else if (code)
             ki_curl_error(exchange->easy, code, exchange->detail, transport->identity.config,
                           transport->identity.proxy.size > 0, &err);
-        else if (!exchange->head_given) /* libcurl is content with half a head */
-            ki_error_set(&err, KI_ERR_CUT, "%s cut the connection before the answer's head was whole", server);
+        else if (!exchange->head_given) /* libcurl accepts an incomplete head */
+            ki_error_set(&err, KI_ERR_CUT, "%s closed the connection inside the response's head", server);
         if (err.code == KI_ERR_TLS && err.category == KI_CATEGORY_CREDENTIALS)
             ki_credentials_refused(transport->credentials, exchange->set);
         else if (err.code == KI_ERR_TLS)
@@ -366,13 +369,13 @@ static bool end_one_finished(ki_curl_pool *pool) {
     return false;
 }
 
-/* Where a connection is being made, other exchanges wait whether it will take them, too. libcurl 8 wakes them if it does; if not,
- * they wait until something has ended, which a watch does not. Asked again they find that out by themselves. One of them ends where
- * there is no memory for it; false: none did. */
+/* Adds waiting exchanges to libcurl again. While a connection is being established, other exchanges wait for a stream
+ * on it. If the connection does not take them, libcurl 8 wakes them only after a transfer has ended, and a watch does
+ * not end. Adding them again makes libcurl choose again. Returns true if an exchange ended for lack of memory. */
 static bool wake_parked(ki_curl_pool *pool) {
     ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
     pool->wake = false;
-    if (!transport->identity.is_https) /* nobody waits */
+    if (!transport->identity.is_https) /* only HTTP/2 exchanges wait */
         return false;
     for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
         if (exchange->pool != pool || exchange->state != KI_EXCHANGE_ACTIVE || exchange->opened ||
@@ -383,14 +386,14 @@ static bool wake_parked(ki_curl_pool *pool) {
             continue;
         ki_error err = KI_ERROR_INIT;
         ki_error_no_memory(&err, "sending a request");
-        pool->wake = true; /* for the others */
+        pool->wake = true; /* the others still wait */
         ki_curl_end(exchange, &err);
         return true;
     }
     return false;
 }
 
-/* Does what could not be done from inside libcurl. Callbacks may change everything, so each step starts anew. */
+/* Adds, removes and ends transfers. Callbacks may change every list, so each step starts from the beginning. */
 static void service(ki_curl_transport *transport) {
     for (;;) {
         while (transport->cancelled > 0) {
@@ -399,7 +402,7 @@ static void service(ki_curl_transport *transport) {
             destroy(exchange);
         }
         if (ki_credentials_tls_number(transport->credentials) != transport->tls_number)
-            take_certificates(transport);
+            change_certificates(transport);
         if (transport->queued > 0) {
             begin(find(transport, KI_EXCHANGE_QUEUED));
             continue;
@@ -464,7 +467,7 @@ static ki_status open_exchange(ki_exchange *exchange, const ki_request *request,
     return KI_OK;
 }
 
-/* In no state yet. */
+/* Creates an exchange, without a state. */
 static ki_status new_exchange(ki_curl_transport *transport, const ki_request *request, const ki_response_sink *sink,
                               ki_exchange **ret_exchange, ki_error *err) {
     ki_exchange *exchange = ki_alloc_zero(transport->allocator, sizeof *exchange);
@@ -487,7 +490,7 @@ static ki_status new_exchange(ki_curl_transport *transport, const ki_request *re
     return KI_OK;
 }
 
-/* Into the list, with its deadlines running. */
+/* Adds an exchange to the list and starts its timeouts. */
 static void attach(ki_exchange *exchange, const ki_request *request) {
     ki_curl_transport *transport = exchange->transport;
     exchange->previous = transport->last_exchange;
@@ -552,11 +555,11 @@ static void curl_cancel(ki_exchange *exchange) {
         transport->cancelled++;
         ki_timer_close(&exchange->idle);
         ki_timer_close(&exchange->total);
-        return; /* service follows libcurl's return */
+        return; /* service runs when libcurl returns */
     }
     detach(exchange);
     destroy(exchange);
-    ki_task_post(&transport->service); /* its pool may have to go */
+    ki_task_post(&transport->service); /* its pool may be empty and retired */
 }
 
 static void curl_transport_free(ki_transport *base) {
@@ -573,7 +576,7 @@ static void curl_transport_free(ki_transport *base) {
     ki_free(transport->allocator, transport);
 }
 
-/* libcurl may call back before it returns, as in any other of its functions. */
+/* Pauses or resumes the body. libcurl may call our callbacks before it returns. */
 static void curl_pause(ki_exchange *exchange, bool is_paused) {
     ki_curl_transport *transport = exchange->transport;
     if (exchange->state != KI_EXCHANGE_ACTIVE || exchange->is_paused == is_paused)
@@ -606,7 +609,7 @@ static const ki_transport_ops curl_ops = {
     .hide = curl_hide,
 };
 
-/* libcurl's one unavoidable global; it stays until the process ends, since other users of libcurl may have joined. */
+/* libcurl's global state. It is never cleaned up: other users of libcurl in the process may need it. */
 static CURLcode global_result;
 static void init_libcurl(void) {
     global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -617,7 +620,7 @@ ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_t
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_libcurl);
     if (global_result)
-        return ki_error_set(err, KI_ERR_SYSTEM, "libcurl does not start: %s", curl_easy_strerror(global_result));
+        return ki_error_set(err, KI_ERR_SYSTEM, "libcurl cannot be initialised: %s", curl_easy_strerror(global_result));
     const ki_allocator *allocator = ki_engine_allocator(engine);
     ki_curl_transport *transport = ki_alloc_zero(allocator, sizeof *transport);
     if (!transport)

@@ -6,7 +6,8 @@
 
 #include "src/transport/transport.h"
 
-/* Ownership: the caller's, freed with ki_transport_free on the loop (or with the engine idle). Copies what it needs of `config`. */
+/* Creates a transport over libcurl. Ownership: the caller frees it with ki_transport_free, on the loop or with the
+ * engine stopped. Copies what it needs of `config`. */
 ki_status ki_curl_transport_new(ki_engine *engine, const ki_config *config, ki_transport **ret_transport,
                                 ki_error *err);
 

@@ -1,4 +1,4 @@
-/* curl_error.c: what a libcurl result means for whoever has to act on it. */
+/* curl_error.c: libcurl results as ki_error values, with what to do. */
 #include "src/transport/curl_internal.h"
 
 #include "src/base/error.h"
@@ -7,20 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* OpenSSL's X509_V_ERR_…, which CURLINFO_SSL_VERIFYRESULT gives: the server's own fault, not that of our authority file. */
+/* OpenSSL's X509_V_ERR_… values of CURLINFO_SSL_VERIFYRESULT that are the server's fault, not that of our authority
+ * file. */
 enum {
     VERIFY_NOT_YET_VALID = 9,
     VERIFY_EXPIRED = 10
 };
 
 enum {
-    FILE_SHOWN = 120 /* bytes of a path in a message, which has room for little more */
+    FILE_SHOWN = 120 /* bytes of a path in a message */
 };
 
-/* libcurl names the proxy, not its user. */
+/* libcurl's text names the proxy without its user and password. */
 static void proxy_error(const char *detail, const char *server, ki_error *err) {
-    ki_error_set(err, KI_ERR_CONNECT, "connect to %s: no way through the proxy: %.250s; look at proxy-url", server,
-                 detail);
+    ki_error_set(err, KI_ERR_CONNECT, "connect to %s: the proxy failed: %.250s; check proxy-url", server, detail);
 }
 
 static void connect_error(CURL *easy, const char *detail, const char *server, bool by_proxy, ki_error *err) {
@@ -36,12 +36,13 @@ static void connect_error(CURL *easy, const char *detail, const char *server, bo
 
 void ki_curl_no_socket(int number, const char *server, ki_error *err) {
     bool ours = number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM;
-    ki_error_set_errno(err, ours ? KI_ERR_SYSTEM : KI_ERR_CONNECT, number, "no socket to connect to %s", server);
-    if (ours) /* not the server's fault */
+    ki_error_set_errno(err, ours ? KI_ERR_SYSTEM : KI_ERR_CONNECT, number, "cannot create a socket to connect to %s",
+                       server);
+    if (ours)
         err->category = KI_CATEGORY_FATAL;
 }
 
-/* " (FILE)" for a message; "" where it came as data. */
+/* Writes " (FILE)" for a message; "" if the value came as data. Returns `text`. */
 static const char *file_of(const ki_secret *path, char *text, size_t size) {
     text[0] = '\0';
     if (path->data)
@@ -56,12 +57,12 @@ static void verify_error(CURL *easy, const char *detail, const ki_config *config
     curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
     bool by_time = result == VERIFY_EXPIRED || result == VERIFY_NOT_YET_VALID;
     bool by_name = strstr(detail, "subject name") || strstr(detail, "does not match");
-    const char *remedy = by_time           ? "renew it, or look at this machine's clock"
-                         : by_name         ? "use a name that it has, or tls-server-name"
-                         : config->ca.data ? "look at certificate-authority"
-                                           : "name its authority's file with certificate-authority";
+    const char *remedy = by_time           ? "renew it, or check this machine's clock"
+                         : by_name         ? "use a name in the certificate, or set tls-server-name"
+                         : config->ca.data ? "check certificate-authority"
+                                           : "set certificate-authority to the file of its authority";
     bool by_authority = !by_time && !by_name;
-    ki_error_set(err, KI_ERR_TLS, "the certificate of %s is not accepted: %.250s; %s%s", server, detail, remedy,
+    ki_error_set(err, KI_ERR_TLS, "the certificate of %s is not trusted: %.250s; %s%s", server, detail, remedy,
                  by_authority ? file_of(&config->ca_file, file, sizeof file) : "");
     err->category = by_time ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
 }
@@ -74,8 +75,9 @@ static bool has_one_of(const char *text, const char *const *words) {
     return false;
 }
 
-/* Did the server refuse the certificate that we showed, or want one? With TLS 1.3 it says so when our side is through already. */
-static bool is_refused_certificate(const char *detail) {
+/* Returns true if the server rejected our certificate or requires one. With TLS 1.3 it does so after our side of the
+ * handshake is complete. */
+static bool is_rejected_certificate(const char *detail) {
     static const char *const words[] = { "alert bad certificate",         "alert certificate",
                                          "alert unsupported certificate", "alert unknown ca",
                                          "alert access denied",           "alert decrypt error",
@@ -85,45 +87,46 @@ static bool is_refused_certificate(const char *detail) {
     return has_one_of(detail, words) || (strstr(detail, "alert") && has_one_of(detail, terms));
 }
 
-/* A handshake that came to nothing: over our certificate, over TLS itself, or since the server, or what is before it, went away. The
- * last says nothing of TLS: OpenSSL tells it as an error of the system, with or without a cause, or as an unexpected end. */
+/* Reports a failed handshake: our certificate, TLS itself, or a connection that the server or a proxy closed. OpenSSL
+ * reports a closed connection as a system error, with or without a cause, or as an unexpected end. */
 static void handshake_error(const char *detail, const ki_config *config, ki_error *err) {
     const char *server = config->server.data;
     static const char *const gone[] = { "Connection reset",      "SSL_ERROR_SYSCALL",
                                         "unexpected eof",        "Broken pipe",
                                         "SSL_ERROR_ZERO_RETURN", "Connection refused",
                                         "Connection timed out",  NULL };
-    if (is_refused_certificate(detail)) {
+    if (is_rejected_certificate(detail)) {
         char file[FILE_SHOWN];
-        ki_error_set(err, KI_ERR_TLS, "TLS with %s: %.250s; look at client-certificate%s", server, detail,
+        ki_error_set(err, KI_ERR_TLS, "TLS with %s: %.250s; check client-certificate%s", server, detail,
                      file_of(&config->client_certificate_file, file, sizeof file));
         err->category = KI_CATEGORY_CREDENTIALS;
     } else if (has_one_of(detail, gone)) {
         ki_error_set(err, KI_ERR_CONNECT, "connect to %s: closed during the TLS handshake", server);
     } else {
-        const char *remedy =
-            strstr(detail, "wrong version number") || strstr(detail, "packet length") ? "; is it an http server?" : "";
+        const char *remedy = strstr(detail, "wrong version number") || strstr(detail, "packet length")
+                                 ? "; the server may use http, not https"
+                                 : "";
         ki_error_set(err, KI_ERR_TLS, "TLS with %s: %.250s%s", server, detail, remedy);
         err->category = KI_CATEGORY_RETRY;
     }
 }
 
-/* Has any byte of an answer come? */
+/* Returns true if a byte of a response has arrived. */
 static bool has_begun(CURL *easy) {
     curl_off_t began_us = 0;
     curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &began_us);
     return began_us > 0;
 }
 
-/* Has an answer begun whose head is not whole? libcurl has no other result for a header line above its limit (CURL_MAX_HTTP_HEADER) than
- * that of memory that was refused, which is far less likely there. */
+/* Returns true if a response has begun without a complete head. libcurl returns CURLE_OUT_OF_MEMORY for a header line
+ * above its limit (CURL_MAX_HTTP_HEADER); a lack of memory is far less likely at this point. */
 static bool is_in_head(CURL *easy) {
     curl_off_t body = 0;
     curl_easy_getinfo(easy, CURLINFO_SIZE_DOWNLOAD_T, &body);
     return has_begun(easy) && body == 0;
 }
 
-/* Our own certificate or key, which libcurl could not take. What does not fit is mostly found before (auth/key_pair.h). */
+/* Reports a client certificate or key that libcurl rejected. auth/key_pair.h detects most of them earlier. */
 static void certificate_error(const char *detail, const ki_config *config, ki_error *err) {
     char certificate[FILE_SHOWN], key[FILE_SHOWN];
     file_of(&config->client_certificate_file, certificate, sizeof certificate);
@@ -131,7 +134,7 @@ static void certificate_error(const char *detail, const ki_config *config, ki_er
     if (strstr(detail, "does not match") || strstr(detail, "private key"))
         ki_error_set(err, KI_ERR_TLS,
                      "client-certificate%s or client-key%s is not usable: client-key is not the key of "
-                     "client-certificate, or has a password; give the two that were issued together",
+                     "client-certificate, or has a password; use a certificate and a key that were issued together",
                      certificate, key);
     else
         ki_error_set(err, KI_ERR_TLS, "client-certificate%s or client-key%s is not usable: %s", certificate, key,
@@ -148,12 +151,12 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
     long proxy_status = 0;
     curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
     if (proxy_status >= 300) {
-        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: the proxy answered %ld", server, proxy_status);
+        ki_error_set(err, KI_ERR_CONNECT, "connect to %s: the proxy returned HTTP %ld", server, proxy_status);
         return;
     }
     switch (code) {
 #if LIBCURL_VERSION_NUM >= 0x080600
-    case CURLE_TOO_LARGE: /* libcurl's own limits for a line, and for how many there are */
+    case CURLE_TOO_LARGE: /* libcurl's limits on a line and on the number of lines */
         ki_error_set(err, KI_ERR_PROTOCOL, "%s sent %s", config->server.data,
                      strstr(detail, "many") ? "too many headers" : "a header line that is too long");
         break;
@@ -165,8 +168,8 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
             ki_error_no_memory(err, "talking to the server");
         break;
     case CURLE_COULDNT_RESOLVE_PROXY:
-        if (strstr(detail, "://")) /* the whole URL, with a password perhaps */
-            detail = "its URL cannot be read";
+        if (strstr(detail, "://")) /* the whole URL, which can have a password */
+            detail = "invalid proxy URL";
         /* fall through */
     case CURLE_PROXY:
         proxy_error(detail, server, err);
@@ -187,14 +190,14 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
         verify_error(easy, detail, config, err);
         break;
     case CURLE_SSL_CACERT_BADFILE:
-        if (strstr(detail, " file:")) /* ours is never given as a file: the system's, which has none */
+        if (strstr(detail, " file:")) /* our authority is never a file: this is the system's */
             ki_error_set(err, KI_ERR_TLS,
-                         "the certificate of %s is not accepted: this system has no authorities (%.250s); give "
+                         "the certificate of %s is not trusted: this system has no authorities (%.250s); set "
                          "certificate-authority, or install ca-certificates",
                          config->server.data, detail);
         else
             ki_error_set(err, KI_ERR_TLS,
-                         "certificate-authority%s is not usable: %.250s; give the authority's certificate in PEM",
+                         "certificate-authority%s is not usable: %.250s; use the authority's certificate in PEM",
                          file_of(&config->ca_file, file, sizeof file), detail);
         err->category = KI_CATEGORY_REQUEST;
         break;
@@ -208,7 +211,7 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
         break;
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
-        if (is_refused_certificate(detail)) {
+        if (is_rejected_certificate(detail)) {
             handshake_error(detail, config, err);
             break;
         }
@@ -217,22 +220,22 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
     case CURLE_PARTIAL_FILE:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
-        ki_error_set(err, KI_ERR_CUT, "%s cut the connection: %s", server, detail);
+        ki_error_set(err, KI_ERR_CUT, "%s closed the connection: %s", server, detail);
         break;
     case CURLE_UNSUPPORTED_PROTOCOL: /* no HTTP status line */
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_BAD_CONTENT_ENCODING:
-        ki_error_set(err, KI_ERR_PROTOCOL, "%s does not speak HTTP: %s", server, detail);
+        ki_error_set(err, KI_ERR_PROTOCOL, "%s does not send HTTP: %s", server, detail);
         break;
-    case CURLE_BAD_FUNCTION_ARGUMENT: /* what it says of a header line, or a trailer, that has no name */
+    case CURLE_BAD_FUNCTION_ARGUMENT: /* libcurl's result for a header line or trailer without a name */
         if (has_begun(easy)) {
-            ki_error_set(err, KI_ERR_PROTOCOL, "%s does not speak HTTP: a header line that is none", server);
+            ki_error_set(err, KI_ERR_PROTOCOL, "%s does not send HTTP: a header line without a name", server);
             break;
         }
         /* fall through */
     default:
         ki_error_set(err, KI_ERR_SYSTEM, "request to %s failed: %s", server, detail);
-        err->category = KI_CATEGORY_RETRY; /* unknown: nothing says that it is for good */
+        err->category = KI_CATEGORY_RETRY; /* unknown: the failure can be temporary */
         break;
     }
 }

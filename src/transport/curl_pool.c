@@ -1,4 +1,4 @@
-/* curl_pool.c: sockets and timers that libcurl asks for, and the life of pools. Loop only. */
+/* curl_pool.c: the sockets and timers of libcurl, and the lifetime of pools. Loop only. */
 #include "src/transport/curl_pool.h"
 
 #include "src/base/memory.h"
@@ -46,7 +46,7 @@ static void socket_ready(ki_io *io, uint32_t events, void *user) {
         bits |= CURL_CSELECT_OUT;
     if (events & EPOLLERR)
         bits |= CURL_CSELECT_ERR;
-    run_curl(socket->pool, io->fd, bits); /* `socket` may be gone afterwards */
+    run_curl(socket->pool, io->fd, bits); /* may free `socket` */
 }
 
 static void forget_socket(ki_curl_socket *socket) {
@@ -95,7 +95,8 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void
         events |= EPOLLOUT;
     ki_status status = socket ? ki_io_modify(&socket->io, events, NULL) : add_socket(pool, fd, events);
     if (status && !pool->failed)
-        pool->failed = status; /* told to libcurl it would make the whole handle unusable: service ends the exchanges */
+        pool->failed = status; /* returning an error would make libcurl's multi handle unusable; service ends the
+                                * exchanges */
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* curl_setup.c: what an easy handle is told before it runs: URL, headers, credentials, TLS, limits. */
+/* curl_setup.c: the options of an easy handle: URL, headers, credentials, TLS, limits. */
 #include "src/transport/curl_internal.h"
 
 #include "src/base/buffer.h"
@@ -18,8 +18,8 @@ enum {
 
 /* --- identity --------------------------------------------------------------------------------------------------------------- */
 
-/* libcurl sends as SNI, and verifies, the host of the URL. Where that is to be another name than the server's, the URL has it, and libcurl is
- * told where to connect to and which Host to name. */
+/* Applies tls-server-name. libcurl uses the URL's host for SNI and for verification. So the URL gets the name, and
+ * separate options set the address to connect to and the Host header. */
 static ki_status rename_host(ki_curl_identity *identity, ki_error *err) {
     const ki_config *config = identity->config;
     ki_str server = { config->server.data, config->server.size };
@@ -34,7 +34,7 @@ static ki_status rename_host(ki_curl_identity *identity, ki_error *err) {
     ki_buffer_printf(&text, "https://%s%s%s:%d%.*s", is_v6 ? "[" : "", name, is_v6 ? "]" : "", parts.port,
                      (int)parts.path.size, parts.path.data);
     ki_status status = text.failed
-                           ? ki_error_set(err, text.failed, "tls-server-name cannot be used")
+                           ? ki_error_set(err, text.failed, "tls-server-name is not usable")
                            : ki_secret_set(identity->allocator, &identity->base, (ki_str){ text.data, text.size }, err);
     ki_buffer_reset(&text, text.capacity);
     ki_buffer_printf(&text, "::%.*s:%d", (int)parts.host.size, parts.host.data, parts.port);
@@ -43,7 +43,7 @@ static ki_status rename_host(ki_curl_identity *identity, ki_error *err) {
         status = identity->connect_to ? KI_OK : ki_error_no_memory(err, "making a transport");
     }
     ki_buffer_reset(&text, text.capacity);
-    /* As the server would be named without all this: with the port unless it is https' own. */
+    /* The Host header without tls-server-name: with the port unless it is 443. */
     ki_buffer_printf(&text, "Host: %.*s", (int)parts.host.size, parts.host.data);
     if (parts.port != HTTPS_PORT)
         ki_buffer_printf(&text, ":%d", parts.port);
@@ -63,7 +63,7 @@ ki_status ki_curl_identity_init(ki_curl_identity *identity, const ki_allocator *
     ki_status status = rename_host(identity, err);
     if (!status)
         status = ki_proxy_choose(allocator, config, &environment, &identity->proxy, err);
-    return status; /* the caller clears it, in either case */
+    return status; /* the caller clears the identity, also on failure */
 }
 
 void ki_curl_identity_clear(ki_curl_identity *identity) {
@@ -76,21 +76,21 @@ void ki_curl_identity_clear(ki_curl_identity *identity) {
 
 /* --- one handle ------------------------------------------------------------------------------------------------------------- */
 
-/* The first failure of a sequence of options; what an old libcurl does not know is a failure like any other. */
+/* Sets an option; keeps the first failure. An option that an old libcurl lacks is a failure. */
 #define SET(option, value) \
     do { \
         if (!failed) \
             failed = curl_easy_setopt(easy, (option), (value)); \
     } while (0)
 
-/* libcurl sets idle and interval by options, but not the count and not the limit of unacknowledged data. */
+/* Sets TCP keepalive and TCP_USER_TIMEOUT. libcurl has no option for the count and for TCP_USER_TIMEOUT. */
 static int on_socket(void *user, curl_socket_t fd, curlsocktype purpose) {
     (void)user;
     (void)purpose;
     const int on = 1, idle = KI_CURL_KEEPALIVE_IDLE_S, interval = KI_CURL_KEEPALIVE_INTERVAL_S;
     const int count = KI_CURL_KEEPALIVE_COUNT;
     const unsigned unacknowledged_ms = 1000U * (KI_CURL_KEEPALIVE_IDLE_S + KI_CURL_KEEPALIVE_INTERVAL_S * 3U);
-    /* A socket without these (a proxy over a Unix socket) is still good. */
+    /* Failures are ignored: a Unix socket of a proxy has no such options. */
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
@@ -103,17 +103,17 @@ static CURLcode set_basics(CURL *easy) {
     CURLcode failed = CURLE_OK;
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(CURLOPT_FOLLOWLOCATION, 0L); /* API servers do not redirect; credentials go to the server that was named only */
+    SET(CURLOPT_FOLLOWLOCATION, 0L); /* API servers do not redirect, and credentials must go to the named server only */
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
     SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* a proxy's answer is not the server's */
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L); /* do not report the proxy's response as the server's */
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)KI_CURL_CONNECT_TIMEOUT_MS);
     SET(CURLOPT_BUFFERSIZE, (long)KI_CURL_BUFFER_SIZE);
     SET(CURLOPT_SOCKOPTFUNCTION, on_socket);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    SET(CURLOPT_QUICK_EXIT, 1L); /* cancelling must not wait for a name server */
+    SET(CURLOPT_QUICK_EXIT, 1L); /* cancelling must not wait for name resolution */
 #endif
     return failed;
 }
@@ -122,10 +122,10 @@ static struct curl_blob blob_of(const ki_secret *pem) {
     return (struct curl_blob){ .data = pem->data, .len = pem->size, .flags = CURL_BLOB_NOCOPY };
 }
 
-static CURLcode set_way(CURL *easy, const ki_curl_identity *identity) {
+static CURLcode set_connection(CURL *easy, const ki_curl_identity *identity) {
     const bool verify = !identity->config->insecure_skip_tls_verify;
     CURLcode failed = CURLE_OK;
-    /* Another stream rather than another connection. Without TLS there is no HTTP/2, and libcurl 7.88 would let the second
+    /* Prefer a new stream to a new connection. Without TLS there is no HTTP/2, and libcurl 7.88 would make the second
      * request wait until the first, perhaps a watch, has ended. */
     SET(CURLOPT_PIPEWAIT, identity->is_https ? 1L : 0L);
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or later */
@@ -133,11 +133,11 @@ static CURLcode set_way(CURL *easy, const ki_curl_identity *identity) {
     SET(CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L);
     if (identity->connect_to)
         SET(CURLOPT_CONNECT_TO, identity->connect_to);
-    /* libcurl's own reading of the environment differs from that of all other clients of API servers: it is told instead. */
+    /* Always set the proxy: libcurl reads the environment by other rules than Go's clients. */
     SET(CURLOPT_PROXY, identity->proxy.data);
     SET(CURLOPT_NOPROXY, "");
     if (identity->proxy.size) {
-        SET(CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); /* our headers are not the proxy's */
+        SET(CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE); /* do not send our headers to the proxy */
         SET(CURLOPT_PROXYAUTH, (long)CURLAUTH_BASIC);
     }
     if (strncmp(identity->proxy.data, "https:", 6) == 0) {
@@ -153,7 +153,7 @@ static CURLcode set_certificates(CURL *easy, const ki_curl_identity *identity, c
     if (set->ca.data) {
         struct curl_blob ca = blob_of(&set->ca);
         SET(CURLOPT_CAINFO_BLOB, &ca);
-        SET(CURLOPT_CAPATH, NULL); /* this authority alone, not the system's beside it */
+        SET(CURLOPT_CAPATH, NULL); /* trust this authority only, not the system's */
         if (strncmp(identity->proxy.data, "https:", 6) == 0) {
             SET(CURLOPT_PROXY_CAINFO_BLOB, &ca);
             SET(CURLOPT_PROXY_CAPATH, NULL);
@@ -163,8 +163,8 @@ static CURLcode set_certificates(CURL *easy, const ki_curl_identity *identity, c
         struct curl_blob certificate = blob_of(&set->client_certificate), key = blob_of(&set->client_key);
         SET(CURLOPT_SSLCERT_BLOB, &certificate);
         SET(CURLOPT_SSLKEY_BLOB, &key);
-        /* One that has a password, as a plugin or a rotated file may bring it, fails with this. Without it libcurl up to 7.88 reads a
-         * password through a null pointer, and others ask for one on the terminal. */
+        /* A key with a password (from a plugin or a rotated file) then fails. Without this option libcurl up to 7.88
+         * dereferences a null pointer, and other versions ask for the password on the terminal. */
         SET(CURLOPT_KEYPASSWD, "");
     }
     return failed;
@@ -182,7 +182,7 @@ static CURLcode set_url(CURL *easy, const ki_curl_identity *identity, const ki_r
     return failed;
 }
 
-/* What the server must be told the length of, be it 0. */
+/* Returns true for a request that needs a Content-Length, even 0. */
 static bool has_body(const ki_request *request) {
     static const char *const methods[] = { "POST", "PUT", "PATCH" };
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
@@ -214,19 +214,18 @@ static ki_status add_line(struct curl_slist **headers, const char *line) {
     return KI_OK;
 }
 
-/* `name` is ours; `value` must not become another header. */
+/* Adds a header. Rejects control characters in `value`: they could begin another header. `name` is trusted. */
 static ki_status add_header(ki_buffer *line, struct curl_slist **headers, const char *name, const char *value) {
     ki_buffer_reset(line, line->capacity);
     for (const char *at = value; *at; at++) {
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             return KI_ERR_INVALID;
     }
-    ki_buffer_printf(line, value[0] ? "%s: %s" : "%s;", name,
-                     value); /* libcurl's way to say that there is nothing in it */
+    ki_buffer_printf(line, value[0] ? "%s: %s" : "%s;", name, value); /* libcurl's syntax for an empty header */
     return line->failed ? KI_ERR_NO_MEMORY : add_line(headers, line->data);
 }
 
-/* Characters that a header's name may have; '%' may be there too, but is what escapes are written with. */
+/* Returns true for a character of a header's name (RFC 9110 §5.6.2), except '%', which begins an escape here. */
 static bool is_name_character(unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            (c && strchr("!#$&'*+-.^_`|~", c));
@@ -272,9 +271,9 @@ static ki_status make_headers(const ki_curl_identity *identity, const ki_request
         status = add_impersonation(&line, headers, identity->config);
     ki_buffer_free(&line);
     if (!status && has_body(request) && !request->content_type)
-        status = add_line(headers, "Content-Type:"); /* not libcurl's idea of it */
+        status = add_line(headers, "Content-Type:"); /* removes libcurl's default */
     if (!status && has_body(request))
-        status = add_line(headers, "Expect:"); /* the body is sent at once */
+        status = add_line(headers, "Expect:"); /* no 100-continue: the body is sent at once */
     if (!status && identity->host.data)
         status = add_line(headers, identity->host.data);
     return status;
@@ -282,17 +281,17 @@ static ki_status make_headers(const ki_curl_identity *identity, const ki_request
 
 void ki_curl_free_headers(struct curl_slist *headers) {
     for (struct curl_slist *line = headers; line; line = line->next)
-        ki_wipe(line->data, strlen(line->data)); /* one of them holds the token */
+        ki_wipe(line->data, strlen(line->data)); /* one line has the token */
     curl_slist_free_all(headers);
 }
 
-static ki_status tell(CURLcode failed, ki_error *err) {
+static ki_status set_error(CURLcode failed, ki_error *err) {
     if (failed == CURLE_OUT_OF_MEMORY)
         return ki_error_no_memory(err, "sending a request");
     if (failed == CURLE_URL_MALFORMAT)
         return ki_error_set(err, KI_ERR_LIMIT, "the request's URL is longer than %d bytes", KI_CURL_URL_LIMIT);
     if (failed)
-        return ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks something: %s", curl_version(),
+        return ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks an option: %s", curl_version(),
                             curl_easy_strerror(failed));
     return KI_OK;
 }
@@ -301,20 +300,20 @@ ki_status ki_curl_setup(CURL *easy, const ki_curl_identity *identity, const ki_r
                         struct curl_slist **ret_headers, ki_error *err) {
     CURLcode failed = set_basics(easy);
     if (!failed)
-        failed = set_way(easy, identity);
+        failed = set_connection(easy, identity);
     if (!failed)
         failed = set_url(easy, identity, request);
     if (!failed)
         failed = set_method(easy, request);
     SET(CURLOPT_USERAGENT, identity->config->user_agent.data);
     if (failed)
-        return tell(failed, err);
+        return set_error(failed, err);
     struct curl_slist *headers = NULL;
     ki_status status = make_headers(identity, request, &headers);
     if (status) {
         ki_curl_free_headers(headers);
         if (status == KI_ERR_INVALID)
-            return ki_error_set(err, status, "a header of the request holds a control character");
+            return ki_error_set(err, status, "a header of the request has a control character");
         return ki_error_no_memory(err, "sending a request");
     }
     *ret_headers = headers;
@@ -327,5 +326,5 @@ ki_status ki_curl_present(CURL *easy, const ki_curl_identity *identity, const ki
         return ki_error_no_memory(err, "sending a request");
     CURLcode failed = set_certificates(easy, identity, set);
     SET(CURLOPT_HTTPHEADER, *headers);
-    return tell(failed, err);
+    return set_error(failed, err);
 }

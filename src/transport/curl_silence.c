@@ -1,28 +1,30 @@
-/* curl_silence.c: is a connection of HTTP/2 that says nothing still there? Loop only.
+/* curl_silence.c: detects dead HTTP/2 connections. Loop only.
  *
- * A dead one takes all its watches with it, and TCP's keepalive is answered by whatever speaks TCP on the way. HTTP/2 has a PING, which
- * libcurl's multi interface does not offer; so a GET of /version goes out on the same connection. Any answer will do. */
+ * A dead connection stops all its watches, and a TCP proxy answers keepalive probes. libcurl's multi interface has no
+ * HTTP/2 PING (RFC 9113 §6.7). So a GET of /version, called ping here, goes out on the same connection. Any response
+ * counts. */
 #include "src/transport/curl_internal.h"
 
 #include "src/base/error.h"
 
-/* When the exchange's connection was heard last: by it or by others on the same one. */
-static int64_t last_heard(const ki_curl_transport *transport, const ki_exchange *exchange) {
-    int64_t last = exchange->heard;
+/* Returns when the exchange's connection last received a byte, for this exchange or another. */
+static int64_t last_received(const ki_curl_transport *transport, const ki_exchange *exchange) {
+    int64_t last = exchange->last_received;
     for (const ki_exchange *other = transport->exchanges; other; other = other->next) {
-        if (other->pool == exchange->pool && other->local_port == exchange->local_port && other->heard > last)
-            last = other->heard;
+        if (other->pool == exchange->pool && other->local_port == exchange->local_port && other->last_received > last)
+            last = other->last_received;
     }
     return last;
 }
 
-/* One whose connection has said nothing since the ping was sent. On another connection than the ping's an exchange that is
- * younger may still hope for an answer. */
+/* Finds an exchange whose connection has received nothing since the ping was sent. On a connection other than the
+ * ping's, exchanges that began after the ping are skipped: their response can still come. */
 static ki_exchange *find_dead(const ki_curl_transport *transport, const ki_curl_pool *pool, int64_t asked,
                               int ping_port) {
     for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
         if (exchange->pool == pool && exchange->state == KI_EXCHANGE_ACTIVE && exchange->local_port != 0 &&
-            (exchange->local_port == ping_port || exchange->began < asked) && last_heard(transport, exchange) < asked)
+            (exchange->local_port == ping_port || exchange->began < asked) &&
+            last_received(transport, exchange) < asked)
             return exchange;
     }
     return NULL;
@@ -35,16 +37,17 @@ static void ping_ended(const ki_error *err, void *user) {
     int ping_port = pool->ping->local_port;
     pool->ping = NULL;
     ki_curl_silence_begin(pool);
-    /* Of one that failed otherwise nothing follows: its connection was closed, and libcurl tells its exchanges so. Nor of one that was answered: if
-     * the pool has more than one connection for once, those that it did not go out on may be well and silent. */
+    /* Only a timeout proves a dead connection. For other failures libcurl ends the exchanges itself. A response proves
+     * nothing about a second connection of the pool. */
     if (!err || err->code != KI_ERR_TIMEOUT)
         return;
     if (pool->last_byte < asked)
         pool->retired = true;
     ki_error dead = KI_ERROR_INIT;
-    ki_error_set(&dead, KI_ERR_CUT, "the connection to %s is dead: nothing came for %d s, nor an answer within %d s",
-                 transport->identity.server, KI_CURL_SILENCE_S, KI_CURL_SILENCE_ANSWER_S);
-    /* The pool goes with its last exchange, but not before service, which is not run in here. */
+    ki_error_set(&dead, KI_ERR_CUT,
+                 "the connection to %s is dead: nothing received for %d s, and no response to a ping within %d s",
+                 transport->identity.server, KI_CURL_SILENCE_S, KI_CURL_PING_TIMEOUT_S);
+    /* service frees the pool, and does not run in here. */
     for (ki_exchange *one; (one = find_dead(transport, pool, asked, ping_port)) != NULL;)
         ki_curl_end(one, &dead);
 }
@@ -62,18 +65,18 @@ void ki_curl_silence_fired(ki_timer *timer, void *user) {
     int64_t now = ki_engine_now(pool->owner->engine);
     int64_t due = pool->last_byte + KI_SECONDS(KI_CURL_SILENCE_S);
     if (!pool->is_http2 || pool->ping || pool->exchanges == 0)
-        return; /* whatever changes that begins anew */
+        return; /* ki_curl_silence_begin sets the timer again */
     if (now < due) {
         ki_timer_set(timer, due);
         return;
     }
     const ki_request request = { .method = "GET",
                                  .target = "/version",
-                                 .total_timeout_ns = KI_SECONDS(KI_CURL_SILENCE_ANSWER_S) };
+                                 .total_timeout_ns = KI_SECONDS(KI_CURL_PING_TIMEOUT_S) };
     const ki_response_sink sink = { ignore_head, ignore_data, ping_ended, pool };
     pool->ping_sent = now;
     if (ki_curl_ping(pool, &request, &sink, &pool->ping, NULL))
-        ki_timer_set(timer, now + KI_SECONDS(1)); /* no memory: later */
+        ki_timer_set(timer, now + KI_SECONDS(1)); /* out of memory: try again later */
 }
 
 void ki_curl_silence_begin(ki_curl_pool *pool) {

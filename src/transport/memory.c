@@ -1,5 +1,5 @@
-/* memory.c: the transport within the process. A request reaches the server in a task of its own, so that nothing comes back from
- * inside send. Each call ends in exactly one way: ended by the server, abandoned by the client, or cut by a timeout. Loop only. */
+/* memory.c: the transport within the process. A request reaches the server in its own task, so that no callback runs
+ * inside send. Each call ends once: the server ends it, the client abandons it, or a timeout passes. Loop only. */
 #include "src/transport/memory.h"
 
 #include "src/base/error.h"
@@ -11,10 +11,10 @@ typedef struct memory_transport {
     ki_transport base; /* must be first */
     ki_engine *engine;
     ki_memory_server server;
-    struct ki_memory_call *first; /* under way */
+    struct ki_memory_call *first; /* calls that have not ended */
 } memory_transport;
 
-/* What the server knows as a call and the client as an exchange. */
+/* One exchange; the server's view of it is a call. */
 struct ki_memory_call {
     memory_transport *transport;
     struct ki_memory_call *next, *previous;
@@ -23,10 +23,10 @@ struct ki_memory_call {
     ki_task arrival;
     ki_timer idle, total;
     int64_t idle_timeout_ns;
-    bool served;   /* the server has it */
-    bool over;     /* ended or cancelled: no callback any more */
-    int callbacks; /* of the sink that are running: whoever is in one still needs the memory */
-    /* copies of the request's parts, for the arrival */
+    bool served;   /* the server has received it */
+    bool over;     /* ended or cancelled: no more callbacks */
+    int callbacks; /* running callbacks of the sink, which still need the memory */
+    /* a copy of the request, for the server */
     ki_request request;
     char *texts; /* one block: method, target, accept, content type, body */
 };
@@ -43,7 +43,7 @@ static void release(ki_memory_call *call) {
     ki_free(allocator, call);
 }
 
-/* Nothing comes any more; the memory goes once no callback needs it. */
+/* Ends a call. `release` frees the memory once no callback needs it. */
 static void finish(ki_memory_call *call) {
     call->over = true;
     ki_task_cancel(&call->arrival);
@@ -79,7 +79,8 @@ static void end(ki_memory_call *call, const ki_error *err) {
 static void timed_out(ki_timer *timer, void *user) {
     ki_memory_call *call = user;
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "%s", timer == &call->idle ? "the server went silent" : "no answer in time");
+    ki_error_set(&err, KI_ERR_TIMEOUT, "%s",
+                 timer == &call->idle ? "the server stopped sending" : "no response in time");
     abandon(call);
     end(call, &err);
 }
@@ -89,7 +90,7 @@ static void arrived(ki_task *task, void *user) {
     ki_memory_call *call = user;
     memory_transport *transport = call->transport;
     call->served = true;
-    call->callbacks++; /* the server may end it at once, while the request is still being read */
+    call->callbacks++; /* the server may end the call inside serve */
     transport->server.serve(call, &call->request, transport->server.user);
     call->callbacks--;
     release(call);
@@ -101,7 +102,7 @@ static size_t room_for(const char *text) {
     return text ? strlen(text) + 1 : 0;
 }
 
-static const char *keep(char **at, const char *text) {
+static const char *copy_text(char **at, const char *text) {
     if (!text)
         return NULL;
     char *copy = *at;
@@ -111,7 +112,7 @@ static const char *keep(char **at, const char *text) {
     return copy;
 }
 
-static ki_status keep_request(ki_memory_call *call, const ki_request *request) {
+static ki_status copy_request(ki_memory_call *call, const ki_request *request) {
     size_t size = room_for(request->method) + room_for(request->target) + room_for(request->accept) +
                   room_for(request->content_type) + request->body.size;
     call->texts = ki_alloc(ki_engine_allocator(call->transport->engine), size);
@@ -119,10 +120,10 @@ static ki_status keep_request(ki_memory_call *call, const ki_request *request) {
         return KI_ERR_NO_MEMORY;
     char *at = call->texts;
     call->request = *request;
-    call->request.method = keep(&at, request->method);
-    call->request.target = keep(&at, request->target);
-    call->request.accept = keep(&at, request->accept);
-    call->request.content_type = keep(&at, request->content_type);
+    call->request.method = copy_text(&at, request->method);
+    call->request.target = copy_text(&at, request->target);
+    call->request.accept = copy_text(&at, request->accept);
+    call->request.content_type = copy_text(&at, request->content_type);
     call->request.body.data = at;
     if (request->body.size)
         memcpy(at, request->body.data, request->body.size);
@@ -140,7 +141,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
     call->sink = *sink;
     call->idle_timeout_ns = request->idle_timeout_ns;
     ki_task_init(&call->arrival, transport->engine, arrived, call);
-    if (keep_request(call, request) || ki_timer_init(&call->idle, transport->engine, timed_out, call) ||
+    if (copy_request(call, request) || ki_timer_init(&call->idle, transport->engine, timed_out, call) ||
         ki_timer_init(&call->total, transport->engine, timed_out, call)) {
         ki_timer_close(&call->idle);
         ki_free(allocator, call->texts);
@@ -162,7 +163,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
 static void memory_cancel(ki_exchange *exchange) {
     ki_memory_call *call = call_of(exchange);
     if (call->over)
-        return; /* from inside its own on_end */
+        return; /* cancelled inside its own on_end */
     finish(call);
     call->callbacks++;
     abandon(call);
@@ -193,7 +194,7 @@ ki_status ki_memory_transport_new(ki_engine *engine, const ki_memory_server *ser
 
 /* --- the server's side ------------------------------------------------------------------------------------------------------ */
 
-/* After a callback: is the call still there? */
+/* Returns true if the call still exists after a callback. */
 static bool is_alive(ki_memory_call *call) {
     bool alive = !call->over;
     release(call);

@@ -1,4 +1,4 @@
-/* proxy.c: URLs in parts, the environment's variables, and the list of those who need no proxy. */
+/* proxy.c: parses URLs, the environment's variables and NO_PROXY. */
 #include "src/transport/proxy.h"
 
 #include "src/base/error.h"
@@ -23,7 +23,7 @@ static ki_str without(ki_str text, size_t size) {
     return (ki_str){ text.data + size, text.size - size };
 }
 
-/* "host:port" or "[address]:port" or either alone; the host keeps its brackets. `*ret_port` is untouched where there is none. */
+/* Splits "host:port" or "[address]:port". The host keeps its brackets. Without a port `*ret_port` is untouched. */
 static ki_str split_port(ki_str authority, int *ret_port) {
     size_t at = authority.size;
     while (at && authority.data[at - 1] >= '0' && authority.data[at - 1] <= '9')
@@ -34,7 +34,7 @@ static ki_str split_port(ki_str authority, int *ret_port) {
         return authority;
     ki_str host = { authority.data, at - 1 };
     if (memchr(host.data, ':', host.size) && host.data[0] != '[')
-        return authority; /* an address of IPv6 without brackets */
+        return authority; /* an IPv6 address without brackets */
     *ret_port = (int)port;
     return host;
 }
@@ -56,9 +56,9 @@ ki_server_parts ki_server_parts_of(ki_str url) {
     return parts;
 }
 
-/* --- who needs none --------------------------------------------------------------------------------------------------------- */
+/* --- NO_PROXY --------------------------------------------------------------------------------------------------------------- */
 
-/* An address in the form of IPv6, in which one of IPv4 is ::ffff:a.b.c.d. */
+/* Parses an address into the form of IPv6. An IPv4 address becomes ::ffff:a.b.c.d. */
 static bool to_address(ki_str text, unsigned char bytes[16], bool *ret_is_v4) {
     char copy[ADDRESS_LIMIT];
     unsigned char v4[4];
@@ -178,7 +178,8 @@ static bool has_control(ki_str text) {
     return false;
 }
 
-/* The URL as libcurl takes it. Names are left to a socks5 proxy, which may know others than we do. */
+/* Converts a proxy URL for libcurl. A socks5 proxy resolves host names itself, because it can know names that this
+ * machine does not. */
 static ki_status take_url(const ki_allocator *allocator, const char *what, ki_str url, bool needs_scheme,
                           ki_secret *ret_url, ki_error *err) {
     const char *scheme = "";
@@ -188,10 +189,10 @@ static ki_status take_url(const ki_allocator *allocator, const char *what, ki_st
     } else if (!begins_with(url, "http://") && !begins_with(url, "https://") && !begins_with(url, "socks5h://")) {
         if (needs_scheme || memmem(url.data, url.size, "://", 3))
             return ki_error_set(err, KI_ERR_CONFIG, "%s: must begin with http://, https:// or socks5://", what);
-        scheme = "http://"; /* "proxy:8080", as the environment may have it */
+        scheme = "http://"; /* "proxy:8080" is allowed in the environment */
     }
     if (has_control(url))
-        return ki_error_set(err, KI_ERR_CONFIG, "%s: holds a character that no URL has", what);
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: has a character that is not allowed in a URL", what);
     size_t first = strlen(scheme), size = first + url.size;
     char *text = ki_alloc(allocator, size + 1);
     if (!text)
@@ -214,6 +215,6 @@ ki_status ki_proxy_choose(const ki_allocator *allocator, const ki_config *config
         return ki_secret_set(allocator, ret_url, KI_STR(""), err);
     if (!server.is_https && environment->is_cgi)
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "HTTP_PROXY is not used where REQUEST_METHOD is set: unset one of them");
+                            "HTTP_PROXY is not allowed while REQUEST_METHOD is set: unset one of them");
     return take_url(allocator, server.is_https ? "HTTPS_PROXY" : "HTTP_PROXY", ki_str_of(url), false, ret_url, err);
 }

@@ -86,8 +86,8 @@ static void what_libcurl_says_of_a_proxys_url_is_not_shown(void **state) {
         const char *detail, *shown;
     } cases[] = {
         { "Could not resolve proxy: proxy.example.com", "Could not resolve proxy: proxy.example.com" },
-        { "Unsupported proxy syntax in 'http://me:secret@[::::]'", "cannot be read" },
-        { "Unsupported proxy scheme for 'gopher://me:secret@there'", "cannot be read" },
+        { "Unsupported proxy syntax in 'http://me:secret@[::::]'", "invalid proxy URL" },
+        { "Unsupported proxy scheme for 'gopher://me:secret@there'", "invalid proxy URL" },
     };
     CURL *easy = curl_easy_init();
     assert_non_null(easy);
@@ -108,24 +108,24 @@ static void what_is_wrong_with_a_file_names_field_file_and_remedy(void **state) 
     } cases[] = {
         { CURLE_SSL_CERTPROBLEM, "unable to set private key file: (memory blob)",
           "client-certificate (/pki/me.pem) or client-key (/pki/me.key) is not usable: client-key is not the key of "
-          "client-certificate, or has a password; give the two that were issued together",
+          "client-certificate, or has a password; use a certificate and a key that were issued together",
           "client-certificate or client-key is not usable: client-key is not the key of client-certificate, or has a "
-          "password; give the two that were issued together" },
+          "password; use a certificate and a key that were issued together" },
         { CURLE_SSL_CERTPROBLEM, "could not load PEM client certificate",
           "client-certificate (/pki/me.pem) or client-key (/pki/me.key) is not usable: could not load PEM client "
           "certificate",
           "client-certificate or client-key is not usable: could not load PEM client certificate" },
         { CURLE_SSL_CACERT_BADFILE, "bad",
-          "certificate-authority (/pki/ca.pem) is not usable: bad; give the authority's certificate in PEM",
-          "certificate-authority is not usable: bad; give the authority's certificate in PEM" },
+          "certificate-authority (/pki/ca.pem) is not usable: bad; use the authority's certificate in PEM",
+          "certificate-authority is not usable: bad; use the authority's certificate in PEM" },
         { CURLE_PEER_FAILED_VERIFICATION, "unable to get local issuer certificate",
-          "the certificate of https://there is not accepted: unable to get local issuer certificate; look at "
+          "the certificate of https://there is not trusted: unable to get local issuer certificate; check "
           "certificate-authority (/pki/ca.pem)",
-          "the certificate of https://there is not accepted: unable to get local issuer certificate; name its "
-          "authority's file with certificate-authority" },
+          "the certificate of https://there is not trusted: unable to get local issuer certificate; set "
+          "certificate-authority to the file of its authority" },
         { CURLE_SSL_CONNECT_ERROR, "tlsv13 alert certificate required",
-          "TLS with https://there: tlsv13 alert certificate required; look at client-certificate (/pki/me.pem)",
-          "TLS with https://there: tlsv13 alert certificate required; look at client-certificate" },
+          "TLS with https://there: tlsv13 alert certificate required; check client-certificate (/pki/me.pem)",
+          "TLS with https://there: tlsv13 alert certificate required; check client-certificate" },
     };
     ki_config with_files = config;
     with_files.ca = with_files.ca_file = (ki_secret){ ca_file, sizeof ca_file - 1 };

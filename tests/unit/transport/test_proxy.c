@@ -114,8 +114,8 @@ static void the_configs_proxy_comes_before_the_environments(void **state) {
         { "https://there", "http://me:secret@mine:3", NULL, NULL, NULL, false, "http://me:secret@mine:3", NULL },
         { "https://there", "ftp://me:secret@mine:3", NULL, NULL, NULL, false, NULL, "proxy-url: must begin with" },
         { "https://there", "mine:3", NULL, NULL, NULL, false, NULL, "proxy-url: must begin with" },
-        { "https://there", "http://me:secret@mi ne", NULL, NULL, NULL, false, NULL, "proxy-url: holds a character" },
-        { "https://there", NULL, "\tp:1", NULL, NULL, false, NULL, "HTTPS_PROXY: holds a character" },
+        { "https://there", "http://me:secret@mi ne", NULL, NULL, NULL, false, NULL, "proxy-url: has a character" },
+        { "https://there", NULL, "\tp:1", NULL, NULL, false, NULL, "HTTPS_PROXY: has a character" },
         { "https://there", NULL, "ftp://me:secret@mine", NULL, NULL, false, NULL, "HTTPS_PROXY: must begin with" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
