@@ -1,10 +1,10 @@
-/* base64.c: base64 to bytes, strictly: a certificate that was cut or garbled in a kubeconfig is found here, not in a handshake. */
+/* base64.c: strict base64: damaged data in a kubeconfig is an error here, not in the TLS handshake. */
 #include "src/auth/config.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 
-/* 0..63, or -1. */
+/* Returns 0 to 63, or -1 for a character outside the alphabet. */
 static int value_of(char c) {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
@@ -23,7 +23,7 @@ static void put(char *out, size_t *size, unsigned byte) {
     ++*size;
 }
 
-/* Writes the bytes where `out` is given; false where the text is no base64. */
+/* Decodes into `out`, if `out` is not NULL. Returns false if the text is not base64. */
 static bool decode(ki_str text, char *out, size_t *ret_size) {
     unsigned group = 0, digits = 0, padding = 0;
     size_t size = 0;
@@ -48,7 +48,7 @@ static bool decode(ki_str text, char *out, size_t *ret_size) {
     }
     if (digits == 0 ? padding != 0 : digits + padding != 4 || digits == 1)
         return false;
-    /* The bits past the last byte must be zero: else the text was cut. */
+    /* The bits after the last byte must be zero; otherwise the text was cut. */
     if (digits == 2) {
         if (group & 0xf)
             return false;

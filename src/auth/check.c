@@ -1,5 +1,5 @@
-/* check.c: can a config, as a whole, be used? URLs, names and headers are what they must be, nothing contradicts anything. What comes from
- * here into a request line or a header holds nothing that could end it. */
+/* check.c: checks a complete config: URLs, names and headers are valid, and no options contradict each other. Values
+ * for a request line or a header have no control characters. */
 #include "src/auth/config.h"
 #include "src/auth/key_pair.h"
 #include "src/auth/pem.h"
@@ -10,10 +10,10 @@
 
 enum {
     URL_LIMIT = 2048,
-    LABEL_LIMIT = 63 /* of a namespace's name */
+    LABEL_LIMIT = 63 /* characters of a namespace's name */
 };
 
-/* Would the text break out of a header line or a request line? */
+/* Returns true if the text has a control character, which could end a header line or a request line. */
 static bool has_control(const ki_secret *text) {
     for (size_t i = 0; i < text->size; i++) {
         unsigned char c = (unsigned char)text->data[i];
@@ -41,7 +41,7 @@ static bool is_host(ki_str host) {
     return host.size > 0;
 }
 
-/* Of an IPv6 address, perhaps with a zone. */
+/* Returns true for "[" and an IPv6 address, perhaps with a zone. */
 static bool is_bracketed(ki_str address) {
     for (size_t i = 1; i < address.size; i++) {
         if (!strchr("0123456789abcdefABCDEF:.%", address.data[i]) && !memchr(address.data, '%', i))
@@ -50,7 +50,7 @@ static bool is_bracketed(ki_str address) {
     return address.size >= 3;
 }
 
-/* host, host:port, [address] or [address]:port. */
+/* Returns true for host, host:port, [address] or [address]:port. */
 static bool is_authority(ki_str authority) {
     if (authority.size && authority.data[0] == '[') {
         ki_str after;
@@ -64,7 +64,8 @@ static bool is_authority(ki_str authority) {
     return is_host(host) && (!port.data || is_port(port));
 }
 
-/* How long the scheme with its "://" is, now in small letters; 0 where it is none of them. */
+/* Changes the URL's scheme to lower case. Returns the size of the scheme with "://"; 0 if it is not one of
+ * `schemes`. */
 static size_t take_scheme(ki_secret *url, const char *const *schemes) {
     for (; *schemes; schemes++) {
         size_t size = strlen(*schemes);
@@ -81,11 +82,11 @@ static ki_status check_server(ki_config *config, ki_error *err) {
     ki_secret *server = &config->server;
     if (!server->data || !server->size)
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "server: not given, neither by the kubeconfig's cluster nor by the program");
+                            "server: not set, neither by the kubeconfig's cluster nor by the program");
     while (server->size && server->data[server->size - 1] == '/')
         server->data[--server->size] = '\0';
     size_t scheme = take_scheme(server, schemes);
-    /* The URL is not put into the messages before it is known to hold no password. */
+    /* The messages show the URL only once it is known to have no password. */
     if (!scheme)
         return ki_error_set(err, KI_ERR_CONFIG, "server: must begin with https:// or http://");
     if (server->size > URL_LIMIT)
@@ -95,14 +96,14 @@ static ki_status check_server(ki_config *config, ki_error *err) {
                             "server: a user or password in the URL is not accepted; use username and password");
     if (has_control(server) || strpbrk(server->data, " ?#\\"))
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "server: the URL has a query, a fragment or a character that cannot be there");
+                            "server: the URL has a query, a fragment or a character that is not allowed");
     ki_str path;
     if (!is_authority(ki_str_split((ki_str){ server->data + scheme, server->size - scheme }, '/', &path)))
         return ki_error_set(err, KI_ERR_CONFIG, "server: %s has no valid host and port", server->data);
     return KI_OK;
 }
 
-/* No message shows any of it: a password may be anywhere. A path, which no proxy has use for, is cut off. */
+/* Checks the proxy's URL and removes its path. No message shows the URL: a password can be anywhere in it. */
 static ki_status check_proxy(ki_config *config, ki_error *err) {
     static const char *const schemes[] = { "http://", "https://", "socks5://", NULL };
     ki_secret *proxy = &config->proxy_url;
@@ -133,7 +134,7 @@ static ki_status check_names(const ki_config *config, ki_error *err) {
     const ki_secret *name = &config->tls_server_name;
     if (name->data && !is_host((ki_str){ name->data, name->size }) &&
         strspn(name->data, "0123456789abcdefABCDEF:.") != name->size)
-        return ki_error_set(err, KI_ERR_CONFIG, "tls-server-name: no host's name");
+        return ki_error_set(err, KI_ERR_CONFIG, "tls-server-name: not a host name");
     const ki_secret *space = &config->namespace_name;
     bool is_label = space->size <= LABEL_LIMIT;
     for (size_t i = 0; i < space->size; i++) {
@@ -143,16 +144,15 @@ static ki_status check_names(const ki_config *config, ki_error *err) {
     }
     if (!is_label)
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "namespace: no namespace can be called that: small letters, digits and '-', at most %d",
-                            LABEL_LIMIT);
+                            "namespace: not a valid name: at most %d lower case letters, digits and '-'", LABEL_LIMIT);
     return KI_OK;
 }
 
-/* --- who we are ------------------------------------------------------------------------------------------------------------- */
+/* --- identity --------------------------------------------------------------------------------------------------------------- */
 
 static ki_status check_header(const ki_secret *text, const char *field, ki_error *err) {
     if (has_control(text))
-        return ki_error_set(err, KI_ERR_CONFIG, "%s: holds a line end or another control character", field);
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: has a line end or another control character", field);
     if (text->size > KI_CONFIG_HEADER_LIMIT)
         return ki_error_set(err, KI_ERR_CONFIG, "%s: longer than %d bytes", field, KI_CONFIG_HEADER_LIMIT);
     return KI_OK;
@@ -164,7 +164,7 @@ static ki_status check_impersonation(const ki_config *config, ki_error *err) {
                         : config->impersonate_extra.count  ? "as-user-extra"
                                                            : NULL;
     if (alone && !config->impersonate_user.data)
-        return ki_error_set(err, KI_ERR_CONFIG, "%s: without as; name the user to act as", alone);
+        return ki_error_set(err, KI_ERR_CONFIG, "%s: without as; name the user to impersonate", alone);
     ki_status status = check_header(&config->impersonate_user, "as", err);
     if (!status)
         status = check_header(&config->impersonate_uid, "as-uid", err);
@@ -181,12 +181,12 @@ static ki_status check_impersonation(const ki_config *config, ki_error *err) {
     return status;
 }
 
-/* Certificates are looked into when a connection is made; that they are none at all, or not the key's, is found here. */
+/* Checks that the text has a PEM block. Only the connection validates certificates. */
 static ki_status check_pem(const ki_secret *pem, const ki_secret *file, const char *field, ki_error *err) {
     if (!pem->data || ki_pem_has_block((ki_str){ pem->data, pem->size }))
         return KI_OK;
     return ki_error_set(err, KI_ERR_CONFIG,
-                        "%s: %s holds no PEM (-----BEGIN ...); openssl can convert other forms to it", field,
+                        "%s: %s has no PEM block (-----BEGIN ...); openssl can convert other formats", field,
                         file->data ? file->data : "the data");
 }
 
@@ -194,7 +194,7 @@ static ki_status check_pems(const ki_config *config, ki_error *err) {
     ki_status status = check_pem(&config->ca, &config->ca_file, "certificate-authority", err);
     if (!status && ki_key_pair_is_key_alone((ki_str){ config->ca.data, config->ca.size }))
         status = ki_error_set(err, KI_ERR_CONFIG,
-                              "certificate-authority: %s holds a private key and no certificate; name the authority's "
+                              "certificate-authority: %s has a private key and no certificate; name the authority's "
                               "certificate",
                               config->ca_file.data ? config->ca_file.data : "the data");
     if (!status)
@@ -203,8 +203,7 @@ static ki_status check_pems(const ki_config *config, ki_error *err) {
         status = check_pem(&config->client_key, &config->client_key_file, "client-key", err);
     if (!status && ki_pem_is_encrypted((ki_str){ config->client_key.data, config->client_key.size }))
         status = ki_error_set(err, KI_ERR_CONFIG,
-                              "client-key: %s has a password, for which nobody is asked: openssl pkey makes a key "
-                              "without one",
+                              "client-key: %s has a password, which is not supported: openssl pkey removes it",
                               config->client_key_file.data ? config->client_key_file.data : "the data");
     if (!status)
         status = ki_key_pair_check(&config->allocator, config, &config->client_certificate, &config->client_key, err);
@@ -220,13 +219,13 @@ static ki_status check_credentials(const ki_config *config, ki_error *err) {
     if (status)
         return status;
     if (config->token.data && config->username.data)
-        return ki_error_set(err, KI_ERR_CONFIG, "username: contradicts token; keep one of them");
+        return ki_error_set(err, KI_ERR_CONFIG, "username: conflicts with token; keep one of them");
     if (config->password.data && !config->username.data)
-        return ki_error_set(err, KI_ERR_CONFIG, "password: without username; give both");
+        return ki_error_set(err, KI_ERR_CONFIG, "password: without username; set both");
     if (config->username.data && memchr(config->username.data, ':', config->username.size))
-        return ki_error_set(err, KI_ERR_CONFIG, "username: holds a ':', where its password would begin");
+        return ki_error_set(err, KI_ERR_CONFIG, "username: has a ':', which separates user name and password");
     if (!config->client_certificate.data != !config->client_key.data)
-        return ki_error_set(err, KI_ERR_CONFIG, "client-%s: without client-%s; give both",
+        return ki_error_set(err, KI_ERR_CONFIG, "client-%s: without client-%s; set both",
                             config->client_key.data ? "key" : "certificate",
                             config->client_key.data ? "certificate" : "key");
     if (ki_config_is_https(config))
@@ -234,7 +233,7 @@ static ki_status check_credentials(const ki_config *config, ki_error *err) {
     if (config->token.data || config->username.data || config->client_key.data || config->exec.command.data)
         return ki_error_set(err, KI_ERR_CONFIG,
                             "server: %s: credentials are not sent to a server that is not https; "
-                            "use an https server or leave them out",
+                            "use an https server or remove them",
                             config->server.data);
     return KI_OK;
 }

@@ -1,4 +1,5 @@
-/* config.c: a config from the program's options over what was found in a kubeconfig or in the cluster, checked as a whole. */
+/* config.c: makes a config: what a kubeconfig or the pod's files give, overridden by the program's options, then
+ * checked as a whole. */
 #include "src/auth/config.h"
 
 #include "src/base/buffer.h"
@@ -20,7 +21,7 @@ enum {
 
 static const char service_account[] = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/* Names out of a file may hold anything; a message is one line. */
+/* Replaces control characters: a message is one line, and names from a file can contain anything. */
 static void make_one_line(char *text) {
     for (; *text; text++) {
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -160,7 +161,7 @@ static const char *architecture(const char *machine) {
     return strcmp(machine, "aarch64") == 0 ? "arm64" : machine;
 }
 
-/* `name/version (os/arch) kinformer/version`. */
+/* Makes `name/version (os/arch) kinformer/version`. */
 static ki_status make_user_agent(ki_config *config, const char *given, ki_error *err) {
     struct utsname host;
     const char *machine = uname(&host) ? "unknown" : architecture(host.machine);
@@ -179,7 +180,7 @@ static ki_status make_user_agent(ki_config *config, const char *given, ki_error 
     ki_buffer_free(&text);
     for (const char *c = name; !status && *c; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            status = ki_error_set(err, KI_ERR_CONFIG, "user_agent: holds a control character");
+            status = ki_error_set(err, KI_ERR_CONFIG, "user_agent: has a control character");
     }
     return status;
 }
@@ -190,7 +191,7 @@ static ki_status take_options(const ki_config_options *options, ki_config **ret_
                               ki_error *err) {
     memset(ret_given, 0, sizeof *ret_given);
     if (!ret_config)
-        return ki_error_set(err, KI_ERR_INVALID, "nowhere to put the config");
+        return ki_error_set(err, KI_ERR_INVALID, "ret_config is NULL");
     if (!options)
         return KI_OK;
     if (options->size == 0)
@@ -218,12 +219,12 @@ static ki_status take_options(const ki_config_options *options, ki_config **ret_
                              &ret_given->as_uid };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (*texts[i] && !**texts[i])
-            *texts[i] = NULL; /* a flag that was left empty */
+            *texts[i] = NULL; /* an empty flag is the same as none */
     }
     return KI_OK;
 }
 
-/* Did the program give the field that a message of ki_config_check begins with? */
+/* Returns true if the program's options set the field that a message of ki_config_check begins with. */
 static bool is_own_field(const ki_config_options *given, const char *message) {
     const struct {
         const char *field;
@@ -250,7 +251,7 @@ static bool is_own_field(const ki_config_options *given, const char *message) {
     return false;
 }
 
-/* The check, whose messages name the file where the field is from one. */
+/* Checks the config. Messages about a field of a kubeconfig name the file. */
 static ki_status check(ki_config *config, const ki_config_options *given, ki_error *err) {
     ki_error why = KI_ERROR_INIT;
     ki_status status = ki_config_check(config, &why);
@@ -261,7 +262,7 @@ static ki_status check(ki_config *config, const ki_config_options *given, ki_err
     return status;
 }
 
-/* `where` NULL: from the kubeconfig. */
+/* Makes a config from the pod's files, or from the kubeconfig if `where` is NULL. */
 static ki_status make(const ki_config_options *given, const ki_in_cluster *where, ki_config **ret_config,
                       ki_error *err) {
     const ki_allocator *allocator = given->allocator ? given->allocator : &ki_allocator_default;

@@ -1,4 +1,5 @@
-/* credentials.c: the set of the moment, and when it is made anew. Loop only. */
+/* credentials.c: keeps the current credential set, and replaces it when a file changes, a plugin responds or a server
+ * refuses it. Loop only. */
 #include "src/auth/credentials.h"
 
 #include "src/auth/exec_plugin.h"
@@ -18,19 +19,20 @@ struct ki_credentials {
     const ki_config *config;
     void (*changed)(void *user);
     void *user;
-    ki_credential_set *set; /* of a plugin that has not answered yet: without what it would give */
+    ki_credential_set *set; /* the current set; before a plugin has responded, without the plugin's part */
     /* files */
-    int64_t token_due;    /* when the token file is to be read again */
-    int64_t looked;       /* when the certificate files were looked at last */
-    ki_timer look;        /* at them */
-    ki_secret ca_as_read; /* the file's bytes: of these, a set has what could be read */
-    bool look_before_next;
+    int64_t token_due;    /* time of the next read of the token file */
+    int64_t checked_at;   /* time of the last check of the certificate files */
+    ki_timer check;       /* checks the certificate files */
+    ki_secret ca_as_read; /* the bytes of the file; a set has only its valid certificates */
+    bool check_before_next;
     /* the plugin */
     ki_exec_plugin *plugin; /* NULL: none */
-    int64_t expires;        /* its answer, by the wall clock */
-    int64_t answered_at;    /* by the engine's */
+    int64_t expires;        /* wall clock time when the plugin's credentials expire; INT64_MIN: it has not responded
+                             * yet */
+    int64_t responded_at;   /* engine time of the plugin's response */
     bool plugin_due;
-    ki_error failure; /* of its last run; code 0: none */
+    ki_error failure; /* failure of the last run; code 0: none */
     int64_t failed_at;
 };
 
@@ -54,7 +56,7 @@ static bool is_same(const ki_secret *a, const ki_secret *b) {
     return !a->data == !b->data && ki_str_equal((ki_str){ a->data, a->size }, (ki_str){ b->data, b->size });
 }
 
-/* One like `like`, or an empty one. */
+/* Creates a copy of `like`, or an empty set if `like` is NULL. */
 static ki_status new_set(const ki_credentials *credentials, const ki_credential_set *like, ki_credential_set **ret_set,
                          ki_error *err) {
     ki_credential_set *set = ki_alloc_zero(credentials->allocator, sizeof *set);
@@ -82,7 +84,7 @@ static ki_status new_set(const ki_credentials *credentials, const ki_credential_
     return KI_OK;
 }
 
-/* Takes over `set`. */
+/* Makes `set` the current set; takes its reference. */
 static void put_set(ki_credentials *credentials, ki_credential_set *set) {
     ki_credential_set_unref(credentials->set);
     credentials->set = set;
@@ -121,7 +123,8 @@ static ki_status set_basic(ki_credential_set *set, const ki_config *config, ki_e
     return status;
 }
 
-/* As much of the authority as is certificates; all of it where that is nothing, so that the handshake says what is wrong. */
+/* Sets the valid certificates of the authority. Sets all bytes if none is valid, so that the handshake reports the
+ * cause. */
 static ki_status set_ca(const ki_credentials *credentials, ki_credential_set *set, const ki_secret *pem,
                         ki_error *err) {
     size_t count = 0, skipped = 0;
@@ -131,14 +134,14 @@ static ki_status set_ca(const ki_credentials *credentials, ki_credential_set *se
         status = copy(set->allocator, &set->ca, pem, err);
     if (!status && skipped)
         ki_log_write(ki_engine_log(credentials->engine), KI_LOG_WARNING, "auth",
-                     "certificate-authority: %zu of %zu certificates cannot be read and are left out", skipped,
+                     "certificate-authority: skipped %zu of %zu certificates: they cannot be parsed", skipped,
                      skipped + count);
     return status;
 }
 
 /* --- files ------------------------------------------------------------------------------------------------------------------ */
 
-/* A pipe would hold up the loop, and has nothing to say twice. */
+/* Returns true for a regular file. A pipe would block the loop, and cannot be read twice. */
 static bool is_file(const ki_secret *path) {
     struct stat info;
     return path->data && stat(path->data, &info) == 0 && S_ISREG(info.st_mode);
@@ -152,8 +155,8 @@ static bool is_header_value(const ki_secret *text) {
     return true;
 }
 
-static void tell_unread(const ki_credentials *credentials, const ki_error *err) {
-    ki_log_write(ki_engine_log(credentials->engine), KI_LOG_WARNING, "auth", "%s; going on with what was read before",
+static void log_unreadable(const ki_credentials *credentials, const ki_error *err) {
+    ki_log_write(ki_engine_log(credentials->engine), KI_LOG_WARNING, "auth", "%s; keeping the previous content",
                  ki_error_message(err));
 }
 
@@ -166,9 +169,9 @@ static void read_token_file(ki_credentials *credentials) {
     ki_status status =
         is_file(&config->token_file)
             ? ki_secret_read_token(credentials->allocator, config->token_file.data, "tokenFile", &token, &err)
-            : ki_error_set(&err, KI_ERR_NOT_FOUND, "tokenFile: no file %s", config->token_file.data);
+            : ki_error_set(&err, KI_ERR_NOT_FOUND, "tokenFile: %s is not a file", config->token_file.data);
     if (!status && !is_header_value(&token))
-        status = ki_error_set(&err, KI_ERR_CONFIG, "tokenFile: %s holds a control character", config->token_file.data);
+        status = ki_error_set(&err, KI_ERR_CONFIG, "tokenFile: %s has a control character", config->token_file.data);
     if (!status && token.size > KI_CONFIG_HEADER_LIMIT)
         status = ki_error_set(&err, KI_ERR_CONFIG, "tokenFile: the token in %s is longer than %d bytes",
                               config->token_file.data, KI_CONFIG_HEADER_LIMIT);
@@ -180,7 +183,7 @@ static void read_token_file(ki_credentials *credentials) {
     credentials->token_due = now + KI_SECONDS(status ? KI_TOKEN_FILE_RETRY_S : KI_TOKEN_FILE_PERIOD_S);
     if (status) {
         ki_credential_set_unref(set);
-        tell_unread(credentials, &err);
+        log_unreadable(credentials, &err);
     } else if (is_same(&set->authorization, &credentials->set->authorization)) {
         ki_credential_set_unref(set);
     } else {
@@ -188,7 +191,8 @@ static void read_token_file(ki_credentials *credentials) {
     }
 }
 
-/* Reads one file again; untouched where it cannot be read or holds no whole block, as one that is being written. */
+/* Reads one file again. Leaves `ret_pem` untouched if the file cannot be read or has no complete block, for example
+ * while it is written. */
 static ki_status reread(const ki_credentials *credentials, const ki_secret *path, const char *what,
                         ki_secret *ret_pem) {
     if (!is_file(path))
@@ -197,17 +201,17 @@ static ki_status reread(const ki_credentials *credentials, const ki_secret *path
     ki_secret pem = { NULL, 0 };
     ki_status status = ki_secret_read_file(credentials->allocator, path->data, what, &pem, &err);
     if (!status && !ki_pem_has_block((ki_str){ pem.data, pem.size }))
-        status = ki_error_set(&err, KI_ERR_CONFIG, "%s: %s holds no PEM", what, path->data);
+        status = ki_error_set(&err, KI_ERR_CONFIG, "%s: %s has no PEM block", what, path->data);
     if (status) {
         ki_secret_clear(credentials->allocator, &pem);
-        tell_unread(credentials, &err);
+        log_unreadable(credentials, &err);
         return status;
     }
     *ret_pem = pem;
     return KI_OK;
 }
 
-/* Another set, if one of the files has other bytes. True where it has. */
+/* Replaces the set if a file has changed. Returns true if the set was replaced. */
 static bool take_files(ki_credentials *credentials, ki_secret *ca, const ki_secret *certificate, const ki_secret *key) {
     const ki_credential_set *old = credentials->set;
     bool new_ca = ca->data && !is_same(ca, &credentials->ca_as_read);
@@ -227,7 +231,7 @@ static bool take_files(ki_credentials *credentials, ki_secret *ca, const ki_secr
         status = copy(set->allocator, &set->client_key, key, NULL);
     if (status) {
         ki_credential_set_unref(set);
-        return false; /* no memory: the next look tries again */
+        return false; /* out of memory: the next check tries again */
     }
     if (new_ca) {
         ki_secret_clear(credentials->allocator, &credentials->ca_as_read);
@@ -236,7 +240,7 @@ static bool take_files(ki_credentials *credentials, ki_secret *ca, const ki_secr
     }
     set->tls_number++;
     put_set(credentials, set);
-    ki_log_write(ki_engine_log(credentials->engine), KI_LOG_INFO, "auth", "%s changed: connecting anew",
+    ki_log_write(ki_engine_log(credentials->engine), KI_LOG_INFO, "auth", "%s has changed: opening new connections",
                  new_ca ? "certificate-authority" : "client-certificate");
     return true;
 }
@@ -245,15 +249,15 @@ static bool has_files(const ki_config *config) {
     return config->ca_file.data || config->client_certificate_file.data || config->client_key_file.data;
 }
 
-static bool look_at_files(ki_credentials *credentials) {
+static bool check_files(ki_credentials *credentials) {
     const ki_config *config = credentials->config;
     const ki_allocator *allocator = credentials->allocator;
-    credentials->looked = ki_engine_now(credentials->engine);
-    credentials->look_before_next = false;
+    credentials->checked_at = ki_engine_now(credentials->engine);
+    credentials->check_before_next = false;
     if (!has_files(config))
         return false;
     ki_secret ca = { NULL, 0 }, certificate = { NULL, 0 }, key = { NULL, 0 };
-    /* Certificate and key go together: with one of them unread the other one is of no use. */
+    /* Certificate and key must match: if one cannot be read, the other is not used either. */
     ki_status ca_unread = reread(credentials, &config->ca_file, "certificate-authority", &ca);
     ki_status unread = reread(credentials, &config->client_certificate_file, "client-certificate", &certificate);
     if (!unread)
@@ -264,13 +268,13 @@ static bool look_at_files(ki_credentials *credentials) {
         ki_secret_clear(allocator, &certificate);
         ki_secret_clear(allocator, &key);
     }
-    /* Two files are replaced one after the other: what does not fit yet, may at the next look. */
+    /* Two files are replaced one after the other: a pair that does not match can match at the next check. */
     ki_error err = KI_ERROR_INIT;
     const ki_credential_set *old = credentials->set;
     if (!unread && (certificate.data || key.data) &&
         ki_key_pair_check(allocator, config, certificate.data ? &certificate : &old->client_certificate,
                           key.data ? &key : &old->client_key, &err)) {
-        tell_unread(credentials, &err);
+        log_unreadable(credentials, &err);
         ki_secret_clear(allocator, &certificate);
         ki_secret_clear(allocator, &key);
     }
@@ -281,16 +285,16 @@ static bool look_at_files(ki_credentials *credentials) {
     return changed;
 }
 
-static void look_fired(ki_timer *timer, void *user) {
+static void check_fired(ki_timer *timer, void *user) {
     ki_credentials *credentials = user;
-    ki_timer_set(timer, ki_engine_now(credentials->engine) + KI_SECONDS(KI_CERTIFICATE_LOOK_S));
-    if (look_at_files(credentials))
+    ki_timer_set(timer, ki_engine_now(credentials->engine) + KI_SECONDS(KI_CERTIFICATE_CHECK_S));
+    if (check_files(credentials))
         credentials->changed(credentials->user);
 }
 
 /* --- the plugin ------------------------------------------------------------------------------------------------------------- */
 
-static ki_status take_answer(ki_credentials *credentials, const ki_exec_answer *answer, ki_error *err) {
+static ki_status take_result(ki_credentials *credentials, const ki_exec_result *result, ki_error *err) {
     const ki_credential_set *old = credentials->set;
     ki_credential_set *set = NULL;
     ki_status status = new_set(credentials, NULL, &set, err);
@@ -300,12 +304,12 @@ static ki_status take_answer(ki_credentials *credentials, const ki_exec_answer *
     status = old ? copy(set->allocator, &set->ca, &old->ca, err) : KI_OK;
     if (!status && !old && credentials->config->ca.data)
         status = set_ca(credentials, set, &credentials->config->ca, err);
-    if (!status && answer->token.data)
-        status = set_authorization(set, "Bearer ", (ki_str){ answer->token.data, answer->token.size }, err);
+    if (!status && result->token.data)
+        status = set_authorization(set, "Bearer ", (ki_str){ result->token.data, result->token.size }, err);
     if (!status)
-        status = copy(set->allocator, &set->client_certificate, &answer->certificate, err);
+        status = copy(set->allocator, &set->client_certificate, &result->certificate, err);
     if (!status)
-        status = copy(set->allocator, &set->client_key, &answer->key, err);
+        status = copy(set->allocator, &set->client_key, &result->key, err);
     if (status) {
         ki_credential_set_unref(set);
         return status;
@@ -314,8 +318,8 @@ static ki_status take_answer(ki_credentials *credentials, const ki_exec_answer *
         (!is_same(&set->client_certificate, &old->client_certificate) || !is_same(&set->client_key, &old->client_key)))
         set->tls_number++;
     put_set(credentials, set);
-    credentials->expires = answer->expires;
-    credentials->answered_at = ki_engine_now(credentials->engine);
+    credentials->expires = result->expires;
+    credentials->responded_at = ki_engine_now(credentials->engine);
     return KI_OK;
 }
 
@@ -324,10 +328,10 @@ static void plugin_failed(ki_credentials *credentials, const ki_error *err) {
     credentials->failed_at = ki_engine_now(credentials->engine);
 }
 
-static void plugin_ended(const ki_exec_answer *answer, const ki_error *err, void *user) {
+static void plugin_ended(const ki_exec_result *result, const ki_error *err, void *user) {
     ki_credentials *credentials = user;
     ki_error own = KI_ERROR_INIT;
-    if (answer && take_answer(credentials, answer, &own))
+    if (result && take_result(credentials, result, &own))
         err = &own;
     credentials->plugin_due = false;
     ki_error_clear(&credentials->failure);
@@ -336,16 +340,17 @@ static void plugin_ended(const ki_exec_answer *answer, const ki_error *err, void
     credentials->changed(credentials->user);
 }
 
-/* By its date; but whoever waited for it gets it, be it of the past when it comes: else it would be asked for without end. */
+/* Returns true if the plugin's credentials have expired. They are used for KI_EXEC_RETRY_S in any case: credentials
+ * that are already expired when they arrive would otherwise make the plugin run without end. */
 static bool has_expired(const ki_credentials *credentials) {
     return credentials->expires != INT64_MAX && ki_wall_clock_seconds() > credentials->expires &&
-           ki_engine_now(credentials->engine) >= credentials->answered_at + KI_SECONDS(KI_EXEC_RETRY_S);
+           ki_engine_now(credentials->engine) >= credentials->responded_at + KI_SECONDS(KI_EXEC_RETRY_S);
 }
 
-/* Is there an answer, and is it still good? */
-static ki_credential_state ask_plugin(ki_credentials *credentials, ki_error *err) {
-    bool has_answer = credentials->expires != INT64_MIN;
-    bool is_good = has_answer && !credentials->plugin_due && !has_expired(credentials);
+/* Returns the state of the plugin's credentials; runs the plugin if they are missing, expired or refused. */
+static ki_credential_state plugin_state(ki_credentials *credentials, ki_error *err) {
+    bool has_result = credentials->expires != INT64_MIN;
+    bool is_good = has_result && !credentials->plugin_due && !has_expired(credentials);
     if (ki_exec_plugin_is_running(credentials->plugin))
         return KI_CREDENTIALS_PENDING;
     if (credentials->failure.code &&
@@ -369,10 +374,10 @@ static ki_credential_state ask_plugin(ki_credentials *credentials, ki_error *err
 
 ki_credential_state ki_credentials_get(ki_credentials *credentials, ki_credential_set **ret_set, ki_error *err) {
     int64_t now = ki_engine_now(credentials->engine);
-    if (credentials->look_before_next && now >= credentials->looked + KI_SECONDS(KI_CERTIFICATE_RELOOK_S))
-        look_at_files(credentials);
+    if (credentials->check_before_next && now >= credentials->checked_at + KI_SECONDS(KI_CERTIFICATE_RECHECK_S))
+        check_files(credentials);
     if (credentials->plugin) {
-        ki_credential_state state = ask_plugin(credentials, err);
+        ki_credential_state state = plugin_state(credentials, err);
         if (state != KI_CREDENTIALS_READY)
             return state;
     } else if (credentials->config->token_file.data && now >= credentials->token_due) {
@@ -406,18 +411,18 @@ ki_credential_set *ki_credentials_current(ki_credentials *credentials) {
 
 void ki_credentials_refused(ki_credentials *credentials, const ki_credential_set *set) {
     if (set != credentials->set)
-        return; /* others have seen to it */
-    credentials->look_before_next = true;
+        return; /* an older set: the current one is newer already */
+    credentials->check_before_next = true;
     credentials->plugin_due = true;
     credentials->token_due = 0;
 }
 
 void ki_credentials_doubt_certificates(ki_credentials *credentials, const ki_credential_set *set) {
     if (set == credentials->set)
-        credentials->look_before_next = true;
+        credentials->check_before_next = true;
 }
 
-/* As client-go has it: what is given outright needs no plugin. */
+/* Returns true if only the plugin can give credentials: as in client-go, other credentials take precedence. */
 static bool needs_plugin(const ki_config *config) {
     return config->exec.command.data && !config->token.data && !config->token_file.data && !config->username.data &&
            !config->client_certificate.data;
@@ -455,7 +460,7 @@ ki_status ki_credentials_new(ki_engine *engine, const ki_config *config, void (*
                              ki_credentials **ret_credentials, ki_error *err) {
     bool has_any = config->token.data || config->token_file.data || config->username.data || config->client_key.data ||
                    config->exec.command.data;
-    /* The config was checked when it was made; this is the last gate before the wire. */
+    /* ki_config_check has tested this; this is the last check before sending. */
     if (has_any && !ki_config_is_https(config))
         return ki_error_set(err, KI_ERR_CONFIG, "credentials are not sent to a server that is not https");
     const ki_allocator *allocator = ki_engine_allocator(engine);
@@ -471,15 +476,15 @@ ki_status ki_credentials_new(ki_engine *engine, const ki_config *config, void (*
     ki_status status = first_set(credentials, err);
     if (!status && needs_plugin(config))
         status = ki_exec_plugin_new(engine, config, plugin_ended, credentials, &credentials->plugin, err);
-    if (!status && ki_timer_init(&credentials->look, engine, look_fired, credentials))
+    if (!status && ki_timer_init(&credentials->check, engine, check_fired, credentials))
         status = ki_error_no_memory(err, "reading credentials");
     if (status) {
         ki_credentials_free(credentials);
         return status;
     }
-    credentials->looked = ki_engine_now(engine);
+    credentials->checked_at = ki_engine_now(engine);
     if (has_files(config))
-        ki_timer_set(&credentials->look, credentials->looked + KI_SECONDS(KI_CERTIFICATE_LOOK_S));
+        ki_timer_set(&credentials->check, credentials->checked_at + KI_SECONDS(KI_CERTIFICATE_CHECK_S));
     *ret_credentials = credentials;
     return KI_OK;
 }
@@ -488,7 +493,7 @@ void ki_credentials_free(ki_credentials *credentials) {
     if (!credentials)
         return;
     ki_exec_plugin_free(credentials->plugin);
-    ki_timer_close(&credentials->look);
+    ki_timer_close(&credentials->check);
     ki_credential_set_unref(credentials->set);
     ki_secret_clear(credentials->allocator, &credentials->ca_as_read);
     ki_free(credentials->allocator, credentials);

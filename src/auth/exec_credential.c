@@ -1,4 +1,4 @@
-/* exec_credential.c: writing the request to a credential plugin, reading its answer. */
+/* exec_credential.c: writes the input of a credential plugin and parses its output. */
 #include "src/auth/exec_credential.h"
 
 #include "src/auth/key_pair.h"
@@ -49,15 +49,15 @@ ki_status ki_exec_request(const ki_config *config, ki_buffer *out) {
     return out->failed;
 }
 
-void ki_exec_answer_clear(const ki_allocator *allocator, ki_exec_answer *answer) {
-    ki_secret_clear(allocator, &answer->token);
-    ki_secret_clear(allocator, &answer->certificate);
-    ki_secret_clear(allocator, &answer->key);
+void ki_exec_result_clear(const ki_allocator *allocator, ki_exec_result *result) {
+    ki_secret_clear(allocator, &result->token);
+    ki_secret_clear(allocator, &result->certificate);
+    ki_secret_clear(allocator, &result->key);
 }
 
 /* --- dates ------------------------------------------------------------------------------------------------------------------ */
 
-/* `count` digits at `at`, at most `max`. */
+/* Parses `count` digits at `at`. Returns false if the number exceeds `max`. */
 static bool number_at(ki_str text, size_t at, size_t count, uint64_t max, int64_t *ret_number) {
     uint64_t number;
     if (at + count > text.size || !ki_str_to_uint64((ki_str){ text.data + at, count }, max, &number))
@@ -66,7 +66,8 @@ static bool number_at(ki_str text, size_t at, size_t count, uint64_t max, int64_
     return true;
 }
 
-/* Days from 1970-01-01, by the Gregorian calendar; months from March on have lengths that one formula gives. */
+/* Returns the days since 1970-01-01 (Gregorian). The year starts in March, so that one formula gives the months'
+ * lengths. */
 static int64_t days_of(int64_t year, int64_t month, int64_t day) {
     year -= month <= 2;
     int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -79,7 +80,7 @@ static int64_t days_in_month(int64_t year, int64_t month) {
     return month == 12 ? 31 : days_of(year, month + 1, 1) - days_of(year, month, 1);
 }
 
-/* "Z" or "+hh:mm": seconds to take away. */
+/* Parses "Z" or "+hh:mm" as the seconds to subtract. */
 static bool offset_of(ki_str zone, int64_t *ret_offset) {
     int64_t hours, minutes;
     if (zone.size == 1 && (zone.data[0] == 'Z' || zone.data[0] == 'z')) {
@@ -116,13 +117,13 @@ bool ki_rfc3339_to_seconds(ki_str text, int64_t *ret_seconds) {
     return true;
 }
 
-/* --- the answer ------------------------------------------------------------------------------------------------------------- */
+/* --- the output ------------------------------------------------------------------------------------------------------------- */
 
 static ki_status take(const ki_allocator *allocator, yyjson_val *status, const char *name, ki_secret *ret_secret,
                       ki_error *err) {
     ki_str text = ki_json_string(status, name);
     if (!text.data && yyjson_obj_get(status, name) && !yyjson_is_null(yyjson_obj_get(status, name)))
-        return ki_error_set(err, KI_ERR_CONFIG, "its status.%s is no string", name);
+        return ki_error_set(err, KI_ERR_CONFIG, "its status.%s is not a string", name);
     return text.size ? ki_secret_set(allocator, ret_secret, text, err) : KI_OK;
 }
 
@@ -134,71 +135,71 @@ static bool has_control(const ki_secret *text) {
     return false;
 }
 
-static ki_status check_pair(const ki_allocator *allocator, const ki_exec_answer *answer, ki_error *err) {
-    ki_str certificate = text_of(&answer->certificate), key = text_of(&answer->key);
+static ki_status check_pair(const ki_allocator *allocator, const ki_exec_result *result, ki_error *err) {
+    ki_str certificate = text_of(&result->certificate), key = text_of(&result->key);
     ki_key_pair pair;
     if (!ki_pem_has_block(certificate) || !ki_pem_has_block(key))
-        return ki_error_set(err, KI_ERR_CONFIG, "its status.%s holds no PEM (-----BEGIN ...)",
+        return ki_error_set(err, KI_ERR_CONFIG, "its status.%s has no PEM block (-----BEGIN ...)",
                             ki_pem_has_block(certificate) ? "clientKeyData" : "clientCertificateData");
-    ki_status status = ki_key_pair_look(allocator, certificate, key, &pair, err);
+    ki_status status = ki_key_pair_compare(allocator, certificate, key, &pair, err);
     if (status || pair == KI_KEY_PAIR_FITS || pair == KI_KEY_PAIR_UNKNOWN)
         return status;
     return ki_error_set(err, KI_ERR_CONFIG, "its status.clientKeyData is not the key of its clientCertificateData");
 }
 
-static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, ki_exec_answer *answer, ki_error *err) {
+static ki_status take_status(const ki_allocator *allocator, yyjson_val *status, ki_exec_result *result, ki_error *err) {
     if (!yyjson_is_obj(status))
-        return ki_error_set(err, KI_ERR_CONFIG, "its answer has no status");
-    ki_status failed = take(allocator, status, "token", &answer->token, err);
+        return ki_error_set(err, KI_ERR_CONFIG, "its output has no status");
+    ki_status failed = take(allocator, status, "token", &result->token, err);
     if (!failed)
-        failed = take(allocator, status, "clientCertificateData", &answer->certificate, err);
+        failed = take(allocator, status, "clientCertificateData", &result->certificate, err);
     if (!failed)
-        failed = take(allocator, status, "clientKeyData", &answer->key, err);
+        failed = take(allocator, status, "clientKeyData", &result->key, err);
     if (failed)
         return failed;
-    if (!answer->token.data && !answer->certificate.data && !answer->key.data)
+    if (!result->token.data && !result->certificate.data && !result->key.data)
         return ki_error_set(err, KI_ERR_CONFIG,
                             "its status has neither token nor clientCertificateData and clientKeyData");
-    if (!answer->certificate.data != !answer->key.data)
+    if (!result->certificate.data != !result->key.data)
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "its status has only one of clientCertificateData and clientKeyData; they go together");
-    if (answer->key.data)
-        failed = check_pair(allocator, answer, err);
+                            "its status has only one of clientCertificateData and clientKeyData; both are required");
+    if (result->key.data)
+        failed = check_pair(allocator, result, err);
     if (failed)
         return failed;
-    if (has_control(&answer->token))
-        return ki_error_set(err, KI_ERR_CONFIG, "its status.token holds a line end or another control character");
-    if (answer->token.size > KI_CONFIG_HEADER_LIMIT)
+    if (has_control(&result->token))
+        return ki_error_set(err, KI_ERR_CONFIG, "its status.token has a line end or another control character");
+    if (result->token.size > KI_CONFIG_HEADER_LIMIT)
         return ki_error_set(err, KI_ERR_CONFIG, "its status.token is longer than %d bytes", KI_CONFIG_HEADER_LIMIT);
     yyjson_val *date = yyjson_obj_get(status, "expirationTimestamp");
     if (!date || yyjson_is_null(date))
         return KI_OK;
-    if (!ki_rfc3339_to_seconds(ki_json_string(status, "expirationTimestamp"), &answer->expires))
+    if (!ki_rfc3339_to_seconds(ki_json_string(status, "expirationTimestamp"), &result->expires))
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "its status.expirationTimestamp is no date such as 2030-01-02T15:04:05Z");
+                            "its status.expirationTimestamp is not a date such as 2030-01-02T15:04:05Z");
     return KI_OK;
 }
 
 static ki_status check_head(yyjson_val *root, const char *api_version, ki_error *err) {
     ki_str version = ki_json_string(root, "apiVersion"), kind = ki_json_string(root, "kind");
     if (!ki_str_equals(kind, "ExecCredential"))
-        return ki_error_set(err, KI_ERR_CONFIG, "its answer is of kind \"%.*s\", not ExecCredential",
+        return ki_error_set(err, KI_ERR_CONFIG, "its output has the kind \"%.*s\", not ExecCredential",
                             kind.size < 64 ? (int)kind.size : 64, kind.data ? kind.data : "");
     if (!ki_str_equals(version, api_version))
-        return ki_error_set(err, KI_ERR_CONFIG, "it answers as \"%.*s\", the kubeconfig wants %s",
+        return ki_error_set(err, KI_ERR_CONFIG, "its output has the apiVersion \"%.*s\", the kubeconfig requires %s",
                             version.size < 64 ? (int)version.size : 64, version.data ? version.data : "", api_version);
     return KI_OK;
 }
 
-ki_status ki_exec_answer_parse(const ki_allocator *allocator, const char *api_version, ki_str output,
-                               ki_exec_answer *ret_answer, ki_error *err) {
-    ki_exec_answer answer = { .expires = INT64_MAX };
+ki_status ki_exec_result_parse(const ki_allocator *allocator, const char *api_version, ki_str output,
+                               ki_exec_result *ret_result, ki_error *err) {
+    ki_exec_result result = { .expires = INT64_MAX };
     bool is_blank = true;
     for (size_t i = 0; i < output.size && is_blank; i++)
         is_blank = output.data[i] != '\0' && strchr(" \t\r\n", output.data[i]);
     if (is_blank)
         return ki_error_set(err, KI_ERR_PARSE, "it printed nothing");
-    /* Read in place: the strings are then in memory that can be wiped. */
+    /* Parsed in place: the strings are then in memory that can be wiped. */
     char *text = ki_alloc_zero(allocator, output.size + YYJSON_PADDING_SIZE);
     if (!text)
         return ki_error_no_memory(err, "reading credentials");
@@ -208,18 +209,18 @@ ki_status ki_exec_answer_parse(const ki_allocator *allocator, const char *api_ve
     if (status == KI_ERR_NO_MEMORY)
         ki_error_no_memory(err, "reading credentials");
     else if (status)
-        ki_error_set(err, status, "what it printed is no JSON");
+        ki_error_set(err, status, "its output is not JSON");
     if (!status)
         status = check_head(yyjson_doc_get_root(doc), api_version, err);
     if (!status)
-        status = take_status(allocator, yyjson_obj_get(yyjson_doc_get_root(doc), "status"), &answer, err);
+        status = take_status(allocator, yyjson_obj_get(yyjson_doc_get_root(doc), "status"), &result, err);
     yyjson_doc_free(doc);
     ki_wipe(text, output.size);
     ki_free(allocator, text);
     if (status) {
-        ki_exec_answer_clear(allocator, &answer);
+        ki_exec_result_clear(allocator, &result);
         return status;
     }
-    *ret_answer = answer;
+    *ret_result = result;
     return KI_OK;
 }

@@ -1,4 +1,4 @@
-/* exec_plugin.c: finding the command, its arguments and environment, and words for each way in which it can fail. Loop only. */
+/* exec_plugin.c: finds the command, makes its arguments and environment, and reports its failures. Loop only. */
 #include "src/auth/exec_plugin.h"
 
 #include "src/base/error.h"
@@ -13,9 +13,9 @@
 
 enum {
     PATH_LIMIT = 4096,
-    TOLD_ERRORS = 160, /* bytes of standard error in a message */
-    ECHOED_MIN = 8,    /* of a word that may be a credential, where the output has it too */
-    TOKEN_MIN = 40     /* and of one in capitals, small letters and digits */
+    ERROR_TEXT_MAX = 160, /* bytes of standard error in a message */
+    HIDDEN_MIN = 8,       /* shortest word of standard error that is hidden if the output has it too */
+    TOKEN_MIN = 40        /* shortest word that is hidden if it has upper and lower case letters and digits */
 };
 
 struct ki_exec_plugin {
@@ -24,14 +24,14 @@ struct ki_exec_plugin {
     const ki_config *config;
     ki_exec_ended *ended;
     void *user;
-    ki_subprocess *process; /* while it runs */
+    ki_subprocess *process; /* NULL: not running */
 };
 
 static const char info_name[] = "KUBERNETES_EXEC_INFO";
 
 /* --- errors ----------------------------------------------------------------------------------------------------------------- */
 
-/* A command's name and what it answers may hold anything; a message is one line. */
+/* Replaces control characters: a message is one line. */
 static void make_one_line(char *text) {
     for (; *text; text++) {
         if ((unsigned char)*text < 0x20 || *text == 0x7f)
@@ -39,21 +39,22 @@ static void make_one_line(char *text) {
     }
 }
 
-/* "exec plugin COMMAND: WHAT; REMEDY": whoever reads it fixes the credentials, whatever the status. */
-static ki_status tell(const ki_exec_plugin *plugin, ki_status status, const char *what, ki_error *err) {
+/* Sets "exec plugin COMMAND: WHAT; REMEDY". The category is credentials, whatever the status: whoever reads the message
+ * has to fix them. */
+static ki_status set_error(const ki_exec_plugin *plugin, ki_status status, const char *what, ki_error *err) {
     const ki_exec_config *exec = &plugin->config->exec;
     if (status == KI_ERR_NO_MEMORY)
         return ki_error_no_memory(err, "running a credential plugin");
     const ki_config *config = plugin->config;
-    char place[2 * TOLD_ERRORS] = "users.user.exec of the kubeconfig";
+    char place[2 * ERROR_TEXT_MAX] = "users.user.exec of the kubeconfig";
     if (config->files.data && config->user.data)
-        snprintf(place, sizeof place, "users[%.60s].exec of kubeconfig %.*s", config->user.data, TOLD_ERRORS,
+        snprintf(place, sizeof place, "users[%.60s].exec of kubeconfig %.*s", config->user.data, ERROR_TEXT_MAX,
                  config->files.data);
     if (exec->install_hint.size)
-        ki_error_set(err, status, "exec plugin %.100s: %s; %.*s (%s)", exec->command.data, what, TOLD_ERRORS,
+        ki_error_set(err, status, "exec plugin %.100s: %s; %.*s (%s)", exec->command.data, what, ERROR_TEXT_MAX,
                      exec->install_hint.data, place);
     else
-        ki_error_set(err, status, "exec plugin %.100s: %s; look at %s", exec->command.data, what, place);
+        ki_error_set(err, status, "exec plugin %.100s: %s; check %s", exec->command.data, what, place);
     if (err) {
         make_one_line(err->message);
         err->category = KI_CATEGORY_CREDENTIALS;
@@ -61,13 +62,14 @@ static ki_status tell(const ki_exec_plugin *plugin, ki_status status, const char
     return status;
 }
 
-/* The last line that says something, of at most so many bytes: `text` has room for them and a zero. */
+/* Copies the end of the last line that is not blank, at most ERROR_TEXT_MAX bytes. `text` has room for them and a
+ * zero. */
 static void last_line(ki_str errors, char *text) {
     size_t end = errors.size;
     while (end && (unsigned char)errors.data[end - 1] <= 0x20)
         end--;
     size_t begin = end;
-    while (begin && errors.data[begin - 1] != '\n' && end - begin < TOLD_ERRORS)
+    while (begin && errors.data[begin - 1] != '\n' && end - begin < ERROR_TEXT_MAX)
         begin--;
     for (size_t i = begin; i < end; i++)
         text[i - begin] = errors.data[i] ? errors.data[i] : ' ';
@@ -84,12 +86,13 @@ static bool is_random(const char *word, size_t size) {
     return size >= TOKEN_MIN && has_capital && has_small && has_digit;
 }
 
-/* Puts asterisks in place of what may be a credential: a word that the plugin's output has too, and any that looks like a token. */
+/* Replaces possible credentials with asterisks: words that the plugin's output has too, and words that look like a
+ * token. */
 static void hide_credentials(char *line, ki_str output) {
     static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~+=-";
     for (char *at = line; *at;) {
         size_t size = strspn(at, token);
-        bool is_echoed = size >= ECHOED_MIN && output.size && memmem(output.data, output.size, at, size);
+        bool is_echoed = size >= HIDDEN_MIN && output.size && memmem(output.data, output.size, at, size);
         if (is_echoed || is_random(at, size))
             memset(at, '*', size);
         at += size ? size : 1;
@@ -114,11 +117,11 @@ static void describe(const ki_subprocess_result *result, ki_buffer *what) {
     case KI_SUBPROCESS_NO_MEMORY:
         break;
     }
-    char line[TOLD_ERRORS + 1] = "";
+    char line[ERROR_TEXT_MAX + 1] = "";
     last_line(result->errors, line);
     hide_credentials(line, result->output);
     if (line[0])
-        ki_buffer_printf(what, " and said: %s", line);
+        ki_buffer_printf(what, " and printed: %s", line);
 }
 
 static void process_ended(const ki_subprocess_result *result, void *user) {
@@ -126,14 +129,14 @@ static void process_ended(const ki_subprocess_result *result, void *user) {
     plugin->process = NULL;
     ki_error err = KI_ERROR_INIT;
     bool is_good = result->end == KI_SUBPROCESS_UNKNOWN || (result->end == KI_SUBPROCESS_EXITED && result->number == 0);
-    ki_exec_answer answer = { .expires = INT64_MAX };
+    ki_exec_result exec_result = { .expires = INT64_MAX };
     ki_status status;
     if (is_good) {
         ki_error why = KI_ERROR_INIT;
-        status = ki_exec_answer_parse(plugin->allocator, plugin->config->exec.api_version.data, result->output, &answer,
-                                      &why);
+        status = ki_exec_result_parse(plugin->allocator, plugin->config->exec.api_version.data, result->output,
+                                      &exec_result, &why);
         if (status)
-            tell(plugin, status, why.message, &err);
+            set_error(plugin, status, why.message, &err);
     } else {
         ki_buffer what;
         ki_buffer_init(&what, plugin->allocator, 0);
@@ -142,11 +145,11 @@ static void process_ended(const ki_subprocess_result *result, void *user) {
                  : result->end == KI_SUBPROCESS_TIMED_OUT              ? KI_ERR_TIMEOUT
                  : result->end == KI_SUBPROCESS_TOO_MUCH               ? KI_ERR_LIMIT
                                                                        : KI_ERR_CONFIG;
-        tell(plugin, status, what.data ? what.data : "", &err);
+        set_error(plugin, status, what.data ? what.data : "", &err);
         ki_buffer_free(&what);
     }
-    plugin->ended(status ? NULL : &answer, status ? &err : NULL, plugin->user);
-    ki_exec_answer_clear(plugin->allocator, &answer);
+    plugin->ended(status ? NULL : &exec_result, status ? &err : NULL, plugin->user);
+    ki_exec_result_clear(plugin->allocator, &exec_result);
 }
 
 /* --- the command ------------------------------------------------------------------------------------------------------------ */
@@ -156,14 +159,15 @@ static bool is_executable(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, X_OK) == 0;
 }
 
-/* A bare name is looked up in PATH, of which relative folders do not count: what is run must not depend on where the program stands. */
+/* Finds the command. A name without a slash is searched in PATH, without PATH's relative folders: the choice must not
+ * depend on the working directory. */
 static bool find_command(const char *command, char *ret_path) {
     size_t size = strlen(command);
     if (strchr(command, '/')) {
         if (size >= PATH_LIMIT)
             return false;
         memcpy(ret_path, command, size + 1);
-        return true; /* the start tells what is wrong with it */
+        return true; /* starting it reports what is wrong */
     }
     const char *variable = getenv("PATH");
     ki_str rest = ki_str_of(variable ? variable : "/usr/local/bin:/usr/bin:/bin");
@@ -198,7 +202,7 @@ static bool is_named(const char *entry, const char *name, size_t size) {
     return strncmp(entry, name, size) == 0 && entry[size] == '=';
 }
 
-/* Is the host's variable replaced by one of the plugin's? */
+/* Returns true if the plugin's environment replaces this variable. */
 static bool is_replaced(const ki_exec_config *exec, const char *entry) {
     if (is_named(entry, info_name, sizeof info_name - 1))
         return true;
@@ -210,7 +214,7 @@ static bool is_replaced(const ki_exec_config *exec, const char *entry) {
 }
 
 typedef struct environment {
-    const char **entries; /* the host's, then those in `own` */
+    const char **entries; /* the process's, then those in `own` */
     ki_buffer own;        /* NAME=VALUE\0 … */
 } environment;
 
@@ -280,7 +284,7 @@ static ki_status start(ki_exec_plugin *plugin, const char *path, ki_error *err) 
     }
     close_environment(plugin, &all);
     ki_free(plugin->allocator, arguments);
-    return status ? tell(plugin, status, why.message, err) : KI_OK;
+    return status ? set_error(plugin, status, why.message, err) : KI_OK;
 }
 
 ki_status ki_exec_plugin_run(ki_exec_plugin *plugin, ki_error *err) {
@@ -289,9 +293,9 @@ ki_status ki_exec_plugin_run(ki_exec_plugin *plugin, ki_error *err) {
     const ki_exec_config *exec = &plugin->config->exec;
     char path[PATH_LIMIT];
     if (exec->interactive_mode == KI_EXEC_ALWAYS)
-        return tell(plugin, KI_ERR_UNSUPPORTED, "interactiveMode is Always, and there is no terminal for it here", err);
+        return set_error(plugin, KI_ERR_UNSUPPORTED, "interactiveMode is Always, but a plugin gets no terminal", err);
     if (!find_command(exec->command.data, path))
-        return tell(plugin, KI_ERR_NOT_FOUND, "no such program in PATH", err);
+        return set_error(plugin, KI_ERR_NOT_FOUND, "no such program in PATH", err);
     return start(plugin, path, err);
 }
 

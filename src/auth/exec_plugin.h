@@ -1,4 +1,4 @@
-/* exec_plugin.h: a credential plugin: the program that a kubeconfig's user.exec names, run for credentials. Loop only. */
+/* exec_plugin.h: runs a credential plugin, the program of a kubeconfig's user.exec. Loop only. */
 #ifndef KI_AUTH_EXEC_PLUGIN_H
 #define KI_AUTH_EXEC_PLUGIN_H
 
@@ -12,16 +12,17 @@ enum {
 
 typedef struct ki_exec_plugin ki_exec_plugin;
 
-/* Once for each run: `answer` (borrowed, wiped afterwards) or `err`, which names command and remedy. */
-typedef void ki_exec_ended(const ki_exec_answer *answer, const ki_error *err, void *user);
+/* Called once for each run, with `result` (borrowed, wiped afterwards) or with `err`, which names the command and what
+ * to do. */
+typedef void ki_exec_ended(const ki_exec_result *result, const ki_error *err, void *user);
 
-/* Borrows `config`, which must outlive it. Errors: KI_ERR_NO_MEMORY. */
+/* Creates a plugin; does not run it. Borrows `config`, which must outlive it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_exec_plugin_new(ki_engine *engine, const ki_config *config, ki_exec_ended *ended, void *user,
                              ki_exec_plugin **ret_plugin, ki_error *err);
-/* Runs it, unless it runs already. `ended` never comes from inside. Errors: as `ended` would tell them: it could not be started. */
+/* Runs the plugin, unless it is running. Never calls `ended` itself. Errors: the plugin could not be started. */
 ki_status ki_exec_plugin_run(ki_exec_plugin *plugin, ki_error *err);
 bool ki_exec_plugin_is_running(const ki_exec_plugin *plugin);
-/* Kills one that runs. NULL is accepted. */
+/* Kills the plugin if it is running. NULL is allowed. */
 void ki_exec_plugin_free(ki_exec_plugin *plugin);
 
 #endif

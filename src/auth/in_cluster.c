@@ -1,4 +1,4 @@
-/* in_cluster.c: where a pod finds its API server and who it is: the service account's files and two environment variables. */
+/* in_cluster.c: a pod's config: the service account's files and two environment variables. */
 #include "src/auth/config.h"
 
 #include "src/base/buffer.h"
@@ -27,7 +27,8 @@ static ki_status set_server(ki_config *config, const ki_in_cluster *where, ki_er
 typedef ki_status (*read_function)(const ki_allocator *allocator, const char *path, const char *what,
                                    ki_secret *ret_secret, ki_error *err);
 
-/* The file's path goes to `ret_path` where that is given: it is looked at again as it changes. */
+/* Reads one file of the service account. Stores its path in `ret_path`, unless NULL, so that changes can be
+ * detected. */
 static ki_status read_one(ki_config *config, const ki_in_cluster *where, const char *name, read_function read,
                           ki_secret *ret_secret, ki_secret *ret_path, ki_error *err) {
     const ki_allocator *allocator = &config->allocator;

@@ -1,5 +1,5 @@
-/* key_pair.c: walking a certificate and a key, in DER, to the public key that each of them holds. Nothing is computed: what is not written
- * in the key is not known. */
+/* key_pair.c: reads the public key from a certificate and from a private key, in DER. Computes nothing: a key without
+ * its public part is unknown. */
 #include "src/auth/key_pair.h"
 
 #include "src/auth/pem.h"
@@ -11,8 +11,8 @@ enum {
     TAG_OCTET_STRING = 0x04,
     TAG_OBJECT_ID = 0x06,
     TAG_SEQUENCE = 0x30,
-    TAG_CONTEXT_0 = 0xa0, /* a certificate's version, an EC key's curve */
-    TAG_CONTEXT_1 = 0xa1  /* an EC key's public point */
+    TAG_CONTEXT_0 = 0xa0, /* a certificate's version; an EC key's curve */
+    TAG_CONTEXT_1 = 0xa1
 };
 
 typedef enum key_kind {
@@ -23,12 +23,12 @@ typedef enum key_kind {
 
 typedef struct public_key {
     key_kind kind;
-    ki_str value; /* RSA: the modulus without leading zeros; EC: the point; size 0: not told */
+    ki_str value; /* RSA: the modulus without leading zeros; EC: the point; size 0: unknown */
 } public_key;
 
 /* --- DER -------------------------------------------------------------------------------------------------------------------- */
 
-/* The value at the beginning of `*der`, which is moved past it; its tag, or -1 where there is none that is whole. */
+/* Reads the value at the beginning of `*der` and advances. Returns its tag, or -1 if it is incomplete. */
 static int next_value(ki_str *der, ki_str *ret_value) {
     if (der->size < 2)
         return -1;
@@ -58,7 +58,7 @@ static bool take(ki_str *der, int tag, ki_str *ret_value) {
     return true;
 }
 
-/* --- what both hold --------------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------------------------------------- */
 
 static key_kind kind_of(ki_str algorithm) {
     static const char rsa[] = "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01"; /* 1.2.840.113549.1.1.1 */
@@ -79,7 +79,7 @@ static ki_str without_zeros(ki_str number) {
     return number;
 }
 
-/* A bit string of whole bytes. */
+/* Reads a bit string of whole bytes. */
 static bool take_bits(ki_str *der, ki_str *ret_bytes) {
     ki_str bits;
     if (!take(der, TAG_BIT_STRING, &bits) || bits.size < 2 || bits.data[0] != 0)
@@ -88,15 +88,15 @@ static bool take_bits(ki_str *der, ki_str *ret_bytes) {
     return true;
 }
 
-/* RFC 5280: Certificate, TBSCertificate, SubjectPublicKeyInfo. */
+/* Reads a certificate's public key (RFC 5280 §4.1). */
 static bool read_certificate(ki_str der, public_key *ret_key) {
     ki_str certificate, body, info, algorithm, bits, skipped;
     if (!take(&der, TAG_SEQUENCE, &certificate) || !take(&certificate, TAG_SEQUENCE, &body))
         return false;
     take(&body, TAG_CONTEXT_0, &skipped);
-    if (!take(&body, TAG_INTEGER, &skipped)) /* the serial number */
+    if (!take(&body, TAG_INTEGER, &skipped)) /* serial number */
         return false;
-    for (int i = 0; i < 4; i++) { /* signature's algorithm, issuer, validity, subject */
+    for (int i = 0; i < 4; i++) { /* signature algorithm, issuer, validity, subject */
         if (!take(&body, TAG_SEQUENCE, &skipped))
             return false;
     }
@@ -113,7 +113,7 @@ static bool read_certificate(ki_str der, public_key *ret_key) {
     return true;
 }
 
-/* RFC 8017: RSAPrivateKey. */
+/* Reads an RSAPrivateKey (RFC 8017 §A.1.2). */
 static bool read_rsa(ki_str der, public_key *ret_key) {
     ki_str numbers, version, modulus;
     if (!take(&der, TAG_SEQUENCE, &numbers) || !take(&numbers, TAG_INTEGER, &version) ||
@@ -123,7 +123,7 @@ static bool read_rsa(ki_str der, public_key *ret_key) {
     return true;
 }
 
-/* RFC 5915: ECPrivateKey, whose public point need not be there. */
+/* Reads an ECPrivateKey (RFC 5915 §3); its public point is optional. */
 static bool read_ec(ki_str der, public_key *ret_key) {
     ki_str fields, skipped, point;
     if (!take(&der, TAG_SEQUENCE, &fields) || !take(&fields, TAG_INTEGER, &skipped) ||
@@ -136,7 +136,7 @@ static bool read_ec(ki_str der, public_key *ret_key) {
     return true;
 }
 
-/* RFC 5958: PrivateKeyInfo around one of the two above, or around something that is not told. */
+/* Reads a PrivateKeyInfo (RFC 5958 §2) around an RSA key, an EC key or another key. */
 static bool read_wrapped(ki_str der, public_key *ret_key) {
     ki_str fields, version, algorithm, inner;
     if (!take(&der, TAG_SEQUENCE, &fields) || !take(&fields, TAG_INTEGER, &version) ||
@@ -162,12 +162,13 @@ static bool read_key(ki_str type, ki_str der, public_key *ret_key) {
     return ki_str_equals(type, "PRIVATE KEY") && read_wrapped(der, ret_key);
 }
 
-/* Uncompressed, or in the hybrid form (X9.62): the first byte tells. */
+/* Returns true for the uncompressed and the hybrid form (X9.62), by the first byte. */
 static bool has_both_coordinates(ki_str point) {
     return point.data[0] == 4 || point.data[0] == 6 || point.data[0] == 7;
 }
 
-/* A point may be written with one coordinate or with two: then the first one has to do, which but for the sign is the whole of it. */
+/* Compares two points. If one of them has one coordinate only, compares that: it determines the point except for the
+ * sign. */
 static bool is_same_point(ki_str a, ki_str b) {
     bool both_of_a = has_both_coordinates(a), both_of_b = has_both_coordinates(b);
     size_t of_a = both_of_a ? (a.size - 1) / 2 : a.size - 1, of_b = both_of_b ? (b.size - 1) / 2 : b.size - 1;
@@ -193,7 +194,8 @@ static bool is_private(ki_str type) {
     return type.size >= size && memcmp(type.data + type.size - size, end, size) == 0;
 }
 
-/* By any of the names that OpenSSL, too, reads as one; what may follow it in the last is nothing to us. */
+/* Returns true for the types that OpenSSL accepts as a certificate. Data after the certificate in the last type is
+ * ignored. */
 static bool is_certificate(ki_str type) {
     return ki_str_equals(type, "CERTIFICATE") || ki_str_equals(type, "X509 CERTIFICATE") ||
            ki_str_equals(type, "TRUSTED CERTIFICATE");
@@ -207,8 +209,8 @@ static bool find_block(ki_str pem, bool want_key, ki_pem_block *ret_block) {
     return false;
 }
 
-ki_status ki_key_pair_look(const ki_allocator *allocator, ki_str certificate, ki_str key, ki_key_pair *ret_pair,
-                           ki_error *err) {
+ki_status ki_key_pair_compare(const ki_allocator *allocator, ki_str certificate, ki_str key, ki_key_pair *ret_pair,
+                              ki_error *err) {
     ki_pem_block certificate_block, key_block;
     bool has_certificate = find_block(certificate, false, &certificate_block);
     bool has_key = find_block(key, true, &key_block);
@@ -229,7 +231,7 @@ ki_status ki_key_pair_look(const ki_allocator *allocator, ki_str certificate, ki
         *ret_pair = compare(&a, &b);
     ki_secret_clear(allocator, &one);
     ki_secret_clear(allocator, &two);
-    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "looking at a key") : KI_OK;
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "reading a key") : KI_OK;
 }
 
 bool ki_key_pair_is_key_alone(ki_str pem) {
@@ -242,8 +244,8 @@ ki_status ki_key_pair_check(const ki_allocator *allocator, const ki_config *conf
     if (!certificate->data || !key->data)
         return KI_OK;
     ki_key_pair pair;
-    ki_status status = ki_key_pair_look(allocator, (ki_str){ certificate->data, certificate->size },
-                                        (ki_str){ key->data, key->size }, &pair, err);
+    ki_status status = ki_key_pair_compare(allocator, (ki_str){ certificate->data, certificate->size },
+                                           (ki_str){ key->data, key->size }, &pair, err);
     if (status)
         return status;
     const char *certificate_file = config->client_certificate_file.data, *key_file = config->client_key_file.data;
@@ -257,18 +259,19 @@ ki_status ki_key_pair_check(const ki_allocator *allocator, const ki_config *conf
         break;
     case KI_KEY_PAIR_DIFFERS:
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "client-key: %s is not the key of client-certificate (%s); give the two that were issued "
-                            "together",
+                            "client-key: %s is not the key of client-certificate (%s); use a certificate and a key "
+                            "that were issued together",
                             key_file, certificate_file);
     case KI_KEY_PAIR_NO_CERTIFICATE:
-        return ki_error_set(err, KI_ERR_CONFIG,
-                            "client-certificate: %s holds a private key and no certificate; are client-certificate and "
-                            "client-key swapped?",
-                            certificate_file);
-    case KI_KEY_PAIR_NO_KEY:
         return ki_error_set(
             err, KI_ERR_CONFIG,
-            "client-key: %s holds a certificate and no private key; give the key that it was issued for", key_file);
+            "client-certificate: %s has a private key and no certificate; check that client-certificate "
+            "and client-key are not swapped",
+            certificate_file);
+    case KI_KEY_PAIR_NO_KEY:
+        return ki_error_set(err, KI_ERR_CONFIG,
+                            "client-key: %s has a certificate and no private key; use the key of the certificate",
+                            key_file);
     }
     return KI_OK;
 }

@@ -1,5 +1,5 @@
-/* kubeconfig.c: from the kubeconfig files to a config: the context, its cluster, its user. In a list of files the first that has an
- * entry wins, whole, and paths are relative to the file that they stand in. */
+/* kubeconfig.c: makes a config from kubeconfig files: the context, its cluster, its user. In a list of files the first
+ * file with an entry wins, and the whole entry counts. Paths are relative to their file. */
 #include "src/auth/kubeconfig.h"
 
 #include "src/base/buffer.h"
@@ -13,7 +13,7 @@
 
 /* --- entries ---------------------------------------------------------------------------------------------------------------- */
 
-/* `list` is "clusters", whose elements are {name: …, cluster: {…}}. */
+/* Finds a named entry. `list` is "clusters", whose elements are {name: …, cluster: {…}}, and `member` is "cluster". */
 static ki_kubeconfig_entry find_entry(const ki_kubeconfig *self, const char *list, const char *member, ki_str name) {
     for (size_t i = 0; i < self->count; i++) {
         const ki_kubeconfig_file *file = &self->files[i];
@@ -48,7 +48,7 @@ ki_status ki_kubeconfig_text(const ki_kubeconfig_entry *from, const ki_yaml *map
     if (!value || !value->text.size)
         return KI_OK;
     if (memchr(value->text.data, '\0', value->text.size))
-        return ki_kubeconfig_bad(from, map, field, err, "must not hold a zero byte");
+        return ki_kubeconfig_bad(from, map, field, err, "must not contain a zero byte");
     *ret_text = value->text;
     return KI_OK;
 }
@@ -61,7 +61,7 @@ ki_status ki_kubeconfig_path(const ki_allocator *allocator, const ki_kubeconfig_
     return status ? ki_error_prefix(err, "kubeconfig %s", from->file->path) : KI_OK;
 }
 
-/* A file that a field names could not be read: the kubeconfig is there, what it says is wrong. */
+/* Sets the error of a file that a field names: the kubeconfig exists, but its content is wrong. */
 static ki_status bad_file(const ki_kubeconfig_entry *from, ki_status status, ki_error *err) {
     if (status == KI_ERR_NOT_FOUND)
         status = KI_ERR_CONFIG;
@@ -83,7 +83,7 @@ ki_status ki_kubeconfig_pem(const ki_allocator *allocator, const ki_kubeconfig_e
     if (status || (!path.data && !data.data))
         return status;
     if (path.data && data.data)
-        return ki_kubeconfig_bad(from, from->map, name, err, "given as a file and as data; keep one of them");
+        return ki_kubeconfig_bad(from, from->map, name, err, "set as a file and as data; keep one of them");
     if (data.data) {
         status = ki_secret_decode_base64(allocator, data, ret_pem, err);
         return status == KI_ERR_PARSE ? ki_kubeconfig_bad(from, from->map, data_name, err, "is not base64") : status;
@@ -118,7 +118,7 @@ static ki_status read_cluster(ki_config *config, const ki_kubeconfig_entry *clus
         status = read_text(config, cluster, "proxy-url", &config->proxy_url, err);
     config->disable_compression = read_bool(cluster, "disable-compression");
     ki_kubeconfig_warn_unknown(config, cluster, cluster->map, "", ki_kubeconfig_cluster_fields);
-    /* The program's own way to know the server replaces the file's. */
+    /* The program's own TLS options replace the kubeconfig's. */
     if (status || options->insecure_skip_tls_verify || options->certificate_authority)
         return status;
     config->insecure_skip_tls_verify = read_bool(cluster, "insecure-skip-tls-verify");
@@ -126,19 +126,19 @@ static ki_status read_cluster(ki_config *config, const ki_kubeconfig_entry *clus
         ki_kubeconfig_pem(&config->allocator, cluster, "certificate-authority", &config->ca, &config->ca_file, err);
     if (!status && config->insecure_skip_tls_verify && config->ca.data)
         status = ki_kubeconfig_bad(cluster, cluster->map, "insecure-skip-tls-verify", err,
-                                   "contradicts certificate-authority; keep one of them");
+                                   "conflicts with certificate-authority; keep one of them");
     return status;
 }
 
 /* --- context ---------------------------------------------------------------------------------------------------------------- */
 
-typedef struct chosen {
+typedef struct selection {
     ki_kubeconfig_entry context, cluster, user;
-} chosen;
+} selection;
 
-/* An entry that the program names, or else the context; `may_miss` where one that the context names need not be there. */
-static ki_status follow(const ki_kubeconfig *self, const chosen *of, const char *given, const char *member,
-                        const char *list, bool may_miss, ki_kubeconfig_entry *ret_entry, ki_error *err) {
+/* Finds the entry that the program names, or else the context's. `may_miss`: the context's entry may be missing. */
+static ki_status select_entry(const ki_kubeconfig *self, const selection *of, const char *given, const char *member,
+                              const char *list, bool may_miss, ki_kubeconfig_entry *ret_entry, ki_error *err) {
     ki_str name = ki_str_of(given);
     ki_status status = KI_OK;
     if (!given && of->context.file)
@@ -150,11 +150,11 @@ static ki_status follow(const ki_kubeconfig *self, const chosen *of, const char 
     if (ret_entry->file || (!given && may_miss))
         return KI_OK;
     if (given)
-        return ki_error_set(err, KI_ERR_NOT_FOUND, "%s%s: there is no %s \"%s\" in it; name one that is there",
+        return ki_error_set(err, KI_ERR_NOT_FOUND, "%s%s: there is no %s \"%s\"; name one that exists",
                             self->count ? "kubeconfig " : "no kubeconfig", self->count ? self->files[0].path : "",
                             member, given);
     return ki_kubeconfig_bad(&of->context, of->context.map, member, err,
-                             "there is no %s \"%.*s\"; name one that is there, or add it", member, (int)name.size,
+                             "there is no %s \"%.*s\"; name one that exists, or add it", member, (int)name.size,
                              name.data);
 }
 
@@ -171,9 +171,9 @@ static ki_status no_file(ki_error *err) {
     const char *list = getenv("KUBECONFIG");
     if (list && *list)
         return ki_error_set(err, KI_ERR_NOT_FOUND,
-                            "no kubeconfig: KUBECONFIG (%.200s) leads to no file, and no server is given", list);
+                            "no kubeconfig: no file of KUBECONFIG (%.200s) exists, and no server is set", list);
     return ki_error_set(err, KI_ERR_NOT_FOUND,
-                        "no kubeconfig: neither KUBECONFIG nor ~/.kube/config leads to a file, and no server is given");
+                        "no kubeconfig: KUBECONFIG is not set, ~/.kube/config does not exist, and no server is set");
 }
 
 static ki_status find_context(const ki_kubeconfig *self, const ki_config_options *options, ki_kubeconfig_entry *ret,
@@ -192,12 +192,12 @@ static ki_status find_context(const ki_kubeconfig *self, const ki_config_options
     if (ret->file)
         return KI_OK;
     return ki_error_set(err, options->context ? KI_ERR_NOT_FOUND : KI_ERR_CONFIG,
-                        "%s%s: there is no context \"%.*s\"; kubectl config get-contexts lists what there is",
+                        "%s%s: there is no context \"%.*s\"; kubectl config get-contexts lists them",
                         self->count ? "kubeconfig " : "no kubeconfig", self->count ? self->files[0].path : "",
                         (int)name.size, name.data);
 }
 
-static ki_status set_names(ki_config *config, const chosen *of, ki_error *err) {
+static ki_status set_names(ki_config *config, const selection *of, ki_error *err) {
     const struct {
         const ki_kubeconfig_entry *entry;
         ki_secret *name;
@@ -226,9 +226,9 @@ static ki_status set_files(ki_config *config, const ki_kubeconfig *self, ki_erro
     return status;
 }
 
-/* Does the program bring its own credentials, or none are to be sent at all? */
-static bool brings_credentials(const ki_config_options *options) {
-    /* To a plain-text server of the program's choice no credentials are sent, so none are looked for. */
+/* Returns true if the kubeconfig's credentials are not used. */
+static bool ignores_credentials(const ki_config_options *options) {
+    /* No credentials are sent to an http server that the program names. */
     bool is_plain = options->server && strncmp(options->server, "http:", 5) == 0;
     return is_plain || options->token || options->token_file || options->username || options->password ||
            options->client_certificate;
@@ -236,15 +236,16 @@ static bool brings_credentials(const ki_config_options *options) {
 
 static ki_status read_files(ki_config *config, const ki_kubeconfig *self, const ki_config_options *options,
                             ki_error *err) {
-    chosen of;
-    bool own = brings_credentials(options);
+    selection of;
+    bool own = ignores_credentials(options);
     ki_status status = find_context(self, options, &of.context, err);
     if (!status && of.context.file)
         status = read_text(config, &of.context, "namespace", &config->namespace_name, err);
     if (!status)
-        status = follow(self, &of, options->cluster, "cluster", "clusters", options->server != NULL, &of.cluster, err);
+        status =
+            select_entry(self, &of, options->cluster, "cluster", "clusters", options->server != NULL, &of.cluster, err);
     if (!status)
-        status = follow(self, &of, options->user, "user", "users", own, &of.user, err);
+        status = select_entry(self, &of, options->user, "user", "users", own, &of.user, err);
     if (!status)
         status = set_names(config, &of, err);
     if (!status && of.context.file)
@@ -259,7 +260,7 @@ static ki_status read_files(ki_config *config, const ki_kubeconfig *self, const 
 }
 
 ki_status ki_kubeconfig_load(ki_config *config, const ki_config_options *options, ki_error *err) {
-    ki_kubeconfig *self = ki_alloc_zero(&config->allocator, sizeof *self); /* large: not for a small stack */
+    ki_kubeconfig *self = ki_alloc_zero(&config->allocator, sizeof *self); /* too large for a small stack */
     if (!self)
         return ki_error_no_memory(err, "reading the kubeconfig");
     self->allocator = &config->allocator;

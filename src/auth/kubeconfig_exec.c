@@ -1,4 +1,4 @@
-/* kubeconfig_exec.c: a user's credential plugin, as its kubeconfig has it. Nothing is run here. */
+/* kubeconfig_exec.c: reads a user's credential plugin from its kubeconfig. Does not run it. */
 #include "src/auth/kubeconfig.h"
 
 #include "src/base/buffer.h"
@@ -20,13 +20,13 @@ static ki_status read_version(ki_config *config, const ki_kubeconfig_entry *user
     if (status)
         return status;
     if (!version->data)
-        return ki_kubeconfig_bad(user, exec, "exec.apiVersion", err, "not given; it is %s or %s", known[0], known[1]);
+        return ki_kubeconfig_bad(user, exec, "exec.apiVersion", err, "not set; use %s or %s", known[0], known[1]);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(version->data, known[i]) == 0)
             return KI_OK;
     }
     return ki_kubeconfig_bad(user, exec, "exec.apiVersion", err,
-                             "%.100s is not known; update the plugin and use %s or %s", version->data, known[0],
+                             "%.100s is not supported; update the plugin and use %s or %s", version->data, known[0],
                              known[1]);
 }
 
@@ -37,8 +37,8 @@ static ki_status read_command(ki_config *config, const ki_kubeconfig_entry *user
         return status;
     if (!command.data)
         return ki_kubeconfig_bad(user, exec, "exec.command", err,
-                                 "not given; name the program that prints the credentials");
-    if (!memchr(command.data, '/', command.size)) /* looked up in PATH */
+                                 "not set; name the program that prints the credentials");
+    if (!memchr(command.data, '/', command.size)) /* searched in PATH when it runs */
         return ki_secret_set(&config->allocator, &config->exec.command, command, err);
     return ki_kubeconfig_path(&config->allocator, user, command, &config->exec.command, err);
 }
@@ -53,7 +53,7 @@ static ki_status read_arguments(ki_config *config, const ki_kubeconfig_entry *us
     ki_status status = KI_OK;
     for (size_t i = 0; !status && (one = ki_yaml_at(list, i)); i++) {
         if (has_zero(one->text))
-            return ki_kubeconfig_bad(user, exec, "exec.args", err, "must not hold a zero byte");
+            return ki_kubeconfig_bad(user, exec, "exec.args", err, "must not contain a zero byte");
         status = ki_secret_list_append(&config->allocator, &config->exec.arguments, one->text, err);
     }
     return status;
@@ -68,7 +68,8 @@ static ki_status read_environment(ki_config *config, const ki_kubeconfig_entry *
         if (!name || !name->text.size)
             return ki_kubeconfig_bad(user, exec, "exec.env", err, "entry %zu has no name", i);
         if (has_zero(name->text) || memchr(name->text.data, '=', name->text.size) || (value && has_zero(value->text)))
-            return ki_kubeconfig_bad(user, exec, "exec.env", err, "entry %zu: no variable can be called or be that", i);
+            return ki_kubeconfig_bad(user, exec, "exec.env", err, "entry %zu: not a valid name or value of a variable",
+                                     i);
         status = ki_secret_pairs_append(&config->allocator, &config->exec.environment, name->text,
                                         value ? value->text : KI_STR(""), err);
     }
@@ -94,10 +95,10 @@ static ki_status read_mode(ki_config *config, const ki_kubeconfig_entry *user, c
         }
     }
     return ki_kubeconfig_bad(user, exec, "exec.interactiveMode", err, "%s Never, IfAvailable or Always",
-                             mode.data ? "must be" : "not given; with this apiVersion it has to be one of");
+                             mode.data ? "must be" : "not set; with this apiVersion it must be one of");
 }
 
-/* As kubectl shows it: no letter of it moves the cursor or changes a colour. */
+/* Reads the install hint. Escapes control characters as kubectl does, so that the hint cannot drive a terminal. */
 static ki_status read_hint(ki_config *config, const ki_kubeconfig_entry *user, const ki_yaml *exec, ki_error *err) {
     ki_str hint;
     ki_status status = ki_kubeconfig_text(user, exec, "exec.installHint", &hint, err);
@@ -109,7 +110,7 @@ static ki_status read_hint(ki_config *config, const ki_kubeconfig_entry *user, c
         unsigned char c = (unsigned char)hint.data[i];
         bool is_c1 = c == 0xc2 && i + 1 < hint.size && (unsigned char)hint.data[i + 1] < 0xa0;
         if (is_c1)
-            c = (unsigned char)hint.data[++i]; /* U+0080 to U+009F */
+            c = (unsigned char)hint.data[++i];
         if (is_c1 || (c < 0x20 && !(c >= '\t' && c <= '\r')) || c == 0x7f)
             ki_buffer_printf(&clean, "U+%04X", c);
         else
@@ -123,7 +124,7 @@ static ki_status read_hint(ki_config *config, const ki_kubeconfig_entry *user, c
     return status;
 }
 
-/* What the cluster has for its plugin. */
+/* Reads the cluster's extension for plugins. */
 static ki_status read_extension(ki_config *config, const ki_kubeconfig_entry *cluster, ki_error *err) {
     const ki_yaml *list = ki_yaml_get(cluster->map, "extensions"), *one, *found = NULL;
     for (size_t i = 0; !found && (one = ki_yaml_at(list, i)); i++) {

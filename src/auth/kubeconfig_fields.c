@@ -1,5 +1,5 @@
-/* kubeconfig_fields.c: every field that a kubeconfig knows, and the check that a file has nothing else in their places. All of a file is
- * checked, as kubectl does: what is wrong in an entry that is not used today will be in the way tomorrow. */
+/* kubeconfig_fields.c: the fields of a kubeconfig and their types, and the check of a file against them. The whole file
+ * is checked, as kubectl does, also the entries that are not used. */
 #include "src/auth/kubeconfig.h"
 
 #include "src/base/error.h"
@@ -85,11 +85,11 @@ static const ki_kubeconfig_field root_fields[] = { TEXT("kind"),
                                                    EXTENSIONS,
                                                    END };
 
-/* Where a value stands: the steps from the root, innermost first. */
+/* The path of a value: the steps from the value up to the root. */
 typedef struct place {
     const struct place *outer; /* NULL: the root */
-    ki_str name;               /* of a field, or of an entry of a list */
-    size_t index;              /* of an entry without a name */
+    ki_str name;               /* name of a field or of a list's entry */
+    size_t index;              /* index of an entry without a name */
     bool is_entry;
 } place;
 
@@ -97,25 +97,25 @@ typedef struct checker {
     const ki_allocator *allocator;
     const ki_kubeconfig_file *file;
     ki_error *err;
-    size_t *values; /* that were looked at; those behind an alias each time */
+    size_t *values; /* number of checked values; an alias counts each time */
 } checker;
 
 enum {
     NAME_LIMIT = 40,
     PLACE_LIMIT = 160,
-    DEEPEST = 8
+    DEPTH_MAX = 8
 };
 
-/* In {name: u, user: {…}} the fields of interest are one step further in. */
+/* Returns true for the inner map of an entry such as {name: u, user: {…}}; paths leave its name out. */
 static bool is_wrapping(ki_str name) {
     return ki_str_equals(name, "cluster") || ki_str_equals(name, "user") || ki_str_equals(name, "context");
 }
 
-/* "users[u].exec.env[2].name" */
+/* Writes a path such as "users[u].exec.env[2].name". */
 static void write_place(const place *where, char *text, size_t size) {
-    const place *steps[DEEPEST];
+    const place *steps[DEPTH_MAX];
     size_t count = 0, at = 0;
-    for (; where->outer && count < DEEPEST; where = where->outer)
+    for (; where->outer && count < DEPTH_MAX; where = where->outer)
         steps[count++] = where;
     text[0] = '\0';
     while (count-- > 0 && at < size - 1) {
@@ -134,23 +134,23 @@ static void write_place(const place *where, char *text, size_t size) {
     }
 }
 
-static ki_status refuse(const checker *self, const place *where, const ki_yaml *node, const char *why) {
+static ki_status set_error(const checker *self, const place *where, const ki_yaml *node, const char *why) {
     char text[PLACE_LIMIT];
     write_place(where, text, sizeof text);
     return ki_error_set(self->err, KI_ERR_CONFIG, "kubeconfig %s, line %zu: %s%s%s", self->file->path, node->line, text,
                         *text ? ": " : "", why);
 }
 
-static ki_status refuse_kind(const checker *self, const place *where, const ki_yaml *node, const char *wanted) {
+static ki_status set_kind_error(const checker *self, const place *where, const ki_yaml *node, const char *wanted) {
     char why[96];
     bool is_quotable = (node->kind == KI_YAML_NUMBER || node->kind == KI_YAML_BOOL) && strcmp(wanted, "a text") == 0;
     bool is_quoted = node->kind == KI_YAML_TEXT && strcmp(wanted, "true or false") == 0 &&
                      ki_yaml_plain_kind(node->text) == KI_YAML_BOOL;
     snprintf(why, sizeof why, "must be %s, not %s%s", wanted, ki_yaml_kind_name(node->kind),
-             is_quotable ? ": put it in quotes"
-             : is_quoted ? ": leave out the quotes"
+             is_quotable ? "; put it in quotes"
+             : is_quoted ? "; remove the quotes"
                          : "");
-    return refuse(self, where, node, why);
+    return set_error(self, where, node, why);
 }
 
 static ki_status check_value(const checker *self, const place *where, const ki_yaml *node,
@@ -159,18 +159,17 @@ static ki_status check_value(const checker *self, const place *where, const ki_y
 static ki_status count_value(const checker *self, const ki_yaml *node) {
     if (++*self->values <= KI_KUBECONFIG_VALUES_LIMIT)
         return KI_OK;
-    return ki_error_set(self->err, KI_ERR_LIMIT,
-                        "kubeconfig %s, line %zu: with what its aliases stand for more than %d values",
+    return ki_error_set(self->err, KI_ERR_LIMIT, "kubeconfig %s, line %zu: more than %d values, counting aliases",
                         self->file->path, node->line, KI_KUBECONFIG_VALUES_LIMIT);
 }
 
 static ki_status check_scalar(const checker *self, const place *where, const ki_yaml *node, ki_kubeconfig_type type) {
     if (type == KI_KUBECONFIG_BOOL)
-        return node->kind == KI_YAML_BOOL ? KI_OK : refuse_kind(self, where, node, "true or false");
+        return node->kind == KI_YAML_BOOL ? KI_OK : set_kind_error(self, where, node, "true or false");
     if (node->kind != KI_YAML_TEXT)
-        return refuse_kind(self, where, node, "a text");
+        return set_kind_error(self, where, node, "a text");
     if (type == KI_KUBECONFIG_BYTES && !ki_base64_is_valid(node->text))
-        return refuse(self, where, node, "is not base64; write the file's bytes with base64 -w0, or name the file");
+        return set_error(self, where, node, "is not base64; write the file's bytes with base64 -w0, or name the file");
     return KI_OK;
 }
 
@@ -185,7 +184,7 @@ static const ki_kubeconfig_field *find_field(const ki_kubeconfig_field *fields, 
 static ki_status check_map(const checker *self, const place *where, const ki_yaml *node, /* NOLINT(misc-no-recursion) */
                            const ki_kubeconfig_field *field) {
     if (node->kind != KI_YAML_MAP)
-        return refuse_kind(self, where, node, "a map");
+        return set_kind_error(self, where, node, "a map");
     const ki_kubeconfig_field one = { NULL,
                                       field->type == KI_KUBECONFIG_TEXT_MAP ? KI_KUBECONFIG_TEXT : KI_KUBECONFIG_TEXTS,
                                       NULL };
@@ -207,9 +206,9 @@ static ki_status check_named(const checker *self, const place *where, ki_map *na
     ki_str name = own ? own->text : KI_STR("");
     if (ki_map_has(names, name)) {
         const place inner = { where, name, 0, true };
-        return refuse(self, &inner, item, "the name is there twice");
+        return set_error(self, &inner, item, "the name is used twice");
     }
-    ki_status status = ki_map_put(names, name, names, NULL); /* only looked for */
+    ki_status status = ki_map_put(names, name, names, NULL); /* the value is not used */
     return status ? ki_error_no_memory(self->err, "reading the kubeconfig") : KI_OK;
 }
 
@@ -217,7 +216,7 @@ static ki_status check_list(const checker *self, const place *where,
                             const ki_yaml *node, /* NOLINT(misc-no-recursion) */
                             const ki_kubeconfig_field *field) {
     if (node->kind != KI_YAML_LIST)
-        return refuse_kind(self, where, node, "a list");
+        return set_kind_error(self, where, node, "a list");
     const ki_kubeconfig_field one = { NULL, field->type == KI_KUBECONFIG_TEXTS ? KI_KUBECONFIG_TEXT : KI_KUBECONFIG_MAP,
                                       field->fields };
     ki_map names;
@@ -237,7 +236,7 @@ static ki_status check_list(const checker *self, const place *where,
     return status;
 }
 
-/* Deep only as the tables are. */
+/* Recursion ends with the depth of the tables. */
 static ki_status check_value(const checker *self, const place *where,
                              const ki_yaml *node, /* NOLINT(misc-no-recursion) */
                              const ki_kubeconfig_field *field) {
@@ -259,15 +258,15 @@ static ki_status check_value(const checker *self, const place *where,
     }
 }
 
-static ki_status check_what_it_is(const checker *self, const place *root, const char *name, const char *wanted) {
+static ki_status check_header(const checker *self, const place *root, const char *name, const char *wanted) {
     const ki_yaml *node = ki_yaml_get(self->file->document.root, name);
     if (!node || !node->text.size || ki_str_equals(node->text, wanted))
         return KI_OK;
     const place where = { root, ki_str_of(name), 0, false };
     char why[96];
-    snprintf(why, sizeof why, "is \"%.*s\", not %s: this is no kubeconfig that is known here",
+    snprintf(why, sizeof why, "is \"%.*s\", not %s: not a supported kubeconfig",
              node->text.size < 40 ? (int)node->text.size : 40, node->text.data, wanted);
-    return refuse(self, &where, node, why);
+    return set_error(self, &where, node, why);
 }
 
 ki_status ki_kubeconfig_check_file(const ki_allocator *allocator, const ki_kubeconfig_file *file, ki_error *err) {
@@ -278,16 +277,16 @@ ki_status ki_kubeconfig_check_file(const ki_allocator *allocator, const ki_kubec
     if (node->kind == KI_YAML_NULL)
         return KI_OK;
     if (node->kind != KI_YAML_MAP)
-        return ki_error_set(err, KI_ERR_PARSE, "kubeconfig %s: is %s, not a map: this is no kubeconfig", file->path,
+        return ki_error_set(err, KI_ERR_PARSE, "kubeconfig %s: is %s, not a map: not a kubeconfig", file->path,
                             ki_yaml_kind_name(node->kind));
     const ki_kubeconfig_field whole = { NULL, KI_KUBECONFIG_MAP, root_fields };
     ki_status status = check_value(&self, &root, node, &whole);
     if (!status)
-        status = check_what_it_is(&self, &root, "kind", "Config");
-    return status ? status : check_what_it_is(&self, &root, "apiVersion", "v1");
+        status = check_header(&self, &root, "kind", "Config");
+    return status ? status : check_header(&self, &root, "apiVersion", "v1");
 }
 
-/* Is it like a field's name? What is not may be a secret in the wrong place. */
+/* Returns true if the text looks like a field's name. Anything else can be a secret in the wrong place. */
 static bool is_printable_name(ki_str name) {
     for (size_t i = 0; i < name.size; i++) {
         char c = name.data[i];

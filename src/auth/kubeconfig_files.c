@@ -1,4 +1,4 @@
-/* kubeconfig_files.c: which kubeconfig files there are, and reading them. */
+/* kubeconfig_files.c: finds and reads the kubeconfig files. */
 #include "src/auth/kubeconfig.h"
 
 #include "src/base/buffer.h"
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static bool is_there_already(const ki_kubeconfig *self, ki_str path) {
+static bool is_loaded(const ki_kubeconfig *self, ki_str path) {
     for (size_t i = 0; i < self->count; i++) {
         if (ki_str_equals(path, self->files[i].path))
             return true;
@@ -23,7 +23,7 @@ static ki_status load_file(ki_kubeconfig *self, ki_kubeconfig_file *file, ki_err
     status = ki_yaml_load(self->allocator, (ki_str){ text.data, text.size }, &file->document, err);
     if (status == KI_ERR_PARSE) {
         const ki_error why = *err;
-        ki_error_set(err, status, "kubeconfig %s: %s; mend the YAML there", file->path, why.message);
+        ki_error_set(err, status, "kubeconfig %s: %s; fix the YAML there", file->path, why.message);
     } else if (status) {
         ki_error_prefix(err, "kubeconfig %s", file->path);
     } else {
@@ -34,8 +34,8 @@ static ki_status load_file(ki_kubeconfig *self, ki_kubeconfig_file *file, ki_err
 }
 
 static ki_status add_file(ki_kubeconfig *self, ki_str path, bool must_exist, ki_error *err) {
-    if (ki_str_equals(path, "/dev/null") || is_there_already(self, path))
-        return KI_OK; /* the first is how scripts say that there is none */
+    if (ki_str_equals(path, "/dev/null") || is_loaded(self, path))
+        return KI_OK; /* scripts set KUBECONFIG=/dev/null for "no kubeconfig" */
     if (self->count == KI_KUBECONFIG_FILES_LIMIT)
         return ki_error_set(err, KI_ERR_LIMIT, "KUBECONFIG lists more than %d files", KI_KUBECONFIG_FILES_LIMIT);
     ki_kubeconfig_file file = { .path = ki_strndup(self->allocator, path.data, path.size) };

@@ -1,4 +1,5 @@
-/* kubeconfig_user.c: who a kubeconfig's user is: credentials, and whom it acts as. The plugin is in kubeconfig_exec.c. */
+/* kubeconfig_user.c: reads a user's credentials and impersonation from its kubeconfig. kubeconfig_exec.c reads the
+ * plugin. */
 #include "src/auth/kubeconfig.h"
 
 #include "src/base/error.h"
@@ -37,7 +38,7 @@ ki_status ki_kubeconfig_read_impersonation(ki_config *config, const ki_kubeconfi
 
 /* --- credentials ------------------------------------------------------------------------------------------------------------ */
 
-/* As kubectl does: what the file holds wins as long as it can be read, since it is the fresher one. */
+/* Reads token and tokenFile. As in kubectl, the file's content wins if it can be read. */
 static ki_status read_token(ki_config *config, const ki_kubeconfig_entry *user, ki_error *err) {
     ki_str path;
     ki_status status = set_text(config, user, "token", &config->token, err);
@@ -54,12 +55,12 @@ static ki_status read_token(ki_config *config, const ki_kubeconfig_entry *user, 
     if (!status)
         return KI_OK;
     if (config->token.data && status != KI_ERR_NO_MEMORY) {
-        ki_config_warn(config, "kubeconfig %s: users[%.*s].%s; token is used until it can be", user->file->path,
-                       (int)user->name.size, user->name.data, ki_error_message(&why));
+        ki_config_warn(config, "kubeconfig %s: users[%.*s].%s; using token until the file can be read",
+                       user->file->path, (int)user->name.size, user->name.data, ki_error_message(&why));
         return KI_OK;
     }
     if (status == KI_ERR_NOT_FOUND)
-        why.code = status = KI_ERR_CONFIG; /* the kubeconfig is there; what it says is wrong */
+        why.code = status = KI_ERR_CONFIG; /* the kubeconfig exists; its content is wrong */
     ki_error_prefix(&why, "kubeconfig %s: users[%.*s]", user->file->path, (int)user->name.size, user->name.data);
     if (err)
         *err = why;
@@ -73,10 +74,10 @@ static ki_status read_basic(ki_config *config, const ki_kubeconfig_entry *user, 
     if (status || (!config->username.data && !config->password.data))
         return status;
     if (config->token.data)
-        return ki_kubeconfig_bad(user, user->map, "username", err, "contradicts %s; keep one of them",
+        return ki_kubeconfig_bad(user, user->map, "username", err, "conflicts with %s; keep one of them",
                                  config->token_file.data ? "tokenFile" : "token");
     if (!config->username.data)
-        return ki_kubeconfig_bad(user, user->map, "password", err, "without username; give both");
+        return ki_kubeconfig_bad(user, user->map, "password", err, "without username; set both");
     return KI_OK;
 }
 
@@ -90,12 +91,12 @@ static ki_status read_certificate(ki_config *config, const ki_kubeconfig_entry *
     bool has_key = options->client_key || config->client_key.data;
     if (!status && !config->client_certificate.data != !has_key)
         status = ki_kubeconfig_bad(user, user->map, has_key ? "client-key" : "client-certificate", err,
-                                   "client-certificate and client-key go together; %s is missing",
+                                   "client-certificate and client-key are both required; %s is missing",
                                    has_key ? "client-certificate" : "client-key");
     return status;
 }
 
-static ki_status refuse_provider(const ki_kubeconfig_entry *user, const ki_yaml *provider, ki_error *err) {
+static ki_status reject_provider(const ki_kubeconfig_entry *user, const ki_yaml *provider, ki_error *err) {
     static const struct {
         const char *name, *remedy;
     } known[] = {
@@ -113,7 +114,7 @@ static ki_status refuse_provider(const ki_kubeconfig_entry *user, const ki_yaml 
             remedy = known[i].remedy;
     }
     return ki_kubeconfig_bad(user, user->map, "auth-provider", err,
-                             "auth providers are gone from Kubernetes, and \"%.*s\" is not offered here: %s",
+                             "Kubernetes has removed auth providers such as \"%.*s\": %s",
                              name.size < 64 ? (int)name.size : 64, name.data ? name.data : "", remedy);
 }
 
@@ -123,9 +124,9 @@ ki_status ki_kubeconfig_read_credentials(ki_config *config, const ki_kubeconfig_
     ki_kubeconfig_warn_unknown(config, user, user->map, "", ki_kubeconfig_user_fields);
     const ki_yaml *provider = ki_yaml_get(user->map, "auth-provider");
     if (provider && ki_yaml_get(user->map, "exec"))
-        return ki_kubeconfig_bad(user, user->map, "auth-provider", err, "contradicts exec; keep exec");
+        return ki_kubeconfig_bad(user, user->map, "auth-provider", err, "conflicts with exec; keep exec");
     if (provider)
-        return refuse_provider(user, provider, err);
+        return reject_provider(user, provider, err);
     ki_status status = read_token(config, user, err);
     if (!status)
         status = read_basic(config, user, err);
@@ -135,13 +136,13 @@ ki_status ki_kubeconfig_read_credentials(ki_config *config, const ki_kubeconfig_
         status = ki_kubeconfig_read_exec(config, user, cluster, err);
     if (status || !config->exec.command.data)
         return status;
-    /* As kubectl does: the plugin is for those who have nothing else to show. */
+    /* As in kubectl, other credentials take precedence over a plugin. */
     const char *instead = config->token.data                ? "token"
                           : config->username.data           ? "username"
                           : config->client_certificate.data ? "client-certificate"
                                                             : NULL;
     if (instead) {
-        ki_config_warn(config, "kubeconfig %s: users[%.*s].exec: not used, since %s is given", user->file->path,
+        ki_config_warn(config, "kubeconfig %s: users[%.*s].exec: not used, because %s is set", user->file->path,
                        (int)user->name.size, user->name.data, instead);
         ki_exec_config_clear(&config->allocator, &config->exec);
     }

@@ -1,4 +1,4 @@
-/* options.c: the program's options over what a kubeconfig or a pod says. Their paths are relative to the working directory. */
+/* options.c: overrides a config with the program's options. Their paths are relative to the working directory. */
 #include "src/auth/config.h"
 
 #include "src/base/error.h"
@@ -9,7 +9,7 @@ static ki_status override_text(ki_config *config, ki_secret *secret, const char 
     return text ? ki_secret_set(&config->allocator, secret, ki_str_of(text), err) : KI_OK;
 }
 
-/* A file's content and its absolute path: it is looked at again later, perhaps from another working directory. */
+/* Reads a file and stores its absolute path: it is read again later, perhaps from another working directory. */
 static ki_status override_file(ki_config *config, ki_secret *secret, ki_secret *path_to, const char *path,
                                const char *what, ki_error *err) {
     if (!path)
@@ -22,13 +22,13 @@ static ki_status apply_cluster(ki_config *config, const ki_config_options *optio
     const ki_allocator *allocator = &config->allocator;
     if (options->insecure_skip_tls_verify && options->certificate_authority)
         return ki_error_set(err, KI_ERR_CONFIG,
-                            "insecure_skip_tls_verify contradicts certificate_authority; keep one of them");
+                            "insecure_skip_tls_verify conflicts with certificate_authority; keep one of them");
     if (options->insecure_skip_tls_verify || options->certificate_authority) {
         ki_secret_clear(allocator, &config->ca);
         ki_secret_clear(allocator, &config->ca_file);
         config->insecure_skip_tls_verify = options->insecure_skip_tls_verify;
     }
-    if (options->server || options->tls_server_name) /* the name was that of the other server */
+    if (options->server || options->tls_server_name) /* the name belonged to the replaced server */
         ki_secret_clear(allocator, &config->tls_server_name);
     ki_status status = override_text(config, &config->server, options->server, err);
     if (!status)
@@ -53,7 +53,7 @@ static ki_status apply_token(ki_config *config, const ki_config_options *options
     ki_error why = KI_ERROR_INIT;
     status = ki_secret_read_token(allocator, options->token_file, "token_file", &config->token, &why);
     if (status && status != KI_ERR_NO_MEMORY && options->token) {
-        ki_config_warn(config, "%s; token is used until it can be", ki_error_message(&why));
+        ki_config_warn(config, "%s; using token until the file can be read", ki_error_message(&why));
         return KI_OK;
     }
     if (status && err)
@@ -82,7 +82,7 @@ static ki_status apply_credentials(ki_config *config, const ki_config_options *o
 
 static ki_status apply_impersonation(ki_config *config, const ki_config_options *options, ki_error *err) {
     const ki_allocator *allocator = &config->allocator;
-    if (options->as) { /* somebody else: not with the groups of the one whom the file names */
+    if (options->as) { /* another user: the kubeconfig's groups do not apply */
         ki_secret_clear(allocator, &config->impersonate_uid);
         ki_secret_list_clear(allocator, &config->impersonate_groups);
         ki_secret_pairs_clear(allocator, &config->impersonate_extra);
@@ -109,7 +109,7 @@ static ki_status apply_impersonation(ki_config *config, const ki_config_options 
     return status;
 }
 
-/* As kubectl's flag: "ns/NAME" is NAME. */
+/* Returns NAME for "ns/NAME", as kubectl's flag does. */
 static const char *without_kind(const char *name) {
     static const char *const kinds[] = { "namespaces/", "namespace/", "ns/" };
     for (size_t i = 0; name && i < sizeof kinds / sizeof *kinds; i++) {

@@ -1,10 +1,10 @@
-/* pem.c: finding blocks between BEGIN and END lines, and walking DER by its lengths alone. */
+/* pem.c: finds the blocks between BEGIN and END lines, and checks the lengths of DER values. */
 #include "src/auth/pem.h"
 
 #include "src/base/error.h"
 
 enum {
-    DER_DEPTH = 16 /* certificates nest some ten deep */
+    DER_DEPTH = 16 /* certificates are nested about ten levels */
 };
 
 static const char begin_mark[] = "-----BEGIN ";
@@ -39,7 +39,7 @@ bool ki_pem_next(ki_str *text, ki_pem_block *ret_block) {
         ki_str after = from(body, end + sizeof end_mark - 1);
         if (other || after.size < type.size + sizeof dashes - 1 || memcmp(after.data, type.data, type.size) != 0 ||
             memcmp(after.data + type.size, dashes, sizeof dashes - 1) != 0)
-            continue; /* the block was cut; perhaps another one begins inside it */
+            continue; /* the block is incomplete; another block can begin inside it */
         const char *past = after.data + type.size + sizeof dashes - 1;
         *ret_block =
             (ki_pem_block){ type, { body.data, (size_t)(end - body.data) }, { begin, (size_t)(past - begin) } };
@@ -55,21 +55,21 @@ bool ki_pem_has_block(ki_str pem) {
 
 bool ki_pem_is_encrypted(ki_str pem) {
     ki_pem_block block;
-    while (ki_pem_next(&pem, &block)) { /* the new form, and the old one's header */
+    while (ki_pem_next(&pem, &block)) { /* PKCS #8, and the header of the older format */
         if (ki_str_equals(block.type, "ENCRYPTED PRIVATE KEY") || find(block.body, "4,ENCRYPTED"))
             return true;
     }
     return false;
 }
 
-/* One value of DER at the beginning of `*der`, which is moved past it; false where its lengths do not add up. */
+/* Checks the DER value at the beginning of `*der` and advances. Returns false if its lengths are inconsistent. */
 static bool walk(ki_str *der, int depth) {
     if (der->size < 2 || depth == 0)
         return false;
     const unsigned char *bytes = (const unsigned char *)der->data;
     bool is_constructed = bytes[0] & 0x20;
     if ((bytes[0] & 0x1f) == 0x1f)
-        return false; /* tags of more than one byte: not in certificates */
+        return false; /* tags of more than one byte do not occur in certificates */
     size_t length = bytes[1], head = 2;
     if (length & 0x80) {
         size_t count = length & 0x7f;
@@ -91,7 +91,7 @@ static bool walk(ki_str *der, int depth) {
     return true;
 }
 
-/* KI_OK: it is one. KI_ERR_PARSE: it is none. */
+/* Returns KI_OK for a certificate, KI_ERR_PARSE for anything else. */
 static ki_status check_certificate(const ki_allocator *allocator, ki_str base64) {
     ki_secret der = { NULL, 0 };
     ki_status status = ki_secret_decode_base64(allocator, base64, &der, NULL);

@@ -1,4 +1,4 @@
-/* secret.c: bytes that are wiped before they are freed, set from text or read from a file. */
+/* secret.c: bytes that are wiped before they are freed, copied from text or read from a file. */
 #include "src/auth/config.h"
 
 #include "src/base/buffer.h"
@@ -52,7 +52,7 @@ void ki_exec_config_clear(const ki_allocator *allocator, ki_exec_config *exec) {
     ki_secret_pairs_clear(allocator, &exec->environment);
 }
 
-/* Room for one more; the counts are powers of two. */
+/* Makes room for one more item. The capacity is the next power of two. */
 static ki_status grow(const ki_allocator *allocator, void **items, size_t count, size_t size, ki_error *err) {
     if (count >= KI_CONFIG_ITEMS_LIMIT)
         return ki_error_set(err, KI_ERR_LIMIT, "a list of the configuration has more than %d entries",
@@ -102,7 +102,7 @@ ki_status ki_config_absolute_path(const ki_allocator *allocator, ki_str folder, 
     bool is_below = !is_absolute && folder.size > 0;
     bool is_from_here = !is_absolute && !(is_below && folder.data[0] == '/');
     if (is_from_here && !getcwd(here, sizeof here))
-        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot tell the working directory");
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot read the working directory");
     ki_buffer joined;
     ki_buffer_init(&joined, allocator, KI_CONFIG_PATH_LIMIT);
     if (is_from_here)
@@ -127,9 +127,9 @@ static ki_status too_large(const char *what, const char *path, ki_error *err) {
     return ki_error_set(err, KI_ERR_LIMIT, "%s: %s is larger than %zu bytes", what, path, KI_CONFIG_FILE_LIMIT);
 }
 
-/* "CAUSE; REMEDY", where a person can do something about it. */
+/* Appends "; REMEDY" to the message, if there is one. */
 static void add_remedy(int number, ki_error *err) {
-    const char *remedy = number == ENOENT || number == ENOTDIR ? "name a file that is there"
+    const char *remedy = number == ENOENT || number == ENOTDIR ? "name a file that exists"
                          : number == EACCES                    ? "let this user read it"
                                                                : NULL;
     if (!err || !remedy)
@@ -138,9 +138,9 @@ static void add_remedy(int number, ki_error *err) {
     snprintf(err->message + used, sizeof err->message - used, "; %s", remedy);
 }
 
-/* A file, or a pipe as from a shell's <(command): `*ret_size` is how much there may be. */
+/* Opens a file, or a pipe such as a shell's <(command). `*ret_size` is the maximum number of bytes to read. */
 static ki_status open_file(const char *path, const char *what, int *ret_fd, size_t *ret_size, ki_error *err) {
-    /* Opened without blocking: a pipe without a writer must not hang the program. It is read as any file then. */
+    /* O_NONBLOCK: opening a pipe without a writer must not block. Reading blocks again. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         int number = errno;
@@ -152,7 +152,7 @@ static ki_status open_file(const char *path, const char *what, int *ret_fd, size
     struct stat info;
     ki_status status = KI_OK;
     if (fstat(fd, &info))
-        status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "%s: cannot look at %s", what, path);
+        status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "%s: cannot stat %s", what, path);
     else if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode))
         status = ki_error_set(err, KI_ERR_CONFIG, "%s: %s is %s, not a file; name the file itself", what, path,
                               S_ISDIR(info.st_mode) ? "a directory" : "a device or socket");
@@ -189,7 +189,7 @@ ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, c
         if (count < 0)
             status = ki_error_set_errno(err, KI_ERR_CONFIG, errno, "%s: cannot read %s", what, path);
         if (count <= 0)
-            break; /* 0: the end; a file may have become shorter meanwhile */
+            break; /* 0: the end; the file can have become shorter */
         got += (size_t)count;
     }
     close(fd);
@@ -198,7 +198,7 @@ ki_status ki_secret_read_file(const ki_allocator *allocator, const char *path, c
     if (!status && got > KI_CONFIG_FILE_LIMIT)
         status = too_large(what, path, err);
     if (!status && got == 0 && size > KI_CONFIG_FILE_LIMIT)
-        status = ki_error_set(err, KI_ERR_CONFIG, "%s: nobody writes to the pipe %s", what, path);
+        status = ki_error_set(err, KI_ERR_CONFIG, "%s: the pipe %s has no writer", what, path);
     if (status) {
         ki_secret_clear(allocator, &read_one);
         return status;

@@ -1,4 +1,5 @@
-/* yaml_scalar.c: what an unquoted YAML scalar is, by YAML 1.1 as Kubernetes' tools read it, and a tree as JSON. No locale is asked. */
+/* yaml_scalar.c: the type of an unquoted YAML 1.1 scalar, as Kubernetes' tools read it, and a tree as JSON. Independent
+ * of the locale. */
 #include "src/auth/yaml_tree.h"
 
 #include "src/base/error.h"
@@ -29,14 +30,14 @@ static bool is_null(ki_str text) {
     return is_one_of(text, words);
 }
 
-/* A number that is none of JSON's. */
+/* Returns true for a number that JSON does not have. */
 static bool is_infinite(ki_str text) {
     static const char *const words[] = { ".nan",  ".NaN",  ".NAN",  ".inf",  ".Inf",  ".INF", "+.inf",
                                          "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", NULL };
     return is_one_of(text, words);
 }
 
-/* 0..15, or 16. */
+/* Returns 0 to 15, or 16 for other characters. */
 static unsigned digit_of(char c) {
     if (c >= '0' && c <= '9')
         return (unsigned)(c - '0');
@@ -45,7 +46,7 @@ static unsigned digit_of(char c) {
     return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
 }
 
-/* The base that the letters after the sign ask for, and how many letters say so. */
+/* Returns the base of a number's prefix, and the prefix's size. */
 static unsigned base_of(ki_str digits, size_t *ret_prefix) {
     *ret_prefix = 0;
     if (digits.size < 2 || digits.data[0] != '0')
@@ -61,13 +62,13 @@ static ki_str without_sign(ki_str text) {
     return has_sign ? (ki_str){ text.data + 1, text.size - 1 } : text;
 }
 
-/* A whole number; false where it is none or has no room in 64 bits. */
+/* Parses an integer. Returns false if it is none or exceeds 64 bits. */
 static bool whole_number(ki_str text, uint64_t *ret_value) {
     ki_str digits = without_sign(text);
     size_t at;
     unsigned base = base_of(digits, &at);
     uint64_t value = 0;
-    bool has_digit = base == 8 && at == 1; /* the zero itself */
+    bool has_digit = base == 8 && at == 1; /* the prefix 0 is a digit */
     for (; at < digits.size; at++) {
         if (digits.data[at] == '_')
             continue;
@@ -87,7 +88,7 @@ static size_t skip_digits(ki_str text, size_t at) {
     return at;
 }
 
-/* 1. 1.5 .5 1e9 and, since they are no octal numbers, 08 and what is too large for 64 bits. */
+/* Returns true for 1. 1.5 .5 1e9, and for 08 and numbers above 64 bits, which are not integers. */
 static bool is_fraction(ki_str text) {
     ki_str t = without_sign(text);
     if (t.size && *t.data == '_')
@@ -181,7 +182,7 @@ static ki_status append_items(ki_buffer *buffer, const ki_yaml *node, ki_error *
     return status;
 }
 
-/* Deep only as the document is, which is limited. */
+/* Recursion is limited by KI_YAML_DEPTH_LIMIT. */
 ki_status ki_yaml_append_json(ki_buffer *buffer, const ki_yaml *node, ki_error *err) { /* NOLINT(misc-no-recursion) */
     ki_status status = KI_OK;
     switch (node->kind) {
@@ -204,6 +205,6 @@ ki_status ki_yaml_append_json(ki_buffer *buffer, const ki_yaml *node, ki_error *
     if (status || !buffer->failed)
         return status;
     if (buffer->failed == KI_ERR_LIMIT)
-        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: longer than %zu bytes as JSON", node->line, buffer->limit);
+        return ki_error_set(err, KI_ERR_LIMIT, "line %zu: larger than %zu bytes as JSON", node->line, buffer->limit);
     return ki_error_no_memory(err, "reading YAML");
 }

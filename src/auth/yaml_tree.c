@@ -1,5 +1,6 @@
-/* yaml_tree.c: libyaml's events to a tree in the program's own memory. Depth, anchors and nodes are counted as they come, since libyaml
- * itself takes time that grows with the square of nesting; what it holds of the text is wiped as it is given back. */
+/* yaml_tree.c: builds a tree from libyaml's events, in memory of the program's allocator. Counts depth, anchors and
+ * nodes while parsing, because libyaml's time grows with the square of the nesting. Wipes libyaml's copies of the
+ * text. */
 #include "src/auth/yaml_tree.h"
 
 #include "src/base/error.h"
@@ -16,7 +17,7 @@ typedef struct anchor {
 typedef struct loader {
     ki_yaml_document document;
     yaml_parser_t parser;
-    yaml_event_t event; /* the one that is looked at */
+    yaml_event_t event; /* the current event */
     ki_yaml *open[KI_YAML_DEPTH_LIMIT];
     size_t depth;
     anchor anchors[KI_YAML_ANCHOR_LIMIT];
@@ -38,7 +39,7 @@ static ki_status parse_error(const yaml_parser_t *parser, ki_error *err) {
                         parser->problem_mark.column + 1, problem);
 }
 
-static ki_status refuse(const loader *self, const char *why, ki_error *err) {
+static ki_status set_error(const loader *self, const char *why, ki_error *err) {
     return ki_error_set(err, KI_ERR_PARSE, "line %zu, column %zu: %s", line_of(self), self->event.start_mark.column + 1,
                         why);
 }
@@ -49,7 +50,7 @@ static void wipe_and_delete(yaml_event_t *event) {
     yaml_event_delete(event);
 }
 
-/* libyaml frees these without a look at what they hold. */
+/* Wipes the parser's buffers and tokens, which libyaml only frees. */
 static void wipe_and_delete_parser(yaml_parser_t *parser) {
     for (yaml_token_t *token = parser->tokens.head; token != parser->tokens.tail; token++) {
         if (token->type == YAML_SCALAR_TOKEN && token->data.scalar.value)
@@ -104,14 +105,14 @@ static bool is_at_key(const loader *self) {
     return parent && parent->kind == KI_YAML_MAP && parent->count % 2 == 0;
 }
 
-/* Puts the node where it belongs: into the innermost open one, or as the root. */
+/* Adds the node to the innermost open node, or makes it the root. */
 static ki_status place(loader *self, const ki_yaml *node, ki_error *err) {
     if (!self->depth) {
         self->document.root = node;
         return KI_OK;
     }
-    if (is_at_key(self) && node->kind != KI_YAML_TEXT) /* by an alias: a scalar was made a text */
-        return refuse(self, "a key must be a text", err);
+    if (is_at_key(self) && node->kind != KI_YAML_TEXT) /* reached only by an alias: scalar keys are texts already */
+        return set_error(self, "a key must be a text", err);
     return append(self, self->open[self->depth - 1], node, err);
 }
 
@@ -129,22 +130,22 @@ static ki_status set_anchor(loader *self, const yaml_char_t *name, ki_yaml *node
     return KI_OK;
 }
 
-static ki_status take_alias(loader *self, ki_error *err) {
+static ki_status add_alias(loader *self, ki_error *err) {
     if (self->anchor_count + ++self->alias_count > KI_YAML_ANCHOR_LIMIT)
         return ki_error_set(err, KI_ERR_LIMIT, "line %zu: more than %d anchors and aliases", line_of(self),
                             KI_YAML_ANCHOR_LIMIT);
     ki_str name = ki_str_of((const char *)self->event.data.alias.anchor);
-    for (size_t i = self->anchor_count; i-- > 0;) { /* a name may be given again: the last one counts */
+    for (size_t i = self->anchor_count; i-- > 0;) { /* a name can be defined again: the last one counts */
         if (!ki_str_equals(name, self->anchors[i].name))
             continue;
         if (self->anchors[i].node->is_open)
-            return refuse(self, "an alias to what it stands in", err);
+            return set_error(self, "an alias to a node that contains it", err);
         return place(self, self->anchors[i].node, err);
     }
-    return refuse(self, "an alias without its anchor", err);
+    return set_error(self, "an alias without its anchor", err);
 }
 
-/* A tag of YAML's own by its short name, "" for none, NULL for any other. */
+/* Returns the short name of YAML's own tag, "" for no tag, NULL for any other tag. */
 static const char *short_tag(const yaml_char_t *tag) {
     static const char prefix[] = "tag:yaml.org,2002:";
     if (!tag || !*tag || strcmp((const char *)tag, "!") == 0)
@@ -161,7 +162,7 @@ static ki_status kind_of_scalar(const loader *self, ki_yaml_kind *ret_kind, ki_e
     };
     const char *tag = short_tag(self->event.data.scalar.tag);
     if (!tag)
-        return refuse(self, "a tag that is not known", err);
+        return set_error(self, "an unknown tag", err);
     ki_str text = { (const char *)self->event.data.scalar.value, self->event.data.scalar.length };
     bool is_plain = self->event.data.scalar.plain_implicit;
     if (!*tag || strcmp(tag, "str") == 0) {
@@ -174,15 +175,15 @@ static ki_status kind_of_scalar(const loader *self, ki_yaml_kind *ret_kind, ki_e
             return KI_OK;
         }
     }
-    return refuse(self, "a value that is not what its tag says, or a tag that is not known", err);
+    return set_error(self, "a value that does not match its tag, or an unknown tag", err);
 }
 
-/* A key is a text: `no:` is "false" to Kubernetes' tools, and 017 is "15". */
+/* Converts a key to a text, as Kubernetes' tools do: `no:` becomes "false", 017 becomes "15". */
 static ki_status make_key(loader *self, ki_yaml *node, ki_error *err) {
     if (node->kind == KI_YAML_TEXT)
         return KI_OK;
     if (node->kind == KI_YAML_NULL)
-        return refuse(self, "a key must be a text", err);
+        return set_error(self, "a key must be a text", err);
     ki_buffer text;
     ki_buffer_init(&text, self->document.allocator, KI_YAML_JSON_LIMIT);
     ki_status status = ki_yaml_append_json(&text, node, err);
@@ -198,7 +199,7 @@ static ki_status make_key(loader *self, ki_yaml *node, ki_error *err) {
     return KI_OK;
 }
 
-static ki_status take_scalar(loader *self, ki_error *err) {
+static ki_status add_scalar(loader *self, ki_error *err) {
     ki_yaml_kind kind = KI_YAML_NULL;
     ki_yaml *node = NULL;
     ki_status status = kind_of_scalar(self, &kind, err);
@@ -243,7 +244,7 @@ static bool is_merge_key(const ki_yaml *key) {
 
 static ki_status merge_map(loader *self, ki_yaml *to, const ki_yaml *from, ki_error *err) {
     if (from->kind != KI_YAML_MAP)
-        return refuse(self, "<< takes a map or a list of maps", err);
+        return set_error(self, "<< takes a map or a list of maps", err);
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < from->count; i++) {
         status = count_node(self, err);
@@ -253,7 +254,7 @@ static ki_status merge_map(loader *self, ki_yaml *to, const ki_yaml *from, ki_er
     return status;
 }
 
-/* What `<<` names comes to where it stands; of a list the first is the strongest, so it comes last. */
+/* Replaces `<<` by the members of its maps. The first map of a list has precedence, so it comes last. */
 static ki_status merge_keys(loader *self, ki_yaml *node, ki_error *err) {
     size_t i = 0;
     while (i < node->count && !is_merge_key(node->items[i]))
@@ -286,12 +287,12 @@ static ki_status merge_keys(loader *self, ki_yaml *node, ki_error *err) {
     return KI_OK;
 }
 
-/* Of equal keys the last counts, as in Kubernetes' tools: the others go. */
+/* Removes all but the last of equal keys, as Kubernetes' tools do. */
 static ki_status drop_earlier_keys(loader *self, ki_yaml *node, ki_error *err) {
     ki_map seen;
     ki_map_init(&seen, self->document.allocator, 0);
     ki_status status = KI_OK;
-    size_t kept = node->count; /* from the end on */
+    size_t kept = node->count; /* kept from this index on */
     for (size_t i = node->count; !status && i > 0; i -= 2) {
         const ki_yaml *key = node->items[i - 2];
         if (ki_map_has(&seen, key->text))
@@ -316,21 +317,21 @@ static ki_status close_node(loader *self, ki_error *err) {
     if (node->kind != KI_YAML_MAP || !node->count)
         return KI_OK;
     ki_status status = merge_keys(self, node, err);
-    if (status || !node->count) /* nothing is merged in, and nothing is beside it */
+    if (status || !node->count) /* only an empty merge */
         return status;
     return drop_earlier_keys(self, node, err);
 }
 
-static ki_status take_event(loader *self, bool *ret_is_over, ki_error *err) {
+static ki_status handle_event(loader *self, bool *ret_is_over, ki_error *err) {
     switch (self->event.type) {
     case YAML_DOCUMENT_END_EVENT:
     case YAML_STREAM_END_EVENT:
         *ret_is_over = true;
         return KI_OK;
     case YAML_SCALAR_EVENT:
-        return take_scalar(self, err);
+        return add_scalar(self, err);
     case YAML_ALIAS_EVENT:
-        return take_alias(self, err);
+        return add_alias(self, err);
     case YAML_SEQUENCE_START_EVENT:
         return open_node(self, KI_YAML_LIST, self->event.data.sequence_start.anchor, err);
     case YAML_MAPPING_START_EVENT:
@@ -354,7 +355,7 @@ static ki_status load(loader *self, ki_str text, ki_error *err) {
             status = parse_error(&self->parser, err);
             break;
         }
-        status = take_event(self, &is_over, err);
+        status = handle_event(self, &is_over, err);
         wipe_and_delete(&self->event);
     }
     wipe_and_delete_parser(&self->parser);
@@ -367,7 +368,7 @@ static ki_status load(loader *self, ki_str text, ki_error *err) {
 }
 
 ki_status ki_yaml_load(const ki_allocator *allocator, ki_str text, ki_yaml_document *ret_document, ki_error *err) {
-    loader *self = ki_alloc_zero(allocator, sizeof *self); /* large: not for a small stack */
+    loader *self = ki_alloc_zero(allocator, sizeof *self); /* too large for a small stack */
     if (!self)
         return ki_error_no_memory(err, "reading YAML");
     self->document.allocator = allocator;

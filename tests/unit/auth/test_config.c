@@ -139,7 +139,7 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
         ki_status want;
         const char *message; /* a part of it */
     } cases[] = {
-        { "", "", KI_ERR_CONFIG, "server: not given" },
+        { "", "", KI_ERR_CONFIG, "server: not set" },
         { "server: 'a:6443'", "", KI_ERR_CONFIG, "must begin with https://" },
         { "server: 'ftp://a'", "", KI_ERR_CONFIG, "must begin with https://" },
         { "server: 'https://'", "", KI_ERR_CONFIG, "server" },
@@ -159,7 +159,7 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
           KI_ERR_CONFIG, "not https" },
         { "server: 'https://a', certificate-authority: certs/ca.pem, certificate-authority-data: "
           "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
-          "", KI_ERR_CONFIG, "clusters[c].certificate-authority: given as a file and as data" },
+          "", KI_ERR_CONFIG, "clusters[c].certificate-authority: set as a file and as data" },
         { "server: 'https://a', certificate-authority-data: 'W'", "", KI_ERR_CONFIG,
           "clusters[c].certificate-authority-data: is not base64" },
         { "server: 'https://a', certificate-authority: certs/none.pem", "", KI_ERR_CONFIG,
@@ -170,7 +170,7 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
           "must be true or false, not a text" },
         { "server: 'https://a', insecure-skip-tls-verify: true, certificate-authority-data: "
           "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
-          "", KI_ERR_CONFIG, "contradicts certificate-authority" },
+          "", KI_ERR_CONFIG, "conflicts with certificate-authority" },
         { "server: 'https://a'", "client-key-data: LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K", KI_ERR_CONFIG,
           "client-certificate is missing" },
         { "server: 'https://a'", "client-certificate: certs/cert.pem", KI_ERR_CONFIG, "client-key is missing" },
@@ -180,8 +180,8 @@ static void what_a_kubeconfig_cannot_mean_is_an_error_that_names_the_field(void 
           "client-key: cannot open" },
         { "server: 'https://a'", "tokenFile: certs/empty", KI_ERR_CONFIG, "is empty" },
         { "server: 'https://a', certificate-authority: certs/empty", "token: ''", KI_ERR_CONFIG,
-          "certs/empty holds no PEM" },
-        { "server: 'https://a'", "token: \"a\\r\\nHost: evil\"", KI_ERR_CONFIG, "token: holds a line end" },
+          "certs/empty has no PEM block" },
+        { "server: 'https://a'", "token: \"a\\r\\nHost: evil\"", KI_ERR_CONFIG, "token: has a line end" },
         { "server: 'https://a'", "token: \"a\\0b\"", KI_ERR_CONFIG, "zero byte" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -220,9 +220,9 @@ static void a_file_that_is_no_kubeconfig_is_an_error(void **state) {
         { "{current-context: x, contexts: [{name: x, context: {cluster: c}}], clusters: [{name: c, cluster: oops}]}",
           NULL, KI_ERR_CONFIG, "clusters[c]: must be a map, not a text" },
         { "{current-context: x, contexts: {name: x}}", NULL, KI_ERR_CONFIG, "contexts: must be a list, not a map" },
-        { "{current-context: x, contexts: [{name: x}]}", NULL, KI_ERR_CONFIG, "server: not given" },
+        { "{current-context: x, contexts: [{name: x}]}", NULL, KI_ERR_CONFIG, "server: not set" },
         { "{current-context: &a [*a], contexts: *a}", NULL, KI_ERR_PARSE,
-          "line 1, column 23: an alias to what it stands in" },
+          "line 1, column 23: an alias to a node that contains it" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_file("config", cases[i].text);
@@ -365,7 +365,7 @@ static void a_kubeconfig_may_come_through_a_pipe_and_one_without_a_writer_does_n
     config = NULL;
     assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = in_folder("fifo")), &config, &err), KI_ERR_CONFIG);
-    assert_non_null(strstr(err.message, "nobody writes to the pipe"));
+    assert_non_null(strstr(err.message, "has no writer"));
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.kubeconfig = "/dev/zero"), &config, &err), KI_ERR_CONFIG);
 }
 

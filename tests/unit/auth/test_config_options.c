@@ -112,8 +112,8 @@ static void context_cluster_and_user_are_chosen_by_name(void **state) {
         { "broken", NULL, NULL, "contexts[broken].cluster: there is no cluster \"gone\"", KI_ERR_CONFIG },
         { "broken", "c", NULL, "contexts[broken].user: there is no user \"gone\"", KI_ERR_CONFIG },
         { NULL, "bad-ca", NULL, "clusters[bad-ca]: certificate-authority: cannot open", KI_ERR_CONFIG },
-        { NULL, NULL, "old", "users[old].auth-provider: auth providers are gone", KI_ERR_CONFIG },
-        { NULL, NULL, "both", "users[both].username: contradicts token", KI_ERR_CONFIG },
+        { NULL, NULL, "old", "users[old].auth-provider: Kubernetes has removed auth providers", KI_ERR_CONFIG },
+        { NULL, NULL, "both", "users[both].username: conflicts with token", KI_ERR_CONFIG },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ki_error err = KI_ERROR_INIT;
@@ -252,15 +252,15 @@ static void contradicting_options_are_errors(void **state) {
         ki_status want;
         const char *message;
     } cases[] = {
-        { KI_CONFIG_OPTIONS(.token = "t", .username = "me"), KI_ERR_CONFIG, "username: contradicts token" },
+        { KI_CONFIG_OPTIONS(.token = "t", .username = "me"), KI_ERR_CONFIG, "username: conflicts with token" },
         { KI_CONFIG_OPTIONS(.password = "secret"), KI_ERR_CONFIG, "password: without username" },
         { KI_CONFIG_OPTIONS(.client_certificate = pem), KI_ERR_CONFIG,
-          "client-certificate: without client-key; give both" },
+          "client-certificate: without client-key; set both" },
         { KI_CONFIG_OPTIONS(.certificate_authority = pem, .insecure_skip_tls_verify = true), KI_ERR_CONFIG,
-          "contradicts" },
+          "conflicts" },
         { KI_CONFIG_OPTIONS(.user = "nobody", .as_uid = "1"), KI_ERR_CONFIG, "as-uid: without as" },
         { KI_CONFIG_OPTIONS(.token_file = "/none"), KI_ERR_NOT_FOUND, "token_file: cannot open /none" },
-        { KI_CONFIG_OPTIONS(.token = "a\nb"), KI_ERR_CONFIG, "token: holds a line end" },
+        { KI_CONFIG_OPTIONS(.token = "a\nb"), KI_ERR_CONFIG, "token: has a line end" },
         { KI_CONFIG_OPTIONS(.server = "http://b", .token = "secret"), KI_ERR_CONFIG, "not https" },
         { KI_CONFIG_OPTIONS(.proxy_url = "p:1"), KI_ERR_CONFIG, "proxy-url: must begin with" },
         { KI_CONFIG_OPTIONS(.as = "x", .as_group_count = 1), KI_ERR_INVALID, "a count without a list" },
@@ -471,7 +471,7 @@ static void a_message_names_the_kubeconfig_where_the_field_is_its_own(void **sta
     assert_true(strncmp(err.message, "kubeconfig /", 12) == 0);
     assert_int_equal(ki_config_new(&KI_CONFIG_OPTIONS(.as_groups = groups, .as_group_count = 1), &config, &err),
                      KI_ERR_CONFIG);
-    assert_string_equal(err.message, "as-groups: without as; name the user to act as");
+    assert_string_equal(err.message, "as-groups: without as; name the user to impersonate");
 }
 
 /* A text of `size` letters; good until the next call. */
@@ -512,7 +512,7 @@ static void every_limit_is_an_error_that_names_it(void **state) {
     FITS(.proxy_url = letters("socks5://", 2048));
     EXCEEDS("proxy-url: longer than 2048 bytes", .proxy_url = letters("socks5://", 2049));
     FITS(.namespace_name = letters("", 63));
-    EXCEEDS("namespace: no namespace", .namespace_name = letters("", 64));
+    EXCEEDS("namespace: not a valid name", .namespace_name = letters("", 64));
     EXCEEDS("a path is longer than 4096 bytes", .certificate_authority = letters("/", 4097));
 
     static const char *groups[KI_CONFIG_ITEMS_LIMIT + 1];

@@ -294,12 +294,12 @@ static void certificates_that_change_are_another_set_of_certificates(void **stat
     write_file("key", PEM("C"));
     start(&self);
     uint64_t first = ki_credentials_tls_number(self.credentials);
-    pass(&self, KI_CERTIFICATE_LOOK_S * 2);
+    pass(&self, KI_CERTIFICATE_CHECK_S * 2);
     assert_int_equal(ki_credentials_tls_number(self.credentials), first);
     assert_int_equal(self.changes, 0);
     write_file("certificate", PEM("D"));
     write_file("key", PEM("E"));
-    pass(&self, KI_CERTIFICATE_LOOK_S);
+    pass(&self, KI_CERTIFICATE_CHECK_S);
     assert_int_equal(ki_credentials_tls_number(self.credentials), first + 1);
     assert_int_equal(self.changes, 1);
     ki_credential_set *set = ki_credentials_current(self.credentials);
@@ -311,16 +311,16 @@ static void certificates_that_change_are_another_set_of_certificates(void **stat
     write_file("certificate", "-----BEGIN F-----\nAA");
     write_file("key", PEM("G"));
     write_file("ca", "");
-    pass(&self, KI_CERTIFICATE_LOOK_S);
+    pass(&self, KI_CERTIFICATE_CHECK_S);
     remove_file("certificate");
     remove_file("ca");
-    pass(&self, KI_CERTIFICATE_LOOK_S);
+    pass(&self, KI_CERTIFICATE_CHECK_S);
     assert_int_equal(ki_credentials_tls_number(self.credentials), first + 1);
     /* A handshake that failed has them looked at before the next request. */
     write_file("certificate", PEM("F"));
     write_file("ca", PEM("H"));
     set = ki_credentials_current(self.credentials);
-    pass(&self, KI_CERTIFICATE_RELOOK_S);
+    pass(&self, KI_CERTIFICATE_RECHECK_S);
     ki_credentials_doubt_certificates(self.credentials, set);
     ki_credential_set_unref(set);
     assert_null(header(&self));
@@ -360,7 +360,7 @@ static void a_pair_of_files_is_taken_once_both_are_the_new_ones(void **state) {
     start(&self);
     uint64_t first = ki_credentials_tls_number(self.credentials);
     copy_file("certificate", "rsa.pem"); /* the key comes later */
-    pass(&self, KI_CERTIFICATE_LOOK_S);
+    pass(&self, KI_CERTIFICATE_CHECK_S);
     assert_int_equal(ki_credentials_tls_number(self.credentials), first);
     assert_int_equal(self.changes, 0);
     ki_credential_set *set = ki_credentials_current(self.credentials);
@@ -368,7 +368,7 @@ static void a_pair_of_files_is_taken_once_both_are_the_new_ones(void **state) {
     assert_string_equal(set->client_key.data, key);
     ki_credential_set_unref(set);
     copy_file("key", "rsa.key");
-    pass(&self, KI_CERTIFICATE_LOOK_S);
+    pass(&self, KI_CERTIFICATE_CHECK_S);
     assert_int_equal(ki_credentials_tls_number(self.credentials), first + 1);
     assert_int_equal(self.changes, 1);
     finish(&self);
@@ -483,18 +483,18 @@ static void each_way_in_which_a_plugin_fails_is_one_line_with_command_and_remedy
         ki_status code;
     } cases[] = {
         { "exit 3\n", "it failed with exit status 3; ", KI_ERR_CONFIG },
-        { "echo first >&2; echo 'log in first' >&2; exit 3\n", "exit status 3 and said: log in first; ",
+        { "echo first >&2; echo 'log in first' >&2; exit 3\n", "exit status 3 and printed: log in first; ",
           KI_ERR_CONFIG },
         { "kill -9 $$\n", "it was killed by signal 9; ", KI_ERR_CONFIG },
-        { "echo secret\n", "what it printed is no JSON; ", KI_ERR_PARSE },
+        { "echo secret\n", "its output is not JSON; ", KI_ERR_PARSE },
         { "exec >&-\n", "it printed nothing; ", KI_ERR_PARSE },
         { "printf '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\","
           "\"status\":{\"token\":\"%065537d\"}}' 1\n",
           "status.token is longer than 65536 bytes", KI_ERR_CONFIG },
-        { "printf %s '{\"kind\":\"a\\nb\"}'\n", "of kind \"a b\"", KI_ERR_CONFIG },
+        { "printf %s '{\"kind\":\"a\\nb\"}'\n", "has the kind \"a b\"", KI_ERR_CONFIG },
         { "head -c 100000000 /dev/zero\n", "it printed more than 1048576 bytes; ", KI_ERR_LIMIT },
         { ANSWER("\"a\":1"), "neither token nor", KI_ERR_CONFIG },
-        { ANSWER("\"clientCertificateData\":\"bar\",\"clientKeyData\":\"foo\""), "holds no PEM (-----BEGIN ...); ",
+        { ANSWER("\"clientCertificateData\":\"bar\",\"clientKeyData\":\"foo\""), "has no PEM block (-----BEGIN ...); ",
           KI_ERR_CONFIG },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -531,7 +531,7 @@ static void a_plugin_that_cannot_be_run_or_hangs_is_told_too(void **state) {
         ki_status code;
         const char *hint;
     } cases[] = {
-        { "no-such-plugin-anywhere", "no such program in PATH; look at users.user.exec", KI_EXEC_IF_AVAILABLE,
+        { "no-such-plugin-anywhere", "no such program in PATH; check users.user.exec", KI_EXEC_IF_AVAILABLE,
           KI_ERR_NOT_FOUND, NULL },
         { "no-such-plugin-anywhere", "no such program in PATH; some install hint", KI_EXEC_IF_AVAILABLE,
           KI_ERR_NOT_FOUND, "some install hint" },

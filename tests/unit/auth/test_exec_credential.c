@@ -38,35 +38,36 @@ static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
         { HEAD ",\"status\":{\"token\":\"t\"," PAIR "}}", "t", "c", INT64_MAX, NULL },
         { HEAD ",\"status\":{\"clientCertificateData\":\"c\"}}", NULL, NULL, 0, "only one of" },
         { HEAD ",\"status\":{\"clientCertificateData\":\"bar\",\"clientKeyData\":\"foo\"}}", NULL, NULL, 0,
-          "status.clientCertificateData holds no PEM" },
+          "status.clientCertificateData has no PEM block" },
         { HEAD ",\"status\":{\"clientCertificateData\":\"" PEM("c") "\",\"clientKeyData\":\"secret\"}}", NULL, NULL, 0,
-          "status.clientKeyData holds no PEM" },
+          "status.clientKeyData has no PEM block" },
         { HEAD ",\"status\":{\"token\":\"t\",\"clientKeyData\":\"secret\"}}", NULL, NULL, 0, "only one of" },
         { HEAD ",\"status\":{}}", NULL, NULL, 0, "neither token nor" },
         { HEAD ",\"status\":{\"token\":\"\"}}", NULL, NULL, 0, "neither token nor" },
         { HEAD "}", NULL, NULL, 0, "no status" },
         { HEAD ",\"status\":\"secret\"}", NULL, NULL, 0, "no status" },
-        { HEAD ",\"status\":{\"token\":17}}", NULL, NULL, 0, "status.token is no string" },
+        { HEAD ",\"status\":{\"token\":17}}", NULL, NULL, 0, "status.token is not a string" },
         { HEAD ",\"status\":{\"token\":\"secret\\nX: y\"}}", NULL, NULL, 0, "control character" },
-        { HEAD ",\"status\":{\"token\":\"secret\",\"expirationTimestamp\":\"soon\"}}", NULL, NULL, 0, "is no date" },
+        { HEAD ",\"status\":{\"token\":\"secret\",\"expirationTimestamp\":\"soon\"}}", NULL, NULL, 0, "is not a date" },
         { "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"status\":{}}", NULL,
-          NULL, 0, "it answers as \"client.authentication.k8s.io/v1beta1\", the kubeconfig wants " V1 },
-        { "{\"apiVersion\":\"" V1 "\"}", NULL, NULL, 0, "of kind \"\"" },
+          NULL, 0,
+          "its output has the apiVersion \"client.authentication.k8s.io/v1beta1\", the kubeconfig requires " V1 },
+        { "{\"apiVersion\":\"" V1 "\"}", NULL, NULL, 0, "has the kind \"\"" },
         { "{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"t\"}}", NULL, NULL, 0,
-          "it answers as \"\", the kubeconfig wants " V1 },
-        { "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}", NULL, NULL, 0, "of kind \"Status\"" },
+          "its output has the apiVersion \"\", the kubeconfig requires " V1 },
+        { "{\"kind\":\"Status\",\"apiVersion\":\"v1\"}", NULL, NULL, 0, "has the kind \"Status\"" },
         { "", NULL, NULL, 0, "it printed nothing" },
         { " \n", NULL, NULL, 0, "it printed nothing" },
-        { "secret", NULL, NULL, 0, "is no JSON" },
-        { "x\n", NULL, NULL, 0, "is no JSON" },
-        { HEAD ",\"status\":{\"token\":\"secret\"}", NULL, NULL, 0, "is no JSON" },
-        { "[]", NULL, NULL, 0, "of kind" },
-        { "\xff\xfe\x01", NULL, NULL, 0, "is no JSON" },
+        { "secret", NULL, NULL, 0, "is not JSON" },
+        { "x\n", NULL, NULL, 0, "is not JSON" },
+        { HEAD ",\"status\":{\"token\":\"secret\"}", NULL, NULL, 0, "is not JSON" },
+        { "[]", NULL, NULL, 0, "has the kind" },
+        { "\xff\xfe\x01", NULL, NULL, 0, "is not JSON" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ki_exec_answer answer = { .expires = 0 };
+        ki_exec_result answer = { .expires = 0 };
         ki_error err = KI_ERROR_INIT;
-        ki_status status = ki_exec_answer_parse(&ki_allocator_default, V1, ki_str_of(cases[i].output), &answer, &err);
+        ki_status status = ki_exec_result_parse(&ki_allocator_default, V1, ki_str_of(cases[i].output), &answer, &err);
         if (!status != !cases[i].message || answer.expires != cases[i].expires ||
             (status && !strstr(err.message, cases[i].message)))
             fail_msg("%s: %s, %lld", cases[i].output, err.message, (long long)answer.expires);
@@ -77,7 +78,7 @@ static void an_answer_has_a_token_or_a_pair_or_is_refused(void **state) {
             assert_string_equal(answer.token.data, cases[i].token);
         if (cases[i].certificate)
             assert_string_equal(answer.key.data, "-----BEGIN k-----\nAAAA\n-----END k-----\n");
-        ki_exec_answer_clear(&ki_allocator_default, &answer);
+        ki_exec_result_clear(&ki_allocator_default, &answer);
     }
 }
 
@@ -107,13 +108,13 @@ static void a_key_that_does_not_fit_its_certificate_is_refused(void **state) {
         char *certificate = escaped("client.pem"), *key = escaped(cases[i].key), *output = NULL;
         assert_true(asprintf(&output, HEAD ",\"status\":{\"clientCertificateData\":\"%s\",\"clientKeyData\":\"%s\"}}",
                              certificate, key) >= 0);
-        ki_exec_answer answer = { .expires = 0 };
+        ki_exec_result answer = { .expires = 0 };
         ki_error err = KI_ERROR_INIT;
-        ki_status status = ki_exec_answer_parse(&ki_allocator_default, V1, ki_str_of(output), &answer, &err);
+        ki_status status = ki_exec_result_parse(&ki_allocator_default, V1, ki_str_of(output), &answer, &err);
         assert_int_equal(status, cases[i].fits ? KI_OK : KI_ERR_CONFIG);
         if (!cases[i].fits)
             assert_string_equal(err.message, "its status.clientKeyData is not the key of its clientCertificateData");
-        ki_exec_answer_clear(&ki_allocator_default, &answer);
+        ki_exec_result_clear(&ki_allocator_default, &answer);
         free(certificate);
         free(key);
         free(output);
@@ -199,11 +200,11 @@ static void every_lack_of_memory_is_told(void **state) {
     for (size_t n = 0;; n++) {
         scarce_memory memory;
         scarce_memory_init(&memory, n);
-        ki_exec_answer answer = { .expires = 0 };
-        ki_status status = ki_exec_answer_parse(&memory.allocator, V1,
+        ki_exec_result answer = { .expires = 0 };
+        ki_status status = ki_exec_result_parse(&memory.allocator, V1,
                                                 KI_STR(HEAD ",\"status\":{\"token\":\"t\"," PAIR "}}"), &answer, NULL);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
-        ki_exec_answer_clear(&memory.allocator, &answer);
+        ki_exec_result_clear(&memory.allocator, &answer);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
         if (!scarce_memory_failed(&memory))
             break;

@@ -23,7 +23,7 @@ static char *read_file(const char *name) {
 
 static ki_key_pair look(const char *certificate, const char *key) {
     ki_key_pair pair = KI_KEY_PAIR_UNKNOWN;
-    assert_int_equal(ki_key_pair_look(&ki_allocator_default, ki_str_of(certificate), ki_str_of(key), &pair, NULL),
+    assert_int_equal(ki_key_pair_compare(&ki_allocator_default, ki_str_of(certificate), ki_str_of(key), &pair, NULL),
                      KI_OK);
     return pair;
 }
@@ -174,7 +174,7 @@ static void every_lack_of_memory_is_told(void **state) {
         scarce_memory memory;
         scarce_memory_init(&memory, n);
         ki_key_pair pair;
-        ki_status status = ki_key_pair_look(&memory.allocator, ki_str_of(certificate), ki_str_of(key), &pair, NULL);
+        ki_status status = ki_key_pair_compare(&memory.allocator, ki_str_of(certificate), ki_str_of(key), &pair, NULL);
         assert_int_equal(status, scarce_memory_failed(&memory) ? KI_ERR_NO_MEMORY : KI_OK);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
         if (!scarce_memory_failed(&memory))

@@ -270,97 +270,91 @@ static void a_contradiction_is_an_error_that_names_file_field_and_remedy(void **
         const char *cluster, *user, *message; /* what follows the file */
     } cases[] = {
         { HTTPS, "token: t, username: me, password: pw",
-          ", line 12: users[u].username: contradicts token; keep one of them" },
+          ", line 12: users[u].username: conflicts with token; keep one of them" },
         { HTTPS, "tokenFile: token, username: me",
-          ", line 12: users[u].username: contradicts tokenFile; keep one of them" },
-        { HTTPS, "password: secret", ", line 12: users[u].password: without username; give both" },
-        { HTTPS, "username: 'a:b'", ": username: holds a ':', where its password would begin" },
-        { HTTPS, "as-groups: [g]", ": as-groups: without as; name the user to act as" },
-        { HTTPS, "as-uid: x", ": as-uid: without as; name the user to act as" },
-        { HTTPS, "as-user-extra: {a: [b]}", ": as-user-extra: without as; name the user to act as" },
+          ", line 12: users[u].username: conflicts with tokenFile; keep one of them" },
+        { HTTPS, "password: secret", ", line 12: users[u].password: without username; set both" },
+        { HTTPS, "username: 'a:b'", ": username: has a ':', which separates user name and password" },
+        { HTTPS, "as-groups: [g]", ": as-groups: without as; name the user to impersonate" },
+        { HTTPS, "as-uid: x", ": as-uid: without as; name the user to impersonate" },
+        { HTTPS, "as-user-extra: {a: [b]}", ": as-user-extra: without as; name the user to impersonate" },
         { HTTPS, "as: b, as-user-extra: {'': [b]}", ": as-user-extra: an empty name" },
-        { HTTPS, "as: \"b\\nX: y\"", ": as: holds a line end or another control character" },
-        { HTTPS, "as: b, as-groups: [\"a\\x7f\"]", ": as-groups: holds a line end or another control character" },
+        { HTTPS, "as: \"b\\nX: y\"", ": as: has a line end or another control character" },
+        { HTTPS, "as: b, as-groups: [\"a\\x7f\"]", ": as-groups: has a line end or another control character" },
         { HTTPS,
           "client-certificate: pki/cert.pem, client-certificate-data: "
           "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
-          ", line 12: users[u].client-certificate: given as a file and as data; keep one of them" },
+          ", line 12: users[u].client-certificate: set as a file and as data; keep one of them" },
         { HTTPS,
           "client-certificate: pki/cert.pem, client-key: pki/key.pem, client-key-data: "
           "LS0tLS1CRUdJTiBYLS0tLS0KQUFBQQotLS0tLUVORCBYLS0tLS0K",
-          ", line 12: users[u].client-key: given as a file and as data; keep one of them" },
+          ", line 12: users[u].client-key: set as a file and as data; keep one of them" },
         { HTTPS ", certificate-authority: pki/ca.pem, insecure-skip-tls-verify: true", "",
-          ", line 9: clusters[c].insecure-skip-tls-verify: contradicts certificate-authority; keep one of them" },
+          ", line 9: clusters[c].insecure-skip-tls-verify: conflicts with certificate-authority; keep one of them" },
         { HTTPS ", proxy-url: 'ftp://secret@p'", "", ": proxy-url: must begin with http://, https:// or socks5://" },
         { HTTPS ", proxy-url: 'http://me:secret@:1'", "", ": proxy-url: has no valid host and port" },
         { HTTPS ", proxy-url: \"http://me:secret@p\\n\"", "", ": proxy-url: has a space or a control character" },
-        { HTTPS ", tls-server-name: 'a/b'", "", ": tls-server-name: no host's name" },
+        { HTTPS ", tls-server-name: 'a/b'", "", ": tls-server-name: not a host name" },
         { "server: 'https://a<b'", "", ": server: https://a<b has no valid host and port" },
         { HTTPS, "auth-provider: {name: gcp}",
-          ", line 12: users[u].auth-provider: auth providers are gone from Kubernetes, and \"gcp\" is not offered "
-          "here: run "
+          ", line 12: users[u].auth-provider: Kubernetes has removed auth providers such as \"gcp\": run "
           "gcloud container clusters get-credentials with gke-gcloud-auth-plugin installed" },
         { HTTPS, "auth-provider: {name: own}",
-          ", line 12: users[u].auth-provider: auth providers are gone from Kubernetes, and \"own\" is not offered "
-          "here: use exec, a "
+          ", line 12: users[u].auth-provider: Kubernetes has removed auth providers such as \"own\": use exec, a "
           "token or a client certificate" },
         { HTTPS, "auth-provider: {name: oidc}, exec: {" V1 "command: x}",
-          ", line 12: users[u].auth-provider: contradicts exec; keep exec" },
+          ", line 12: users[u].auth-provider: conflicts with exec; keep exec" },
         { HTTPS, "exec: {command: x, interactiveMode: Never}",
-          ", line 12: users[u].exec.apiVersion: not given; it is client.authentication.k8s.io/v1 or "
+          ", line 12: users[u].exec.apiVersion: not set; use client.authentication.k8s.io/v1 or "
           "client.authentication.k8s.io/v1beta1" },
         { HTTPS, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}",
-          ", line 12: users[u].exec.apiVersion: client.authentication.k8s.io/v1alpha1 is not known; update the plugin "
-          "and use "
-          "client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1" },
+          ", line 12: users[u].exec.apiVersion: client.authentication.k8s.io/v1alpha1 is not supported; update the "
+          "plugin and use client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1" },
         { HTTPS, "exec: {apiVersion: client.authentication.k8s.io/v1, command: x}",
-          ", line 12: users[u].exec.interactiveMode: not given; with this apiVersion it has to be one of Never, "
-          "IfAvailable or "
-          "Always" },
+          ", line 12: users[u].exec.interactiveMode: not set; with this apiVersion it must be one of Never, "
+          "IfAvailable or Always" },
         { HTTPS, "exec: {" V1 "interactiveMode: Perhaps, command: x}",
           ", line 12: users[u].exec.interactiveMode: must be Never, IfAvailable or Always" },
         { HTTPS, "exec: {" V1 "args: [a]}",
-          ", line 12: users[u].exec.command: not given; name the program that prints the credentials" },
+          ", line 12: users[u].exec.command: not set; name the program that prints the credentials" },
         { HTTPS, "exec: {" V1 "command: x, args: [\"\\0\"]}",
-          ", line 12: users[u].exec.args: must not hold a zero byte" },
+          ", line 12: users[u].exec.args: must not contain a zero byte" },
         { HTTPS, "exec: {" V1 "command: x, env: [{name: A}, {value: v}]}",
           ", line 12: users[u].exec.env: entry 1 has no name" },
         { HTTPS, "exec: {" V1 "command: x, env: [{name: 'A=B'}]}",
-          ", line 12: users[u].exec.env: entry 0: no variable can be called or be that" },
-        { HTTPS, "token: 12", ", line 12: users[u].token: must be a text, not a number: put it in quotes" },
+          ", line 12: users[u].exec.env: entry 0: not a valid name or value of a variable" },
+        { HTTPS, "token: 12", ", line 12: users[u].token: must be a text, not a number; put it in quotes" },
         { HTTPS, "exec: {" V1 "command: x, env: [{name: [a]}]}",
           ", line 12: users[u].exec.env[0].name: must be a text, not a list" },
         { HTTPS ", insecure-skip-tls-verify: 'true'", "",
-          ", line 9: clusters[c].insecure-skip-tls-verify: must be true or false, not a text: leave out the quotes" },
+          ", line 9: clusters[c].insecure-skip-tls-verify: must be true or false, not a text; remove the quotes" },
         { HTTPS ", certificate-authority-data: 'W*=='", "",
           ", line 9: clusters[c].certificate-authority-data: is not base64; write the file's bytes with base64 -w0, or "
-          "name the "
-          "file" },
+          "name the file" },
         { HTTPS ", certificate-authority-data: 'WB=='", "",
           ", line 9: clusters[c].certificate-authority-data: is not base64; write the file's bytes with base64 -w0, or "
-          "name the "
-          "file" },
+          "name the file" },
         { HTTPS ", certificate-authority-data: Z2FyYmFnZQ==", "",
-          ": certificate-authority: the data holds no PEM (-----BEGIN ...); openssl can convert other forms to it" },
+          ": certificate-authority: the data has no PEM block (-----BEGIN ...); openssl can convert other formats" },
         { HTTPS, "client-certificate-data: Z2FyYmFnZQ==, client-key: pki/key.pem",
-          ": client-certificate: the data holds no PEM (-----BEGIN ...); openssl can convert other forms to it" },
+          ": client-certificate: the data has no PEM block (-----BEGIN ...); openssl can convert other formats" },
         { HTTPS, "client-certificate: pki/cert.pem, client-key-data: Z2FyYmFnZQ==",
-          ": client-key: the data holds no PEM (-----BEGIN ...); openssl can convert other forms to it" },
+          ": client-key: the data has no PEM block (-----BEGIN ...); openssl can convert other formats" },
         { HTTPS,
           "client-certificate: pki/cert.pem, client-key-data: "
           "LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRVktLS0tLQpBQUFBCi0tLS0tRU5EIEVOQ1JZUFRFRCBQUklWQVRFIEtFWS0tLS0t",
-          ": client-key: the data has a password, for which nobody is asked: openssl pkey makes a key without one" },
+          ": client-key: the data has a password, which is not supported: openssl pkey removes it" },
         { HTTPS ", extensions: [{name: x}, {name: x}]", "",
-          ", line 9: clusters[c].extensions[x]: the name is there twice" },
+          ", line 9: clusters[c].extensions[x]: the name is used twice" },
         { HTTPS ", extensions: [{name: client.authentication.k8s.io/exec, extension: .inf}]",
           "exec: {" V1 "command: x}",
           ": clusters[c].extensions[client.authentication.k8s.io/exec]: line 9: a number that JSON does not have" },
         { "server: 'http://a'", "username: me",
           ": server: http://a: credentials are not sent to a server that is not https; use an https "
-          "server or leave them out" },
+          "server or remove them" },
         { "server: 'http://a'", "exec: {" V1 "command: x}",
-          ": server: http://a: credentials are not sent to a server that is not https; use an https server or leave "
-          "them out" },
+          ": server: http://a: credentials are not sent to a server that is not https; use an https server or remove "
+          "them" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_config *config = NULL;
@@ -386,13 +380,12 @@ static void a_key_that_does_not_fit_is_refused_with_both_files_and_the_remedy(vo
     } cases[] = {
         { "client-certificate: " TLS("client.pem") ", client-key: " TLS("server.key"),
           ": client-key: " TLS("server.key") " is not the key of client-certificate (" TLS(
-              "client.pem") "); give the two that were issued together" },
+              "client.pem") "); use a certificate and a key that were issued together" },
         { "client-certificate: " TLS("client.key") ", client-key: " TLS("client.pem"),
-          ": client-certificate: " TLS("client.key") " holds a private key and no certificate; are client-certificate "
-                                                     "and client-key swapped?" },
+          ": client-certificate: " TLS("client.key") " has a private key and no certificate; check that "
+                                                     "client-certificate and client-key are not swapped" },
         { "client-certificate: " TLS("client.pem") ", client-key: " TLS("ca.pem"),
-          ": client-key: " TLS("ca.pem") " holds a certificate and no private key; give the key that it was issued "
-                                         "for" },
+          ": client-key: " TLS("ca.pem") " has a certificate and no private key; use the key of the certificate" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_config *config = NULL;
@@ -422,7 +415,7 @@ static void a_name_that_is_there_twice_is_refused_in_each_list(void **state) {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         char text[256], want[64];
         snprintf(text, sizeof text, "current-context: x\n%s:\n- {name: a}\n- {name: b}\n- {name: a}\n", lists[i]);
-        snprintf(want, sizeof want, "line 5: %s[a]: the name is there twice", lists[i]);
+        snprintf(want, sizeof want, "line 5: %s[a]: the name is used twice", lists[i]);
         folder_write("config", text);
         ki_config *config = NULL;
         ki_error err = KI_ERROR_INIT;
@@ -529,12 +522,12 @@ static void files_that_are_all_missing_are_named(void **state) {
     ki_error err = KI_ERROR_INIT;
     setenv("KUBECONFIG", "/nowhere/one:/nowhere/two", 1);
     assert_int_equal(ki_config_new(NULL, &config, &err), KI_ERR_NOT_FOUND);
-    assert_string_equal(err.message, "no kubeconfig: KUBECONFIG (/nowhere/one:/nowhere/two) leads to no file, and no "
-                                     "server is given");
+    assert_string_equal(err.message, "no kubeconfig: no file of KUBECONFIG (/nowhere/one:/nowhere/two) exists, and no "
+                                     "server is set");
     setenv("KUBECONFIG", "", 1);
     assert_int_equal(ki_config_new(NULL, &config, &err), KI_ERR_NOT_FOUND);
-    assert_string_equal(err.message, "no kubeconfig: neither KUBECONFIG nor ~/.kube/config leads to a file, and no "
-                                     "server is given");
+    assert_string_equal(err.message, "no kubeconfig: KUBECONFIG is not set, ~/.kube/config does not exist, and no "
+                                     "server is set");
 }
 
 /* Nothing leads to it, so nobody checks it. */

@@ -83,9 +83,9 @@ static void scalars_are_what_yaml_1_1_says(void **state) {
         { "!!float 12", "12" },
         { "!!bool on", "true" },
         { "!!null ''", "null" },
-        { "!!int x", "line 1, column 1: a value that is not what its tag says, or a tag that is not known" },
-        { "!!binary YQ==", "line 1, column 1: a value that is not what its tag says, or a tag that is not known" },
-        { "!mine x", "line 1, column 1: a tag that is not known" },
+        { "!!int x", "line 1, column 1: a value that does not match its tag, or an unknown tag" },
+        { "!!binary YQ==", "line 1, column 1: a value that does not match its tag, or an unknown tag" },
+        { "!mine x", "line 1, column 1: an unknown tag" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *json = as_json(cases[i].yaml);
@@ -112,8 +112,8 @@ static void maps_and_aliases_are_as_in_kubernetes_tools(void **state) {
         { "{<<: x}", "line 1, column 7: << takes a map or a list of maps" },
         { "{<<: [x]}", "line 1, column 9: << takes a map or a list of maps" },
         { "{a: *x}", "line 1, column 5: an alias without its anchor" },
-        { "&x [*x]", "line 1, column 5: an alias to what it stands in" },
-        { "&x {a: {b: *x}}", "line 1, column 12: an alias to what it stands in" },
+        { "&x [*x]", "line 1, column 5: an alias to a node that contains it" },
+        { "&x {a: {b: *x}}", "line 1, column 12: an alias to a node that contains it" },
         { "{[a]: b}", "line 1, column 2: a key must be a text" },
         { "{~: b}", "line 1, column 2: a key must be a text" },
         { "- &x {}\n- {*x : b}", "line 2, column 4: a key must be a text" },
@@ -151,7 +151,7 @@ static void every_limit_is_an_error_that_names_it(void **state) {
     } cases[] = {
         { "", "[", "", KI_YAML_DEPTH_LIMIT, "line 1: nested deeper than 64" },
         { "[&a 1", ",*a", "]", KI_YAML_ANCHOR_LIMIT - 1, "line 1: more than 1000 anchors and aliases" },
-        { "['", "x", "']", KI_YAML_JSON_LIMIT - 4, "line 1: longer than 65536 bytes as JSON" },
+        { "['", "x", "']", KI_YAML_JSON_LIMIT - 4, "line 1: larger than 65536 bytes as JSON" },
         { "[", "1,", "]", KI_YAML_NODE_LIMIT - 1, "line 1: more than 250000 values" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
