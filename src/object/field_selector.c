@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* One term up to its comma, or the end. Gives where that is. */
+/* Checks one term, up to its comma or the end of the text. Returns the term's end. */
 static ki_status check_term(const char *text, const char *term, const char **ret_end, ki_error *err) {
     const char *op = NULL;
     const char *at = term;
@@ -33,7 +33,7 @@ static ki_status check_term(const char *text, const char *term, const char **ret
     }
     *ret_end = at;
     if (at == term)
-        return KI_OK; /* empty terms are passed over */
+        return KI_OK; /* empty terms are ignored */
     if (!op)
         return ki_error_set(err, KI_ERR_PARSE,
                             "field selector '%.100s': expected FIELD=VALUE or FIELD!=VALUE at byte %d", text,

@@ -1,4 +1,4 @@
-/* fields.c: what programs read from an object: the header's fields directly, anything else by parsing the body. Any thread. */
+/* fields.c: reads an object's fields: those of the header directly, any other by parsing the body. Any thread. */
 #include <kinformer/unstructured.h>
 
 #include "src/base/error.h"
@@ -70,7 +70,7 @@ const void *ki_object_view(const ki_object *obj) {
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
-/* Fills in everything but the text of strings, arrays and objects. */
+/* Sets all members but the text of strings, arrays and objects. */
 static void set_scalar(yyjson_val *from, ki_value *value) {
     switch (yyjson_get_type(from)) {
     case YYJSON_TYPE_BOOL:
@@ -101,7 +101,7 @@ static void set_scalar(yyjson_val *from, ki_value *value) {
     }
 }
 
-/* The value's text is the format's allocator's; a reference to the format keeps that alive as long as the value. */
+/* Gives the value its text. The text belongs to the format's allocator; the value holds a reference to the format. */
 static void own(ki_object_format *format, ki_value *value, char *text, size_t size) {
     value->text = text;
     value->text_size = size;
@@ -219,7 +219,7 @@ void ki_value_clear(ki_value *value) {
 
 /* --- owner references --------------------------------------------------------------------------------------------- */
 
-/* One block: this, the array, the strings. */
+/* One block: this header, the array, the strings. */
 typedef struct references_block {
     ki_object_format *format; /* owned reference */
     ki_owner_reference references[];

@@ -1,4 +1,4 @@
-/* format.c: what all objects of one informer have in common: allocator, view, kept names. */
+/* format.c: what all objects of one informer share: allocator, view, interned names. */
 #include "src/object/format.h"
 
 #include "src/base/error.h"
@@ -7,7 +7,7 @@
 
 struct ki_interned {
     ki_interned *next;
-    size_t depth; /* how many there are from here to the end */
+    size_t depth; /* number of entries from here to the end */
     size_t size;
     char text[];
 };
@@ -45,7 +45,7 @@ static ki_status add_field(ki_object_format *format, const ki_field *field, ki_e
     if (!size)
         return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" has no such type: %d", field->path,
                             (int)field->type);
-    /* On some 32-bit machines 8-byte members stand at multiples of 4. */
+    /* Some 32-bit ABIs align 8-byte members to 4 bytes. */
     size_t alignment = size < sizeof(void *) ? size : sizeof(void *);
     if (field->struct_size < size || field->offset > field->struct_size - size || field->offset % alignment)
         return ki_error_set(err, KI_ERR_INVALID, "view field \"%s\" is not inside its struct", field->path);
@@ -138,7 +138,7 @@ const char *ki_object_format_intern(ki_object_format *format, ki_str text) {
     do {
         added->next = head;
         added->depth = head ? head->depth + 1 : 1;
-        /* Two threads may add the same name at once: it is then there twice, which costs some bytes and nothing else. */
+        /* Two threads can add the same name at once; the duplicate only costs some bytes. */
     } while (!atomic_compare_exchange_weak_explicit(&format->interned, &head, added, memory_order_release,
                                                     memory_order_acquire));
     return added->text;

@@ -1,4 +1,4 @@
-/* json.c: the bridge from ki_allocator and ki_error to yyjson's. */
+/* json.c: connects yyjson to ki_allocator and ki_error. */
 #include "src/object/json.h"
 
 #include "src/base/error.h"
@@ -22,7 +22,7 @@ static void json_free(void *context, void *memory) {
 }
 
 yyjson_alc ki_json_allocator(const ki_allocator *allocator) {
-    /* yyjson hands the context back as it is and never writes through it. */
+    /* yyjson passes the context back and never writes through it. */
     return (yyjson_alc){ json_alloc, json_realloc, json_free, (void *)(uintptr_t)allocator };
 }
 
@@ -44,7 +44,7 @@ static ki_status parse_borrowed(const ki_allocator *allocator, ki_str text, yyjs
                                 yyjson_doc **ret_doc, ki_error *err) {
     if (text.size == 0)
         return ki_error_set(err, KI_ERR_PARSE, "not valid JSON: empty");
-    /* Without YYJSON_READ_INSITU the text is only read, whatever the parameter's type says. */
+    /* Without YYJSON_READ_INSITU yyjson does not write into the text. */
     return parse(allocator, (char *)(uintptr_t)text.data, text.size, flags, ret_doc, err);
 }
 

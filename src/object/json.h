@@ -1,4 +1,4 @@
-/* json.h: yyjson with the project's allocator and errors. Any thread. */
+/* json.h: yyjson with this library's allocator and errors. Any thread. */
 #ifndef KI_OBJECT_JSON_H
 #define KI_OBJECT_JSON_H
 
@@ -9,21 +9,20 @@
 
 #include <yyjson.h>
 
-/* `allocator` must outlive what is made with the result. */
+/* Returns yyjson's interface to `allocator`, which must outlive everything made with it. */
 yyjson_alc ki_json_allocator(const ki_allocator *allocator);
-/* The document of `text`, freed with yyjson_doc_free. Errors: KI_ERR_PARSE with yyjson's words and the
+/* Parses `text`; the caller frees the document with yyjson_doc_free. Errors: KI_ERR_PARSE with yyjson's message and the
  * position, KI_ERR_NO_MEMORY. */
 ki_status ki_json_parse(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err);
-/* The same; numbers stay the text that they are (yyjson's raw values), so that they are written again as they came. */
+/* The same, with numbers as raw text (yyjson's raw values), so that they are written as they were read. */
 ki_status ki_json_parse_exact(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, ki_error *err);
-/* The same as ki_json_parse where `text` may be overwritten and is followed by YYJSON_PADDING_SIZE zeros; the document's
- * strings point into it. */
+/* The same as ki_json_parse for a `text` that may be overwritten and that YYJSON_PADDING_SIZE zeros follow. The
+ * document's strings point into it. */
 ki_status ki_json_parse_in_place(const ki_allocator *allocator, char *text, size_t size, yyjson_doc **ret_doc,
                                  ki_error *err);
-/* The string member `name` of `object`, or an empty view with data NULL where there is none or it is no
- * string. */
+/* Returns the string member `name` of `object`; an empty view with data NULL if it is missing or not a string. */
 ki_str ki_json_string(yyjson_val *object, const char *name);
-/* False where there is such a member, and it is neither a string nor null. */
+/* Returns true if the member `name` is missing, null or a string. */
 bool ki_json_is_string_or_none(yyjson_val *object, const char *name);
 
 #endif

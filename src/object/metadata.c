@@ -1,5 +1,5 @@
-/* metadata.c: what reconcilers ask of an object's metadata, read from its body without parsing all of it. It needs no memory, so that
- * each question has an answer. Any thread.
+/* metadata.c: reads an object's owner, finalizers and deletion from its body, without parsing all of it and without
+ * allocating, so that the functions cannot fail. Any thread.
  *
  * A body is valid JSON without white space between its parts (object.c). */
 #include <kinformer/unstructured.h>
@@ -15,7 +15,7 @@ static size_t string_size(ki_str text) {
     return at < text.size ? at + 1 : text.size;
 }
 
-/* Takes the value that `*rest` begins with, and what separates it from the next one. */
+/* Consumes the value at the beginning of `*rest` and the separator after it. */
 static ki_str take_value(ki_str *rest) {
     size_t size = 0;
     if (rest->size && *rest->data == '"')
@@ -31,7 +31,7 @@ static ki_str take_value(ki_str *rest) {
     return value;
 }
 
-/* Returns what is between the brackets where `value` is a container of that kind; else an empty view. */
+/* Returns the text between the brackets of a container that begins with `open`; else an empty view. */
 static ki_str inside(ki_str value, char open) {
     if (value.size < 2 || *value.data != open)
         return (ki_str){ NULL, 0 };
@@ -42,7 +42,7 @@ static unsigned hex_digit(char c) {
     return c <= '9' ? (unsigned)(c - '0') : ((unsigned)c | 0x20) - 'a' + 10;
 }
 
-/* Takes one character of a JSON string. Escapes beyond ASCII give 0x100, which equals no byte. */
+/* Consumes one character of a JSON string. Returns 0x100, which equals no byte, for escapes beyond ASCII. */
 static unsigned take_character(ki_str *text) {
     static const char escapes[] = "b\bf\fn\nr\rt\t";
     char c = text->data[0];
@@ -68,7 +68,7 @@ static unsigned take_character(ki_str *text) {
     return character;
 }
 
-/* Returns true where `value` is the JSON string of `text`. */
+/* Returns true if `value` is the JSON string of `text`. */
 static bool is_string(ki_str value, const char *text) {
     if (value.size < 2 || *value.data != '"')
         return false;
@@ -83,7 +83,7 @@ static bool is_string(ki_str value, const char *text) {
 /* Returns the member `name` of a map, or an empty view. */
 static ki_str member(ki_str map, const char *name) {
     for (ki_str rest = inside(map, '{'); rest.size;) {
-        ki_str key = take_value(&rest); /* and the colon */
+        ki_str key = take_value(&rest); /* with the colon */
         ki_str value = take_value(&rest);
         if (is_string(key, name))
             return value;

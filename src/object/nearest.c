@@ -1,9 +1,9 @@
-/* nearest.c: the optimal string alignment distance, bounded: who is too long or too short by more than the best so far is not looked at. */
+/* nearest.c: see nearest.h. Skips candidates whose length alone exceeds the best distance so far. */
 #include "src/object/nearest.h"
 
 enum {
-    NAME_MAX_LENGTH = 63
-}; /* longer words are nobody's resource */
+    NAME_MAX_LENGTH = 63 /* no resource has a longer name */
+};
 
 static char lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -22,7 +22,7 @@ static size_t smallest(size_t a, size_t b, size_t c) {
     return least < c ? least : c;
 }
 
-/* How many letters have to be put in, left out, changed or swapped with their neighbour (optimal string alignment). */
+/* Returns the optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours. */
 static size_t distance(ki_str a, ki_str b) {
     size_t rows[3][NAME_MAX_LENGTH + 1];
     size_t *before = rows[0], *previous = rows[1], *current = rows[2];
@@ -45,22 +45,22 @@ static size_t distance(ki_str a, ki_str b) {
     return previous[b.size];
 }
 
-bool ki_nearest_begin(ki_nearest *nearest, const char *word) {
+bool ki_nearest_begin(ki_nearest *nearest, const char *name) {
     ki_str rest;
-    *nearest = (ki_nearest){ .word = ki_str_split(ki_str_of(word), '.', &rest) };
-    if (nearest->word.size < 2 || nearest->word.size > NAME_MAX_LENGTH)
+    *nearest = (ki_nearest){ .name = ki_str_split(ki_str_of(name), '.', &rest) };
+    if (nearest->name.size < 2 || nearest->name.size > NAME_MAX_LENGTH)
         return false;
-    nearest->best_distance = nearest->word.size / 3 + 1; /* one slip for each three letters, at most */
+    nearest->best_distance = nearest->name.size / 3 + 1; /* at most one error for three letters */
     return true;
 }
 
 void ki_nearest_try(ki_nearest *nearest, const char *candidate, const char *answer) {
     ki_str other = ki_str_of(candidate);
-    size_t size = nearest->word.size;
+    size_t size = nearest->name.size;
     size_t apart = other.size > size ? other.size - size : size - other.size;
     if (apart >= nearest->best_distance || other.size > NAME_MAX_LENGTH || other.size == 0)
         return;
-    size_t d = distance(nearest->word, other);
+    size_t d = distance(nearest->name, other);
     if (d < nearest->best_distance) {
         nearest->best_distance = d;
         nearest->best = answer;

@@ -1,7 +1,7 @@
-/* object.c: an object from its JSON text, and its life. Called by the reflector's side (any thread), read by everyone.
+/* object.c: makes objects from JSON text, and counts their references. Any thread.
  *
- * The text is parsed once, in place in a copy. From the parsed tree come the header's fields and the view; the body is what the
- * text says, cut out of it rather than written anew. */
+ * The text is parsed once, in place in a copy. The header's fields and the view come from the parsed tree. The body is
+ * cut out of the text, not written again. */
 #include "src/object/object.h"
 
 #include "src/base/buffer.h"
@@ -10,26 +10,27 @@
 #include "src/base/memory.h"
 #include "src/object/json.h"
 
-/* What the text need not say itself. */
+/* What the caller knows about the object. */
 typedef struct given {
-    const char *api_version, *kind; /* filled in where the text has none; NULL: nothing to fill in */
-    const ki_object *identity;      /* who the object is, whatever the text says; NULL: the text tells */
+    const char *api_version, *kind; /* filled in if the text has none; NULL: nothing is filled in */
+    const ki_object *identity;      /* the object whose identity is used, whatever the text has; NULL: the text's
+                                     * identity */
 } given;
 
-/* What was found in the text; all borrowed from it, from the parsed copy, or from the caller. */
+/* What was found in the text. Borrowed from the text, from the parsed copy, or from the caller. */
 typedef struct parts {
-    ki_str json; /* compact */
+    ki_str json; /* without white space between its parts */
     yyjson_val *labels;
     ki_str name, namespace, uid, resource_version, api_version, kind;
-    ki_buffer front;         /* of the body: "{" and what was filled in; empty: nothing was */
-    size_t cut_at, cut_size; /* managedFields in `json`; 0: not cut */
+    ki_buffer front;         /* the body's beginning: "{" and what was filled in; empty: nothing was */
+    size_t cut_at, cut_size; /* the span of managedFields in `json`; 0: not removed */
     yyjson_val *fields[KI_VIEW_MAX_FIELDS];
     size_t label_count;
     size_t strings_size;
 } parts;
 
 static ki_object *writable(const ki_object *obj) {
-    return (ki_object *)(uintptr_t)obj; /* the reference count is the one thing of an object that changes */
+    return (ki_object *)(uintptr_t)obj; /* only the reference count of an object changes */
 }
 
 /* --- what the header needs ---------------------------------------------------------------------------------------- */
@@ -41,7 +42,7 @@ static ki_status read_text(yyjson_val *object, const char *member, const char *w
         return KI_OK;
     }
     if (!yyjson_is_str(value))
-        return ki_error_set(err, KI_ERR_PARSE, "%s is no string", what);
+        return ki_error_set(err, KI_ERR_PARSE, "%s is not a string", what);
     *ret_text = (ki_str){ yyjson_get_str(value), yyjson_get_len(value) };
     if (memchr(ret_text->data, '\0', ret_text->size))
         return ki_error_set(err, KI_ERR_PARSE, "%s has a zero character", what);
@@ -64,7 +65,7 @@ static ki_status read_metadata(yyjson_val *metadata, parts *p, ki_error *err) {
     return status;
 }
 
-/* Strings are taken up to their first zero character: they are handed out as C strings. */
+/* Returns the size up to the first zero character: the strings are handed out as C strings. */
 static size_t cut_size(yyjson_val *text) {
     return strlen(yyjson_get_str(text));
 }
@@ -92,8 +93,8 @@ static void find_fields(const ki_object_format *format, yyjson_val *root, parts 
 
 /* --- the body ----------------------------------------------------------------------------------------------------- */
 
-/* The span of metadata.managedFields in the text, with one of the commas beside it. `parsed` is the copy that the tree's strings
- * point into: the key stands at the same place in both. */
+/* Finds the span of metadata.managedFields in the text, with one adjacent comma. `parsed` is the copy that the tree's
+ * strings point into: the key has the same offset in both. */
 static void find_managed_fields(yyjson_val *metadata, const char *parsed, parts *p) {
     static const char quoted[] = "\"managedFields\":";
     size_t quoted_size = sizeof quoted - 1;
@@ -103,7 +104,7 @@ static void find_managed_fields(yyjson_val *metadata, const char *parsed, parts 
             continue;
         size_t begin = (size_t)(yyjson_get_str(key) - parsed) - 1;
         if (memcmp(p->json.data + begin, quoted, quoted_size) != 0)
-            return; /* spelt with escapes: nothing is lost by keeping it */
+            return; /* written with escapes: keeping it does no harm */
         size_t end = begin + quoted_size;
         end += ki_json_container_size((ki_str){ p->json.data + end, p->json.size - end });
         if (p->json.data[end] == ',')
@@ -133,12 +134,12 @@ static ki_status make_front(yyjson_val *root, const given *g, parts *p) {
         ki_buffer_append_char(&p->front, ',');
     }
     if (!p->front.failed && yyjson_obj_size(root) == 0)
-        p->front.size--; /* nothing comes after the comma */
+        p->front.size--; /* removes the comma: no member follows */
     return p->front.failed;
 }
 
 static size_t body_size(const parts *p) {
-    size_t opening = p->front.size ? 1 : 0; /* the text's own '{' is in `front` already */
+    size_t opening = p->front.size ? 1 : 0; /* `front` replaces the text's own '{' */
     return p->front.size + p->json.size - opening - p->cut_size;
 }
 
@@ -186,7 +187,7 @@ static void write_labels(ki_object *obj, uint32_t *next, const parts *p) {
     }
 }
 
-/* A field of the wrong type or out of range leaves the zero that is there. */
+/* Writes a field of the view. A value of the wrong type or out of range leaves 0. */
 static void write_field(ki_object *obj, uint32_t *next, const ki_view_field *field, yyjson_val *value) {
     void *member = (char *)obj + KI_OBJECT_VIEW_AT + field->offset;
     bool is_int = yyjson_is_int(value);
@@ -276,7 +277,7 @@ static ki_status build(ki_object_format *format, parts *p, ki_object **ret_obj, 
     return KI_OK;
 }
 
-/* Who the object is, from the text. */
+/* Reads the object's identity from the text. */
 static ki_status read_identity(yyjson_val *root, yyjson_val *metadata, const given *g, parts *p, ki_error *err) {
     if (!yyjson_is_obj(metadata))
         return ki_error_set(err, KI_ERR_PARSE, "the object has no metadata");
@@ -307,7 +308,7 @@ static void take_identity(const ki_object *obj, parts *p) {
     p->kind = ki_str_of(ki_object_kind(obj));
 }
 
-/* `parsed` is the text's copy that `root` was parsed in. */
+/* Makes the object from the tree. `parsed` is the copy of the text that `root` was parsed in. */
 static ki_status from_tree(ki_object_format *format, yyjson_val *root, const char *parsed, const given *g, parts *p,
                            ki_object **ret_obj, ki_error *err) {
     if (!yyjson_is_obj(root))
@@ -358,8 +359,8 @@ static ki_status from_json(ki_object_format *format, ki_str json, const given *g
         return status;
     }
     if (!ki_json_is_compact(json)) {
-        /* Only now that it is known to be valid: taking white space out could join what must stand apart. API servers send
-         * compact JSON, so that this second round is for files and other sources. */
+        /* White space is removed only now that the text is known to be valid: in invalid text this could join tokens.
+         * API servers send compact JSON; only other sources are parsed twice. */
         yyjson_doc_free(doc);
         size_t size = ki_json_compact(copy, json);
         status = from_json(format, (ki_str){ copy, size }, g, ret_obj, err);
@@ -400,7 +401,8 @@ uint64_t ki_object_fingerprint(const ki_object *obj, size_t size) {
     return ki_hash((const char *)obj + from, size - from, 0);
 }
 
-/* The body from its first member on that is neither kind nor apiVersion: a list's items do not carry those, a watch's do. */
+/* Returns the body after kind and apiVersion at its beginning: a list's items do not have them, a watch's objects
+ * do. */
 static ki_str content(const ki_object *obj) {
     static const char *const names[] = { "\"kind\":\"", "\"apiVersion\":\"" };
     ki_str text = ki_object_body(obj);

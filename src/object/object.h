@@ -1,7 +1,7 @@
-/* object.h: how an object lies in memory, and its format. Only src/object looks inside.
+/* object.h: the memory layout of objects and formats. Only src/object includes it.
  *
- * One block: the header, the view (at KI_OBJECT_VIEW_AT), the labels' places, the strings, the body with a
- * closing zero. Places are offsets from the block's beginning, so that the header is one cache line. */
+ * One block: the header, the view (at KI_OBJECT_VIEW_AT), the labels' offsets, the strings, the body with a closing
+ * zero. Offsets count from the block's beginning, so that the header fits into one cache line. */
 #ifndef KI_OBJECT_OBJECT_H
 #define KI_OBJECT_OBJECT_H
 
@@ -9,11 +9,11 @@
 #include "src/object/format.h"
 #include "src/object/path.h"
 
-#define KI_OBJECT_TEXT_MAX ((size_t)1024 * 1024 * 1024) /* bytes of JSON: offsets are 32 bits */
+#define KI_OBJECT_TEXT_MAX ((size_t)1024 * 1024 * 1024) /* bytes of JSON; offsets have 32 bits */
 
 enum {
     KI_OBJECT_RESOURCE_VERSION_MAX = 63, /* bytes */
-    KI_OBJECT_FORMAT_MAX_NAMES = 64      /* apiVersions and kinds that a format keeps; objects copy any further ones */
+    KI_OBJECT_FORMAT_MAX_NAMES = 64      /* apiVersions and kinds that a format interns; objects copy any others */
 };
 
 typedef struct ki_object_label_places {
@@ -25,11 +25,11 @@ struct ki_object {
     ki_refcount refs;
     uint32_t label_count;
     ki_object_format *format; /* owned reference */
-    const char *api_version;  /* the format's, or in this block */
+    const char *api_version;  /* interned in the format, or in this block */
     const char *kind;
     uint32_t key_at;
     uint32_t namespace_at;
-    uint32_t name_at; /* the end of the key */
+    uint32_t name_at; /* inside the key, at its end */
     uint32_t uid_at;
     uint32_t resource_version_at;
     uint32_t labels_at;
@@ -50,26 +50,26 @@ typedef struct ki_view_field {
 typedef struct ki_interned ki_interned;
 
 struct ki_object_format {
-    /* Constant after it was made. */
+    /* Constant once made. */
     ki_allocator allocator;
     bool keep_managed_fields;
     size_t view_size; /* 0: no view */
     size_t field_count;
     ki_view_field fields[KI_VIEW_MAX_FIELDS];
-    /* Any thread: atomic. The list only grows, at its head, until the format is freed. */
+    /* Any thread (atomic). The list only grows, at its head, until the format is freed. */
     ki_refcount refs;
     _Atomic(ki_interned *) interned;
 };
 
-/* The format's own copy of `text`, or NULL where it has no memory or too many already. */
+/* Returns the format's copy of `text`; NULL if out of memory or if the format has too many. */
 const char *ki_object_format_intern(ki_object_format *format, ki_str text);
 
 static inline ki_str ki_object_body(const ki_object *obj) {
     return (ki_str){ (const char *)obj + obj->body_at, obj->body_size };
 }
 
-/* The same JSON, but for kind and apiVersion at its beginning? Two states with one resource version differ where the cluster was
- * restored from a backup. Members in another order count as different. */
+/* Returns true if both have the same JSON except for kind and apiVersion at its beginning. After a restore from a
+ * backup two versions of an object can share a resource version. Another order of members counts as different. */
 bool ki_object_has_same_content(const ki_object *a, const ki_object *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* path.c: field paths, parsed once into steps whose names stand behind them in the same block. */
+/* path.c: parses field paths into steps; the names are stored behind the steps in the same block. */
 #include "src/object/path.h"
 
 #include "src/base/error.h"
@@ -9,7 +9,7 @@ struct ki_path {
     ki_path_step steps[];
 };
 
-/* What is being parsed; `out` is where the next name goes. */
+/* The parser's state; `out` is where the next name is written. */
 typedef struct parser {
     const char *text;
     const char *at;
@@ -31,7 +31,7 @@ static ki_status add_step(parser *p, ki_path_step next) {
     return KI_OK;
 }
 
-/* Copies characters up to one of `ends`; a backslash takes the next one as it is. */
+/* Copies characters up to one of `ends`; a backslash escapes the next character. */
 static ki_status parse_name(parser *p, const char *ends) {
     char *name = p->out;
     while (*p->at && !strchr(ends, *p->at)) {
@@ -147,7 +147,7 @@ const ki_path_step *ki_path_step_at(const ki_path *path, size_t number) {
 }
 
 static yyjson_val *element(yyjson_val *array, int64_t index) {
-    int64_t count = (int64_t)yyjson_arr_size(array); /* 0 for what is no array */
+    int64_t count = (int64_t)yyjson_arr_size(array); /* 0 if it is not an array */
     if (index < 0)
         index += count;
     return index < 0 || index >= count ? NULL : yyjson_arr_get(array, (size_t)index);

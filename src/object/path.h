@@ -1,5 +1,5 @@
-/* path.h: field paths: spec.containers[0].image, metadata.labels['app.kubernetes.io/name'].
- * A parsed path is immutable and one allocation. */
+/* path.h: field paths: spec.containers[0].image, metadata.labels['app.kubernetes.io/name']. A parsed path is immutable
+ * and one allocation. */
 #ifndef KI_OBJECT_PATH_H
 #define KI_OBJECT_PATH_H
 
@@ -25,11 +25,11 @@ typedef struct ki_path_step {
 
 ki_status ki_path_parse(const ki_allocator *allocator, const char *text, ki_path **ret_path, ki_error *err);
 void ki_path_free(const ki_allocator *allocator, ki_path *path);
-/* Do they lead to the same place in every object, however they are written? */
+/* Returns true if both paths have the same steps, however they are written. */
 bool ki_path_equal(const ki_path *a, const ki_path *b);
-/* What the path leads to below `root`, or NULL. */
+/* Returns the value at the path below `root`, or NULL. */
 yyjson_val *ki_path_find(const ki_path *path, yyjson_val *root);
-/* The steps of the path; a path has at least one. Borrowed from `path`. */
+/* The steps of the path, at least one. Borrowed from `path`. */
 size_t ki_path_step_count(const ki_path *path);
 const ki_path_step *ki_path_step_at(const ki_path *path, size_t number);
 

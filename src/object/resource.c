@@ -1,4 +1,4 @@
-/* resource.c: the built-in resource that a person's word means, and the one that a misspelt word may have meant. */
+/* resource.c: finds the built-in resource that a name means, and suggests one for a misspelt name. */
 #include <kinformer/resource.h>
 
 #include "src/base/string_view.h"
@@ -16,8 +16,8 @@ static bool is_called(const ki_resource_info *info, ki_str name) {
     return false;
 }
 
-/* Is `qualifier`, what follows the first dot of "deployments.v1.apps", this resource's group, or its version and group?
- * "pods.", "pods.v1" and "pods.v1." all mean the core group. */
+/* Returns true if `qualifier`, the text after the first dot of "deployments.v1.apps", is this resource's group, or its
+ * version and group. "pods.", "pods.v1" and "pods.v1." all mean the core group. */
 static bool is_in(const ki_resource *resource, ki_str qualifier) {
     if (ki_equal_ignoring_case(qualifier, resource->group))
         return true;

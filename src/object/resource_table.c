@@ -1,4 +1,4 @@
-/* resource_table.c: the built-in resources, as a Kubernetes 1.36 API server's discovery lists them. */
+/* resource_table.c: the built-in resources, as the discovery of a Kubernetes 1.36 API server lists them. */
 #include "src/object/resource_table.h"
 
 #include <string.h>
@@ -111,7 +111,7 @@ const ki_resource ki_resource_prioritylevelconfigurations = { "flowcontrol.apise
 #define PROXY (KI_VERB_CREATE | KI_VERB_DELETE | KI_VERB_GET | KI_VERB_PATCH | KI_VERB_UPDATE)
 
 #define OWN(name, verbs) \
-    { name, NULL, NULL, NULL, verbs } /* answers with the resource's own kind */
+    { name, NULL, NULL, NULL, verbs } /* responds with the resource's own kind */
 #define STATUS OWN("status", GPU)
 #define SCALE \
     { "scale", "Scale", "autoscaling", "v1", GPU }

@@ -1,5 +1,5 @@
-/* resource_table.h: everything that discovery says about the resources a Kubernetes 1.36 API server serves
- * by default. Constant; any thread. Who needs only the name of a resource uses <kinformer/resource.h>. */
+/* resource_table.h: the discovery data of the resources that a Kubernetes 1.36 API server serves by default. Constant;
+ * any thread. For names of resources alone include <kinformer/resource.h>. */
 #ifndef KI_OBJECT_RESOURCE_TABLE_H
 #define KI_OBJECT_RESOURCE_TABLE_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What may be done with a resource; a set is a sum of these. */
+/* The verbs of a resource; a set is a sum of these. */
 typedef enum ki_verb {
     KI_VERB_CREATE = 1 << 0,
     KI_VERB_DELETE = 1 << 1,
@@ -32,9 +32,9 @@ enum {
 
 typedef struct ki_subresource_info {
     const char *name;    /* "status"; NULL ends a list */
-    const char *kind;    /* NULL: that of the resource itself */
-    const char *group;   /* of that kind, where it is not the resource's: "autoscaling"; else NULL */
-    const char *version; /* goes with `group` */
+    const char *kind;    /* NULL: the resource's own kind */
+    const char *group;   /* the kind's group if it differs from the resource's: "autoscaling"; else NULL */
+    const char *version; /* the version of `group` */
     unsigned verbs;      /* of ki_verb */
 } ki_subresource_info;
 
@@ -47,16 +47,16 @@ typedef struct ki_resource_info {
     ki_subresource_info subresources[KI_RESOURCE_MAX_SUBRESOURCES + 1];
 } ki_resource_info;
 
-/* All of them, groups and resources in the order of a real server's discovery (a group's preferred version
- * first); by index from 0; NULL at the end. */
+/* Returns a resource by its index from 0, NULL at the end. Groups and resources have the order of a real server's
+ * discovery, with a group's preferred version first. */
 const ki_resource_info *ki_resource_info_at(unsigned index);
-/* Of the built-in with this group, version and plural; NULL where there is none. */
+/* Returns the built-in resource of this group, version and plural; NULL if there is none. */
 const ki_resource_info *ki_resource_info_find(const char *group, const char *version, const char *plural);
-/* Can it only be a custom resource, whose type comes and goes with its definition? False wherever it may be one of Kubernetes' own, of a
- * version to come too: those are in groups without a dot, or with one word before ".k8s.io". */
+/* Returns true if the resource can only be a custom resource, whose type comes and goes with its definition. Returns
+ * false for every resource that may be one of Kubernetes' own, also of a later version: their groups have no dot, or
+ * one word before ".k8s.io". */
 bool ki_resource_is_custom(const ki_resource *resource);
-/* The verb number `index` (from 0, below KI_VERB_COUNT) as discovery writes it, in alphabetical order: its
- * bit is 1 << index. */
+/* Returns the name of the verb with the bit 1 << index, as discovery writes it. The order is alphabetical. */
 const char *ki_verb_name(unsigned index);
 
 #endif

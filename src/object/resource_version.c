@@ -1,9 +1,10 @@
-/* resource_version.c: which of two resource versions is newer. */
+/* resource_version.c: compares two resource versions. */
 #include <kinformer/object.h>
 
 #include <string.h>
 
-/* A decimal integer without sign or leading zeros: the only form whose order Kubernetes promises. */
+/* Returns true for a decimal integer without sign and leading zeros, the only form whose order Kubernetes defines
+ * (KEP-5504). */
 static bool is_decimal(const char *text) {
     if (!*text || (text[0] == '0' && text[1]))
         return false;

@@ -1,5 +1,5 @@
-/* selector.c: see selector.h. The parser reads one token ahead and copies the words that it keeps behind
- * the selector's arrays. */
+/* selector.c: see selector.h. The parser reads one token ahead, and copies the words that it keeps behind the
+ * selector's arrays. */
 #include "src/object/selector.h"
 
 #include "src/base/error.h"
@@ -18,13 +18,13 @@ typedef enum condition {
 typedef struct requirement {
     const char *key;
     condition op;
-    size_t first; /* of its values */
+    size_t first; /* index of its first value */
     size_t count;
-    int64_t bound; /* of > and < */
+    int64_t bound; /* the number of > and < */
 } requirement;
 
 struct ki_selector {
-    requirement *requirements; /* all arrays are in this block */
+    requirement *requirements; /* all arrays are in the selector's block */
     size_t count;
     const char **values;
     size_t value_count;
@@ -45,11 +45,11 @@ typedef enum token {
 
 typedef struct parser {
     const char *text;
-    const char *at; /* behind the token */
-    token token;    /* the next one */
+    const char *at; /* after the token */
+    token token;    /* the next token */
     ki_str literal;
     ki_selector *selector;
-    char *copies; /* where the next word is copied to */
+    char *copies; /* where the next word is copied */
     ki_error *err;
 } parser;
 
@@ -59,7 +59,7 @@ static bool is_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Letters and digits, in between also - _ and . */
+/* Returns true for letters and digits, and - _ . between them. */
 static bool is_label_text(ki_str text) {
     if (text.size == 0 || !is_alphanumeric(text.data[0]) || !is_alphanumeric(text.data[text.size - 1]))
         return false;
@@ -69,7 +69,7 @@ static bool is_label_text(ki_str text) {
     return true;
 }
 
-/* A DNS subdomain: parts of small letters, digits and - inside, with dots in between. */
+/* Returns true for a DNS subdomain: labels of lower case letters, digits and inner hyphens, separated by dots. */
 static bool is_prefix(ki_str text) {
     if (text.size == 0 || text.size > KI_LABEL_PREFIX_MAX)
         return false;
@@ -98,7 +98,7 @@ static bool is_value(ki_str text) {
     return text.size == 0 || (text.size <= KI_LABEL_VALUE_MAX && is_label_text(text));
 }
 
-/* A whole number with or without a sign. */
+/* Parses an integer with an optional sign. */
 static bool to_integer(const char *text, int64_t *ret_number) {
     bool negative = *text == '-';
     if (*text == '-' || *text == '+')
@@ -160,7 +160,7 @@ static ki_status expected(parser *p, const char *what) {
                         (int)p->literal.size, p->literal.data);
 }
 
-/* A copy of the next token, which is a word, and on to the one after it. */
+/* Copies the next token, a word, and advances. */
 static const char *take_word(parser *p) {
     char *copy = p->copies;
     memcpy(copy, p->literal.data, p->literal.size);
@@ -184,7 +184,7 @@ static ki_status take_value(parser *p, requirement *r) {
     return KI_OK;
 }
 
-/* "(a, b)"; a value may be empty, the list may not. */
+/* Parses "(a, b)". A value may be empty, the list may not. */
 static ki_status take_list(parser *p, requirement *r) {
     if (p->token != TOKEN_OPEN)
         return expected(p, "'('");
@@ -209,12 +209,12 @@ static ki_status take_bound(parser *p, requirement *r) {
     ki_str literal = p->literal;
     ki_status status = take_value(p, r);
     if (!status && !to_integer(p->selector->values[r->first], &r->bound))
-        status = ki_error_set(p->err, KI_ERR_PARSE, "label selector: '%.*s' is not a whole number", (int)literal.size,
+        status = ki_error_set(p->err, KI_ERR_PARSE, "label selector: '%.*s' is not an integer", (int)literal.size,
                               literal.data);
     return status;
 }
 
-/* What follows a key. */
+/* Parses the operator and the values after a key. */
 static ki_status take_condition(parser *p, requirement *r) {
     static const struct {
         token token;
@@ -276,7 +276,7 @@ ki_status ki_selector_parse(const ki_allocator *allocator, const char *text, ki_
     size_t size = strlen(text);
     if (size > KI_SELECTOR_MAX_LENGTH)
         return ki_error_set(err, KI_ERR_LIMIT, "a label selector of more than %d bytes", KI_SELECTOR_MAX_LENGTH);
-    /* A comma comes between any two requirements and any two values, so its count bounds both. */
+    /* Commas separate requirements and values, so the number of commas bounds both. */
     size_t most = 1;
     for (size_t i = 0; i < size; i++)
         most += text[i] == ',';
@@ -310,7 +310,7 @@ static bool has_value(const ki_selector *selector, const requirement *r, const c
     return false;
 }
 
-/* `value` NULL: there is no such label. */
+/* Returns true if the requirement holds for a label's value; NULL: the object has no such label. */
 static bool holds(const ki_selector *selector, const requirement *r, const char *value) {
     int64_t number = 0;
     switch (r->op) {

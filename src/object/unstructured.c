@@ -1,4 +1,4 @@
-/* unstructured.c: making a ki_unstructured, changing it by paths, writing it. One thread at a time. */
+/* unstructured.c: makes a ki_unstructured, changes it by paths, writes it. One thread at a time. */
 #include "src/object/unstructured.h"
 
 #include "src/base/error.h"
@@ -21,7 +21,7 @@ bool ki_unstructured_fail_no_memory(ki_unstructured *object, const char *what) {
     return ki_unstructured_fail(object, KI_ERR_NO_MEMORY, what, "out of memory");
 }
 
-static void forget_text(ki_unstructured *object) {
+static void free_text(ki_unstructured *object) {
     ki_free(&object->allocator, object->json);
     object->json = NULL;
 }
@@ -29,13 +29,14 @@ static void forget_text(ki_unstructured *object) {
 yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object) {
     if (!object || object->failure.code)
         return NULL;
-    forget_text(object);
+    free_text(object);
     return object->doc;
 }
 
 /* --- new, free ----------------------------------------------------------------------------------------------------- */
 
-/* Returns true where arrays and maps nest no deeper than KI_UNSTRUCTURED_DEPTH_MAX. Brackets are counted: the text need not be JSON. */
+/* Returns true if arrays and maps are nested at most KI_UNSTRUCTURED_DEPTH_MAX deep. Counts brackets: the text need not
+ * be valid JSON. */
 static bool is_shallow(ki_str json) {
     size_t depth = 0;
     bool in_string = false;
@@ -65,7 +66,7 @@ static ki_status check_limits(ki_str json, const char *what, ki_error *err) {
 
 static ki_status parse(const ki_allocator *allocator, ki_str json, yyjson_doc **ret_doc, ki_error *err) {
     if (!json.data)
-        return ki_error_set(err, KI_ERR_PARSE, "no JSON: NULL");
+        return ki_error_set(err, KI_ERR_PARSE, "the JSON is NULL");
     ki_status status = check_limits(json, "the JSON", err);
     return status ? status : ki_json_parse_exact(allocator, json, ret_doc, err);
 }
@@ -77,7 +78,7 @@ static ki_status read_document(ki_unstructured *object, ki_str json, ki_error *e
         return status;
     yyjson_alc alc = ki_json_allocator(&object->allocator);
     if (!yyjson_is_obj(yyjson_doc_get_root(doc)))
-        status = ki_error_set(err, KI_ERR_PARSE, "the JSON is no map");
+        status = ki_error_set(err, KI_ERR_PARSE, "the JSON is not a map");
     else if (!(object->doc = yyjson_doc_mut_copy(doc, &alc)))
         status = ki_error_no_memory(err, "copying an object");
     yyjson_doc_free(doc);
@@ -117,19 +118,19 @@ void ki_unstructured_free(ki_unstructured *object) {
 /* --- walking a path ------------------------------------------------------------------------------------------------ */
 
 static size_t index_of(const ki_path_step *step, yyjson_mut_val *array) {
-    int64_t count = (int64_t)yyjson_mut_arr_size(array); /* 0 for what is no array */
+    int64_t count = (int64_t)yyjson_mut_arr_size(array); /* 0 if it is not an array */
     int64_t index = step->index < 0 ? step->index + count : step->index;
     return index < 0 || index >= count ? SIZE_MAX : (size_t)index;
 }
 
-/* Returns what the step leads to, or NULL. */
+/* Returns the value at the step, or NULL. */
 static yyjson_mut_val *child(yyjson_mut_val *parent, const ki_path_step *step) {
     if (step->name)
         return yyjson_mut_obj_getn(parent, step->name, step->name_size);
     return yyjson_mut_arr_get(parent, index_of(step, parent));
 }
 
-/* Puts `value` in place of what the step leads to, or as a new member. */
+/* Replaces the value at the step, or adds a member. */
 static bool put_child(ki_unstructured *object, yyjson_mut_val *parent, const ki_path_step *step, const char *path,
                       yyjson_mut_val *value) {
     if (!value)
@@ -142,14 +143,14 @@ static bool put_child(ki_unstructured *object, yyjson_mut_val *parent, const ki_
     if (yyjson_mut_is_null(parent))
         yyjson_mut_set_obj(parent);
     if (!yyjson_mut_is_obj(parent))
-        return ki_unstructured_fail(object, KI_ERR_INVALID, path, "the path goes through something that is no map");
+        return ki_unstructured_fail(object, KI_ERR_INVALID, path, "the path goes through a value that is not a map");
     yyjson_mut_val *name = yyjson_mut_strncpy(object->doc, step->name, step->name_size);
     if (!name)
         return ki_unstructured_fail_no_memory(object, path);
     return yyjson_mut_obj_put(parent, name, value);
 }
 
-/* Makes the maps that are missing on the way, then puts `value` there. */
+/* Creates the missing maps along the path, then puts `value` there. */
 static void put(ki_unstructured *object, const ki_path *steps, const char *path, yyjson_mut_val *value) {
     size_t last = ki_path_step_count(steps) - 1;
     yyjson_mut_val *parent = yyjson_mut_doc_get_root(object->doc);
@@ -172,7 +173,7 @@ static bool parse_path(ki_unstructured *object, const char *path, ki_path **ret_
     return ki_path_parse(&object->allocator, path, ret_steps, &object->failure) == KI_OK;
 }
 
-/* `value` is of the object's document; NULL: there was no memory for it. */
+/* Sets the value at the path. `value` belongs to the object's document; NULL: out of memory. */
 static void set(ki_unstructured *object, const char *path, yyjson_mut_val *value) {
     ki_path *steps;
     if (!parse_path(object, path, &steps))

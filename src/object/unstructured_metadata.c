@@ -28,7 +28,8 @@ static bool put_true(ki_unstructured *object, yyjson_mut_val *map, const char *n
     return put_member(object, map, name, yyjson_mut_bool(object->doc, true));
 }
 
-/* Returns the array `name` of the metadata, made where it or the metadata is missing or null. NULL: the failure is kept. */
+/* Returns the array `name` of the metadata; creates it if it or the metadata is missing or null. Returns NULL after a
+ * failure, which is kept. */
 static yyjson_mut_val *array_of(ki_unstructured *object, const char *name, const char *path) {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(object->doc), *metadata = metadata_of(object);
     if (!metadata || yyjson_mut_is_null(metadata)) {
@@ -42,7 +43,7 @@ static yyjson_mut_val *array_of(ki_unstructured *object, const char *name, const
     if (yyjson_mut_is_arr(array))
         return array;
     if (!yyjson_mut_is_obj(metadata) || (array && !yyjson_mut_is_null(array))) {
-        ki_unstructured_fail(object, KI_ERR_INVALID, path, "it is no array");
+        ki_unstructured_fail(object, KI_ERR_INVALID, path, "not an array");
         return NULL;
     }
     array = yyjson_mut_arr(object->doc);
@@ -52,7 +53,7 @@ static yyjson_mut_val *array_of(ki_unstructured *object, const char *name, const
     return NULL;
 }
 
-/* Removes an array of the metadata that has become empty: an object without the field means the same. */
+/* Removes an empty array of the metadata: an object without the field means the same. */
 static void remove_if_empty(ki_unstructured *object, yyjson_mut_val *array, const char *name) {
     if (yyjson_mut_arr_size(array) == 0)
         yyjson_mut_obj_remove_key(metadata_of(object), name);
@@ -64,7 +65,7 @@ static bool is_reference_to(yyjson_mut_val *reference, const ki_object *owner) {
     return is_text(yyjson_mut_obj_get(reference, "uid"), ki_object_uid(owner));
 }
 
-/* Checks that the owner may own the object: garbage collection looks for a namespaced owner in the object's own namespace. */
+/* Checks the owner's namespace: garbage collection looks for a namespaced owner only in the object's own namespace. */
 static bool check_owner(ki_unstructured *object, const ki_object *owner) {
     if (!owner)
         return ki_unstructured_fail(object, KI_ERR_INVALID, references_path, "no owner");
@@ -96,7 +97,7 @@ static bool check_controller(ki_unstructured *object, yyjson_mut_val *references
     return true;
 }
 
-/* Returns the reference to `owner`, or a new one at the end of the array. NULL: no memory. */
+/* Returns the reference to `owner`, or adds one at the end of the array; NULL if out of memory. */
 static yyjson_mut_val *reference_to(ki_unstructured *object, yyjson_mut_val *references, const ki_object *owner) {
     size_t index, count;
     yyjson_mut_val *reference;
@@ -149,7 +150,7 @@ void ki_unstructured_remove_owner(ki_unstructured *object, const ki_object *owne
 
 /* --- finalizers ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of a finalizer in the array, or SIZE_MAX. */
+/* Returns the index of a text in the array, or SIZE_MAX. */
 static size_t find_text(yyjson_mut_val *array, const char *text) {
     size_t index, count;
     yyjson_mut_val *value;

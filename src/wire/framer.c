@@ -1,5 +1,5 @@
-/* framer.c: the hot loop of everything that is received. Strings and brackets are found 64 bytes at a time (json_scan.h); only
- * where a value may end inside a block are its brackets looked at one by one. */
+/* framer.c: the hot loop for all received bytes. Finds strings and brackets 64 bytes at a time (json_scan.h), and looks
+ * at single brackets only in a block in which a value can end. */
 #include "src/wire/framer.h"
 
 #include <stdio.h>
@@ -24,11 +24,11 @@ bool ki_framer_is_partial(const ki_framer *framer) {
 }
 
 typedef enum progress {
-    GOES_ON,
-    ENDED
+    INCOMPLETE,
+    COMPLETE
 } progress;
 
-/* Scans an array's or object's bytes; `*ret_used` is how many belong to it. */
+/* Scans the bytes of an array or object. `*ret_used` is the number of bytes that belong to it. */
 static progress scan_container(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
     size_t depth = framer->depth;
     for (size_t at = 0; at < size; at += KI_JSON_BLOCK) {
@@ -46,28 +46,29 @@ static progress scan_container(ki_framer *framer, const char *data, size_t size,
             framer->too_deep |= depth > KI_WIRE_MAX_DEPTH;
             if (depth == 0) {
                 *ret_used = at + bit + 1;
-                return ENDED;
+                return COMPLETE;
             }
         }
     }
     framer->depth = depth;
     *ret_used = size;
-    return GOES_ON;
+    return INCOMPLETE;
 }
 
-static bool is_word_char(char c) {
+static bool is_literal_char(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '+' ||
            c == '.';
 }
 
-/* The same for a string, which ends with its quote, or a number or word, which ends before what cannot belong to it. */
+/* Scans a string, which ends with its quote, or a number or literal, which ends before the first byte that cannot
+ * belong to it. */
 static progress scan_scalar(ki_framer *framer, const char *data, size_t size, size_t *ret_used) {
     size_t i = 0;
     if (!framer->scan.in_string) {
-        while (i < size && is_word_char(data[i]))
+        while (i < size && is_literal_char(data[i]))
             i++;
         *ret_used = i;
-        return i < size ? ENDED : GOES_ON;
+        return i < size ? COMPLETE : INCOMPLETE;
     }
     for (; i < size; i++) {
         if (framer->scan.escaped) {
@@ -76,18 +77,18 @@ static progress scan_scalar(ki_framer *framer, const char *data, size_t size, si
             framer->scan.escaped = true;
         } else if (data[i] == '"') {
             *ret_used = i + 1;
-            return ENDED;
+            return COMPLETE;
         }
     }
     *ret_used = size;
-    return GOES_ON;
+    return INCOMPLETE;
 }
 
 static size_t sample_max(const ki_framer *framer) {
     return framer->limit < KI_WIRE_SAMPLE_MAX ? framer->limit : KI_WIRE_SAMPLE_MAX;
 }
 
-/* Takes the value's next bytes into the buffer. Where the value is over a limit, takes as many as a sample has, however they come, and counts the rest. */
+/* Appends the value's next bytes to the buffer. For a value over a limit, keeps a sample and counts the rest. */
 static ki_status gather(ki_framer *framer, const char *data, size_t size) {
     if (!framer->skipped && !framer->too_deep && size <= framer->limit - framer->partial.size)
         return ki_buffer_append(&framer->partial, data, size);
@@ -136,7 +137,7 @@ static ki_frame continue_value(ki_framer *framer, ki_str *chunk, size_t already,
     progress found =
         framer->in_scalar ? scan_scalar(framer, data, size, &used) : scan_container(framer, data, size, &used);
     used += already;
-    if (found == ENDED)
+    if (found == COMPLETE)
         return end_value(framer, chunk, used, ret_value);
     if (gather(framer, chunk->data, used))
         return KI_FRAME_NO_MEMORY;
@@ -162,7 +163,7 @@ ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value) {
         return first == ',' ? KI_FRAME_SEPARATOR : KI_FRAME_CLOSE;
     }
     bool is_container = first == '{' || first == '[';
-    if (!is_container && first != '"' && !is_word_char(first))
+    if (!is_container && first != '"' && !is_literal_char(first))
         return KI_FRAME_INVALID;
     framer->in_value = true;
     framer->in_scalar = !is_container;

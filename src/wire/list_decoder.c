@@ -1,4 +1,4 @@
-/* list_decoder.c: walks through a list's outer object byte by byte; what is inside is framed. */
+/* list_decoder.c: reads a list's outer object byte by byte; a framer reads the values in it. */
 #include "src/wire/list_decoder.h"
 
 #include "src/base/error.h"
@@ -7,22 +7,22 @@
 
 #include <stdio.h>
 
-#define MEMBER_LIMIT ((size_t)1024 * 1024) /* bytes of metadata, kind and apiVersion, each */
+#define MEMBER_LIMIT ((size_t)1024 * 1024) /* bytes of each of metadata, kind and apiVersion */
 enum {
-    NAME_LIMIT = 64
-}; /* bytes of a member's name; longer ones are none of ours */
+    NAME_LIMIT = 64 /* bytes of a member's name; no member that matters has a longer one */
+};
 
-/* What comes next in the list's object. */
+/* What is expected next in the list's object. */
 typedef enum place {
-    AT_OBJECT,       /* its '{' */
-    AT_FIRST_MEMBER, /* a name, or '}' */
-    AT_MEMBER,       /* a name */
+    AT_OBJECT, /* its '{' */
+    AT_FIRST_MEMBER,
+    AT_MEMBER, /* a name */
     IN_NAME,
     AT_COLON,
     AT_VALUE,
     IN_VALUE,
     IN_ITEMS,
-    AFTER_VALUE, /* ',' or '}' */
+    AFTER_VALUE,
     AT_END
 } place;
 
@@ -34,7 +34,7 @@ typedef enum member {
     API_VERSION
 } member;
 
-/* What may come next among the items. */
+/* What may follow among the items; a bit set. */
 enum {
     MAY_VALUE = 1,
     MAY_SEPARATOR = 2,
@@ -43,13 +43,13 @@ enum {
 
 struct ki_list_decoder {
     const ki_allocator *allocator;
-    ki_framer framer; /* of the items, and of the other members' values: one at a time */
+    ki_framer framer; /* reads the items, and the values of the other members */
     ki_list_sink sink;
     size_t object_limit;
     place at;
     member member;
-    unsigned seen;         /* a bit for each of our members */
-    char name[NAME_LIMIT]; /* as it is written, without quotes */
+    unsigned seen;         /* a bit for each member that has occurred */
+    char name[NAME_LIMIT]; /* as written, without quotes */
     size_t name_size;      /* NAME_LIMIT + 1: too long */
     bool name_escaped;
     unsigned items_may;
@@ -98,11 +98,12 @@ static void copy_cut(char *to, size_t size, ki_str from) {
     to[used] = '\0';
 }
 
-/* A token that cannot be read must not look like the end of the list, nor a version like another one. */
+/* Reads a string of the metadata. An unreadable continue token must not end the list, and an unreadable version must
+ * not equal another one. */
 static ki_status read_string(yyjson_val *metadata, const char *name, ki_str *ret_string, ki_error *err) {
     *ret_string = ki_json_string(metadata, name);
     if (!ki_json_is_string_or_none(metadata, name))
-        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s is no string", name);
+        return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s is not a string", name);
     if (ret_string->size && memchr(ret_string->data, '\0', ret_string->size))
         return ki_error_set(err, KI_ERR_PROTOCOL, "the list's %s has a zero byte", name);
     return KI_OK;
@@ -125,7 +126,7 @@ static ki_status read_metadata(ki_list_decoder *decoder, yyjson_val *metadata, k
         meta->continue_token = copy;
     }
     yyjson_val *remaining = yyjson_obj_get(metadata, "remainingItemCount");
-    if (yyjson_is_uint(remaining) && yyjson_get_uint(remaining) <= INT64_MAX / 2) /* it is added to what is there */
+    if (yyjson_is_uint(remaining) && yyjson_get_uint(remaining) <= INT64_MAX / 2) /* callers add to it */
         meta->remaining_item_count = (int64_t)yyjson_get_uint(remaining);
     return KI_OK;
 }
@@ -174,7 +175,7 @@ static ki_status unexpected(ki_str chunk, const char *expected, ki_error *err) {
     return ki_error_set(err, KI_ERR_PROTOCOL, "expected %s, got \"%s\"", expected, ki_wire_show(chunk, shown));
 }
 
-/* Reads on in one member's value; it is stored where it is one of ours. */
+/* Reads more of one member's value; stores the members that matter. */
 static ki_status take_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     ki_str text;
     switch (ki_framer_next(&decoder->framer, chunk, &text)) {
@@ -255,7 +256,7 @@ static ki_status take_item(ki_list_decoder *decoder, ki_str *chunk, ki_error *er
         return bad_item(decoder, KI_ERR_LIMIT, why, text);
     }
     if (*text.data != '{')
-        return bad_item(decoder, KI_ERR_PARSE, "an item is no JSON object", text);
+        return bad_item(decoder, KI_ERR_PARSE, "an item is not a JSON object", text);
     return decoder->sink.on_item(text, decoder->sink.user);
 }
 
@@ -274,7 +275,7 @@ static void take_name_char(ki_list_decoder *decoder, char c) {
         decoder->name_size = NAME_LIMIT + 1;
 }
 
-/* A second one of ours would be another list, or another version, than the first. */
+/* Begins a member's value. Rejects a second member of the same name: it would be another list or another version. */
 static ki_status begin_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     if (decoder->member != OTHER && decoder->seen & 1U << decoder->member)
         return ki_error_set(err, KI_ERR_PROTOCOL, "the list has two members of the name %.*s", (int)decoder->name_size,
@@ -294,7 +295,7 @@ static ki_status begin_value(ki_list_decoder *decoder, ki_str *chunk, ki_error *
     return KI_OK;
 }
 
-/* One character between names and values; it is left where it is not what must come. */
+/* Consumes one character between names and values, if it is the expected one. */
 static ki_status take_char(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     char c = *chunk->data;
     const char *expected;
@@ -368,7 +369,7 @@ static bool may_go_on(const ki_list_decoder *decoder) {
 
 ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     if (decoder->failed)
-        return ki_error_set(err, decoder->failed, "the list could not be read any further");
+        return ki_error_set(err, decoder->failed, "the list cannot be read further");
     while (chunk->size && (decoder->at != IN_ITEMS || may_go_on(decoder))) {
         ki_status status = take_next(decoder, chunk, err);
         if (status) {
@@ -381,9 +382,9 @@ ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error
 
 ki_status ki_list_decoder_finish(ki_list_decoder *decoder, ki_error *err) {
     if (decoder->failed)
-        return ki_error_set(err, decoder->failed, "the list could not be read any further");
+        return ki_error_set(err, decoder->failed, "the list cannot be read further");
     if (decoder->at != AT_END)
-        return ki_error_set(err, KI_ERR_CUT, "the list ended in the middle");
+        return ki_error_set(err, KI_ERR_CUT, "the list is incomplete");
     ki_str kind = ki_str_of(decoder->meta.kind);
     ki_str list = KI_STR("List");
     char shown[KI_WIRE_SHOW_MAX];

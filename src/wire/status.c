@@ -1,4 +1,4 @@
-/* status.c: what the server says went wrong, as a ki_error that tells who has to act. */
+/* status.c: converts a server's error response to a ki_error. */
 #include "src/wire/status.h"
 
 #include "src/base/error.h"
@@ -8,7 +8,7 @@
 
 static const char too_large_message[] = "Too large resource version";
 
-/* Servers up to 1.18.5 give this cause no reason, only the words. */
+/* Servers up to 1.18.5 send this cause without a reason, only with the message. */
 static bool has_too_large_cause(yyjson_val *details) {
     size_t index, count;
     yyjson_val *cause;
@@ -39,7 +39,7 @@ static ki_category category_of(int http_status, const char *reason) {
     }
 }
 
-/* Copies text onto one line: control characters become spaces. Cut text does not end inside a UTF-8 character. */
+/* Copies text onto one line: control characters become spaces. Does not cut inside a UTF-8 character. */
 static void copy_line(char *to, size_t size, ki_str from) {
     size_t used = from.size;
     if (used >= size) {
@@ -56,7 +56,7 @@ static void copy_line(char *to, size_t size, ki_str from) {
     to[used] = '\0';
 }
 
-/* Takes what a Status says into `err`; false where the body is none. */
+/* Fills `err` from a Status; returns false if the body is not a Status. */
 static bool read_status(yyjson_val *root, int64_t header_retry_after_ms, ki_error *err, bool *ret_too_large) {
     if (!ki_str_equals(ki_json_string(root, "kind"), "Status"))
         return false;
@@ -101,7 +101,7 @@ ki_status ki_status_to_error(const ki_allocator *allocator, int http_status, ki_
         body.size = KI_STATUS_BODY_MAX;
     bool too_large = false, is_status = false;
     yyjson_doc *doc = NULL;
-    /* Without memory, or where it is no JSON, the body is text: that the server refused must not be lost. */
+    /* Without memory, or if it is not JSON, the body is used as text: the error must be reported in any case. */
     if (body.size && *body.data == '{' && ki_json_parse(allocator, body, &doc, NULL) == KI_OK) {
         is_status = read_status(yyjson_doc_get_root(doc), header_retry_after_ms, &result, &too_large);
         yyjson_doc_free(doc);

@@ -1,7 +1,8 @@
-/* watch_decoder.c: frames events, and finds type and object in each by a shallow scan; who takes the object parses it.
+/* watch_decoder.c: frames events, and finds type and object of each with a shallow scan; the receiver parses the
+ * object.
  *
- * Servers send each event on a line of its own. So an event that lacks its end does not swallow those after it: where a line within it begins
- * as an event does, it is given up. */
+ * Servers send each event on its own line. An event without its end must not swallow the next ones: if a line inside an
+ * event begins like an event, the incomplete event is dropped. */
 #include "src/wire/watch_decoder.h"
 
 #include "src/base/error.h"
@@ -9,19 +10,20 @@
 #include "src/object/json.h"
 
 enum {
-    HEAD_MAX = 40,     /* bytes of an event up to its object's first */
-    HEAD_TYPE_MAX = 16 /* of those its type */
+    HEAD_MAX = 40,     /* bytes of an event before its object's content */
+    HEAD_TYPE_MAX = 16 /* bytes of the type in it */
 };
 
 struct ki_watch_decoder {
     const ki_allocator *allocator;
     ki_framer framer;
-    /* Within an event, at a line's beginning: `head` has what has come of the line, which may yet turn out to be an event's. */
+    /* Inside an event, at the beginning of a line: `head` has the line's bytes while they can still be the beginning of
+     * an event. */
     bool on_new_line;
     char head[HEAD_MAX];
     size_t head_size;
     ki_watch_sink sink;
-    ki_status failed; /* nothing is read any more */
+    ki_status failed; /* set: the stream cannot be read further */
 };
 
 ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_watch_sink *sink,
@@ -59,7 +61,7 @@ static ki_str take(ki_str *text, size_t size) {
     return taken;
 }
 
-/* Is `c` next (after white space)? Then it is taken. */
+/* Consumes `c`, after white space, if it is next. */
 static bool take_char(ki_str *text, char c) {
     skip_space(text);
     if (!text->size || *text->data != c)
@@ -68,7 +70,7 @@ static bool take_char(ki_str *text, char c) {
     return true;
 }
 
-/* A string with its quotes; empty where there is none. */
+/* Consumes a string with its quotes; returns an empty view if there is none. */
 static ki_str take_string(ki_str *text) {
     skip_space(text);
     if (!text->size || *text->data != '"')
@@ -82,7 +84,7 @@ static ki_str take_string(ki_str *text) {
     return (ki_str){ NULL, 0 };
 }
 
-/* The text of any value; empty where there is none. */
+/* Consumes a value of any type; returns an empty view if there is none. */
 static ki_str take_value(ki_str *text) {
     skip_space(text);
     if (!text->size)
@@ -97,7 +99,8 @@ static ki_str take_value(ki_str *text) {
     return take(text, size);
 }
 
-/* `frame` begins with '{' and ends with its '}'. False where it is malformed at this level. */
+/* Finds type and object. `frame` begins with '{' and ends with its '}'. Returns false if it is malformed at this
+ * level. */
 static bool split_event(ki_str frame, ki_str *ret_type, ki_str *ret_object) {
     *ret_type = *ret_object = (ki_str){ NULL, 0 };
     take(&frame, 1);
@@ -187,14 +190,14 @@ static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_
     case KI_FRAME_INVALID:
         break;
     }
-    return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object"); /* not after a '{' */
+    return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object"); /* not possible after '{' */
 }
 
 static bool may_go_on(const ki_watch_decoder *decoder) {
     return !decoder->sink.may_go_on || decoder->sink.may_go_on(decoder->sink.user);
 }
 
-/* What is in the framer's hands up to the end of a line, or as much of it as is wanted now. */
+/* Decodes events up to the end of a line, or as many as the sink accepts now. */
 static ki_status take_line(ki_watch_decoder *decoder, ki_str *line, bool all, ki_error *err) {
     for (bool more = true; more && (all || may_go_on(decoder));) {
         ki_status status = next_event(decoder, line, &more, err);
@@ -215,14 +218,14 @@ static ki_status take_bytes(ki_watch_decoder *decoder, ki_str *chunk, bool all, 
     return status;
 }
 
-typedef enum likeness {
+typedef enum head_match {
     IS_NO_HEAD,
     MAY_BE_HEAD,
     IS_HEAD
-} likeness;
+} head_match;
 
-/* Is it {"type":"ADDED","object":{ or the beginning of that? Of any type, in capital letters. */
-static likeness compare_head(const char *text, size_t size) {
+/* Compares with {"type":"ADDED","object":{ for any type in capital letters. */
+static head_match compare_head(const char *text, size_t size) {
     static const char before[] = "{\"type\":\"", after[] = "\",\"object\":{";
     size_t at = 0, type = 0, rest = 0;
     while (at < size && at < sizeof before - 1 && text[at] == before[at])
@@ -242,10 +245,10 @@ static likeness compare_head(const char *text, size_t size) {
     return at == size ? MAY_BE_HEAD : IS_NO_HEAD;
 }
 
-/* The next byte of a line that begins within an event. */
+/* Handles the next byte of a line that begins inside an event. */
 static ki_status take_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
     decoder->head[decoder->head_size++] = *take(chunk, 1).data;
-    likeness found = compare_head(decoder->head, decoder->head_size);
+    head_match found = compare_head(decoder->head, decoder->head_size);
     if (found == MAY_BE_HEAD)
         return KI_OK;
     char head[HEAD_MAX];
@@ -262,12 +265,12 @@ static ki_status take_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_err
         if (status)
             return status;
     }
-    return take_bytes(decoder, &text, true, err); /* they are no more than a few */
+    return take_bytes(decoder, &text, true, err); /* at most HEAD_MAX bytes */
 }
 
 ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
     if (decoder->failed)
-        return ki_error_set(err, decoder->failed, "the watch could not be read any further");
+        return ki_error_set(err, decoder->failed, "the watch cannot be read further");
     while (chunk->size && may_go_on(decoder)) {
         ki_status status =
             decoder->on_new_line ? take_head_byte(decoder, chunk, err) : take_bytes(decoder, chunk, false, err);
@@ -293,9 +296,9 @@ ki_status ki_watch_meta_parse(const ki_allocator *allocator, ki_str object, ki_w
     yyjson_val *metadata = yyjson_obj_get(root, "metadata");
     ki_str version = ki_json_string(metadata, "resourceVersion");
     if (version.size >= sizeof meta.resource_version || (version.size && memchr(version.data, '\0', version.size))) {
-        status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is no resource version");
+        status = ki_error_set(err, KI_ERR_PARSE, "metadata.resourceVersion is not a resource version");
     } else if (!ki_json_is_string_or_none(root, "kind")) {
-        status = ki_error_set(err, KI_ERR_PARSE, "kind is no string");
+        status = ki_error_set(err, KI_ERR_PARSE, "kind is not a string");
     } else {
         if (version.size)
             memcpy(meta.resource_version, version.data, version.size);

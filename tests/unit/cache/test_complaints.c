@@ -40,7 +40,7 @@ static void tear_down(fixture *f) {
 
 static void complain(fixture *f, size_t times) {
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_PARSE, "an item is no JSON object");
+    ki_error_set(&err, KI_ERR_PARSE, "an item is not a JSON object");
     for (size_t i = 0; i < times; i++)
         ki_complaints_add(&f->complaints, &err, "default/a");
 }
@@ -68,7 +68,7 @@ static void the_rest_of_a_second_is_one_report_with_a_count(void **state) {
     assert_true(test_engine_advance(&f.engine, 1000));
     assert_int_equal(f.reports, KI_COMPLAINTS_MAX + 1);
     assert_non_null(strstr(f.last, "4900 more"));
-    assert_non_null(strstr(f.last, "an item is no JSON object"));
+    assert_non_null(strstr(f.last, "an item is not a JSON object"));
     assert_string_equal(f.key, "");
     complain(&f, 1); /* the next second begins anew */
     assert_int_equal(f.reports, KI_COMPLAINTS_MAX + 2);

@@ -194,16 +194,16 @@ static void what_is_no_object_is_refused_with_the_reason(void **state) {
         { "{\"metadata\":[]}", "no metadata" },
         { "{\"metadata\":{}}", "metadata.name is missing" },
         { "{\"metadata\":{\"name\":\"\"}}", "metadata.name is missing" },
-        { "{\"metadata\":{\"name\":1}}", "metadata.name is no string" },
+        { "{\"metadata\":{\"name\":1}}", "metadata.name is not a string" },
         { "{\"metadata\":{\"name\":\"a\\u0000b\"}}", "zero character" },
         { "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\\u0000\"}}", "zero character" },
-        { "{\"metadata\":{\"name\":\"a\",\"namespace\":{}}}", "metadata.namespace is no string" },
-        { "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":5}}", "n/a: metadata.uid is no string" },
-        { "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":5}}", "a: metadata.resourceVersion is no string" },
+        { "{\"metadata\":{\"name\":\"a\",\"namespace\":{}}}", "metadata.namespace is not a string" },
+        { "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"uid\":5}}", "n/a: metadata.uid is not a string" },
+        { "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":5}}", "a: metadata.resourceVersion is not a string" },
         { "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":"
           "\"1234567890123456789012345678901234567890123456789012345678901234\"}}",
           "longer than 63" },
-        { "{\"kind\":7,\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}", "n/a: kind is no string" },
+        { "{\"kind\":7,\"metadata\":{\"name\":\"a\",\"namespace\":\"n\"}}", "n/a: kind is not a string" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;

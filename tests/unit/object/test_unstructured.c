@@ -185,7 +185,7 @@ static void bad_json_is_a_failure(void **state) {
     assert_failed(ki_unstructured_from_object(NULL), KI_ERR_PARSE, "NULL");
     assert_failed(ki_unstructured_new(""), KI_ERR_PARSE, "empty");
     assert_failed(ki_unstructured_new("{"), KI_ERR_PARSE, "not valid JSON");
-    assert_failed(ki_unstructured_new("[1]"), KI_ERR_PARSE, "no map");
+    assert_failed(ki_unstructured_new("[1]"), KI_ERR_PARSE, "not a map");
     assert_failed(ki_unstructured_new("{\"a\":\"\xFF\"}"), KI_ERR_PARSE, "not valid JSON");
 }
 
@@ -200,8 +200,8 @@ static void a_bad_change_is_a_failure_that_names_the_path(void **state) {
         { "{}", NULL, "1", KI_ERR_PARSE, "path" },
         { "{}", "a\xFF", "1", KI_ERR_PARSE, "UTF-8" },
         { "{}", "a", "{", KI_ERR_PARSE, "a: not valid JSON" },
-        { "{}", "a", NULL, KI_ERR_PARSE, "a: no JSON" },
-        { "{\"a\":1}", "a.b", "1", KI_ERR_INVALID, "a.b: the path goes through something that is no map" },
+        { "{}", "a", NULL, KI_ERR_PARSE, "a: the JSON is NULL" },
+        { "{\"a\":1}", "a.b", "1", KI_ERR_INVALID, "a.b: the path goes through a value that is not a map" },
         { "{\"a\":[]}", "a.b", "1", KI_ERR_INVALID, "a.b" },
         { "{\"a\":{}}", "a[0]", "1", KI_ERR_INVALID, "a[0]: the array has no such element" },
         { "{\"a\":[1]}", "a[1]", "1", KI_ERR_INVALID, "a[1]" },
@@ -367,8 +367,8 @@ static void an_owner_must_be_able_to_own(void **state) {
         { "{}", foo, "has none" },
         { "{\"metadata\":{\"namespace\":\"shop\"}}", NULL, "no owner" },
         { "{\"metadata\":{\"namespace\":\"shop\"}}", no_uid, "no uid" },
-        { "{\"metadata\":1}", cluster, "no array" },
-        { "{\"metadata\":{\"ownerReferences\":{}}}", cluster, "no array" },
+        { "{\"metadata\":1}", cluster, "not an array" },
+        { "{\"metadata\":{\"ownerReferences\":{}}}", cluster, "not an array" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_unstructured *object = ki_unstructured_new(cases[i].json);
@@ -448,7 +448,7 @@ static void a_finalizer_that_is_none_is_a_failure(void **state) {
         { "{}", NULL, "no finalizer" },
         { "{}", "", "no finalizer" },
         { "{}", "\xFF", "UTF-8" },
-        { "{\"metadata\":{\"finalizers\":\"x\"}}", "a", "no array" },
+        { "{\"metadata\":{\"finalizers\":\"x\"}}", "a", "not an array" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_unstructured *object = ki_unstructured_new(cases[i].json);

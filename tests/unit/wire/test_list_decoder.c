@@ -159,7 +159,7 @@ static void messages_say_what_came(void **state) {
         { "{\"x\":1}", "expected a list, got no kind" },
         { "{\"kind\":\"PodList\"}", "the PodList has no metadata.resourceVersion" },
         { "{\"items\":{\"a\":1}}", "expected an array of items, got \"{\"a\":1}\"" },
-        { "{\"items\":[", "the list ended in the middle" },
+        { "{\"items\":[", "the list is incomplete" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         record seen = { .items = 0 };
@@ -179,11 +179,12 @@ static void messages_say_what_came(void **state) {
 
 static void bad_items_are_reported_and_the_rest_goes_on(void **state) {
     (void)state;
-    assert_decodes(KI_STR("{" HEAD ",\"items\":[{},{\"a\":\"long long\"},7,\"x\",null,[],{}]}"), 10,
-                   "{};bad limit reached: an item is larger than 10 bytes [{\"a\":\"long];bad malformed: an item is no "
-                   "JSON object [7];"
-                   "bad malformed: an item is no JSON object [\"x\"];bad malformed: an item is no JSON object [null];"
-                   "bad malformed: an item is no JSON object [[]];{}; v1 PodList 7 '' -1");
+    assert_decodes(
+        KI_STR("{" HEAD ",\"items\":[{},{\"a\":\"long long\"},7,\"x\",null,[],{}]}"), 10,
+        "{};bad limit reached: an item is larger than 10 bytes [{\"a\":\"long];bad malformed: an item is not "
+        "a JSON object [7];"
+        "bad malformed: an item is not a JSON object [\"x\"];bad malformed: an item is not a JSON object [null];"
+        "bad malformed: an item is not a JSON object [[]];{}; v1 PodList 7 '' -1");
 }
 
 static void the_metadata_is_limited_and_other_members_are_not_stored(void **state) {
@@ -214,7 +215,7 @@ static void what_the_sink_returns_ends_the_reading_at_once(void **state) {
     ki_status status;
     char *got = decode(&ki_allocator_default, KI_STR("{\"items\":[{},7,{}]," HEAD "}"), 1000, 1, 2, &status);
     assert_int_equal(status, KI_ERR_CANCELLED);
-    assert_string_equal(got, "{};bad malformed: an item is no JSON object [7]; cancelled");
+    assert_string_equal(got, "{};bad malformed: an item is not a JSON object [7]; cancelled");
     ki_free(&ki_allocator_default, got);
 }
 
