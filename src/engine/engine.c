@@ -1,5 +1,5 @@
-/* engine.c: making, driving and ending an engine; calls from other threads. The loop's three kinds of work are in task.c, timer.c
- * and io.c; here they take turns, one unit each, so that none of them can starve another. */
+/* engine.c: creates, drives and ends an engine; calls from other threads. The three kinds of work are in task.c,
+ * timer.c and io.c. They run in turn, one unit each, so that none starves another. */
 #include "src/engine/loop.h"
 
 #include "src/base/error.h"
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_FOR_STOP KI_MILLISECONDS(100) /* of a thread that waits for an engine that is not driven by one */
+#define LOOK_FOR_STOP KI_MILLISECONDS(100) /* how often a waiting thread checks whether a stepped engine was stopped */
 
 uintptr_t ki_thread_self(void) {
     static _Thread_local char place;
@@ -51,10 +51,10 @@ static ki_status check_options(const ki_engine_options *options, ki_error *err) 
 static ki_status open_descriptors(ki_engine *engine, ki_error *err) {
     engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (engine->epoll_fd < 0)
-        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make an epoll descriptor");
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot create an epoll descriptor");
     engine->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (engine->wake_fd < 0)
-        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make an event descriptor");
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot create an event descriptor");
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = engine };
     if (epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, engine->wake_fd, &event))
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot watch the event descriptor");
@@ -87,7 +87,7 @@ static void close_descriptors(ki_engine *engine) {
 ki_status ki_engine_new(const ki_engine_options *options, ki_engine **ret_engine, ki_error *err) {
     ki_engine_options given = { .size = 0 };
     if (!ret_engine)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_engine_new: nowhere to put the engine");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_engine_new: ret_engine is NULL");
     if (options) {
         if (options->size == 0)
             return ki_error_set(err, KI_ERR_INVALID, "ki_engine_options without a size: use KI_ENGINE_OPTIONS()");
@@ -127,7 +127,7 @@ void ki_engine_free(ki_engine *engine) {
         return;
     ki_engine_stop(engine);
     if (ki_engine_join(engine, NULL))
-        return; /* called on its own thread: freeing would pull the floor away from under the caller */
+        return; /* called on its own thread, which still uses the engine */
     ki_heap_free(&engine->timers);
     ki_cond_destroy(&engine->changed);
     ki_mutex_destroy(&engine->task_mutex);
@@ -137,7 +137,7 @@ void ki_engine_free(ki_engine *engine) {
     ki_free(&allocator, engine);
 }
 
-/* --- what anyone may ask -------------------------------------------------------------------------------------------------- */
+/* --- state ------------------------------------------------------------------------------------------------------------ */
 
 const ki_allocator *ki_engine_allocator(const ki_engine *engine) {
     return &engine->allocator;
@@ -162,7 +162,7 @@ bool ki_engine_on_loop(const ki_engine *engine) {
 bool ki_engine_is_threaded(const ki_engine *engine) {
     int drive = atomic_load(&engine->drive);
     if (drive == KI_DRIVE_NONE)
-        return atomic_load(&engine->waiter_drives); /* such an engine is one that is run or started later */
+        return atomic_load(&engine->waiter_drives); /* ki_engine_await drives the engine only before run or start */
     return drive == KI_DRIVE_RUN || drive == KI_DRIVE_START;
 }
 
@@ -181,7 +181,8 @@ bool ki_engine_is_over(const ki_engine *engine) {
     return ki_engine_is_stopping(engine) && ki_engine_is_idle(engine);
 }
 
-/* A stop is one write that a signal handler may do: it cannot signal a condition, and where nobody steps any more nobody else does. */
+/* ki_engine_stop may run in a signal handler, which cannot signal a condition. Nobody else signals it if the host no
+ * longer steps. So this wait ends at intervals. */
 bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns) {
     if (ki_engine_is_threaded(engine))
         return ki_cond_wait_until(cond, mutex, deadline_ns);
@@ -211,7 +212,7 @@ int ki_engine_fd(const ki_engine *engine) {
 
 static void write_wake(ki_engine *engine) {
     uint64_t one = 1;
-    int saved = errno; /* signal handlers come here */
+    int saved = errno; /* signal handlers call this */
     while (write(engine->wake_fd, &one, sizeof one) < 0 && errno == EINTR) {}
     errno = saved;
 }
@@ -251,7 +252,8 @@ int ki_engine_timeout(ki_engine *engine) {
 
 static const char *const drive_names[] = { "", "ki_engine_step", "ki_engine_run", "ki_engine_start" };
 
-/* Until the inline caller has ended; one that only waits gives way. The caller holds the mutex. */
+/* Waits until the inline caller has ended; one that only drives the engine for itself ends at once. Caller holds the
+ * mutex. */
 static void wait_for_inline_caller(ki_engine *engine) {
     engine->others++;
     if (atomic_load(&engine->waiter_drives))
@@ -261,7 +263,7 @@ static void wait_for_inline_caller(ki_engine *engine) {
         ki_cond_broadcast(&engine->changed);
 }
 
-/* Decides how the engine is driven. The caller holds the mutex. */
+/* Sets how the engine is driven. Caller holds the mutex. */
 static ki_status claim(ki_engine *engine, ki_drive drive, ki_error *err) {
     while (atomic_load(&engine->inline_caller))
         wait_for_inline_caller(engine);
@@ -300,9 +302,9 @@ static void call_end_hooks(ki_engine *engine) {
     engine->dispatching = false;
 }
 
-/* The loop will do nothing more: those who wait for it go on by themselves. */
+/* Marks the loop as ended and wakes all waiting threads. */
 static void finish(ki_engine *engine) {
-    atomic_store(&engine->stopping, true); /* also where it fails */
+    atomic_store(&engine->stopping, true); /* also after a failure */
     call_end_hooks(engine);
     ki_mutex_lock(&engine->mutex);
     atomic_store(&engine->ended, true);
@@ -312,7 +314,7 @@ static void finish(ki_engine *engine) {
     ki_mutex_unlock(&engine->mutex);
 }
 
-static bool may_go_on(const ki_engine *engine) {
+static bool can_continue(const ki_engine *engine) {
     return engine->work_left > 0 && !atomic_load(&engine->stopping);
 }
 
@@ -321,9 +323,9 @@ enum {
     KINDS = sizeof kinds / sizeof *kinds
 };
 
-/* One unit of one kind. */
-static bool take_turn(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
-    if (!may_go_on(engine))
+/* Runs one unit of one kind of work. Returns false if there was none or the bound is reached. */
+static bool run_unit(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
+    if (!can_continue(engine))
         return false;
     engine->now = ki_engine_clock(engine);
     if (!kind(engine))
@@ -332,17 +334,18 @@ static bool take_turn(ki_engine *engine, bool (*kind)(ki_engine *engine)) {
     return true;
 }
 
-/* Whose turn it is stays from one step to the next: else the first kind alone would fill steps of a single unit. */
-static ki_status turn(ki_engine *engine, int max_work, int timeout_ms, ki_error *err) {
+/* Polls once, then runs work until nothing is due or the bound is reached. The next kind of work is kept between steps:
+ * otherwise the first kind would fill every step of one unit. */
+static ki_status run_once(ki_engine *engine, int max_work, int timeout_ms, ki_error *err) {
     ki_status status = ki_engine_poll(engine, timeout_ms, err);
     if (status)
         return status;
     engine->work_left = max_work;
     engine->dispatching = true;
-    for (unsigned idle = 0; idle < KINDS && may_go_on(engine);) {
+    for (unsigned idle = 0; idle < KINDS && can_continue(engine);) {
         bool (*kind)(ki_engine * engine) = kinds[engine->next_kind];
         engine->next_kind = (engine->next_kind + 1) % KINDS;
-        idle = take_turn(engine, kind) ? 0 : idle + 1;
+        idle = run_unit(engine, kind) ? 0 : idle + 1;
     }
     engine->dispatching = false;
     return KI_OK;
@@ -370,13 +373,14 @@ ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
     atomic_store(&engine->loop, ki_thread_self());
     ki_mutex_unlock(&engine->mutex);
 
-    status = turn(engine, max_work > 0 ? max_work : KI_ENGINE_DEFAULT_WORK, 0, err);
+    status = run_once(engine, max_work > 0 ? max_work : KI_ENGINE_DEFAULT_WORK, 0, err);
     if (!atomic_load(&engine->stopping)) {
         atomic_store(&engine->in_step, false);
         return status;
     }
     if (!status)
-        status = ki_engine_poll(engine, 0, err); /* reads the wake-up: a host must not find it readable for ever */
+        status = ki_engine_poll(engine, 0, err); /* consumes the wake-up: the host's descriptor must not stay
+                                                  * readable */
     finish(engine);
     return status;
 }
@@ -385,7 +389,7 @@ static ki_status loop(ki_engine *engine, ki_error *err) {
     ki_status status = KI_OK;
     atomic_store(&engine->loop, ki_thread_self());
     while (!status && !atomic_load(&engine->stopping))
-        status = turn(engine, KI_ENGINE_DEFAULT_WORK, ki_engine_timeout(engine), err);
+        status = run_once(engine, KI_ENGINE_DEFAULT_WORK, ki_engine_timeout(engine), err);
     finish(engine);
     return status;
 }
@@ -450,20 +454,20 @@ ki_status ki_engine_join(ki_engine *engine, ki_error *err) {
     ki_mutex_lock(&engine->mutex);
     while (!atomic_load(&engine->ended))
         ki_cond_wait(&engine->changed, &engine->mutex);
-    ki_thread_join(&engine->thread); /* it is past its last use of the mutex */
+    ki_thread_join(&engine->thread); /* the thread no longer uses the mutex */
     ki_mutex_unlock(&engine->mutex);
     return KI_OK;
 }
 
 /* --- calls from other threads ----------------------------------------------------------------------------------------------- */
 
-/* On its caller's stack until it is done. */
+/* A call from another thread; on its caller's stack until it is done. */
 typedef struct waiting_call {
     ki_task task;
     ki_engine *engine;
     void (*call)(void *user);
     void *user;
-    bool done; /* under the engine's mutex */
+    bool done; /* guarded by the engine's mutex */
 } waiting_call;
 
 static void run_waiting_call(ki_task *task, void *user) {
@@ -477,7 +481,7 @@ static void run_waiting_call(ki_task *task, void *user) {
     ki_mutex_unlock(&engine->mutex);
 }
 
-/* The engine is idle: this thread does the loop's work. The caller holds the mutex, which is free during the call. */
+/* Runs `call` on this thread while the engine is idle. Caller holds the mutex, which is released during the call. */
 static void call_inline(ki_engine *engine, void (*call)(void *user), void *user) {
     atomic_store(&engine->inline_caller, ki_thread_self());
     atomic_store(&engine->loop, ki_thread_self());
@@ -526,7 +530,7 @@ void ki_engine_notify(ki_engine *engine, bool *done) {
     ki_mutex_unlock(&engine->mutex);
 }
 
-/* Milliseconds until `deadline`, rounded up. */
+/* Returns the milliseconds until `deadline`, rounded up; -1: no deadline. */
 static int milliseconds_left(int64_t deadline) {
     if (deadline == INT64_MAX)
         return -1;
@@ -537,7 +541,7 @@ static int milliseconds_left(int64_t deadline) {
     return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-/* The caller, which holds the mutex, is the loop for a while. */
+/* Drives the loop on this thread until `*done`, the deadline, or another thread's call. Caller holds the mutex. */
 static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline, ki_error *err) {
     ki_status status = KI_OK;
     atomic_store(&engine->inline_caller, ki_thread_self());
@@ -547,7 +551,7 @@ static ki_status drive_for(ki_engine *engine, const bool *done, int64_t deadline
         ki_mutex_unlock(&engine->mutex);
         int until_due = ki_engine_timeout(engine), left = milliseconds_left(deadline);
         int timeout = until_due < 0 || (left >= 0 && left < until_due) ? left : until_due;
-        status = turn(engine, KI_ENGINE_DEFAULT_WORK, timeout, err);
+        status = run_once(engine, KI_ENGINE_DEFAULT_WORK, timeout, err);
         ki_mutex_lock(&engine->mutex);
         if (left == 0)
             break;
@@ -571,9 +575,9 @@ ki_status ki_engine_await(ki_engine *engine, const bool *done, int64_t timeout_n
         if (ki_engine_is_over(engine))
             status = ki_error_set(err, KI_ERR_CANCELLED, "the engine has ended");
         else if (undriven && !may_drive && !atomic_load(&engine->inline_caller))
-            status = ki_error_set(err, KI_ERR_STATE, "nobody drives the engine yet: step, run or start it first");
+            status = ki_error_set(err, KI_ERR_STATE, "the engine is not driven yet: step, run or start it first");
         else if (milliseconds_left(deadline) == 0)
-            status = ki_error_set(err, KI_ERR_TIMEOUT, "no answer in time");
+            status = ki_error_set(err, KI_ERR_TIMEOUT, "timed out");
         else if (undriven && may_drive && !engine->others && !atomic_load(&engine->inline_caller))
             status = drive_for(engine, done, deadline, err);
         else

@@ -1,5 +1,5 @@
-/* io.c: descriptors in epoll. Loop only. What epoll reported is kept until it is dispatched, over several steps if need be, so
- * that no descriptor is passed over for ever; removing a descriptor takes it out of that batch too. */
+/* io.c: descriptors in epoll. Loop only. Reported events are kept until they are dispatched, over several steps if
+ * necessary, so that no descriptor starves. Removing a descriptor removes its events too. */
 #include "src/engine/loop.h"
 
 #include "src/base/error.h"
@@ -29,7 +29,7 @@ void ki_io_remove(ki_io *io) {
     if (!io->added)
         return;
     ki_engine *engine = io->engine;
-    /* Fails only where the descriptor was closed before, which took it out of epoll. */
+    /* Fails only if the descriptor was closed before, which removed it from epoll. */
     epoll_ctl(engine->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
     for (int i = engine->ready_next; i < engine->ready_count; i++) {
         if (engine->ready[i].data.ptr == io)
@@ -46,18 +46,18 @@ bool ki_engine_dispatch_io(ki_engine *engine) {
             continue;
         uint32_t events = event.events & (io->events | EPOLLERR | EPOLLHUP);
         if (!events)
-            continue; /* no longer wanted since a callback changed its mind */
+            continue; /* a callback has changed the wanted events */
         io->ready(io, events, io->user);
         return true;
     }
     return false;
 }
 
-/* The eventfd is no ki_io: its events are taken out of the batch here. */
+/* Consumes the eventfd, which is not a ki_io. */
 static void drain_wake(ki_engine *engine) {
     uint64_t count;
     while (read(engine->wake_fd, &count, sizeof count) < 0 && errno == EINTR) {}
-    /* Before the queue is looked at: who posts from now on writes again. */
+    /* Cleared before the task queue is read: a later posting writes again. */
     atomic_store(&engine->woken, false);
 }
 

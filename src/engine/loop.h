@@ -1,4 +1,4 @@
-/* loop.h: the engine's inside, shared by the files of this folder only. */
+/* loop.h: the engine's members, for the files of this folder only. */
 #ifndef KI_ENGINE_LOOP_H
 #define KI_ENGINE_LOOP_H
 
@@ -8,12 +8,11 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
-/* Descriptors that one epoll_wait reports at most. */
+/* Maximum events of one epoll_wait. */
 enum {
     KI_ENGINE_BATCH = 64
 };
 
-/* How the engine is driven; set once. */
 typedef enum ki_drive {
     KI_DRIVE_NONE,
     KI_DRIVE_STEP,
@@ -29,22 +28,23 @@ struct ki_engine {
     int epoll_fd;
     int wake_fd; /* eventfd: makes epoll_fd readable from any thread */
 
-    /* atomic: any thread, signal handlers too; all but `stopping`, `woken` and `loop` are written under `mutex` */
+    /* atomic: any thread, also signal handlers. All but `stopping`, `woken` and `loop` are written under `mutex` */
     _Atomic bool stopping;
     _Atomic bool woken; /* wake_fd was written and not yet read */
     _Atomic int drive;  /* ki_drive */
-    _Atomic bool ended; /* the loop will do nothing more */
+    _Atomic bool ended; /* the loop has ended */
     _Atomic bool in_step;
-    _Atomic(uintptr_t) loop;          /* ki_thread_self of the loop or of an inline caller, 0: none */
-    _Atomic(uintptr_t) inline_caller; /* of the thread that does loop work while the engine is idle, 0: none */
+    _Atomic(uintptr_t) loop;          /* ki_thread_self of the loop or of an inline caller; 0: none */
+    _Atomic(uintptr_t) inline_caller; /* ki_thread_self of the thread that does loop work while the engine is idle; 0:
+                                       * none */
 
-    _Atomic bool waiter_drives; /* the inline caller is one of ki_engine_await */
+    _Atomic bool waiter_drives; /* the inline caller is ki_engine_await */
 
     /* under `mutex` */
     ki_mutex mutex;
-    ki_cond changed;  /* of all that this mutex guards, and of calls that are done */
-    int others;       /* those who wait for an inline caller to end */
-    ki_thread thread; /* of ki_engine_start */
+    ki_cond changed; /* signalled when a member under this mutex or a waiting call changes */
+    int others;      /* threads that wait for an inline caller to end */
+    ki_thread thread;
 
     /* under `task_mutex` */
     ki_mutex task_mutex;
@@ -52,41 +52,41 @@ struct ki_engine {
     ki_task *last_task;
 
     /* loop only */
-    bool dispatching; /* a callback may be running: `now` holds, wake-ups are not needed */
+    bool dispatching; /* a callback may run: `now` is valid, wake-ups are not needed */
     int64_t now;
     int work_left;
-    unsigned next_kind; /* of work: whose turn it is */
+    unsigned next_kind; /* index of the next kind of work */
     ki_end_hook *end_hooks;
     void (*on_signal)(void *user); /* NULL: ki_engine_stop */
     void *signal_user;
     ki_heap timers;
-    size_t timer_count; /* initialised ones, each with its place in the heap */
+    size_t timer_count; /* initialised timers, each with a place in the heap */
     uint64_t timer_sequence;
-    /* Reported and not yet dispatched: from ready_next on. data.ptr NULL: removed meanwhile. */
+    /* Reported events; those from ready_next on are not dispatched yet. data.ptr NULL: removed meanwhile. */
     struct epoll_event ready[KI_ENGINE_BATCH];
     int ready_next;
     int ready_count;
     uint64_t random[4];
 };
 
-/* A number that no other living thread has. */
+/* Returns a number that no other running thread has. */
 uintptr_t ki_thread_self(void);
 
-/* Makes the loop look again, unless the caller is in one of its callbacks. Any thread, signal handlers too. */
+/* Wakes the loop, unless the caller runs in one of its callbacks. Any thread, also signal handlers. */
 void ki_engine_wake(ki_engine *engine);
 
-/* Each does one thing that is due, and tells whether there was one. Loop only. */
+/* Each runs one unit of work, and returns false if none is due. Loop only. */
 bool ki_engine_run_task(ki_engine *engine);
 bool ki_engine_fire_timer(ki_engine *engine);
 bool ki_engine_dispatch_io(ki_engine *engine);
 bool ki_engine_has_tasks(ki_engine *engine);
-/* Asks epoll, waiting up to `timeout_ms`, where nothing of the last batch is left. */
+/* Calls epoll, waiting up to `timeout_ms`, if the last batch is dispatched. */
 ki_status ki_engine_poll(ki_engine *engine, int timeout_ms, ki_error *err);
 
 bool ki_timer_less(const ki_heap_node *a, const ki_heap_node *b);
 void ki_engine_seed(ki_engine *engine, uint64_t seed);
 
-/* SIGINT and SIGTERM stop the engine from begin to end, both on the thread that becomes the loop. */
+/* SIGINT and SIGTERM stop the engine between begin and end. Both are called on the loop's thread. */
 typedef struct ki_signals {
     sigset_t before;
     ki_io io;

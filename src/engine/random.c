@@ -1,4 +1,4 @@
-/* random.c: xoshiro256++ (Blackman and Vigna), its state filled from the seed by splitmix64. For jitter, not for secrets. Loop only. */
+/* random.c: xoshiro256++ (Blackman and Vigna), seeded by splitmix64. For jitter, not for secrets. Loop only. */
 #include "src/engine/loop.h"
 
 #include <sys/random.h>

@@ -1,4 +1,4 @@
-/* signals.c: SIGINT and SIGTERM as readable bytes while ki_engine_run wants them. Loop only. */
+/* signals.c: reads SIGINT and SIGTERM from a signalfd during ki_engine_run. Loop only. */
 #include "src/engine/loop.h"
 
 #include "src/base/error.h"

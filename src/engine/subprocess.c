@@ -1,7 +1,8 @@
-/* subprocess.c: one program's run: spawned, read from, timed, killed, reaped. Loop only.
+/* subprocess.c: spawns a program, reads its output, limits its time, kills and reaps it. Loop only.
  *
- * Its end is seen through a pidfd, so that nothing depends on SIGCHLD; a kernel without them is asked at intervals. It is never reaped before
- * its group was killed where that has to be: until then the group's number is not given to another. */
+ * A pidfd reports its end, so that SIGCHLD does not matter; on a kernel without pidfd a timer polls. A process whose
+ * group must be killed is killed before it is reaped: until it is reaped the kernel does not reuse the group's
+ * number. */
 #include "src/engine/subprocess.h"
 
 #include "src/base/error.h"
@@ -27,19 +28,19 @@ enum {
 struct ki_subprocess {
     ki_engine *engine;
     const ki_allocator *allocator;
-    ki_subprocess_options options; /* path, arguments and environment are not to be touched after start */
+    ki_subprocess_options options; /* path, arguments and environment are invalid after start */
     pid_t pid;
-    int pid_fd; /* -1: the kernel has none */
+    int pid_fd; /* -1: no pidfd support */
     int output_fd, errors_fd;
     ki_io pid_io, output_io, errors_io;
     ki_timer deadline;
-    ki_timer look; /* without a pidfd */
+    ki_timer poll_timer; /* polls without a pidfd */
     char *output;
     size_t size, capacity;
     char errors[KI_SUBPROCESS_ERRORS_KEPT];
     size_t errors_size;
     bool killed;
-    ki_subprocess_end why; /* it was killed */
+    ki_subprocess_end why; /* why it was killed */
 };
 
 int64_t ki_wall_clock_seconds(void) {
@@ -66,7 +67,7 @@ static void free_process(ki_subprocess *process) {
     stop_reading(&process->output_io, &process->output_fd);
     stop_reading(&process->errors_io, &process->errors_fd);
     ki_timer_close(&process->deadline);
-    ki_timer_close(&process->look);
+    ki_timer_close(&process->poll_timer);
     if (process->output)
         ki_wipe(process->output, process->capacity);
     ki_free(process->allocator, process->output);
@@ -74,13 +75,13 @@ static void free_process(ki_subprocess *process) {
     ki_free(process->allocator, process);
 }
 
-/* Also what it started, as long as that stayed in its group. */
+/* Kills the process and its process group. */
 static void kill_all(ki_subprocess *process) {
     kill(-process->pid, SIGKILL);
     kill(process->pid, SIGKILL);
 }
 
-/* Waits no longer than the constant: a process in the middle of a dead disk's call cannot be killed. */
+/* Waits for the killed process, for a limited time: a process in an uninterruptible system call does not end. */
 static void wait_for_killed(const ki_subprocess *process) {
     if (process->pid_fd >= 0) {
         struct pollfd gone = { .fd = process->pid_fd, .events = POLLIN };
@@ -90,7 +91,7 @@ static void wait_for_killed(const ki_subprocess *process) {
     }
     for (int waited = 0; waited < KI_SUBPROCESS_KILLED_WAIT_MS; waited += KI_SUBPROCESS_POLL_MS) {
         if (waitpid(process->pid, NULL, WNOHANG) != 0)
-            return; /* gone, or reaped by the host */
+            return; /* ended, or reaped by the host */
         poll(NULL, 0, KI_SUBPROCESS_POLL_MS);
     }
 }
@@ -113,7 +114,7 @@ static void kill_for(ki_subprocess *process, ki_subprocess_end why) {
     ki_timer_set(&process->deadline, ki_engine_now(process->engine) + KI_MILLISECONDS(KI_SUBPROCESS_KILLED_WAIT_MS));
 }
 
-static void tell_end(ki_subprocess *process, ki_subprocess_end end, int number) {
+static void report_end(ki_subprocess *process, ki_subprocess_end end, int number) {
     const ki_subprocess_result result = {
         .end = process->killed ? process->why : end,
         .number = number,
@@ -126,7 +127,7 @@ static void tell_end(ki_subprocess *process, ki_subprocess_end end, int number) 
 
 /* --- output ----------------------------------------------------------------------------------------------------------------- */
 
-/* What was there before is wiped: it may be half a token. */
+/* Grows the output; wipes the old memory, which can have part of a token. */
 static bool grow(ki_subprocess *process, size_t need) {
     size_t capacity = process->capacity ? process->capacity : FIRST_CAPACITY;
     while (capacity < need)
@@ -171,7 +172,7 @@ static void keep_errors(ki_subprocess *process, const char *data, size_t size) {
     process->errors_size += size;
 }
 
-/* One read; false where there is nothing more for now. */
+/* Reads once. Returns false if there is nothing more to read now. */
 static bool read_some(ki_subprocess *process, ki_io *io, int *fd) {
     char data[READ_SIZE];
     if (*fd < 0)
@@ -199,10 +200,11 @@ static void output_ready(ki_io *io, uint32_t events, void *user) {
     read_some(process, io, io == &process->output_io ? &process->output_fd : &process->errors_fd);
 }
 
-/* --- looking ---------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------------------------------------- */
 
-/* It has ended, perhaps: then what is left in the pipes is read, of which another holder may write on without end. */
-static void look(ki_subprocess *process) {
+/* Checks whether the process has ended, and reads the rest of the pipes. The amount is limited: another process can
+ * hold a pipe and write without end. */
+static void check_end(ki_subprocess *process) {
     siginfo_t info = { .si_pid = 0 };
     int failed = waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT);
     if (!failed && info.si_pid == 0)
@@ -216,42 +218,43 @@ static void look(ki_subprocess *process) {
             break;
     }
     if (failed) {
-        tell_end(process, KI_SUBPROCESS_UNKNOWN, 0);
+        report_end(process, KI_SUBPROCESS_UNKNOWN, 0);
         return;
     }
     int status = 0;
     pid_t reaped = waitpid(process->pid, &status, WNOHANG);
     if (reaped != process->pid)
-        tell_end(process, KI_SUBPROCESS_UNKNOWN, 0);
+        report_end(process, KI_SUBPROCESS_UNKNOWN, 0);
     else if (WIFSIGNALED(status))
-        tell_end(process, KI_SUBPROCESS_SIGNALLED, WTERMSIG(status));
+        report_end(process, KI_SUBPROCESS_SIGNALLED, WTERMSIG(status));
     else
-        tell_end(process, KI_SUBPROCESS_EXITED, WEXITSTATUS(status));
+        report_end(process, KI_SUBPROCESS_EXITED, WEXITSTATUS(status));
 }
 
 static void process_ended(ki_io *io, uint32_t events, void *user) {
     (void)io, (void)events;
-    look(user);
+    check_end(user);
 }
 
-static void look_again(ki_timer *timer, void *user) {
+static void poll_timer_fired(ki_timer *timer, void *user) {
     ki_subprocess *process = user;
     ki_timer_set(timer, ki_engine_now(process->engine) + KI_MILLISECONDS(KI_SUBPROCESS_POLL_MS));
-    look(process); /* it may be gone afterwards */
+    check_end(process); /* may free the process */
 }
 
 static void deadline_passed(ki_timer *timer, void *user) {
     (void)timer;
     ki_subprocess *process = user;
     if (process->killed)
-        tell_end(process, KI_SUBPROCESS_UNKNOWN, 0);
+        report_end(process, KI_SUBPROCESS_UNKNOWN, 0);
     else
         kill_for(process, KI_SUBPROCESS_TIMED_OUT);
 }
 
 /* --- the start -------------------------------------------------------------------------------------------------------------- */
 
-/* Above the three standard ones, which a host may have closed: else one end would take the place of the other in the child. */
+/* Moves a descriptor above the standard ones. A host may have closed those, and the child's dup2 calls would then
+ * overwrite each other's descriptors. */
 static int move_up(int fd) {
     if (fd > STDERR_FILENO)
         return fd;
@@ -278,7 +281,7 @@ static int set_attributes(posix_spawnattr_t *attributes) {
     int failed = posix_spawnattr_setsigmask(attributes, &none);
     if (!failed)
         failed = posix_spawnattr_setsigdefault(attributes, &all);
-    if (!failed) /* a session has a group of its own, and no terminal to ask for a password */
+    if (!failed) /* a new session has its own group, and no terminal to ask for a password on */
         failed =
             posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     return failed;
@@ -291,13 +294,13 @@ static int set_files(posix_spawn_file_actions_t *files, int output, int errors) 
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(files, errors, STDERR_FILENO);
 #if __GLIBC_PREREQ(2, 34)
-    if (!failed) /* a host may have opened some without O_CLOEXEC */
+    if (!failed) /* a host can have opened descriptors without O_CLOEXEC */
         failed = posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
 #endif
     return failed;
 }
 
-/* The errno of the first thing that failed, or 0. */
+/* Returns 0 or the errno of the first failure. */
 static int spawn(ki_subprocess *process, const ki_subprocess_options *options) {
     int output = -1, errors = -1;
     posix_spawn_file_actions_t files;
@@ -308,7 +311,7 @@ static int spawn(ki_subprocess *process, const ki_subprocess_options *options) {
         posix_spawn_file_actions_destroy(&files);
         return ENOMEM;
     }
-    char *const *arguments, *const *environment; /* as POSIX has them: without the const that it promises */
+    char *const *arguments, *const *environment; /* POSIX declares them without const, and does not change them */
     memcpy(&arguments, &options->arguments, sizeof arguments);
     memcpy(&environment, &options->environment, sizeof environment);
     int failed = 0;
@@ -327,17 +330,17 @@ static int spawn(ki_subprocess *process, const ki_subprocess_options *options) {
     return failed;
 }
 
-/* From here on there is a child. */
+/* Watches the started child. */
 static ki_status watch(ki_subprocess *process, ki_error *err) {
     ki_engine *engine = process->engine;
     ki_status status = ki_io_add(&process->output_io, engine, process->output_fd, EPOLLIN, output_ready, process, err);
     if (!status)
         status = ki_io_add(&process->errors_io, engine, process->errors_fd, EPOLLIN, output_ready, process, err);
-    process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0); /* closes on exec by itself */
+    process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0); /* close-on-exec by default */
     if (!status && process->pid_fd >= 0)
         status = ki_io_add(&process->pid_io, engine, process->pid_fd, EPOLLIN, process_ended, process, err);
     else if (!status)
-        ki_timer_set(&process->look, ki_engine_now(engine) + KI_MILLISECONDS(KI_SUBPROCESS_POLL_MS));
+        ki_timer_set(&process->poll_timer, ki_engine_now(engine) + KI_MILLISECONDS(KI_SUBPROCESS_POLL_MS));
     ki_timer_set(&process->deadline, ki_engine_now(engine) + process->options.time_limit_ns);
     return status;
 }
@@ -353,7 +356,7 @@ ki_status ki_subprocess_start(ki_engine *engine, const ki_subprocess_options *op
     process->options = *options;
     process->pid_fd = process->output_fd = process->errors_fd = -1;
     if (ki_timer_init(&process->deadline, engine, deadline_passed, process) ||
-        ki_timer_init(&process->look, engine, look_again, process)) {
+        ki_timer_init(&process->poll_timer, engine, poll_timer_fired, process)) {
         free_process(process);
         return ki_error_no_memory(err, "starting a program");
     }

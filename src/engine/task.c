@@ -1,5 +1,5 @@
-/* task.c: the queue of tasks. Any thread posts, the loop runs them, in order. A task's `queued` is written under
- * the queue's mutex only; it is cleared before the task runs, so that the task may post itself again. */
+/* task.c: the queue of tasks. Any thread posts, the loop runs them in order. `queued` is written only under the queue's
+ * mutex, and cleared before the task runs, so that the task may post itself again. */
 #include "src/engine/loop.h"
 
 void ki_task_init(ki_task *task, ki_engine *engine, void (*run)(ki_task *task, void *user), void *user) {

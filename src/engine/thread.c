@@ -34,7 +34,7 @@ void ki_thread_pause(void) {
 #endif
 }
 
-/* Each try comes after twice as many pauses: what the other thread does meanwhile, it does without this one in its way. */
+/* Doubles the pause after each attempt, so that spinning disturbs the holder less. */
 void ki_mutex_lock_short(ki_mutex *mutex) {
     for (int pauses = SHORT_FIRST_PAUSES; pauses <= SHORT_LAST_PAUSES; pauses *= 2) {
         if (pthread_mutex_trylock(mutex) == 0)
@@ -136,7 +136,7 @@ static void *thread_main(void *argument) {
 ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void *user), void *user, ki_error *err) {
     thread->main = main;
     thread->user = user;
-    /* A new thread inherits the mask, so no signal can come to it even in its first moment. */
+    /* The new thread inherits the mask, so it never receives a signal. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

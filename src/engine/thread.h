@@ -1,5 +1,5 @@
-/* thread.h: threads, mutexes and conditions, for the modules that may have listeners or workers of their own.
- * Thin over pthread; threads block all signals, so that the host's handlers run on the host's threads. */
+/* thread.h: threads, mutexes and conditions over pthread, for modules with listeners or workers. Threads block all
+ * signals, so that the host's handlers run on the host's threads. */
 #ifndef KI_ENGINE_THREAD_H
 #define KI_ENGINE_THREAD_H
 
@@ -22,15 +22,15 @@ ki_status ki_mutex_init(ki_mutex *mutex, ki_error *err);
 void ki_mutex_destroy(ki_mutex *mutex);
 void ki_mutex_lock(ki_mutex *mutex);
 void ki_mutex_unlock(ki_mutex *mutex);
-/* Locks a mutex that its holders give back within a microsecond: tries for a few microseconds before it sleeps. */
+/* Locks a mutex that is held for less than a microsecond: spins for a few microseconds before it sleeps. */
 void ki_mutex_lock_short(ki_mutex *mutex);
-/* Passes the time of a few dozen instructions, in a loop that waits for another thread. */
+/* Pauses for a few dozen instructions, in a loop that waits for another thread. */
 void ki_thread_pause(void);
-/* A mutex that is given to those who wait in the order in which they came: for a lock that one thread takes again and again. */
+/* A mutex that serves waiting threads in order of arrival: for a lock that one thread takes again and again. */
 typedef struct ki_fair_mutex {
-    pthread_mutex_t mutex; /* of the numbers */
+    pthread_mutex_t mutex; /* guards the numbers */
     pthread_cond_t changed;
-    uint64_t next, served; /* numbers as at a counter: the next one to come; the one whose turn it is */
+    uint64_t next, served; /* ticket numbers: the next to give out, and the one that holds the lock */
 } ki_fair_mutex;
 ki_status ki_fair_mutex_init(ki_fair_mutex *mutex, ki_error *err);
 void ki_fair_mutex_destroy(ki_fair_mutex *mutex);
@@ -39,15 +39,15 @@ void ki_fair_mutex_unlock(ki_fair_mutex *mutex);
 ki_status ki_cond_init(ki_cond *cond, ki_error *err); /* on CLOCK_MONOTONIC */
 void ki_cond_destroy(ki_cond *cond);
 void ki_cond_wait(ki_cond *cond, ki_mutex *mutex);
-/* Until `deadline_ns` of CLOCK_MONOTONIC; false where it passed. INT64_MAX waits for ever. */
+/* Waits until `deadline_ns` of CLOCK_MONOTONIC. Returns false if the deadline passed. INT64_MAX: no deadline. */
 bool ki_cond_wait_until(ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns);
 void ki_cond_signal(ki_cond *cond);
 void ki_cond_broadcast(ki_cond *cond);
-/* CLOCK_MONOTONIC now: for deadlines of waiting calls only; all else asks the engine. */
+/* Returns CLOCK_MONOTONIC: only for deadlines of waiting calls. Other code uses the engine's time. */
 int64_t ki_monotonic_now(void);
-/* `name` shows in debuggers, at most 15 characters. The struct must stay where it is until joined. */
+/* Starts a thread. Debuggers show `name`, at most 15 characters. The struct must not move until it is joined. */
 ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void *user), void *user, ki_error *err);
-void ki_thread_join(ki_thread *thread); /* nothing where it was not started */
+void ki_thread_join(ki_thread *thread); /* does nothing if not started */
 bool ki_thread_is_current(const ki_thread *thread);
 
 #endif

@@ -1,8 +1,8 @@
-/* timer.c: one-shot timers in one heap, by deadline and then by order of setting. Loop only. */
+/* timer.c: one-shot timers in a heap, ordered by deadline, then by order of setting. Loop only. */
 #include "src/engine/loop.h"
 
 static const ki_timer *timer_of(const ki_heap_node *node) {
-    return (const ki_timer *)(const void *)node; /* its first member */
+    return (const ki_timer *)(const void *)node; /* the node is the first member */
 }
 
 bool ki_timer_less(const ki_heap_node *a, const ki_heap_node *b) {
@@ -28,8 +28,8 @@ void ki_timer_set(ki_timer *timer, int64_t deadline_ns) {
     timer->deadline = deadline_ns;
     timer->sequence = engine->timer_sequence++;
     if (ki_heap_push(&engine->timers, &timer->node))
-        return; /* cannot be: ki_timer_init reserved its place */
-    /* A host may be waiting with the timeout that it was told before. */
+        return; /* impossible: ki_timer_init reserved its place */
+    /* A host may be waiting with an older timeout. */
     if (ki_heap_peek(&engine->timers) == &timer->node)
         ki_engine_wake(engine);
 }
