@@ -22,7 +22,7 @@ void ki_buffer_free(ki_buffer *buffer) {
     buffer->is_secret = is_secret;
 }
 
-/* As realloc would; what was there is wiped. NULL: no memory. */
+/* Moves the bytes to a larger block and wipes the old one. Returns NULL if out of memory. */
 static char *move_secret(ki_buffer *buffer, size_t capacity) {
     char *data = ki_alloc(buffer->allocator, capacity + 1);
     if (!data || !buffer->data)
@@ -100,8 +100,7 @@ ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args)
     va_list again;
     va_copy(again, args);
     const size_t room = buffer->data ? buffer->capacity - buffer->size + 1 : 0;
-    int length =
-        vsnprintf(room ? buffer->data + buffer->size : NULL, room, format, again); /* mostly it fits as it is */
+    int length = vsnprintf(room ? buffer->data + buffer->size : NULL, room, format, again); /* usually the text fits */
     va_end(again);
     ki_status status = length < 0 ? fail(buffer, KI_ERR_LIMIT) : ki_buffer_reserve(buffer, (size_t)length);
     if (status) {
@@ -126,7 +125,7 @@ ki_status ki_buffer_printf(ki_buffer *buffer, const char *format, ...) {
 static const char hex_lower[] = "0123456789abcdef";
 static const char hex_upper[] = "0123456789ABCDEF";
 
-/* What stands for `c`, an ASCII character, inside a JSON string: its size in `escape`, or 0 where `c` stands for itself. */
+/* Writes the JSON escape of an ASCII character. Returns its size; 0 if the character needs no escape. */
 static size_t json_escape(unsigned char c, char escape[6]) {
     static const char short_names[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r' };
     escape[0] = '\\';
@@ -147,7 +146,7 @@ static size_t json_escape(unsigned char c, char escape[6]) {
     return 0;
 }
 
-/* How many of the first characters are ASCII that stands for itself. */
+/* Returns how many ASCII characters at the beginning need no escape. */
 static size_t plain_size(ki_str text) {
     size_t size = 0;
     while (size < text.size && text.data[size] >= 0x20 && (unsigned char)text.data[size] < 0x80 &&
@@ -156,9 +155,11 @@ static size_t plain_size(ki_str text) {
     return size;
 }
 
-/* What stands for the first characters of `text`, plain ones as far as they go or else a single one; takes them off. */
+/* Consumes the beginning of `text`: all characters that need no escape, or else one character. Returns them as written
+ * in JSON. */
 static ki_str json_piece(ki_str *text, char escape[6]) {
-    static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD: what is no UTF-8 would spoil the whole document */
+    static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD: bytes that are not UTF-8 would make the document
+                                                       * invalid */
     ki_str plain = { text->data, plain_size(*text) };
     if (plain.size) {
         text->data += plain.size;

@@ -1,6 +1,6 @@
-/* buffer.h: bytes that grow, up to a limit. Always zero-terminated past `size` once anything was reserved.
- * One thread. A failed append leaves the buffer as it was; the first failure is also remembered in `failed`, so that a
- * sequence of appends may be checked once at its end. */
+/* buffer.h: bytes that grow, up to a limit. Zero-terminated after `size` once memory was reserved. One thread. A failed
+ * append leaves the buffer unchanged. `failed` keeps the first failure, so that a sequence of appends needs one check
+ * at its end. */
 #ifndef KI_BASE_BUFFER_H
 #define KI_BASE_BUFFER_H
 
@@ -13,19 +13,19 @@
 
 typedef struct ki_buffer {
     const ki_allocator *allocator;
-    char *data; /* NULL until something was reserved */
+    char *data; /* NULL until memory was reserved */
     size_t size;
     size_t capacity;  /* without the closing zero */
     size_t limit;     /* 0: none */
     ki_status failed; /* KI_OK, KI_ERR_NO_MEMORY or KI_ERR_LIMIT */
-    bool is_secret;   /* set after init: what it held is wiped before memory is given back */
+    bool is_secret;   /* set it after init: memory is wiped before it is freed */
 } ki_buffer;
 
 void ki_buffer_init(ki_buffer *buffer, const ki_allocator *allocator, size_t limit);
 void ki_buffer_free(ki_buffer *buffer);
-/* Empties it and forgets the failure; the memory stays unless it is larger than `keep` bytes. */
+/* Empties the buffer and clears the failure. Frees the memory if it is larger than `keep` bytes. */
 void ki_buffer_reset(ki_buffer *buffer, size_t keep);
-/* Room for `more` bytes past `size`. */
+/* Makes room for `more` bytes after `size`. */
 ki_status ki_buffer_reserve(ki_buffer *buffer, size_t more);
 ki_status ki_buffer_append(ki_buffer *buffer, const void *data, size_t size);
 ki_status ki_buffer_append_view(ki_buffer *buffer, ki_str text);
@@ -33,14 +33,14 @@ ki_status ki_buffer_append_string(ki_buffer *buffer, const char *text);
 ki_status ki_buffer_append_char(ki_buffer *buffer, char c);
 ki_status ki_buffer_printf(ki_buffer *buffer, const char *format, ...) KI_PRINTF(2, 3);
 ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args) KI_PRINTF(2, 0);
-/* `text` as a JSON string with its quotes, escaped; what is no UTF-8 becomes U+FFFD. */
+/* Appends `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD. */
 ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text);
-/* `text` percent-encoded for a URL's query or path segment (RFC 3986 unreserved characters stay). */
+/* Appends `text` percent-encoded for a URL's query or path segment (RFC 3986 §2.3: unreserved characters stay). */
 ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text);
-/* Drops `size` bytes from the front. */
+/* Removes `size` bytes from the front. */
 void ki_buffer_consume(ki_buffer *buffer, size_t size);
-/* The bytes, zero-terminated, now the caller's (freed with ki_free); NULL on an earlier failure or lack of memory.
- * The buffer is empty afterwards. */
+/* Returns the bytes, zero-terminated, and empties the buffer. The caller frees them with ki_free. Returns NULL after a
+ * failure or if out of memory. */
 char *ki_buffer_take(ki_buffer *buffer, size_t *ret_size);
 
 #endif

@@ -1,4 +1,4 @@
-/* error.c: ki_error's contents and the names of statuses and categories. */
+/* error.c: sets ki_error; the names of statuses and categories. */
 #include "src/base/error.h"
 
 #include <stdarg.h>
@@ -81,7 +81,7 @@ void ki_error_clear(ki_error *err) {
     err->retry_after_ms = -1;
 }
 
-/* The message may be among the arguments (an error that is set again with its own text): it is made aside first. */
+/* Sets an error. The old message can be an argument, so the new message is written to a separate buffer first. */
 static void KI_PRINTF(3, 0) set(ki_error *err, ki_status code, const char *format, va_list args) {
     char message[KI_ERROR_MESSAGE_MAX];
     if (vsnprintf(message, sizeof message, format, args) < 0)
@@ -102,7 +102,7 @@ ki_status ki_error_set(ki_error *err, ki_status code, const char *format, ...) {
     return code;
 }
 
-/* strerror_r has two shapes: glibc's own gives the text, the POSIX one fills the buffer. */
+/* glibc's strerror_r returns the text; the POSIX function writes it into the buffer. */
 static const char *text_of_errno(int number, char *buffer, size_t size) {
 #if defined(__GLIBC__) && defined(_GNU_SOURCE)
     return strerror_r(number, buffer, size);

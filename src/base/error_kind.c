@@ -1,5 +1,5 @@
-/* error_kind.c: what a server's refusal means. Reasons decide; a reason that is unknown or missing leaves it to the HTTP status, as other
- * clients of Kubernetes have it, since a proxy in between gives no reasons. */
+/* error_kind.c: the predicates of error responses. The reason decides. For an unknown or missing reason the HTTP status
+ * decides, as in client-go, because a proxy sends no reason. */
 #include <kinformer/error.h>
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* heap.c: the binary heap's array; each node is told its place whenever it moves. */
+/* heap.c: a binary heap in an array. Each node stores its index. */
 #include "src/base/heap.h"
 
 #include "src/base/memory.h"

@@ -1,4 +1,5 @@
-/* heap.h: intrusive binary heap, smallest first. One thread. Nodes know their place, so any can be taken out. */
+/* heap.h: an intrusive binary heap, smallest first. One thread. Nodes store their index, so that any node can be
+ * removed. */
 #ifndef KI_BASE_HEAP_H
 #define KI_BASE_HEAP_H
 
@@ -11,7 +12,7 @@ enum {
     KI_HEAP_OUT = -1
 };
 
-/* Embedded in what is ordered; index KI_HEAP_OUT (by ki_heap_node_init) while it is in no heap. */
+/* Embedded in the ordered structs. The index is KI_HEAP_OUT (set by ki_heap_node_init) while the node is in no heap. */
 typedef struct ki_heap_node {
     ptrdiff_t index;
 } ki_heap_node;
@@ -28,11 +29,11 @@ void ki_heap_node_init(ki_heap_node *node);
 void ki_heap_init(ki_heap *heap, const ki_allocator *allocator,
                   bool (*less)(const ki_heap_node *a, const ki_heap_node *b));
 void ki_heap_free(ki_heap *heap);
-ki_status ki_heap_reserve(ki_heap *heap, size_t count); /* so that pushes up to `count` nodes cannot fail */
+ki_status ki_heap_reserve(ki_heap *heap, size_t count); /* makes pushes up to `count` nodes infallible */
 ki_status ki_heap_push(ki_heap *heap, ki_heap_node *node);
 ki_heap_node *ki_heap_peek(const ki_heap *heap);
 ki_heap_node *ki_heap_pop(ki_heap *heap);
-void ki_heap_remove(ki_heap *heap, ki_heap_node *node); /* nothing where it is not in */
-void ki_heap_update(ki_heap *heap, ki_heap_node *node); /* its order changed */
+void ki_heap_remove(ki_heap *heap, ki_heap_node *node); /* does nothing for a node outside the heap */
+void ki_heap_update(ki_heap *heap, ki_heap_node *node); /* restores the order after the node's key has changed */
 
 #endif

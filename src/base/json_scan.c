@@ -1,4 +1,4 @@
-/* json_scan.c: what the block scan is used for outside of framing. */
+/* json_scan.c: compact JSON and sizes of containers, with the block scan. */
 #include "src/base/json_scan.h"
 
 static size_t block_size(ki_str text, size_t at) {

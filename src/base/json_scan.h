@@ -1,5 +1,5 @@
-/* json_scan.h: where JSON's strings, brackets and white space are, 64 bytes at a time, without parsing.
- * One thread: a scan's state belongs to the caller and is carried from block to block. */
+/* json_scan.h: finds strings, brackets and white space of JSON 64 bytes at a time, without parsing. One thread; the
+ * caller keeps the state between blocks. */
 #ifndef KI_BASE_JSON_SCAN_H
 #define KI_BASE_JSON_SCAN_H
 
@@ -13,25 +13,25 @@ enum {
     KI_JSON_BLOCK = 64
 };
 
-/* Between two blocks; all false at the beginning of a value. */
+/* The state between two blocks; all false at the beginning of a value. */
 typedef struct ki_json_state {
     bool in_string;
     bool escaped; /* the next byte follows a backslash */
 } ki_json_state;
 
-/* One bit for each byte of the block, the first byte the lowest; all outside strings. */
+/* One bit for each byte of the block, the first byte in the lowest bit. Only bytes outside strings. */
 typedef struct ki_json_block {
     uint64_t open;  /* { [ */
     uint64_t close; /* } ] */
-    uint64_t space; /* white space, and any other byte up to 0x20 */
+    uint64_t space; /* bytes up to 0x20: white space and control characters */
 } ki_json_block;
 
-/* Whether `text`, which is valid JSON, has no white space outside its strings. */
+/* Returns true if `text`, valid JSON, has no white space outside strings. */
 bool ki_json_is_compact(ki_str text);
-/* Copies `text`, which is valid JSON, without the white space outside strings; `out` has room for
- * text.size bytes. Returns what was written. */
+/* Copies `text`, valid JSON, without the white space outside strings. `out` has room for text.size bytes. Returns the
+ * number of bytes written. */
 size_t ki_json_compact(char *out, ki_str text);
-/* The size of the array or object that `text` begins with; text.size where it does not end there. */
+/* Returns the size of the array or object at the beginning of `text`; text.size if it is incomplete. */
 size_t ki_json_container_size(ki_str text);
 
 static inline unsigned ki_json_count_bits(uint64_t bits) {
@@ -54,7 +54,7 @@ static inline ki_json_classes ki_json_classify(const char data[KI_JSON_BLOCK]) {
 #ifdef __SSE2__
     for (unsigned i = 0; i < KI_JSON_BLOCK; i += 16) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(data + i));
-        /* Setting bit 5 makes '[' a '{' and ']' a '}', and nothing else. */
+        /* Setting bit 5 turns '[' into '{' and ']' into '}', and no other byte into them. */
         __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
         __m128i spaces = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
 #define KI_JSON_BITS_(compared) ((uint64_t)(unsigned)_mm_movemask_epi8(compared) << i)
@@ -102,8 +102,7 @@ static inline ki_json_block ki_json_scan(const char *data, size_t size, ki_json_
         backslashes &= ~(UINT64_C(3) << at);
     }
 
-    /* Each quote flips what follows it: the running exclusive or marks the bytes from an opening quote up to its
-     * closing one. */
+    /* The running exclusive or of the quotes marks the bytes from an opening quote up to its closing one. */
     uint64_t inside = classes.quote & ~escaped;
     for (unsigned shift = 1; shift < KI_JSON_BLOCK; shift *= 2)
         inside ^= inside << shift;

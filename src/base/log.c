@@ -1,4 +1,4 @@
-/* log.c: one line, formatted on the stack, handed to the program. */
+/* log.c: formats a line on the stack and passes it to the program's callback. */
 #include "src/base/log.h"
 
 #include <stdarg.h>

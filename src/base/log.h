@@ -1,4 +1,4 @@
-/* log.h: hands lines to the program's log callback, formatted only where somebody listens. */
+/* log.h: passes lines to the program's log callback; formats them only if there is one. */
 #ifndef KI_BASE_LOG_H
 #define KI_BASE_LOG_H
 
@@ -7,11 +7,11 @@
 #include <stdbool.h>
 
 enum {
-    KI_LOG_LINE_MAX = 1024
-}; /* bytes; longer lines are cut */
+    KI_LOG_LINE_MAX = 1024 /* bytes; longer lines are cut */
+};
 
 bool ki_log_enabled(const ki_log *log, ki_log_level level);
-/* `log` may be NULL or have no callback. */
+/* Writes a line. `log` may be NULL or have no callback. */
 void ki_log_write(const ki_log *log, ki_log_level level, const char *component, const char *format, ...)
     KI_PRINTF(4, 5);
 

@@ -1,4 +1,5 @@
-/* map.c: linear probing; a removal shifts what follows back, so there are no tombstones and lookups never get slower. */
+/* map.c: linear probing. A removal shifts the following entries back, so that there are no tombstones and lookups stay
+ * fast. */
 #include "src/base/map.h"
 
 #include "src/base/memory.h"
@@ -25,7 +26,7 @@ static uint32_t hash_of(const ki_map *map, ki_str key) {
     return (uint32_t)ki_hash(key.data, key.size, map->seed);
 }
 
-/* The slot that holds `key`, or the empty one where it would go. Capacity is not 0 and one slot at least is empty. */
+/* Returns the slot of `key`, or the empty slot for it. The capacity is not 0, and at least one slot is empty. */
 static size_t probe(const ki_map *map, ki_str key, uint32_t hash) {
     size_t mask = map->capacity - 1;
     size_t at = hash & mask;
@@ -98,7 +99,7 @@ ki_status ki_map_put(ki_map *map, ki_str key, void *value, void **ret_old) {
     ki_map_slot *slot = &map->slots[at];
     if (ret_old)
         *ret_old = is_new ? NULL : slot->value;
-    /* An empty key may have no bytes at all, and NULL is what marks an empty slot. */
+    /* The data of an empty key can be NULL, but NULL marks an empty slot. */
     *slot = (ki_map_slot){ key.data ? key.data : "", (uint32_t)key.size, hash, value };
     map->count += is_new;
     return KI_OK;
@@ -113,7 +114,7 @@ void *ki_map_remove(ki_map *map, ki_str key) {
     size_t hole = (size_t)(found - map->slots);
     for (size_t at = (hole + 1) & mask; map->slots[at].key; at = (at + 1) & mask) {
         size_t home = map->slots[at].hash & mask;
-        /* It may move into the hole unless its home lies between the hole and itself. */
+        /* The entry moves into the hole unless its home slot lies between the hole and itself. */
         if (((at - home) & mask) >= ((at - hole) & mask)) {
             map->slots[hole] = map->slots[at];
             hole = at;

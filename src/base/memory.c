@@ -1,4 +1,4 @@
-/* memory.c: allocation through the host's allocator, with the overflow checks in one place. */
+/* memory.c: allocation through the host's allocator, with the overflow checks. */
 #include "src/base/memory.h"
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ static void default_free(void *memory, void *user) {
 
 const ki_allocator ki_allocator_default = { default_alloc, default_realloc, default_free, NULL };
 
-/* Size 0 asks for one byte: what an allocator answers to 0 differs, and NULL must mean "no memory" only. */
+/* Size 0 allocates one byte: allocators differ for 0, and NULL must only mean "out of memory". */
 void *ki_alloc(const ki_allocator *allocator, size_t size) {
     return allocator->alloc(size ? size : 1, allocator->user);
 }

@@ -1,11 +1,11 @@
-/* openmetrics.c: lines of OpenMetrics text, and the memory of a text that the program frees. */
+/* openmetrics.c: writes lines of OpenMetrics text; the memory of a text that the program frees. */
 #include "src/base/openmetrics.h"
 
 #include "src/base/memory.h"
 
 #include <inttypes.h>
 
-#define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number below it is exact */
+#define WHOLE_MAX 9007199254740992.0 /* 2^53: doubles are exact for integers below */
 
 void ki_openmetrics_head(ki_buffer *out, const ki_metric *metric) {
     static const char *const types[] = { "counter", "gauge", "summary" };
@@ -13,7 +13,7 @@ void ki_openmetrics_head(ki_buffer *out, const ki_metric *metric) {
                      metric->help);
 }
 
-/* Writes a number without printf's fractions, which follow the program's locale. */
+/* Writes a number without printf's fractions, which depend on the locale. */
 static void append_number(ki_buffer *out, double value) {
     double whole = (double)(int64_t)(value < WHOLE_MAX ? value : 0);
     if (value >= WHOLE_MAX || whole == value)

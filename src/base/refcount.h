@@ -1,4 +1,4 @@
-/* refcount.h: an atomic count of owners. */
+/* refcount.h: an atomic reference count. */
 #ifndef KI_BASE_REFCOUNT_H
 #define KI_BASE_REFCOUNT_H
 
@@ -18,12 +18,13 @@ static inline void ki_refcount_inc(ki_refcount *refs) {
     atomic_fetch_add_explicit(&refs->count, 1, memory_order_relaxed);
 }
 
-/* True for the one that was last: it frees. (Without a fence, which the thread sanitizer does not see.) */
+/* Returns true for the last reference, whose owner frees the object. (Uses no fence: the thread sanitizer does not
+ * support fences.) */
 static inline bool ki_refcount_dec(ki_refcount *refs) {
     return atomic_fetch_sub_explicit(&refs->count, 1, memory_order_acq_rel) == 1;
 }
 
-/* Is the caller the only owner? Only meaningful for an owner. */
+/* Returns true if the caller holds the only reference. */
 static inline bool ki_refcount_is_one(const ki_refcount *refs) {
     return atomic_load_explicit(&refs->count, memory_order_acquire) == 1;
 }

@@ -1,4 +1,4 @@
-/* rfc3339.c: times as text; see rfc3339.h. */
+/* rfc3339.c: see rfc3339.h. */
 #include "src/base/rfc3339.h"
 
 #include <stddef.h>
@@ -10,7 +10,7 @@ enum {
     NANOSECONDS_OF_MICROSECOND = 1000
 };
 
-/* Writes all but the fraction and the zone, and returns the bytes written. */
+/* Writes the time without fraction and zone. Returns the number of bytes. */
 static size_t write_seconds(int64_t wall_ns, char ret_text[KI_RFC3339_SIZE]) {
     time_t seconds = (time_t)(wall_ns / NANOSECONDS_OF_SECOND);
     struct tm date = { .tm_year = 70, .tm_mday = 1 };

@@ -1,4 +1,4 @@
-/* ring.c: the FIFO's block, a power of two of elements; indices wrap by mask. */
+/* ring.c: the block of the FIFO has a power of two of elements; indices wrap by a mask. */
 #include "src/base/ring.h"
 
 #include "src/base/memory.h"

@@ -1,4 +1,4 @@
-/* ring.h: a FIFO of fixed-size elements in one growing block. One thread. No allocation in the steady state. */
+/* ring.h: a FIFO of fixed-size elements in one growing block. One thread. Allocates only to grow. */
 #ifndef KI_BASE_RING_H
 #define KI_BASE_RING_H
 
@@ -18,15 +18,16 @@ typedef struct ki_ring {
 
 void ki_ring_init(ki_ring *ring, const ki_allocator *allocator, size_t element_size);
 void ki_ring_free(ki_ring *ring);
-/* Copies one element to the back. KI_ERR_NO_MEMORY leaves the ring as it was. */
+/* Copies an element to the back. KI_ERR_NO_MEMORY leaves the ring unchanged. */
 ki_status ki_ring_push(ki_ring *ring, const void *element);
-/* Puts one back to the front. */
+/* Copies an element to the front. */
 ki_status ki_ring_push_front(ki_ring *ring, const void *element);
 /* Makes room, so that the next `more` pushes cannot fail. */
 ki_status ki_ring_reserve(ki_ring *ring, size_t more);
-/* Copies the front element out and drops it; false where empty. A ring that was large and is now empty gives memory back. */
+/* Copies the front element out and removes it; returns false if the ring is empty. Frees a large block once the ring is
+ * empty. */
 bool ki_ring_pop(ki_ring *ring, void *ret_element);
-/* The element number `index` from the front, in place; NULL past the end. */
+/* Returns the element at `index` from the front, in place; NULL past the end. */
 void *ki_ring_at(const ki_ring *ring, size_t index);
 
 #endif

@@ -1,4 +1,4 @@
-/* string_view.c: splitting and reading borrowed text, and the hash of all tables. */
+/* string_view.c: splits and parses borrowed text; the hash of all tables. */
 #include "src/base/string_view.h"
 
 bool ki_str_starts_with(ki_str text, ki_str prefix) {
@@ -59,8 +59,9 @@ bool ki_str_is_utf8(ki_str text) {
     return true;
 }
 
-/* The hash multiplies two 64-bit halves of the input to 128 bits and folds them, as wyhash does: every input bit reaches
- * every output bit. Bytes are read little-endian on every machine, so that shards and tests agree between machines. */
+/* The hash multiplies two 64-bit halves of the input to 128 bits and folds them, as wyhash does: every input bit
+ * affects every output bit. Bytes are read little-endian on every machine, so that shards and tests agree between
+ * machines. */
 
 static inline uint64_t read_le(const unsigned char *data, size_t size) {
     uint64_t value = 0;

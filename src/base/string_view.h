@@ -28,15 +28,16 @@ static inline bool ki_str_equals(ki_str a, const char *text) {
 }
 
 bool ki_str_starts_with(ki_str text, ki_str prefix);
-/* Splits at the first `separator`: what is before it is returned, `*rest` is what is after it; without one all is
- * returned and `*rest` is empty with data NULL. */
+/* Splits at the first `separator`. Returns the text before it; `*rest` is the text after it. Without a separator
+ * returns all, and `*rest` is empty with data NULL. */
 ki_str ki_str_split(ki_str text, char separator, ki_str *rest);
-/* A whole decimal number without sign, at most `max`; false for anything else. */
+/* Parses a decimal integer without sign, at most `max`. Returns false for anything else. */
 bool ki_str_to_uint64(ki_str text, uint64_t max, uint64_t *ret_value);
-/* Returns the bytes of the UTF-8 character that `text`, which is not empty, begins with; 0 where it begins with none. */
+/* Returns the size in bytes of the UTF-8 character at the beginning of `text`, which is not empty; 0 if the bytes are
+ * not UTF-8. */
 size_t ki_str_utf8_size(ki_str text);
 bool ki_str_is_utf8(ki_str text);
-/* 64-bit hash, well mixed in all bits (for tables and tries), seeded. */
+/* Returns a 64-bit hash with a seed. All bits are well mixed, for tables and tries. */
 uint64_t ki_hash(const void *data, size_t size, uint64_t seed);
 
 #endif

@@ -1,4 +1,4 @@
-/* version.c: which kinformer was linked. */
+/* version.c: the version of the linked library. */
 #include <kinformer/version.h>
 
 const char *ki_version(void) {

@@ -1,4 +1,5 @@
-/* wide_map.c: see wide_map.h. The hash that selects a key's part has another seed than the hash that selects its slot. */
+/* wide_map.c: see wide_map.h. The hash that selects a key's part has another seed than the hash that selects its
+ * slot. */
 #include "src/base/wide_map.h"
 
 #include "src/base/memory.h"
