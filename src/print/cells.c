@@ -1,4 +1,4 @@
-/* cells.c: cells that many kinds have, and what all of them are made with. */
+/* cells.c: cells of many kinds, and the helpers of all cells. */
 #include "src/print/cells.h"
 
 #include "src/base/memory.h"
@@ -8,7 +8,7 @@
 
 /* ---- paths ---- */
 
-/* Up to `end` of the path. */
+/* Returns the value at the path up to `end`. */
 static yyjson_val *at_names(yyjson_val *root, const char *path, const char *end) {
     while (root && path < end) {
         const char *dot = memchr(path, '.', (size_t)(end - path));
@@ -66,7 +66,7 @@ bool ki_cell_is_true(yyjson_val *condition) {
 
 /* ---- times ---- */
 
-/* `count` digits. */
+/* Parses `count` digits. */
 static bool digits(const char **text, int count, int *ret_number) {
     int number = 0;
     for (int i = 0; i < count; i++, (*text)++) {
@@ -86,7 +86,7 @@ bool ki_cell_time(ki_str text, int64_t *ret_ms) {
     int year, month, day, hour, minute, second, digit, zone_hour = 0, zone_minute = 0;
     int64_t ms = 0, unit = 100;
     const char *at = text.data;
-    if (text.size < sizeof "2006-01-02T15:04:05Z" - 1) /* and every reading stops at the closing zero */
+    if (text.size < sizeof "2006-01-02T15:04:05Z" - 1) /* parsing stops at the closing zero */
         return false;
     if (!digits(&at, 4, &year) || !sign(&at, '-') || !digits(&at, 2, &month) || !sign(&at, '-') ||
         !digits(&at, 2, &day) || !sign(&at, 'T') || !digits(&at, 2, &hour) || !sign(&at, ':') ||
@@ -117,7 +117,7 @@ void ki_cell_append_duration(ki_buffer *out, int64_t ms) {
     int64_t seconds = ms / 1000, minutes = seconds / 60, hours = minutes / 60, days = hours / 24, years = days / 365;
     int64_t whole, part = 0;
     char unit, part_unit = 's';
-    if (seconds < -1) { /* a clock may be a second behind */
+    if (seconds < -1) { /* clocks can differ by a second */
         ki_buffer_append_string(out, "<invalid>");
         return;
     }
@@ -262,7 +262,7 @@ static void append_requirement(ki_buffer *out, const ki_cell_member *one) {
     ki_str operation = ki_cell_str_at(one->value, "operator");
     yyjson_val *value;
     size_t index, count;
-    if (yyjson_is_str(one->value)) { /* of matchLabels */
+    if (yyjson_is_str(one->value)) { /* from matchLabels */
         ki_buffer_append_view(out, one->name);
         ki_buffer_append_char(out, '=');
         ki_buffer_append_view(out, ki_cell_str(one->value));
@@ -281,7 +281,7 @@ static void append_requirement(ki_buffer *out, const ki_cell_member *one) {
     ki_buffer_append_char(out, ')');
 }
 
-/* A LabelSelector: all that it requires, by name. */
+/* Appends the requirements of a LabelSelector, sorted by name. */
 void ki_cell_selector(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *selector = ki_cell_at(root, path), *key, *value;
     yyjson_val *labels = yyjson_obj_get(selector, "matchLabels");

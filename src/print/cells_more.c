@@ -1,4 +1,4 @@
-/* cells_more.c: volumes, quotas, events and who may do what. */
+/* cells_more.c: cells of volumes, quotas, events, roles and certificates. */
 #include "src/print/cells.h"
 
 #include "src/base/memory.h"
@@ -41,7 +41,7 @@ void ki_cell_access_modes(ki_buffer *out, yyjson_val *root, const char *path, in
     }
 }
 
-/* What a claim has is what its volume gives it; nothing before it has one. */
+/* Returns true if the claim is bound: before that it has no capacity and access modes. */
 static bool is_bound(yyjson_val *root) {
     return ki_cell_str_at(root, "spec.volumeName").size > 0;
 }
@@ -63,7 +63,7 @@ void ki_cell_storage_class(ki_buffer *out, yyjson_val *root, const char *path, i
     ki_buffer_append_view(out, old ? ki_cell_str(old) : ki_cell_str_at(root, path));
 }
 
-/* `path` is the annotations that say so. */
+/* `path` has the annotations that mark a default. */
 void ki_cell_default_name(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *annotations = ki_cell_at(root, "metadata.annotations");
     ki_str rest = ki_str_of(path);
@@ -78,7 +78,7 @@ void ki_cell_default_name(ki_buffer *out, yyjson_val *root, const char *path, in
     ki_buffer_append_string(out, is_default ? " (default)" : "");
 }
 
-/* cpu: 1/2, memory: 0/1Gi */
+/* Appends "cpu: 1/2, memory: 0/1Gi". */
 void ki_cell_quota(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     bool wants_limits = strcmp(path, "limits") == 0;
     size_t count, used_count, shown = 0;
@@ -162,7 +162,7 @@ void ki_cell_event_message(ki_buffer *out, yyjson_val *root, const char *path, i
 
 /* ---- roles ---- */
 
-/* KIND/NAME */
+/* Appends KIND/NAME. */
 void ki_cell_reference(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *reference = ki_cell_at(root, path);
     (void)now_ms;
@@ -223,7 +223,7 @@ void ki_cell_claim_state(ki_buffer *out, yyjson_val *root, const char *path, int
     ki_buffer_append_string(out, yyjson_arr_size(ki_cell_at(root, "status.reservedFor")) ? ",reserved" : "");
 }
 
-/* Of a component's condition, `path`: "status", "message" or "error". */
+/* Appends a member of a component's condition; `path`: "status", "message" or "error". */
 void ki_cell_health(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *one;
     size_t index, count;
@@ -247,7 +247,7 @@ void ki_cell_dangling(ki_buffer *out, yyjson_val *root, const char *path, int64_
     ki_buffer_append_view(out, condition ? ki_cell_str_at(condition, "status") : KI_STR("?"));
 }
 
-/* RESOURCE.GROUP/NAMESPACE/NAME */
+/* Appends RESOURCE.GROUP/NAMESPACE/NAME. */
 void ki_cell_parent(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     static const char *const parts[] = { "group", "namespace", "name" };
     yyjson_val *parent = ki_cell_at(root, "spec.parentRef");
@@ -261,7 +261,7 @@ void ki_cell_parent(ki_buffer *out, yyjson_val *root, const char *path, int64_t 
     }
 }
 
-/* apps/v1/Deployment */
+/* Appends a group, version and kind: apps/v1/Deployment. */
 void ki_cell_param_kind(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *kind = ki_cell_at(root, path);
     (void)now_ms;

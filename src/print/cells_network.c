@@ -1,4 +1,4 @@
-/* cells_network.c: services and what is behind and before them. */
+/* cells_network.c: cells of services, ingresses, endpoints and API services. */
 #include "src/print/cells.h"
 
 #include "src/base/memory.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-    SHOWN = 3 /* of addresses and hosts */
+    SHOWN = 3 /* maximum addresses or hosts in a cell */
 };
 
 void ki_cell_cluster_ip(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
@@ -21,7 +21,7 @@ static int by_text(const void *a, const void *b) {
     return ki_cell_compare(*left, *right);
 }
 
-/* Of a load balancer: each address or name once, in order. */
+/* Appends a load balancer's addresses and names, sorted, without duplicates. */
 void ki_cell_balancers(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *ingress = ki_cell_at(root, "status.loadBalancer.ingress"), *one;
     size_t count = yyjson_arr_size(ingress), used = 0, index, max;
@@ -114,7 +114,7 @@ void ki_cell_ingress_ports(ki_buffer *out, yyjson_val *root, const char *path, i
     ki_buffer_append_string(out, yyjson_arr_size(ki_cell_at(root, "spec.tls")) ? "80, 443" : "80");
 }
 
-/* KIND.GROUP/NAME */
+/* Appends KIND.GROUP/NAME. */
 void ki_cell_parameters(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *parameters = ki_cell_at(root, "spec.parameters");
     (void)path, (void)now_ms;
@@ -133,13 +133,13 @@ void ki_cell_parameters(ki_buffer *out, yyjson_val *root, const char *path, int6
 
 /* ---- endpoints ---- */
 
-/* a,b,c + 2 more... */
+/* A list that is cut after SHOWN entries: "a,b,c + 2 more...". */
 typedef struct few {
     ki_buffer *out;
     size_t count;
 } few;
 
-/* Is this one shown? Then its text is to be appended. */
+/* Counts an entry. Returns true if the caller must append its text. */
 static bool next(few *f) {
     if (f->count++ >= SHOWN)
         return false;
@@ -177,7 +177,7 @@ void ki_cell_endpoints(ki_buffer *out, yyjson_val *root, const char *path, int64
     (void)path, (void)now_ms;
     yyjson_arr_foreach(subsets, index, count, subset) {
         yyjson_val *ports = yyjson_obj_get(subset, "ports"), *addresses = yyjson_obj_get(subset, "addresses");
-        if (!yyjson_arr_size(ports)) /* of a service without any */
+        if (!yyjson_arr_size(ports)) /* a service without ports */
             append_addresses(&f, addresses, NULL);
         yyjson_arr_foreach(ports, i, n, port) {
             append_addresses(&f, addresses, port);

@@ -1,17 +1,17 @@
-/* cells_pod.c: how a pod is. What its containers say is more than its phase: the rules are kubectl's. */
+/* cells_pod.c: cells of pods. Status follows kubectl's rules, which combine phase and container statuses. */
 #include "src/print/cells.h"
 
 #include <inttypes.h>
 
 enum {
-    LOOKED_AT_MAX =
+    STATUSES_MAX =
         512 /* statuses, init containers and gates: for each all others are looked through, which is a square */
 };
 
 typedef struct pod_summary {
     int64_t ready, containers, restarts;
-    int64_t restarted_ms; /* 0: never, or nobody knows when */
-    char number[32];      /* a part of the reason that is made */
+    int64_t restarted_ms; /* 0: never or unknown */
+    char number[32];      /* memory of a generated reason */
     const char *prefix;
     ki_str reason;
 } pod_summary;
@@ -29,7 +29,7 @@ static void set_reason(pod_summary *p, const char *prefix, ki_str reason) {
     p->reason = reason;
 }
 
-/* Why it ended: the reason that it gave, its signal, or its exit code. */
+/* Sets the reason of a terminated container: its reason, its signal, or its exit code. */
 static void set_ended(pod_summary *p, const char *prefix, yyjson_val *terminated) {
     ki_str reason = ki_cell_str_at(terminated, "reason");
     int64_t signal = ki_cell_int_at(terminated, "signal");
@@ -41,12 +41,12 @@ static void set_ended(pod_summary *p, const char *prefix, yyjson_val *terminated
     set_reason(p, prefix, reason);
 }
 
-/* Is the init container of this name one that stays, beside the others? */
+/* Returns true if this init container is a sidecar. */
 static bool is_sidecar(yyjson_val *root, ki_str name) {
     yyjson_val *container;
     size_t index, count;
     yyjson_arr_foreach(ki_cell_at(root, "spec.initContainers"), index, count, container) {
-        if (index == LOOKED_AT_MAX)
+        if (index == STATUSES_MAX)
             break;
         if (ki_str_equal(ki_cell_str_at(container, "name"), name))
             return ki_str_equals(ki_cell_str_at(container, "restartPolicy"), "Always");
@@ -54,7 +54,7 @@ static bool is_sidecar(yyjson_val *root, ki_str name) {
     return false;
 }
 
-/* Looks at one init container. True: it has done what the next one waits for. */
+/* Adds one init container to the summary. Returns true if it does not block the next one. */
 static bool take_init(pod_summary *p, yyjson_val *root, yyjson_val *status, size_t index) {
     yyjson_val *terminated = ki_cell_at(status, "state.terminated");
     ki_str waits = ki_cell_str_at(status, "state.waiting.reason");
@@ -77,14 +77,14 @@ static bool take_init(pod_summary *p, yyjson_val *root, yyjson_val *status, size
     return false;
 }
 
-/* Restarts of init containers count no more once the others run, but for those that stay. */
+/* Drops the restarts of init containers except sidecars: they do not count once the others run. */
 static void forget_init_restarts(pod_summary *p, yyjson_val *root) {
     yyjson_val *status;
     size_t index, count;
     p->restarts = 0;
     p->restarted_ms = 0;
     yyjson_arr_foreach(ki_cell_at(root, "status.initContainerStatuses"), index, count, status) {
-        if (index == LOOKED_AT_MAX)
+        if (index == STATUSES_MAX)
             break;
         if (is_sidecar(root, ki_cell_str_at(status, "name")))
             take_restarts(p, status);
@@ -95,7 +95,8 @@ static void take_containers(pod_summary *p, yyjson_val *root) {
     yyjson_val *statuses = ki_cell_at(root, "status.containerStatuses"), *failed = NULL;
     size_t count = yyjson_arr_size(statuses);
     bool is_running = false;
-    for (size_t i = count < LOOKED_AT_MAX ? count : LOOKED_AT_MAX; i-- > 0;) { /* so that the first has the last word */
+    for (size_t i = count < STATUSES_MAX ? count : STATUSES_MAX; i-- > 0;) { /* backwards: the first container's
+                                                                                * reason wins */
         yyjson_val *status = yyjson_arr_get(statuses, i), *terminated = ki_cell_at(status, "state.terminated");
         ki_str waits = ki_cell_str_at(status, "state.waiting.reason");
         take_restarts(p, status);
@@ -134,7 +135,7 @@ static void summarize(pod_summary *p, yyjson_val *root) {
         p->reason = KI_STR("SchedulingGated");
     yyjson_arr_foreach(ki_cell_at(root, "status.initContainerStatuses"), index, count, one) {
         is_initialized = take_init(p, root, one, index);
-        if (!is_initialized || index == LOOKED_AT_MAX)
+        if (!is_initialized || index == STATUSES_MAX)
             break;
     }
     if (is_initialized || ki_cell_is_true(ki_cell_condition(root, "Initialized"))) {
@@ -188,7 +189,7 @@ void ki_cell_readiness_gates(ki_buffer *out, yyjson_val *root, const char *path,
     (void)path, (void)now_ms;
     yyjson_arr_foreach(gates, index, count, gate) {
         const char *type = yyjson_get_str(yyjson_obj_get(gate, "conditionType"));
-        if (index == LOOKED_AT_MAX)
+        if (index == STATUSES_MAX)
             break;
         open += type && ki_cell_is_true(ki_cell_condition(root, type));
     }

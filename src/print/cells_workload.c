@@ -1,4 +1,4 @@
-/* cells_workload.c: deployments, jobs, what controls and scales them, and nodes. */
+/* cells_workload.c: cells of deployments, jobs, controllers, autoscalers and nodes. */
 #include "src/print/cells.h"
 
 #include "src/base/memory.h"
@@ -63,7 +63,7 @@ static void append_lower(ki_buffer *out, ki_str text) {
     }
 }
 
-/* statefulset.apps/db */
+/* Appends the controller: statefulset.apps/db. */
 void ki_cell_controller(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *owner;
     size_t index, count;
@@ -84,9 +84,9 @@ void ki_cell_controller(ki_buffer *out, yyjson_val *root, const char *path, int6
     ki_buffer_append_string(out, "<none>");
 }
 
-/* ---- what an autoscaler looks at ---- */
+/* ---- autoscalers ---- */
 
-/* A quantity, or `other`. */
+/* Appends a quantity, or `other` if it is missing. */
 static void append_quantity(ki_buffer *out, yyjson_val *val, const char *other) {
     if (yyjson_is_int(val))
         ki_buffer_printf(out, "%" PRId64, yyjson_get_sint(val));
@@ -101,7 +101,7 @@ static void append_percent(ki_buffer *out, yyjson_val *val, const char *other) {
         ki_buffer_append_string(out, other);
 }
 
-/* One metric: what it is, and what it should be. */
+/* Appends a metric's current and target value. */
 static void append_target(ki_buffer *out, yyjson_val *metric, yyjson_val *current_metric) {
     static const struct {
         const char *type;
@@ -146,7 +146,7 @@ static void append_target(ki_buffer *out, yyjson_val *metric, yyjson_val *curren
 
 void ki_cell_targets(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *metrics = ki_cell_at(root, "spec.metrics"), *now = ki_cell_at(root, "status.currentMetrics"), *metric;
-    yyjson_val *percent = ki_cell_at(root, "spec.targetCPUUtilizationPercentage"); /* of autoscaling/v1 */
+    yyjson_val *percent = ki_cell_at(root, "spec.targetCPUUtilizationPercentage"); /* autoscaling/v1 */
     size_t index, count;
     (void)path, (void)now_ms;
     if (percent) {
@@ -178,7 +178,7 @@ void ki_cell_node_status(ki_buffer *out, yyjson_val *root, const char *path, int
         ki_buffer_append_string(out, ",SchedulingDisabled");
 }
 
-/* What node-role.kubernetes.io/ROLE names. */
+/* Returns the ROLE of a label node-role.kubernetes.io/ROLE. */
 static bool is_role(ki_str label, ki_str *ret_role) {
     static const ki_str prefix = { "node-role.kubernetes.io/", sizeof "node-role.kubernetes.io/" - 1 };
     if (!ki_str_starts_with(label, prefix))
@@ -187,7 +187,8 @@ static bool is_role(ki_str label, ki_str *ret_role) {
     return ret_role->size > 0;
 }
 
-/* Each once, in order: the labels' names are in order, and the role that is a label's value goes between them. */
+/* Appends the roles sorted and without duplicates. The labels are sorted by name; the role of the label
+ * kubernetes.io/role is inserted between them. */
 void ki_cell_node_roles(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms) {
     yyjson_val *object = ki_cell_at(root, "metadata.labels");
     size_t count, shown = 0;

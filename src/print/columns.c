@@ -1,4 +1,4 @@
-/* columns.c: ki_columns: a resource's columns, and an object's row under them. */
+/* columns.c: ki_columns: a resource's columns, and an object's row. */
 #include "src/print/columns.h"
 
 #include "src/base/error.h"
@@ -10,24 +10,24 @@
 
 #include <inttypes.h>
 
-/* Of a built-in resource `cells`, else `columns` and `paths`. */
+/* A built-in resource uses `cells`, another one `columns` and `paths`. */
 struct ki_columns {
     ki_allocator allocator;
     size_t count;
     const ki_cell *cells;
-    yyjson_doc *doc; /* what the columns' strings lie in; NULL: the caller's */
+    yyjson_doc *doc; /* owns the columns' strings; NULL: the caller owns them */
     ki_column columns[KI_COLUMNS_MAX + 1];
-    ki_jsonpath *paths[KI_COLUMNS_MAX + 1]; /* NULL: the name */
+    ki_jsonpath *paths[KI_COLUMNS_MAX + 1]; /* NULL: metadata.name */
 };
 
-/* ---- which ---- */
+/* ---- columns ---- */
 
 static const char *text_of(yyjson_val *given, const char *name) {
     const char *text = yyjson_get_str(yyjson_obj_get(given, name));
     return text ? text : "";
 }
 
-/* KI_ERR_PARSE where its path is none. */
+/* Adds a column. Returns KI_ERR_PARSE for an invalid path. */
 static ki_status add_column(ki_columns *columns, const ki_column *column, const char *path, ki_error *err) {
     const ki_jsonpath_options options = { .size = sizeof options,
                                           .allocator = &columns->allocator,
@@ -52,7 +52,7 @@ static ki_columns *new_columns(const ki_allocator *allocator, ki_error *err) {
     return columns;
 }
 
-/* `given`: additionalPrinterColumns. */
+/* Fills the columns from additionalPrinterColumns. */
 static ki_status fill(ki_columns *columns, yyjson_val *given, ki_error *err) {
     static const ki_column name = { "Name", "string", "name", "", 0 }, age = { "Age", "date", "", "", 0 };
     ki_status status = KI_OK;
@@ -69,7 +69,7 @@ static ki_status fill(ki_columns *columns, yyjson_val *given, ki_error *err) {
             break;
         status = add_column(columns, &column, text_of(one, "jsonPath"), &failure);
     }
-    /* Else, as on a server, a path that is none has ended the columns. */
+    /* As on a server, an invalid path only ends the columns. */
     return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, "reading columns") : KI_OK;
 }
 
@@ -84,7 +84,7 @@ ki_status ki_columns_of_definition(yyjson_val *given, const ki_allocator *alloca
     return status;
 }
 
-/* What a definition says of a version; NULL: nothing. */
+/* Returns a definition's columns of a version; NULL if there are none. */
 static yyjson_val *columns_of(yyjson_doc *doc, const char *version) {
     yyjson_val *one, *spec = yyjson_obj_get(yyjson_doc_get_root(doc), "spec");
     size_t index, count;
@@ -140,7 +140,7 @@ const ki_column *ki_columns_at(const ki_columns *columns, size_t index) {
 
 /* ---- cells ---- */
 
-/* A cell of a custom resource, being made. */
+/* A cell of a custom resource while it is written. */
 typedef struct custom_cell {
     const char *type;
     int64_t now_ms;
@@ -149,7 +149,7 @@ typedef struct custom_cell {
     bool is_null;
 } custom_cell;
 
-/* What a column shows of a value: as the server, nothing where it is of another type. */
+/* Writes a value as the server does: nothing for a value of another type. */
 static bool take_value(const ki_value *value, void *user) {
     custom_cell *c = user;
     ki_str type = ki_str_of(c->type), text = { value->text, value->text_size };
@@ -190,7 +190,7 @@ static bool take_value(const ki_value *value, void *user) {
     return false;
 }
 
-/* One cell, as text. A path that fails shows nothing; but for lack of memory. */
+/* Writes one cell as text. A path without a result gives an empty cell; only a lack of memory is an error. */
 static ki_status make_custom(const ki_columns *columns, size_t index, yyjson_val *root, custom_cell *c, ki_error *err) {
     ki_error ignored = KI_ERROR_INIT;
     if (!columns->paths[index]) {
@@ -253,8 +253,8 @@ ki_status ki_columns_append_row(const ki_columns *columns, yyjson_val *root, int
 
 /* ---- a row as texts ---- */
 
-/* Its first line. */
-static void tame(ki_buffer *text) {
+/* Cuts the text after its first line. */
+static void cut_to_first_line(ki_buffer *text) {
     size_t size = text->size ? strcspn(text->data, "\n\r\f") : 0;
     if (size == text->size || size == strlen(text->data))
         return;
@@ -262,8 +262,8 @@ static void tame(ki_buffer *text) {
     ki_buffer_append_string(text, "...");
 }
 
-/* So far from any time that can be written that the way there is a number, too. */
-static int64_t within_reach(int64_t now_ms) {
+/* Limits the time, so that differences to any RFC 3339 time do not overflow. */
+static int64_t clamp_time(int64_t now_ms) {
     const int64_t far = INT64_MAX / 2 + 1;
     return now_ms > far ? far : now_ms < -far ? -far : now_ms;
 }
@@ -277,7 +277,7 @@ ki_status ki_columns_each(const ki_columns *columns, const ki_object *obj, int64
     ki_buffer text;
     ki_status status = ki_json_parse(&columns->allocator, body, &doc, err);
     bool wants_more = true;
-    now_ms = within_reach(now_ms);
+    now_ms = clamp_time(now_ms);
     ki_buffer_init(&text, &columns->allocator, 0);
     for (size_t i = 0; i < columns->count && !status && wants_more; i++) {
         custom_cell c = { .now_ms = now_ms, .out = &text };

@@ -1,18 +1,18 @@
-/* columns_table.c: the columns of built-in resources, as a Kubernetes 1.36 API server has them. */
+/* columns_table.c: the columns of built-in resources, as in a Kubernetes 1.36 API server. */
 #include "src/print/columns.h"
 
 #define COLUMN(name, type, format, priority) \
     { name, type, format, "", priority }
 #define END \
     { COLUMN(NULL, NULL, NULL, 0), false, NULL, NULL }
-/* A column; with -o wide; of numbers. */
+/* A text column, a column of -o wide, a number column. */
 #define TEXT(name, append, path) \
     { COLUMN(name, "string", "", 0), false, append, path }
 #define WIDE(name, append, path) \
     { COLUMN(name, "string", "", 1), false, append, path }
 #define NUMBER(name, append, path) \
     { COLUMN(name, "integer", "", 0), true, append, path }
-/* The same that the server calls a string. */
+/* A number column whose type the server calls a string. */
 #define NUMBER_TEXT(name, append, path) \
     { COLUMN(name, "string", "", 0), true, append, path }
 #define BOOLEAN(name, path) \

@@ -1,5 +1,5 @@
-/* jsonpath_find.c: what a JSONPath template finds in a JSON value. Each step makes a list of values into another; where a step fails,
- * the list is what kubectl has then, since its filters for existence look at it. */
+/* jsonpath_find.c: evaluates a JSONPath template. Each step converts a list of values into another. After a failed step
+ * the list has the values that kubectl has then, because kubectl's existence filters use them. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
@@ -13,7 +13,7 @@ enum {
 typedef enum found_type {
     FOUND_JSON,
     FOUND_STEP,   /* a text or number of the template */
-    FOUND_BYTE,   /* of a text: a wildcard's */
+    FOUND_BYTE,   /* a byte of a text, found by a wildcard */
     FOUND_NOTHING /* the value of a range over null */
 } found_type;
 
@@ -35,19 +35,19 @@ typedef struct found_list {
 /* One evaluation. */
 typedef struct search {
     const ki_jsonpath *path;
-    ki_buffer *out; /* NULL: the values are visited */
+    ki_buffer *out; /* NULL: values go to `visit` */
     bool (*visit)(const ki_value *value, void *user);
     void *user;
-    bool is_over; /* visit wants no more */
-    size_t looked_at;
+    bool is_over; /* `visit` has ended the search */
+    size_t visited;
     ki_error *err;
 } search;
 
 static ki_status eval_steps(search *s, const ki_steps *steps, found_list *values);
 
 static ki_status add(search *s, found_list *list, found value) {
-    if (++s->looked_at > s->path->max_values)
-        return ki_error_set(s->err, KI_ERR_LIMIT, "JSONPath: more than %zu values are looked at", s->path->max_values);
+    if (++s->visited > s->path->max_values)
+        return ki_error_set(s->err, KI_ERR_LIMIT, "JSONPath: more than %zu values visited", s->path->max_values);
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? list->capacity * 2 : 16;
         found *items = ki_realloc_array(&s->path->allocator, list->items, capacity, sizeof *items);
@@ -69,7 +69,7 @@ static void clear(const search *s, found_list *list) {
     *list = (found_list){ NULL, 0, 0 };
 }
 
-/* The text that a value is, if it is one. */
+/* Returns true, and the text, if the value is a text. */
 static bool get_text(const found *value, ki_str *ret_text) {
     if (value->type == FOUND_JSON && yyjson_is_str(value->json))
         *ret_text = (ki_str){ yyjson_get_str(value->json), yyjson_get_len(value->json) };
@@ -110,7 +110,7 @@ static ki_status eval_field(search *s, const ki_step *step, const found_list *in
                         step->text.size > 200 ? 200 : (int)step->text.size, step->text.data);
 }
 
-/* Everything directly in a value. */
+/* Adds the direct children of a value. */
 static ki_status add_children(search *s, const found *value, found_list *out) {
     ki_status status = KI_OK;
     ki_str text;
@@ -126,7 +126,7 @@ static ki_status add_children(search *s, const found *value, found_list *out) {
     } else if (value->type == FOUND_JSON) {
         yyjson_obj_iter names;
         yyjson_val *name;
-        yyjson_obj_iter_init(value->json, &names); /* of what is no object: none */
+        yyjson_obj_iter_init(value->json, &names); /* iterates over nothing if it is not an object */
         while (!status && (name = yyjson_obj_iter_next(&names)))
             status = add_json(s, out, yyjson_obj_iter_get_val(name));
     }
@@ -140,7 +140,7 @@ static ki_status eval_wildcard(search *s, const found_list *in, found_list *out)
     return status;
 }
 
-/* The value, then what is in it; nothing of a value with nothing in it. */
+/* Adds the value and all its descendants; skips empty values. */
 static ki_status descend(search *s, const found *value, found_list *out, int depth) {
     found_list children = { NULL, 0, 0 };
     if (depth > KI_JSONPATH_MAX_NESTING)
@@ -164,7 +164,8 @@ static ki_status eval_recursive(search *s, const found_list *in, found_list *out
     return status;
 }
 
-/* The elements of one array; KI_ERR_NOT_FOUND, without a message, where none are asked for: then none of later arrays are, either. */
+/* Adds the elements of a slice. Returns KI_ERR_NOT_FOUND, without a message, for an empty slice; kubectl then skips the
+ * later arrays too. */
 static ki_status slice(search *s, const ki_step *step, yyjson_val *array, found_list *out) {
     int64_t size = (int64_t)yyjson_arr_size(array);
     int64_t from = step->bounds[0].is_known ? step->bounds[0].value : 0;
@@ -242,7 +243,6 @@ typedef enum basic_type {
     BASIC_TEXT
 } basic_type;
 
-/* A value that can be compared. */
 typedef struct basic {
     basic_type type;
     bool boolean;
@@ -328,7 +328,7 @@ static bool is_of_the_data(ki_status status) {
     return status == KI_ERR_NOT_FOUND || status == KI_ERR_INVALID;
 }
 
-/* Does this element pass? `*ret_passes` is false at first. */
+/* Evaluates a filter for one element. `*ret_passes` is false initially. */
 static ki_status filter_one(search *s, const ki_step *step, yyjson_val *element, bool *ret_passes) {
     found_list left = { NULL, 0, 0 };
     found_list right = { NULL, 0, 0 };
@@ -336,7 +336,7 @@ static ki_status filter_one(search *s, const ki_step *step, yyjson_val *element,
     ki_error *err = s->err;
     ki_status status = add_json(s, &left, element);
     if (is_exists)
-        s->err = NULL; /* what is not there is no error */
+        s->err = NULL; /* a missing field is not an error */
     if (!status)
         status = eval_steps(s, &step->lists[0], &left);
     s->err = err;
@@ -410,7 +410,8 @@ static ki_status eval_step(search *s, const ki_step *step, const found_list *in,
     }
 }
 
-/* On failure `values` are those that the failing step was given, but for a field that is missing: then none. */
+/* Applies all steps to `values`. On failure `values` are the input of the failed step, or empty if a field is
+ * missing. */
 static ki_status eval_steps(search *s, const ki_steps *steps, found_list *values) {
     for (const ki_step *step = steps->first; step; step = step->next) {
         found_list next = { NULL, 0, 0 };
@@ -427,7 +428,7 @@ static ki_status eval_steps(search *s, const ki_steps *steps, found_list *values
     return KI_OK;
 }
 
-/* ---- what is done with the values ---- */
+/* ---- output ---- */
 
 static ki_status append_text(search *s, const found *value) {
     ki_buffer *out = s->out;
@@ -507,7 +508,8 @@ static ki_status give(search *s, const found_list *values) {
     return status;
 }
 
-/* The parts from `part` up to `end`, for one value. Ranges are in one another as deep as the template allows. */
+/* Evaluates the parts from `part` up to `end` for one value. Recursion is limited by the nesting of ranges in the
+ * template. */
 static ki_status run_parts(search *s, const ki_part *part, const ki_part *end,
                            found value) { /* NOLINT(misc-no-recursion) */
     ki_status status = KI_OK;
@@ -523,7 +525,7 @@ static ki_status run_parts(search *s, const ki_part *part, const ki_part *end,
                     each.type = FOUND_NOTHING;
                 status = run_parts(s, part->next, part->end, each);
             }
-            if (part->end) /* as in kubectl, a block that is not closed is shown once more, for what is outside */
+            if (part->end) /* as in kubectl, an unclosed block is printed once more outside the range */
                 part = part->end;
         } else if (!status) {
             status = give(s, &values);

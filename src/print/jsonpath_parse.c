@@ -1,15 +1,15 @@
-/* jsonpath_parse.c: a JSONPath template's text, as kubectl reads it, made into parts and steps. Filters, unions and quoted names hold
- * texts of their own, parsed by the same functions one level down. */
+/* jsonpath_parse.c: parses a JSONPath template, as kubectl does, into parts and steps. Filters, unions and quoted names
+ * contain texts that the same functions parse one level deeper. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/print/jsonpath.h"
 
 #include <limits.h>
 
-/* A text that is being parsed: the template, or a piece of it. */
+/* The parser's state for the template or a piece of it. */
 typedef struct parser {
     ki_jsonpath *path;
-    const char *begin; /* of the template, for positions */
+    const char *begin; /* the template's beginning, for positions */
     const char *at;
     const char *end;
     int depth;
@@ -50,7 +50,7 @@ static ki_str between(const char *begin, const char *end) {
     return (ki_str){ begin, (size_t)(end - begin) };
 }
 
-/* A copy of `text` in a block, with room for all of it. */
+/* Returns a copy of `text` in a block. */
 static char *make_text(parser *p, ki_str text) {
     char *copy = make(p, text.size + 1);
     if (copy && text.size)
@@ -62,7 +62,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Letters of other scripts count as letters, and all that is not ASCII for one. */
+/* Every byte outside ASCII counts as a letter. */
 static bool is_letter(char c) {
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
@@ -107,14 +107,14 @@ static ki_status parse_word(parser *p, ki_steps *to, ki_part *part) {
         return ki_error_set(p->err, KI_ERR_PARSE, "JSONPath: unrecognized identifier %.*s at position %zu",
                             word.size > 60 ? 60 : (int)word.size, word.data, (size_t)(begin - p->begin) + 1);
     if (!part)
-        return bad(p, begin, "range and end stand in braces of their own, not in filters or unions; one is");
+        return bad(p, begin, "range and end need braces of their own, not in filters or unions: one is");
     if (part->is_range || part->is_end)
         return bad(p, begin, "a second range or end between two braces");
     *(is_range ? &part->is_range : &part->is_end) = true;
     return KI_OK;
 }
 
-/* [+-]digits that fit int64_t. */
+/* Parses [+-]digits that fit into int64_t. */
 static bool to_integer(ki_str text, int64_t *ret_value) {
     bool is_negative = text.size && text.data[0] == '-';
     uint64_t digits;
@@ -126,7 +126,7 @@ static bool to_integer(ki_str text, int64_t *ret_value) {
     return true;
 }
 
-/* [+-]digits.digits, where one side may be empty; never by strtod, which obeys the locale. */
+/* Parses [+-]digits.digits; one side may be empty. Not by strtod, which depends on the locale. */
 static bool to_double(ki_str text, double *ret_value) {
     char json[512];
     size_t size = 0;
@@ -146,7 +146,7 @@ static bool to_double(ki_str text, double *ret_value) {
         json[size++] = text.data[i];
         has_digit = has_digit || is_digit(text.data[i]);
     }
-    if (!has_digit) /* "+" leaves nothing */
+    if (!has_digit) /* only a sign */
         return false;
     if (json[size - 1] == '.')
         json[size++] = '0';
@@ -187,7 +187,7 @@ static int hex_digit(char c) {
     return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* `count` digits of `base` at `*at`, or -1. */
+/* Parses `count` digits of `base`; returns -1 on failure. */
 static int64_t read_digits(const char **at, const char *end, int count, int base) {
     int64_t value = 0;
     for (; count > 0; count--, (*at)++) {
@@ -218,7 +218,7 @@ static char *put_utf8(char *out, uint32_t c) {
     return out;
 }
 
-/* What follows a backslash, as in Go's strings; false where that is no escape. It never takes more room than it had. */
+/* Decodes an escape of Go's strings; returns false if it is invalid. The result is never longer than the escape. */
 static bool unescape(const char **at, const char *end, char quote, char **out) {
     static const char letters[] = "abfnrtv\\";
     static const char meant[] = "\a\b\f\n\r\t\v\\";
@@ -274,7 +274,7 @@ static ki_status parse_quoted(parser *p, ki_steps *to) {
 
 /* ---- brackets ---- */
 
-/* A piece of the text, as if it stood between braces: up to its end, or to a brace that closes. */
+/* Parses a piece of the text like the content of braces, up to its end or a closing brace. */
 static ki_status parse_piece(const parser *p, ki_str text, ki_steps *to) {
     parser piece = *p;
     piece.at = text.data;
@@ -289,7 +289,7 @@ static ki_status parse_slice(parser *p, ki_str text, ki_steps *to) {
     ki_bound bounds[3] = { { 0, false, false }, { 0, false, false }, { 0, false, false } };
     const char *at = text.data;
     const char *end = text.data + text.size;
-    bool is_given[3] = { false, false, false }; /* with its colon, where it has one */
+    bool is_given[3] = { false, false, false }; /* given, with its colon if it needs one */
     for (int i = 0; i < 3; i++) {
         if (i > 0 && (at == end || *at != ':'))
             break;
@@ -321,7 +321,8 @@ static ki_status parse_slice(parser *p, ki_str text, ki_steps *to) {
 static ki_status parse_index(parser *p, ki_str text, ki_steps *to) {
     if (text.size >= 2 && text.data[0] == '\'' && text.data[text.size - 1] == '\'' &&
         !memchr(text.data + 1, '\'', text.size - 2)) {
-        /* ['a.b'] is .a.b, as kubectl has it (a dot in a name is written \\.): the quote becomes the dot, in this copy of ours. */
+        /* As in kubectl, ['a.b'] means .a.b (a dot in a name is written \\.). The quote becomes the dot, in our copy of
+         * the text. */
         *(char *)(uintptr_t)text.data = '.';
         return parse_piece(p, (ki_str){ text.data, text.size - 1 }, to);
     }
@@ -361,7 +362,7 @@ static ki_status parse_brackets(parser *p, ki_steps *to) {
     return status;
 }
 
-/* Where the filter that begins at `at` is closed by a parenthesis outside of its (one) quoted text; NULL: nowhere. */
+/* Returns the parenthesis that closes the filter outside of its quoted text, or NULL. */
 static const char *find_filter_end(const char *at, const char *end) {
     char quote = 0;
     bool is_over = false;
@@ -425,7 +426,7 @@ static ki_status parse_filter(parser *p, ki_steps *to) {
     return status ? status : parse_piece(p, between(right, end), &lists[1]);
 }
 
-/* ---- the whole ---- */
+/* ---- the template ---- */
 
 static bool starts_with(const parser *p, const char *text) {
     size_t size = strlen(text);
@@ -443,7 +444,7 @@ static ki_status parse_recursive(parser *p, ki_steps *to) {
     return KI_OK;
 }
 
-/* The step that begins here. */
+/* Parses the next step. */
 static ki_status parse_step(parser *p, ki_steps *to, ki_part *part) {
     char c = *p->at;
     if (starts_with(p, "[?("))
@@ -472,7 +473,7 @@ static ki_status parse_step(parser *p, ki_steps *to, ki_part *part) {
                         c >= 0x20 && c < 0x7f ? c : '?', (size_t)(p->at - p->begin) + 1);
 }
 
-/* Up to a closing brace, which it takes; a piece may end without. */
+/* Parses steps up to and including a closing brace; a piece may end without one. */
 static ki_status parse_action(parser *p, ki_steps *to, ki_part *part) {
     const char *begin = p->at;
     while (p->at < p->end) {
@@ -487,14 +488,14 @@ static ki_status parse_action(parser *p, ki_steps *to, ki_part *part) {
     return p->depth > 0 ? KI_OK : bad(p, begin, "unclosed action");
 }
 
-/* Ranges find their ends. */
+/* Links ranges to their ends. */
 static ki_status match_ranges(parser *p) {
     ki_part *open[KI_JSONPATH_MAX_DEPTH];
     size_t depth = 0;
     for (ki_part *part = p->path->first; part; part = part->next) {
         if (part->is_range) {
             if (depth == KI_JSONPATH_MAX_DEPTH)
-                return ki_error_set(p->err, KI_ERR_LIMIT, "JSONPath: more than %d ranges in one another",
+                return ki_error_set(p->err, KI_ERR_LIMIT, "JSONPath: more than %d nested ranges",
                                     KI_JSONPATH_MAX_DEPTH);
             open[depth++] = part;
         } else if (part->is_end) {

@@ -1,4 +1,4 @@
-/* jsonpath_text.c: values as Go writes them: numbers as fmt does, arrays and objects as encoding/json does. */
+/* jsonpath_text.c: values as Go writes them: numbers as fmt, arrays and objects as encoding/json. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/object/json.h"
@@ -10,11 +10,11 @@ enum {
     DIGITS_MAX = 24
 };
 
-/* A finite number as 0.DIGITS times ten to the `point`: the fewest digits that mean it. */
+/* A finite number as 0.DIGITS * 10^point, with the fewest digits that identify it. */
 typedef struct decimal {
     bool is_negative;
     char digits[DIGITS_MAX];
-    int count; /* 1 at least: zero is "0" */
+    int count; /* at least 1: zero is "0" */
     int point;
 } decimal;
 
@@ -25,9 +25,10 @@ static decimal to_decimal(double number) {
     yyjson_alc_pool_init(&alc, room, sizeof room);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     yyjson_mut_doc_set_root(doc, yyjson_mut_real(doc, number));
-    const char *c = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL); /* shortest, and in no locale */
+    const char *c = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL); /* shortest form, independent of
+                                                                                        * the locale */
     if (!c)
-        c = "0"; /* it has room enough */
+        c = "0"; /* not possible: the pool is large enough */
     bool is_after_point = false;
     if (*c == '-') {
         d.is_negative = true;
@@ -54,7 +55,7 @@ static decimal to_decimal(double number) {
     return d;
 }
 
-/* 1.5e+06 */
+/* Appends 1.5e+06. */
 static void append_exponential(ki_buffer *out, const decimal *d, int exponent_digits) {
     int exponent = d->point - 1;
     ki_buffer_append(out, d->digits, 1);
@@ -65,7 +66,7 @@ static void append_exponential(ki_buffer *out, const decimal *d, int exponent_di
     ki_buffer_printf(out, "e%c%0*d", exponent < 0 ? '-' : '+', exponent_digits, exponent < 0 ? -exponent : exponent);
 }
 
-/* 1500000, 0.0015 */
+/* Appends 1500000 or 0.0015. */
 static void append_plain(ki_buffer *out, const decimal *d) {
     if (d->point <= 0) {
         ki_buffer_append_string(out, "0.");
@@ -116,7 +117,7 @@ static int by_name(const void *a, const void *b) {
     return order ? order : (left_size > right_size) - (left_size < right_size);
 }
 
-/* yyjson has checked that it is UTF-8. */
+/* Appends a JSON string. yyjson has validated the UTF-8. */
 static void append_json_text(ki_buffer *out, const char *text, size_t size) {
     static const char hex[] = "0123456789abcdef";
     size_t done = 0;
