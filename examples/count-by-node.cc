@@ -1,5 +1,5 @@
-// count-by-node.cc: kinformer from C++: the informer runs in the background, the program asks its copy by an index.
-// Prints how many pods each node has once the copy is complete, and ends. C++17, the same headers.
+// count-by-node.cc: kinformer from C++17, with the same headers. The informer runs in the background; the program reads
+// its cache by an index. Prints the number of pods on each node once the cache has synced, and ends.
 #include <kinformer/kinformer.h>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-/* count-up.c: requests without an informer: makes a ConfigMap, counts up in it so that no other program's change is lost, and deletes it. C99. No
- * loop and no thread: the calls wait. */
+/* count-up.c: requests without an informer: creates a ConfigMap, increments a number in it without losing other
+ * programs' changes, and deletes it. C99. Starts no loop and no thread: the calls block. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 static const char empty[] =
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"counter\"},\"data\":{\"n\":\"0\"}}";
 
-/* Reads, adds one, writes; again where somebody else wrote meanwhile. */
+/* Reads the number, adds 1, writes it. Repeats after a conflict with another writer. */
 static ki_status count_up(ki_client *client, const char *namespace_name, int *ret_count, ki_error *err) {
     ki_status status;
     do {
@@ -46,7 +46,7 @@ int main(void) {
     if (!status) {
         status = ki_client_create(client, KI_CONFIGMAPS, namespace_name, empty, NULL, NULL, &err);
         if (ki_error_is_already_exists(&err))
-            status = KI_OK; /* an earlier run's: go on from there */
+            status = KI_OK; /* left by an earlier run: continue with it */
     }
     for (int i = 0; i < 3 && !status; i++) {
         status = count_up(client, namespace_name, &count, &err);

@@ -1,7 +1,9 @@
-/* deployment-controller.c: the skeleton of a controller with three informers: Deployments, their ReplicaSets, and their pods. C99.
+/* deployment-controller.c: the skeleton of a controller with three informers: Deployments, their ReplicaSets, and their
+ * pods. C99.
  *
- * Whatever changes, the key of the Deployment above it is queued. A ReplicaSet names its Deployment; a pod names its ReplicaSet, and
- * the Deployment is found through the cache of ReplicaSets. The reconcile function prints what it sees; a real one writes the difference. */
+ * A change of any of them queues the key of its Deployment. A ReplicaSet names its Deployment. A pod names its
+ * ReplicaSet, and the cache of ReplicaSets has the Deployment. The reconcile function prints the state; a real one
+ * writes the difference. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>
@@ -23,10 +25,10 @@ struct informers {
     ki_informer *pods;
 };
 
-/* ---- who owns whom ---- */
+/* ---- owners ---- */
 
-/* Adds the Deployment of a pod's ReplicaSet. Called for each event of a pod, also for a pod that was deleted while nobody watched: then
- * with its last known state. A ReplicaSet that is gone has queued its Deployment itself. */
+/* Adds the Deployment of a pod's ReplicaSet. Called for each event of a pod. For a pod that was deleted during an
+ * interrupted watch, the event has its last known state. A deleted ReplicaSet has queued its Deployment itself. */
 static void map_pod(const ki_object *pod, ki_requests *requests, void *user) {
     const struct informers *informers = user;
     char key[KI_OBJECT_KEY_MAX];
@@ -35,12 +37,12 @@ static void map_pod(const ki_object *pod, ki_requests *requests, void *user) {
     ki_object *replicaset = ki_informer_get(informers->replicasets, key);
     if (replicaset && ki_object_is_controlled_by(pod, replicaset) &&
         ki_object_controller_key(replicaset, KI_DEPLOYMENTS, key, sizeof key)) {
-        (void)ki_requests_add(requests, key); /* the controller remembers failures */
+        (void)ki_requests_add(requests, key); /* the controller keeps a failure */
     }
     ki_object_unref(replicaset);
 }
 
-/* Indexes: what belongs to a Deployment is found without a look at all there is. */
+/* Index functions: they find the objects of a Deployment without a walk over all objects. */
 static ki_status index_by_deployment(const ki_object *replicaset, ki_index_values *values, void *user) {
     char key[KI_OBJECT_KEY_MAX];
     (void)user;
@@ -63,7 +65,7 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
     (void)err;
     ki_object *obj = ki_informer_get(informers->deployments, key);
     if (!obj) {
-        printf("%s: gone\n", key);
+        printf("%s: deleted\n", key);
         return KI_OK;
     }
     const struct deployment *deployment = ki_object_view(obj);

@@ -1,7 +1,8 @@
-/* host-loop.c: kinformer inside a program that has an event loop already. No thread is started: everything, the handlers too,
- * happens inside ki_engine_step, which the host calls when its poll says so. Here the host also reads its standard input: a
- * line with "namespace/name" is answered from the informer's copy; its end, SIGINT or SIGTERM end the program. C99. */
-#define _POSIX_C_SOURCE 200809L /* sigaction, also with -std=c99 */
+/* host-loop.c: kinformer inside a program that has its own event loop. Starts no thread: everything, also the handlers,
+ * runs inside ki_engine_step, which the host calls after its poll. This host also reads its standard input: for each
+ * line "namespace/name" it prints the pod's phase from the informer's cache. The end of the input, SIGINT or SIGTERM
+ * end the program. C99. */
+#define _POSIX_C_SOURCE 200809L /* declares sigaction with -std=c99 */
 
 #include <kinformer/kinformer.h>
 
@@ -32,12 +33,12 @@ static void on_synced(ki_informer *pods, void *user) {
     ki_snapshot_free(now);
 }
 
-/* One line of the host's own work. */
+/* Handles one line of input. */
 static void answer(ki_informer *pods, const char *key) {
     ki_object *pod = ki_informer_get(pods, key);
     ki_value phase = KI_VALUE_INIT;
     if (!pod)
-        printf("%s: not there\n", key);
+        printf("%s: not found\n", key);
     else if (ki_object_field(pod, "status.phase", &phase, NULL) == KI_OK && phase.type == KI_VALUE_STRING)
         printf("%s: %s\n", key, phase.text);
     else
@@ -46,7 +47,7 @@ static void answer(ki_informer *pods, const char *key) {
     ki_object_unref(pod);
 }
 
-/* False at the end of the input. */
+/* Reads input. Returns false at its end. */
 static bool read_input(ki_informer *pods) {
     char text[1024];
     ssize_t size = read(STDIN_FILENO, text, sizeof text - 1);

@@ -1,17 +1,17 @@
-/* leader-elected-workers.c: jobs that only the leader's workers do, each with the leader's fencing token. C99.
+/* leader-elected-workers.c: jobs that only the leader's workers run, each with the leader's fencing token. C99.
  * usage: leader-elected-workers [IDENTITY]
  *
- * Jobs are the ConfigMaps of the namespace with the label job=todo. Start the program twice: one process leads and marks the jobs as
- * done; end it, and the other one leads. A process that was suspended while it led may wake up and write although another one leads by
- * now. Two things stop that: the resource version, which the API server compares, and the token, which this program compares: it never
- * writes over a higher one. */
+ * Jobs are the ConfigMaps of the namespace with the label job=todo. Start the program twice: one process leads and
+ * marks the jobs as done. End it, and the other one leads. A process that was suspended while it led can resume and
+ * write although another process leads now. Two checks prevent that: the API server compares the resource version, and
+ * this program compares the token and never overwrites a higher one. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>
 #include <string.h>
 
 struct job {
-    const char *token; /* of the leader that did it */
+    const char *token; /* token of the leader that did the job */
 };
 static const ki_field job_fields[] = { KI_FIELD(struct job, token, "data.token"), KI_FIELD_END };
 
@@ -21,12 +21,12 @@ struct program {
     ki_elector *elector;
 };
 
-/* Marks the job as done, unless it was changed since it was read. */
+/* Marks the job as done, unless it has changed since it was read. */
 static ki_status finish_job(struct program *p, const ki_object *job, long long token, ki_error *err) {
     char text[32], leader[KI_IDENTITY_MAX];
     snprintf(text, sizeof text, "%lld", token);
     ki_elector_leader(p->elector, leader, sizeof leader);
-    ki_unstructured *copy = ki_unstructured_from_object(job); /* with its resource version */
+    ki_unstructured *copy = ki_unstructured_from_object(job); /* has the resource version */
     ki_unstructured_set_string(copy, "metadata.labels.job", "done");
     ki_unstructured_set_string(copy, "data.by", leader);
     ki_unstructured_set_string(copy, "data.token", text);
@@ -40,19 +40,19 @@ static ki_status finish_job(struct program *p, const ki_object *job, long long t
     return status;
 }
 
-/* Runs only while this process leads: the controller has the elector. */
+/* Runs only while this process leads, because the controller has the elector. */
 static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     struct program *p = user;
     ki_object *obj = ki_informer_get(p->jobs, key);
     ki_status status = KI_OK;
     long long seen = -1;
     (void)call;
-    if (obj) { /* else it is done already: it has another label */
+    if (obj) { /* otherwise it is done and has another label */
         const struct job *job = ki_object_view(obj);
         long long token = (long long)ki_elector_fencing_token(p->elector);
         if (job->token && sscanf(job->token, "%lld", &seen) == 1 && seen > token)
             printf("%s: a later leader was here, with token %lld\n", key, seen);
-        else if (token >= 0) /* else this process leads no longer; who leads next sees the job, too */
+        else if (token >= 0) /* otherwise this process no longer leads, and the next leader gets the job */
             status = finish_job(p, obj, token, err);
     }
     ki_object_unref(obj);

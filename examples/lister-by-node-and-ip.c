@@ -1,5 +1,6 @@
-/* lister-by-node-and-ip.c: finds pods by their node and by their IP, from the cache, without a request. C99.
- * Runs the informer in the background; each line of standard input is a node's name or a pod's IP. Ends with its input. */
+/* lister-by-node-and-ip.c: finds pods by their node and by their IP, from the cache, without a request. C99. The
+ * informer runs in the background. Each line of standard input is a node's name or a pod's IP; the program ends with
+ * its input. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ static ki_status index_by_ip(const ki_object *obj, ki_index_values *values, void
     return p->ip ? ki_index_values_add(values, p->ip) : KI_OK;
 }
 
-/* Prints the pods under one value of an index, and returns how many there are. */
+/* Prints the pods under one value of an index. Returns their number. */
 static size_t print_pods(const ki_snapshot *snapshot, const char *index, const char *value) {
     ki_cursor cursor = KI_CURSOR_INIT;
     size_t count = 0;
@@ -40,7 +41,7 @@ static size_t print_pods(const ki_snapshot *snapshot, const char *index, const c
     return count;
 }
 
-/* A snapshot does not change while it is read, and costs no more than a reference. */
+/* A snapshot is immutable, and costs no more than a reference. */
 static void answer(ki_informer *pods, const char *line) {
     ki_snapshot *snapshot = ki_informer_snapshot(pods);
     if (print_pods(snapshot, "node", line) + print_pods(snapshot, "ip", line) == 0)

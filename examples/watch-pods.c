@@ -1,10 +1,10 @@
-/* watch-pods.c: prints each change of a pod. The whole of what a program needs. C99.
- * Takes the cluster that it runs in, else that of the kubeconfig; ends with SIGINT or SIGTERM. */
+/* watch-pods.c: prints each change of a pod: a minimal program. C99. Uses the cluster that it runs in, else the
+ * kubeconfig's. Ends with SIGINT or SIGTERM. */
 #include <kinformer/kinformer.h>
 
 #include <stdio.h>
 
-struct pod { /* the program's own view of a pod */
+struct pod { /* the fields that the program reads */
     const char *node;
     const char *phase;
     int64_t generation;

@@ -1,7 +1,9 @@
-/* sample-controller.c: keeps a Deployment for each Foo: a port of Kubernetes' own sample controller (k8s.io/sample-controller). C99.
+/* sample-controller.c: keeps a Deployment for each Foo: a port of Kubernetes' own sample controller
+ * (k8s.io/sample-controller). C99.
  *
- * A Foo names a Deployment and says how many replicas it has. The controller creates the Deployment, sets its replicas back when they
- * change, and writes to the Foo's status how many are available. The README.md beside this file has a walk-through. */
+ * A Foo has the name and the number of replicas of a Deployment. The controller creates the Deployment, resets its
+ * replicas when they change, and writes the number of available replicas into the Foo's status. README.md in this
+ * folder has a walk-through. */
 #include <kinformer/kinformer.h>
 
 #include <getopt.h>
@@ -12,10 +14,10 @@ static const char component[] = "sample-controller"; /* the field manager, and t
 
 static const ki_resource foo_resource = { "samplecontroller.k8s.io", "v1alpha1", "foos", "Foo", true };
 
-/* What the controller reads of a Foo. */
+/* The fields of a Foo that the controller reads. */
 struct foo {
     const char *deployment_name;
-    int64_t replicas; /* 0: not given; the definition in crd.yaml allows 1 to 10 */
+    int64_t replicas; /* 0: not set; the definition in crd.yaml allows 1 to 10 */
 };
 
 static const ki_field foo_fields[] = {
@@ -31,7 +33,7 @@ struct sample {
     ki_event_recorder *recorder;
 };
 
-/* ---- what is written ---- */
+/* ---- writing ---- */
 
 static const char deployment_template[] =
     "{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"metadata\": {}, \"spec\": {"
@@ -40,8 +42,8 @@ static const char deployment_template[] =
     "    \"metadata\": {\"labels\": {\"app\": \"nginx\"}},"
     "    \"spec\": {\"containers\": [{\"name\": \"nginx\", \"image\": \"nginx:latest\"}]}}}}";
 
-/* Returns the Deployment that `foo` asks for. The controller reference leads from it to the Foo: its events queue the Foo's key, and the
- * cluster's garbage collector deletes it after the Foo. */
+/* Returns the Deployment of a Foo. Its controller reference is the Foo: the Deployment's events queue the Foo's key,
+ * and the garbage collector deletes the Deployment after the Foo. */
 static ki_unstructured *new_deployment(const ki_object *foo) {
     const struct foo *wanted = ki_object_view(foo);
     ki_unstructured *deployment = ki_unstructured_new(deployment_template);
@@ -66,7 +68,7 @@ static ki_status create_deployment(struct sample *s, const ki_object *foo, ki_ob
     return status;
 }
 
-/* Writes the whole Deployment, and takes the server's answer in place of the one in `*deployment`. */
+/* Updates the Deployment, and replaces `*deployment` by the server's response. */
 static ki_status update_deployment(struct sample *s, const ki_object *foo, ki_object **deployment, ki_error *err) {
     ki_unstructured *wanted = new_deployment(foo);
     ki_object *updated = NULL;
@@ -83,8 +85,8 @@ static ki_status update_deployment(struct sample *s, const ki_object *foo, ki_ob
     return status;
 }
 
-/* Objects of the cache are shared and never changed: the status goes into a copy. The copy carries the Foo's resource version, so the
- * server answers with a conflict where the Foo has changed since; the key is then processed again. */
+/* Objects of the cache are shared and immutable: the status goes into a copy. The copy has the Foo's resource version,
+ * so the server returns a conflict if the Foo has changed since; the controller then retries the key. */
 static ki_status update_foo_status(struct sample *s, const ki_object *foo, int64_t available, ki_error *err) {
     ki_unstructured *copy = ki_unstructured_from_object(foo);
     ki_unstructured_set_int(copy, "status.availableReplicas", available);
@@ -99,8 +101,9 @@ static ki_status update_foo_status(struct sample *s, const ki_object *foo, int64
 
 /* ---- reconciling ---- */
 
-/* Returns an error for a Deployment that somebody else made. The key is processed again, after a longer wait each time. */
-static ki_status refuse(struct sample *s, const ki_object *foo, const ki_object *deployment, ki_error *err) {
+/* Returns an error for a Deployment that the Foo does not control. The controller retries the key with growing
+ * waits. */
+static ki_status report_conflict(struct sample *s, const ki_object *foo, const ki_object *deployment, ki_error *err) {
     ki_event_recorder_record(s->recorder, foo, KI_EVENT_WARNING, "ErrResourceExists",
                              "Resource \"%s\" already exists and is not managed by Foo", ki_object_name(deployment));
     return ki_error_set(err, KI_ERR_EXISTS, "Resource \"%s\" already exists and is not managed by Foo",
@@ -116,7 +119,7 @@ static ki_status sync_foo(struct sample *s, const ki_object *foo, ki_error *err)
     if (status == KI_ERR_NOT_FOUND)
         status = create_deployment(s, foo, &deployment, err);
     if (!status && !ki_object_is_controlled_by(deployment, foo))
-        status = refuse(s, foo, deployment, err);
+        status = report_conflict(s, foo, deployment, err);
     if (!status && wanted->replicas && wanted->replicas != ki_object_int(deployment, "spec.replicas", 0))
         status = update_deployment(s, foo, &deployment, err);
     if (!status)
@@ -127,7 +130,7 @@ static ki_status sync_foo(struct sample *s, const ki_object *foo, ki_error *err)
     return status;
 }
 
-/* Called for each key whose Foo or Deployment has changed. An error that is returned is logged, and the key is processed again. */
+/* Called for each key whose Foo or Deployment has changed. The controller logs a returned error and retries the key. */
 static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err) {
     struct sample *s = user;
     ki_object *foo = ki_informer_get(s->foos, key);
@@ -147,8 +150,8 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
     return status;
 }
 
-/* Returns true for an event of a Deployment that a Foo controls, unless it is a resync. A Deployment that was taken from its Foo is skipped,
- * as by the Go program: the next resync of the Foo sees it. */
+/* Returns true for an event of a Deployment that a Foo controls, unless it is a resync. As in the Go program, a
+ * Deployment that no longer has a Foo is skipped; the Foo's next resync handles it. */
 static bool is_of_foo(const ki_event *event, void *user) {
     char key[KI_OBJECT_KEY_MAX];
     return ki_predicate_resource_version_changed(event, user) &&
@@ -168,7 +171,7 @@ static void print_usage(FILE *out) {
     fprintf(out, "usage: %s [--workers N] [--leader-elect [--lease-namespace NAMESPACE] [--identity ID]]\n", component);
 }
 
-/* Returns false where the command line is wrong. */
+/* Returns false if the command line is wrong. */
 static bool read_flags(int argc, char **argv, struct flags *flags) {
     static const struct option options[] = {
         { "leader-elect", no_argument, NULL, 'l' },
