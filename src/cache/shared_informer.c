@@ -404,7 +404,7 @@ static void check_for_mutations(ki_timer *timer, void *user) {
 /* A store that lags since the watch is held, or was until now, proves nothing. */
 static bool is_watching(void *user) {
     const ki_informer *informer = user;
-    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.is_open_at_server &&
+    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.watch.is_accepted &&
            !informer->is_held && informer->waiting < HELD_FROM / 2;
 }
 
