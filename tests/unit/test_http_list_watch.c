@@ -191,7 +191,8 @@ static ki_status start_list(fixture *self) {
 }
 
 static ki_status start_watch(fixture *self) {
-    const ki_watch_handler handler = { on_open, on_bytes, on_read, on_event, on_bookmark, on_bad_object, on_watch_end, self };
+    const ki_watch_handler handler = { on_open,     on_bytes,      on_read,      on_event,
+                                       on_bookmark, on_bad_object, on_watch_end, self };
     const ki_watch_options options = { .resource_version = "1" };
     return self->list_watch->ops->watch(self->list_watch, &options, &handler, NULL);
 }
@@ -291,9 +292,8 @@ static void a_watchs_options_are_its_query(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture self;
         assert_int_equal(open_fixture(&self, NULL, &pods), KI_OK);
-        const ki_watch_handler handler = {
-            on_open, on_bytes, on_read, on_event, on_bookmark, on_bad_object, on_watch_end, &self
-        };
+        const ki_watch_handler handler = { on_open,     on_bytes,      on_read,      on_event,
+                                           on_bookmark, on_bad_object, on_watch_end, &self };
         assert_int_equal(self.list_watch->ops->watch(self.list_watch, &cases[i].options, &handler, NULL), KI_OK);
         step(&self);
         assert_string_equal(self.target, cases[i].want);
