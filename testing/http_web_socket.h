@@ -18,8 +18,9 @@ typedef struct kt_web_sockets {
     ki_cond emptied; /* `first` or `upgrading` became zero */
     kt_web_socket *first;
     size_t count;
-    size_t upgrading; /* sockets whose 101 response is queued, and whose connection the daemon has not handed over yet */
-    bool cutting; /* all are closed, and none begins */
+    size_t
+        upgrading; /* sockets whose 101 response is queued, and whose connection the daemon has not handed over yet */
+    bool cutting;  /* all are closed, and none begins */
     bool stopping;
 
     /* the thread only */
