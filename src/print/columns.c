@@ -288,7 +288,7 @@ ki_status ki_columns_each(const ki_columns *columns, const ki_object *obj, int64
             c.type = columns->columns[i].type;
             status = make_custom(columns, i, yyjson_doc_get_root(doc), &c, err);
         }
-        tame(&text);
+        cut_to_first_line(&text);
         if (text.failed && !status)
             status = ki_error_no_memory(err, "making a row");
         if (!status)
