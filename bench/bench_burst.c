@@ -1,5 +1,6 @@
-/* bench_burst.c: how much memory a program has while a server sends 100,000 changes as fast as the connection takes them and the handler is slow: over
- * HTTP/1.1 and HTTP/2, with TLS. The server is a process of its own (peers/burst), and so is each row, since resident memory is what counts. */
+/* bench_burst.c: memory of a program with a slow handler while a server sends 100,000 changes as fast as the connection
+ * accepts them, over HTTP/1.1 and HTTP/2 with TLS. The server (peers/burst) and each row run in their own process,
+ * because resident memory is measured. */
 #include <kinformer/kinformer.h>
 
 #include <errno.h>
@@ -16,13 +17,13 @@
 enum {
     OBJECTS = 20000,
     EVENTS = 100000,
-    SHORT_PART = 10, /* of both, with --short */
-    SLOW_US = 20,    /* that a call of the handler takes */
+    SHORT_PART = 10, /* divisor of objects and events with --short */
+    SLOW_US = 20,    /* duration of a handler call */
     LINE = 256,
     TIMEOUT_S = 300
 };
 
-#define GOAL 1.2 /* times the settled memory, where the handler is on the loop */
+#define GOAL 1.2 /* peak over settled memory, with the handler on the loop */
 
 static void need(bool ok, const char *what) {
     if (ok)
@@ -31,7 +32,7 @@ static void need(bool ok, const char *what) {
     exit(1);
 }
 
-/* --- the server -------------------------------------------------------------------------------------------------------------------- */
+/* --- the server --------------------------------------------------------------------------------------------------- */
 
 typedef struct server {
     pid_t pid;
@@ -39,7 +40,7 @@ typedef struct server {
     char url[LINE];
 } server;
 
-/* Returns false where there is no Go to build it. */
+/* Starts the server. Returns false without Go. */
 static bool start_server(server *s, bool http2, unsigned part) {
     int to[2], from[2];
     char objects[LINE], events[LINE];
@@ -70,9 +71,9 @@ static void stop_server(const server *s) {
     waitpid(s->pid, NULL, 0);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
-/* A field of /proc/self/status, which is in kB; gives MB. */
+/* Returns a field of /proc/self/status (in kB) in MB. */
 static double memory(const char *field) {
     char line[LINE];
     double kilobytes = 0;
@@ -85,13 +86,13 @@ static double memory(const char *field) {
     return kilobytes * 1024 / 1e6;
 }
 
-/* From now on the peak is what is resident now, or more. */
+/* Resets the peak to the current resident memory. */
 static void reset_peak(void) {
     FILE *file = fopen("/proc/self/clear_refs", "w");
     need(file && fputs("5", file) >= 0 && fclose(file) == 0, "/proc/self/clear_refs");
 }
 
-/* --- a row ------------------------------------------------------------------------------------------------------------------------- */
+/* --- a row -------------------------------------------------------------------------------------------------------- */
 
 typedef struct row {
     const char *name;
@@ -109,7 +110,7 @@ static const row rows[] = {
 
 typedef struct progress {
     _Atomic size_t calls;
-    _Atomic size_t pending; /* the most that waited */
+    _Atomic size_t pending; /* maximum of waiting events */
     _Atomic bool has_ended;
     ki_registration registration;
 } progress;
@@ -169,7 +170,7 @@ static void measure(const row *r, const char *url, const char *protocol) {
            settled, peak / settled, (size_t)atomic_load(&p.pending), (size_t)atomic_load(&p.calls),
            r->on_loop && peak > GOAL * settled ? " MISSED" : "");
     fflush(stdout);
-    _exit(0); /* the process is the row's */
+    _exit(0); /* each row has its own process */
 }
 
 static void measure_apart(const row *r, bool http2, unsigned part) {

@@ -1,6 +1,7 @@
-/* bench_controller.c: what 10,000 objects cost a controller: until each was reconciled once, and until a change of each was. Beside it the same
- * controller by controller-runtime, where Go is there (bench/peers). Each controller runs in a process of its own, against a server of its own
- * in this one, which also makes the changes. What counts is the CPU time of the controller's process, and its memory. */
+/* bench_controller.c: the cost of a controller of 10,000 objects, until each is reconciled once and until a change of
+ * each is reconciled. Runs the same controller with controller-runtime beside it if Go is installed (bench/peers). Each
+ * controller runs in its own process, against its own server in this process, which also makes the changes. Measures
+ * CPU time and memory of the controller's process. */
 #include "bench/small_objects.h"
 
 #include <kinformer-testing/server.h>
@@ -17,7 +18,7 @@ enum {
     OBJECTS_SHORT = 1000,
     WORKERS = 4,
     ROUNDS = 3,
-    TIMEOUT_S = 900 /* for one process, and for building the peer */
+    TIMEOUT_S = 900 /* for one process, including the build of the peer */
 };
 
 static const ki_resource foo_resource = { "samplecontroller.k8s.io", "v1alpha1", "foos", "Foo", true };
@@ -35,10 +36,10 @@ static double wall_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* --- the controller's process ------------------------------------------------------------------------------------------------------------ */
+/* --- the controller's process ------------------------------------------------------------------------------------- */
 
 struct foo {
-    int64_t replicas; /* 1 at first, 2 after the change */
+    int64_t replicas; /* 1 initially, 2 after the change */
     int64_t number;
 };
 
@@ -48,13 +49,13 @@ static const ki_field foo_fields[] = {
     KI_FIELD_END,
 };
 
-/* What the controller's process counts; all but the semaphores is guarded by the mutex. */
+/* The counters of the controller's process. The mutex guards all but the semaphores. */
 static struct {
     ki_informer *foos;
     pthread_mutex_t mutex;
-    unsigned char *seen; /* the replicas that were seen of each Foo */
+    unsigned char *seen; /* by Foo: the last seen replicas */
     unsigned object_count, reconciles;
-    unsigned count[3]; /* by replicas: Foos that were seen with so many */
+    unsigned count[3]; /* by replicas: number of Foos seen with them */
     sem_t done[3];
 } run = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
@@ -78,7 +79,7 @@ static ki_status reconcile(ki_reconcile *call, const char *key, void *user, ki_e
     return KI_OK;
 }
 
-/* Returns what all threads of the process have used. */
+/* Returns the CPU time of all threads of the process. */
 static double cpu_seconds(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -86,7 +87,7 @@ static double cpu_seconds(void) {
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Returns the most memory that was resident since the program began. ru_maxrss also has what the process had before exec. */
+/* Returns the peak of resident memory. ru_maxrss would include the time before exec. */
 static int peak_kilobytes(void) {
     FILE *status = fopen("/proc/self/status", "r");
     char line[256];
@@ -136,7 +137,7 @@ static int run_controller(const char *url, unsigned count) {
     return 0;
 }
 
-/* --- the server's process ---------------------------------------------------------------------------------------------------------------- */
+/* --- the server's process ----------------------------------------------------------------------------------------- */
 
 static const char definition[] =
     "{\"apiVersion\": \"apiextensions.k8s.io/v1\", \"kind\": \"CustomResourceDefinition\", \"metadata\": {\"name\": "
@@ -147,7 +148,7 @@ static const char definition[] =
     "\"storage\": true, \"schema\": {\"openAPIV3Schema\": {\"type\": \"object\", "
     "\"x-kubernetes-preserve-unknown-fields\": true}}}]}}";
 
-/* What a controller's process took. */
+/* The cost of a controller's process. */
 typedef struct cost {
     double sync_wall, sync_cpu, change_wall, change_cpu; /* seconds */
     unsigned reconciles;
@@ -174,7 +175,8 @@ static ki_testing_server *open_server(unsigned count) {
     return server;
 }
 
-/* Runs a controller by a command that takes the server's URL and the count. Returns false where it has printed nothing: there is none. */
+/* Runs a controller with a command that takes the server's URL and the count. Returns false if the command prints
+ * nothing: the controller is not available. */
 static bool measure(const char *command, unsigned count, cost *ret_cost) {
     ki_error err = KI_ERROR_INIT;
     ki_testing_server *server = open_server(count);
@@ -205,7 +207,7 @@ static bool measure(const char *command, unsigned count, cost *ret_cost) {
     return ok;
 }
 
-/* Keeps the better of two runs, value by value. */
+/* Keeps the better value of two runs, for each value. */
 static void keep_best(cost *best, const cost *other) {
     double *to[] = { &best->sync_wall, &best->sync_cpu, &best->change_wall, &best->change_cpu, &best->drive_wall };
     const double from[] = { other->sync_wall, other->sync_cpu, other->change_wall, other->change_cpu,

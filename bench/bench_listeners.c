@@ -1,5 +1,5 @@
-/* bench_listeners.c: what handlers cost the loop: bytes for each change that waits for one, and how long the loop is held up, at most at
- * a time, by a handler that comes when 100,000 objects are there. */
+/* bench_listeners.c: the cost of handlers: bytes for each waiting change, and how long the loop is blocked when a
+ * handler is added to 100,000 objects. */
 #include "bench/counting.h"
 #include "bench/small_objects.h"
 #include "src/base/error.h"
@@ -9,11 +9,11 @@
 
 enum {
     OBJECTS = 100000,
-    GOAL_BYTES = 64,  /* of a change that waits */
-    GOAL_NS = 1000000 /* that the loop is held up at a time */
+    GOAL_BYTES = 64,  /* for a waiting change */
+    GOAL_NS = 1000000 /* longest time that the loop is blocked */
 };
 
-/* --- what waits --------------------------------------------------------------------------------------------------------------------- */
+/* --- waiting changes ---------------------------------------------------------------------------------------------- */
 
 static void measure_pending(ki_object **old, ki_object **new, ki_delivery delivery, const char *what) {
     ki_pending pending;
@@ -32,7 +32,7 @@ static void measure_pending(ki_object **old, ki_object **new, ki_delivery delive
     ki_pending_clear(&pending);
 }
 
-/* --- a late handler ------------------------------------------------------------------------------------------------------------------ */
+/* --- a late handler ----------------------------------------------------------------------------------------------- */
 
 /* A source with one list, and a watch that stays open. */
 typedef struct source {
@@ -61,7 +61,7 @@ static void source_nothing(ki_list_watch *base) {
     (void)base;
 }
 
-/* find_type is asked only after a 404: never here. */
+/* find_type is called only after a 404, which does not occur */
 static const ki_list_watch_ops source_ops = {
     .list = source_list, .watch = source_watch, .cancel = source_nothing, .free = source_nothing
 };
@@ -141,10 +141,10 @@ int main(void) {
         old[i] = make(format, i, 1);
         new[i] = make(format, i, 2);
     }
-    printf(" %d changes wait for a handler, each\n", (int)OBJECTS);
+    printf(" %d changes wait for a handler, for each\n", (int)OBJECTS);
     measure_pending(old, new, KI_DELIVER_ALL, "all");
     measure_pending(old, new, KI_DELIVER_LATEST, "latest, of as many keys");
-    printf(" a handler comes when %d objects are there\n", (int)OBJECTS);
+    printf(" a handler is added to %d objects\n", (int)OBJECTS);
     measure_late_handler(old);
     for (unsigned i = 0; i < OBJECTS; i++) {
         ki_object_unref(old[i]);

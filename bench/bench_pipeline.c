@@ -1,5 +1,6 @@
-/* bench_pipeline.c: what one event costs between its bytes and the handler. No network: a watch's body is fed through the memory
- * transport in chunks as a socket gives them. Pods are those of the embedded server's load, with managedFields. */
+/* bench_pipeline.c: the cost of one event from its bytes to the handler, without a network: the memory transport
+ * delivers a watch's body in chunks of a socket's size. The pods are those of the embedded server's load, with
+ * managedFields. */
 #include <kinformer-testing/server.h>
 #include <kinformer/kinformer.h>
 
@@ -34,13 +35,13 @@ static const ki_field view[] = {
 };
 
 typedef struct bench {
-    ki_buffer frames;          /* one MODIFIED event for each pod */
-    size_t versions[PODS * 2]; /* where in it the resource versions stand: REVISION_DIGITS digits each */
-    ki_buffer list;            /* an empty PodList */
+    ki_buffer frames;
+    size_t versions[PODS * 2]; /* offsets of the resource versions in it, REVISION_DIGITS digits each */
+    ki_buffer list;
     size_t events;
     size_t objects_bytes;
-    ki_memory_call *watch; /* the watch under way */
-    unsigned long heard;
+    ki_memory_call *watch; /* the current watch */
+    unsigned long received;
 } bench;
 
 static void fail(const char *what, const ki_error *err) {
@@ -54,7 +55,7 @@ static double cpu_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* --- the material -------------------------------------------------------------------------------------------------------- */
+/* --- input -------------------------------------------------------------------------------------------------------- */
 
 static void load_pods(bench *b) {
     ki_error err = KI_ERROR_INIT;
@@ -77,7 +78,7 @@ static void load_pods(bench *b) {
         if (ki_object_json(obj, &json, &err))
             fail("reading a pod", &err);
         ki_buffer_append_string(&b->frames, "{\"type\":\"MODIFIED\",\"object\":");
-        /* The version gets room for every round's. */
+        /* Leaves room for the version of every round. */
         const char *version = strstr(json.text, "\"resourceVersion\":\"");
         if (!version || b->events == PODS * 2)
             fail("a pod without a version, or too many pods", NULL);
@@ -106,7 +107,7 @@ static void report(const bench *b, const char *what, double seconds, int rounds)
     printf("%-34s %8.2f us/event %8.2f GB/s\n", what, seconds / events * 1e6, bytes / seconds / 1e9);
 }
 
-/* --- the parts ------------------------------------------------------------------------------------------------------------- */
+/* --- the parts ---------------------------------------------------------------------------------------------------- */
 
 static void measure_framing(const bench *b, int rounds) {
     ki_framer framer;
@@ -151,7 +152,7 @@ static void measure_decoding(const bench *b, const char *what, const ki_field *f
     ki_object_format_unref(format);
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------------- */
+/* --- all parts ---------------------------------------------------------------------------------------------------- */
 
 static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     bench *b = user;
@@ -173,7 +174,7 @@ static void abandoned(ki_memory_call *call, void *user) {
 static void on_change(const ki_event *event, void *user) {
     bench *b = user;
     (void)event;
-    b->heard++;
+    b->received++;
 }
 
 static void step(ki_engine *engine) {
@@ -184,7 +185,7 @@ static void step(ki_engine *engine) {
     } while (ki_engine_timeout(engine) == 0);
 }
 
-/* Gives every event a resource version above all that went before. */
+/* Sets a new resource version in every event, higher than all before. */
 static void renew(bench *b, int round) {
     for (size_t i = 0; i < b->events; i++) {
         char digits[REVISION_DIGITS + 1];
@@ -223,7 +224,7 @@ static void measure_pipeline(bench *b, int rounds) {
         }
         seconds += cpu_seconds() - begin;
     }
-    if (b->heard != b->events * (unsigned long)rounds)
+    if (b->received != b->events * (unsigned long)rounds)
         fail("the handler did not hear of every event", NULL);
     report(b, "bytes to handler", seconds, rounds);
     ki_factory_free(factory);

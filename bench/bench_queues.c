@@ -1,5 +1,5 @@
-/* bench_queues.c: what the two queues cost for each event, CPU time and allocations, with 100,000 keys: one event at a time, in bursts, and
- * with all of them queued at once. Goals: 1 us an event, and in the steady state no allocation. */
+/* bench_queues.c: CPU time and allocations of the two queues for each event with 100,000 keys: one event at a time, in
+ * bursts, and all keys at once. Goals: 1 us for an event, and no allocation in the steady state. */
 #include "bench/counting.h"
 #include "bench/small_objects.h"
 #include "src/base/memory.h"
@@ -14,12 +14,12 @@ enum {
     ROUNDS = 3
 };
 
-/* The order that events come in is not that of the keys. */
+/* Events do not arrive in the order of keys. */
 static unsigned shuffled(unsigned i) {
     return (unsigned)((uint64_t)i * 7919 % KEYS);
 }
 
-/* --- a queue ------------------------------------------------------------------------------------------------------------------------ */
+/* --- a queue ------------------------------------------------------------------------------------------------------ */
 
 static ki_status count_deltas(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err) {
     (void)ret_requeue;
@@ -28,7 +28,7 @@ static ki_status count_deltas(const ki_deltas *deltas, void *user, bool *ret_req
     return KI_OK;
 }
 
-/* So many events, then all of them out. */
+/* Queues `burst` events, then pops all. */
 static void pass(ki_queue *queue, ki_object **objects, unsigned burst) {
     size_t popped = 0;
     for (unsigned first = 0; first < KEYS; first += burst) {
@@ -39,7 +39,7 @@ static void pass(ki_queue *queue, ki_object **objects, unsigned burst) {
     need(popped == KEYS, "an event is missing");
 }
 
-/* The best of some rounds, after one that warms up. */
+/* Prints the best of several rounds, after a warm-up. */
 static void measure(ki_queue *queue, ki_object **objects, unsigned burst, bool has_goal, const char *what) {
     int64_t best = INT64_MAX;
     size_t allocated = 0;
@@ -59,7 +59,7 @@ static void measure(ki_queue *queue, ki_object **objects, unsigned burst, bool h
 }
 
 static void measure_all(ki_queue *queue, ki_object **objects, const char *name) {
-    printf(" %s, %d keys, into the queue and out of it, each event\n", name, KEYS);
+    printf(" %s, %d keys, queued and popped, for each event\n", name, KEYS);
     measure(queue, objects, 1, true, "one at a time");
     measure(queue, objects, BURST, true, "500 at a time");
     measure(queue, objects, KEYS, false, "all of them at once");

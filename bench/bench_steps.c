@@ -1,6 +1,6 @@
-/* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits for a lock meanwhile: the first list,
- * relists, and a resync, with both queues, by plain and by streaming lists. Then what is not divided into steps. Objects are decoded before they are
- * measured. */
+/* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits for a lock
+ * meanwhile: the first list, relists and a resync, with both queues, with plain and streaming lists. Then the work that
+ * is not divided into steps. Objects are decoded before the measurement. */
 #include "bench/lock_times.h"
 #include "bench/small_objects.h"
 #include "bench/steady_memory.h"
@@ -12,17 +12,17 @@
 #include <string.h>
 
 enum {
-    GOAL_STEP_US = 2000, /* CPU time of a step */
-    GOAL_WAIT_US = 1000, /* for which a lock is held */
+    GOAL_STEP_US = 2000,
+    GOAL_WAIT_US = 1000, /* longest time that a lock is held */
     SHORT_COUNT = 20000,
     COUNT = 200000,
     ROUNDS = 3,
     LARGE = 5500, /* bytes */
     LARGE_COUNT = 20000,
-    CHANGED = 4, /* a version */
+    CHANGED = 4,
     CHANGED_EACH = 100,
-    PER_TURN = 16, /* objects that arrive at a time */
-    PAUSE_US = 200 /* of the other thread between its calls */
+    PER_TURN = 16, /* objects that arrive at once */
+    PAUSE_US = 200 /* between two calls of the other thread */
 };
 
 #define RESYNC KI_SECONDS(3600)
@@ -35,7 +35,7 @@ static int64_t read_clock(void *user) {
     return atomic_load(&clock_now);
 }
 
-/* --- the source: what it lists comes a few objects at a time ---------------------------------------------------------------------- */
+/* --- the source: a list arrives a few objects at a time ----------------------------------------------------------- */
 
 typedef struct source {
     ki_list_watch base; /* first */
@@ -44,17 +44,17 @@ typedef struct source {
     ki_list_handler list;
     ki_watch_handler watch;
     bool lists, streams;
-    bool fails;     /* the next list, once all of its objects have come */
-    bool deletes;   /* the first object of a streaming list, before its end */
+    bool fails;     /* the next list fails after its last object */
+    bool deletes;   /* deletes the first object of a streaming list before the list's end */
     int64_t end_ns; /* CPU time of the call that ended the last streaming list */
-    ki_object **
-        objects; /* the references go as they are handed over, but not where it fails; NULL: large ones are made as they are */
+    ki_object *
+        *objects; /* handed over with their references, unless the list fails; NULL: large ones are made on demand */
     ki_object_format *format;
     unsigned next;
     const char *version;
 } source;
 
-/* An object as an API server sends it, of about 5.5 KB. */
+/* Makes an object of about 5.5 KB, as an API server sends it. */
 static ki_object *make_large(ki_object_format *format, unsigned number) {
     static char json[LARGE + 256];
     ki_object *obj = NULL;
@@ -62,7 +62,7 @@ static ki_object *make_large(ki_object_format *format, unsigned number) {
         json, sizeof json,
         "{\"metadata\":{\"name\":\"pod-%u\",\"namespace\":\"default\",\"resourceVersion\":\"1\"},\"spec\":\"", number);
     memset(json + head, 'x', LARGE);
-    for (unsigned i = 0; i < LARGE; i++) /* what does not pack to nothing */
+    for (unsigned i = 0; i < LARGE; i++) /* text that does not compress well */
         json[(unsigned)head + i] = (char)('a' + (number * 2654435761u + i * 40503u) % 26);
     memcpy(json + head + LARGE, "\"}", 3);
     need(!ki_object_from_json(format, ki_str_of(json), "v1", "Pod", &obj, NULL), "object");
@@ -155,14 +155,14 @@ static const ki_list_watch_ops source_ops = {
     source_list, source_watch, source_find, source_cancel, NULL, source_cancel
 };
 
-/* --- another thread --------------------------------------------------------------------------------------------------------------- */
+/* --- another thread ----------------------------------------------------------------------------------------------- */
 
-/* Makes all calls that another thread may make and that take a lock of the informer, all the time. */
+/* Calls continuously every function that takes a lock of the informer and may run on another thread. */
 typedef struct other {
     ki_informer *informer;
     pthread_t thread;
     _Atomic bool ends;
-    _Atomic bool adds_index; /* once; then it is set to false */
+    _Atomic bool adds_index; /* adds an index once; then set to false */
 } other;
 
 static ki_status index_number(const ki_object *obj, ki_index_values *values, void *user) {
@@ -204,7 +204,7 @@ static void *call_all_the_time(void *user) {
     return NULL;
 }
 
-/* --- the stage -------------------------------------------------------------------------------------------------------------------- */
+/* --- the stage ---------------------------------------------------------------------------------------------------- */
 
 typedef struct stage {
     source from;
@@ -233,7 +233,7 @@ static void step_until_idle(stage *s, figures *seen) {
     int timeout;
     while ((timeout = ki_engine_timeout(s->engine)) >= 0) {
         if (timeout > 120000)
-            return; /* the next resync */
+            return; /* the next timer is the resync */
         atomic_fetch_add(&clock_now, KI_MILLISECONDS((int64_t)timeout));
         int64_t from = now_ns();
         need(!ki_engine_step(s->engine, 0, NULL), "step");
@@ -244,7 +244,7 @@ static void step_until_idle(stage *s, figures *seen) {
     }
 }
 
-/* The next list: one object in `changed_each` (0: none) is of version `changed`. */
+/* Prepares the next list: one object in `changed_each` (0: none) has the version `changed`. */
 static void prepare(stage *s, unsigned changed_each, unsigned changed) {
     static const char *const versions[] = { "", "1000", "2000", "3000", "4000", "5000" };
     s->version++;
@@ -294,7 +294,7 @@ static figures relist(stage *s, unsigned changed_each) {
     return seen;
 }
 
-/* A list that fails in the end, and the one after it, in which nothing changed. Another thread adds an index meanwhile. */
+/* A list that fails at its end, and the next one without changes. Another thread adds an index meanwhile. */
 static figures failed_list(stage *s) {
     ki_error expired = KI_ERROR_INIT;
     prepare(s, CHANGED_EACH, CHANGED);
@@ -310,7 +310,7 @@ static figures failed_list(stage *s) {
     return seen;
 }
 
-/* Of a handler that comes after the lists: relists would remind it, too. */
+/* A resync of a handler that is added after the lists: relists would call it too. */
 static figures resync(stage *s) {
     static const ki_handler handler = { .on_update = count_event };
     figures seen = begin(s);
@@ -378,7 +378,7 @@ static void play(bool in_order, bool streams, bool with_other, figures seen[SCEN
     free(s.from.objects);
 }
 
-/* Keeps nothing but the name. */
+/* A transform that keeps only the name. */
 static ki_status reduce(ki_object *obj, ki_object **ret_obj, void *user) {
     char json[160];
     snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"resourceVersion\":\"%s\"}}",
@@ -424,13 +424,13 @@ static void measure_transform(bool in_order) {
     object_count = all;
 }
 
-/* --- what is not divided into steps --------------------------------------------------------------------------------------------------- */
+/* --- work that is not divided into steps -------------------------------------------------------------------------- */
 
 typedef struct whole {
     int64_t end_ns, check_ns, free_ns;
 } whole;
 
-/* Of a streaming list with `deletes`, and checks for objects that were written to with `detects`. */
+/* Measures a streaming list with `deletes`; `detects` enables the mutation detector. */
 static whole play_whole(bool in_order, bool deletes, bool detects) {
     static const ki_object_format_options format_options = { .namespaced = true };
     static const ki_resource pods = { "", "v1", "pods", "Pod", true };
@@ -499,8 +499,8 @@ static void measure_whole(bool in_order) {
            (double)least.check_ns / 1e6, (double)least.free_ns / 1e6);
 }
 
-/* Steps and memory of runs on their own, locks of runs with another thread. Of the longest each the least of some rounds: what is the library's own
- * comes again. */
+/* Prints steps and memory of runs alone, and locks of runs with another thread. Takes the least of the longest times of
+ * several rounds: the library's own costs recur in each round. */
 static void measure(bool in_order, bool streams) {
     figures alone[SCENES], beside[SCENES], again[SCENES];
     play(in_order, streams, false, alone);

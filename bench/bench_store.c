@@ -1,5 +1,5 @@
-/* bench_store.c: what the store costs: nanoseconds for each put, get, delete and object
- * walked, bytes for each object in trees and indexes, at 1,000 and 100,000 objects. */
+/* bench_store.c: the cost of the store: nanoseconds for each put, get, delete and visited object, bytes for each object
+ * in trees and indexes, with 1,000 and 100,000 objects. */
 #include "src/base/memory.h"
 #include "src/cache/store.h"
 #include "src/object/format.h"
@@ -54,7 +54,7 @@ static ki_store *new_store(bool namespaced) {
     return store;
 }
 
-/* The order that events come in is not that of the keys. */
+/* Events do not arrive in the order of keys. */
 static unsigned shuffled(unsigned i, unsigned count) {
     return (unsigned)((uint64_t)i * 7919 % count);
 }

@@ -1,4 +1,5 @@
-/* bench_sync.c: what it costs the client to sync with 20,000 pods of about 8.5 KB, over loopback HTTP from the embedded server. */
+/* bench_sync.c: the client's cost of syncing 20,000 pods of about 8.5 KB, over loopback HTTP from the embedded
+ * server. */
 #include "bench/counting.h"
 
 #include <kinformer-testing/server.h>

@@ -1,5 +1,5 @@
-/* bench_waits.c: what a change costs the waits for resource versions: CPU time for each change, by the number of waits. A change looks at each wait twice: once for the
- * cache's version, once for its object's. */
+/* bench_waits.c: CPU time of a change by the number of waits for resource versions. A change checks each wait twice:
+ * for the cache's version and for its object's. */
 #include "bench/counting.h"
 #include "src/cache/wait_table.h"
 

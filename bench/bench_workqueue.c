@@ -1,5 +1,6 @@
-/* bench_workqueue.c: what a key costs in the work queue: added, taken and done by one thread, with four workers, with a delay; and the longest
- * that a call or a step of the loop takes with many keys. Beside it client-go's work queue, where Go is there (bench/peers). */
+/* bench_workqueue.c: the cost of a key in the work queue: added, taken and done by one thread, with four workers, with
+ * a delay; and the longest call and step of the loop with many keys. Runs client-go's work queue beside it if Go is
+ * installed (bench/peers). */
 #include "bench/counting.h"
 #include "bench/small_objects.h"
 
@@ -14,18 +15,18 @@ enum {
     KEY_SIZE = 41, /* with the closing zero */
     WORKERS = 4,
     AT_ONCE = 1000,
-    STEP = 1000, /* adds that a step of the loop may make */
+    STEP = 1000, /* adds in one step of the loop */
     MANY = 1000000,
     RELIST = 100000,
     GOAL_KEY_NS = 150,
     GOAL_DELAYED_NS = 2000,
     GOAL_BYTES = 200,
     GOAL_STEP_US = 2000,
-    GOAL_TIMES = 3 /* as fast as client-go, with workers */
+    GOAL_TIMES = 3 /* times client-go's throughput, with workers */
 };
 
 static bool is_short;
-static unsigned key_count; /* of the rows that client-go has, too */
+static unsigned key_count; /* keys in the rows that client-go also has */
 static unsigned rounds;
 static char (*keys)[KEY_SIZE];
 static int64_t time_of_engine;
@@ -40,7 +41,7 @@ static int64_t wall_ns(void) {
     return time_of(CLOCK_MONOTONIC);
 }
 
-/* Of all threads. */
+/* Returns the CPU time of all threads. */
 static int64_t cpu_ns(void) {
     return time_of(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -50,7 +51,7 @@ static int64_t engine_now(void *user) {
     return time_of_engine;
 }
 
-/* A queue on an engine of its own, whose clock stands still where `is_still`. */
+/* A queue on its own engine, whose clock stands still if `is_still`. */
 typedef struct bench_queue {
     ki_engine *engine;
     ki_workqueue *queue;
@@ -71,9 +72,9 @@ static void close_queue(bench_queue *self) {
     ki_engine_free(self->engine);
 }
 
-/* --- client-go ----------------------------------------------------------------------------------------------------------------------- */
+/* --- client-go ---------------------------------------------------------------------------------------------------- */
 
-/* What bench/peers/workqueue printed: "ROW VALUE" lines. */
+/* The output of bench/peers/workqueue: lines "ROW VALUE". */
 static struct {
     char name[32];
     double value;
@@ -89,7 +90,7 @@ static void run_peer(void) {
     pclose(peer);
 }
 
-/* 0: there is none. */
+/* Returns a row of client-go; 0 if there is none. */
 static double peer_value(const char *name) {
     for (size_t i = 0; i < peer_count; i++)
         if (strcmp(peer_rows[i].name, name) == 0)
@@ -108,14 +109,14 @@ static void print_goal(double value, double goal, const char *unit) {
     printf("   goal: %.0f %s: %s", goal, unit, value <= goal ? "met" : "MISSED");
 }
 
-/* --- one thread ------------------------------------------------------------------------------------------------------------------------ */
+/* --- one thread --------------------------------------------------------------------------------------------------- */
 
 static void take_and_end(ki_workqueue *queue) {
     const char *key = ki_workqueue_get(queue, 0, NULL);
     need(key && !ki_workqueue_done(queue, key), "a key is missing");
 }
 
-/* The best of some rounds, for each key. */
+/* Returns the time for each key, the best of several rounds. */
 static double measure_thread(const ki_workqueue_options *options, unsigned at_once) {
     bench_queue self = open_queue(options, false);
     int64_t best = INT64_MAX;
@@ -158,7 +159,7 @@ static void measure_threads(void) {
     }
 }
 
-/* --- workers ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- workers ------------------------------------------------------------------------------------------------------ */
 
 static void *work(void *user) {
     ki_workqueue *queue = user;
@@ -195,7 +196,7 @@ static void measure_workers(void) {
     end_row(cpu, "workers_cpu", "ns");
 }
 
-/* --- delays -------------------------------------------------------------------------------------------------------------------------- */
+/* --- delays ------------------------------------------------------------------------------------------------------- */
 
 static double longest_us(int64_t *longest, int64_t took) {
     *longest = took > *longest ? took : *longest;
@@ -217,7 +218,7 @@ static void measure_delays(bool by_priority) {
     if (!by_priority)
         print_goal(bytes, GOAL_BYTES, "bytes");
     printf("\n");
-    time_of_engine += INT64_C(7200) * 1000000000; /* all of them are due */
+    time_of_engine += INT64_C(7200) * 1000000000; /* all delays end */
     from = now_ns();
     while (ki_workqueue_length(self.queue) < count) {
         int64_t begin = now_ns();
@@ -231,9 +232,9 @@ static void measure_delays(bool by_priority) {
     close_queue(&self);
 }
 
-/* --- many keys ------------------------------------------------------------------------------------------------------------------------- */
+/* --- many keys ---------------------------------------------------------------------------------------------------- */
 
-/* Times each call, adds first, and keeps the shorter time of those that `least` has. */
+/* Times each call, adds first, and keeps the shorter of this time and the one in `least`. */
 static void time_calls(unsigned count, bool by_priority, int64_t *least) {
     bench_queue self = open_queue(&KI_WORKQUEUE_OPTIONS(.by_priority = by_priority), true);
     int64_t before = now_ns();
@@ -249,8 +250,8 @@ static void time_calls(unsigned count, bool by_priority, int64_t *least) {
     close_queue(&self);
 }
 
-/* A call's time is the least of some rounds that do the same: what takes long in each of them is the queue's own doing, and not that of
- * others on the machine, which interrupt a thread for milliseconds. */
+/* A call's time is the least of several rounds that do the same: a time that is long in every round is the queue's own,
+ * not an interruption by other processes. */
 static void measure_longest(unsigned count, bool by_priority) {
     int64_t *least = malloc(2 * sizeof *least * count), longest = 0, longest_step = 0, step = 0;
     double call_us = 0, step_us = 0;
@@ -276,7 +277,7 @@ static void measure_longest(unsigned count, bool by_priority) {
 
 int main(int argc, char **argv) {
     is_short = argc > 1 && strcmp(argv[1], "--short") == 0;
-    /* malloc would give hundreds of megabytes back to the system at once, in the call that frees the last key. */
+    /* malloc would return hundreds of megabytes to the system in the call that frees the last key. */
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     key_count = RELIST;
     rounds = is_short ? 5 : 30;

@@ -1,4 +1,4 @@
-/* counting.h: malloc as an allocator that counts: for the benchmarks. One thread, one in a program. */
+/* counting.h: an allocator over malloc that counts, for benchmarks. One thread; one in a program. */
 #ifndef BENCH_COUNTING_H
 #define BENCH_COUNTING_H
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 static struct {
-    size_t allocations;            /* reallocations, too */
-    size_t bytes_held, bytes_peak; /* not given back, with what malloc adds; may be set to 0 at any time */
+    size_t allocations;            /* including reallocations */
+    size_t bytes_held, bytes_peak; /* allocated bytes with malloc's overhead; may be set to 0 at any time */
 } counted;
 
 static inline void count_change(size_t before, size_t after) {

@@ -1,6 +1,6 @@
-/* lock_times.h: how long one thread, the loop, holds the library's locks, and how long calls of another thread wait for them: in CPU time of the loop
- * while it holds the lock, so that what else runs on the machine does not count. The linker puts these functions in place of the library's
- * (cmake/bench.cmake). One loop and one other thread; one program includes this. */
+/* lock_times.h: how long the loop holds the library's locks, and how long calls of another thread wait for them. Counts
+ * the loop's CPU time while it holds the lock, so that other processes do not matter. The linker replaces the library's
+ * lock functions by these (cmake/bench.cmake). One loop and one other thread; one program includes this. */
 #ifndef BENCH_LOCK_TIMES_H
 #define BENCH_LOCK_TIMES_H
 
@@ -15,15 +15,15 @@ typedef enum lock_side {
     LOCK_OF_OTHER
 } lock_side;
 
-/* The longest since they were set to 0, by the loop; nanoseconds. */
+/* The longest times since they were reset, measured on the loop, in nanoseconds. */
 static struct {
     _Atomic int64_t change; /* the loop held the change lock */
-    _Atomic int64_t other;  /* any other lock, outside of that */
-    _Atomic int64_t wait;   /* the other thread waited for the change lock, and the loop held it */
+    _Atomic int64_t other;  /* the loop held another lock, outside the change lock */
+    _Atomic int64_t wait;   /* the other thread waited for the change lock while the loop held it */
 } longest_lock;
 
 static _Thread_local lock_side own_side;
-static _Thread_local const void *own_lock; /* the first one that is held; those inside it are held for no longer */
+static _Thread_local const void *own_lock; /* the outermost held lock; inner locks are held for less time */
 static _Thread_local int64_t own_lock_from;
 
 static clockid_t loop_clock;
@@ -48,7 +48,7 @@ static inline void note_locked(const void *lock) {
     own_lock_from = read_cpu_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Returns how long it was held. */
+/* Returns how long the lock was held. */
 static inline int64_t note_unlocked(const void *lock) {
     if (!own_lock || own_lock != lock)
         return 0;
@@ -56,13 +56,13 @@ static inline int64_t note_unlocked(const void *lock) {
     return read_cpu_clock(CLOCK_THREAD_CPUTIME_ID) - own_lock_from;
 }
 
-/* One thread writes a place, but for the setting to 0. */
+/* Only one thread writes each place, except for the reset. */
 static inline void keep_longest(_Atomic int64_t *longest, int64_t ns) {
     if (ns > atomic_load(longest))
         atomic_store(longest, ns);
 }
 
-/* The linker's names for what is in place of a function, and for the function. */
+/* The linker's names of the replacement and of the replaced function. */
 #define REPLACES(function) __asm__("__wrap_" #function)
 #define IS_REPLACED(function) __asm__("__real_" #function)
 

@@ -1,5 +1,5 @@
-/* small_objects.h: what the benchmarks of the cache share: small pods with keys in no order, this thread's CPU time, and the end where
- * something is not as it has to be. */
+/* small_objects.h: what the benchmarks of the cache share: small pods with keys in random order, the thread's CPU time,
+ * and a check that ends the program. */
 #ifndef BENCH_SMALL_OBJECTS_H
 #define BENCH_SMALL_OBJECTS_H
 

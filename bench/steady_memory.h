@@ -1,6 +1,6 @@
-/* steady_memory.h: an allocator whose every call takes about the same short time, for the benchmarks of long steps. glibc's malloc puts work off, and does it
- * for 10,000 blocks in a single call: a figure of what the library does would include it. Free blocks of one size are a list; what is larger
- * than 4 KB is malloc's. Any thread; one in a program. */
+/* steady_memory.h: an allocator whose calls all take about the same short time, for the benchmarks of long steps.
+ * glibc's malloc defers work, and then does it for 10,000 blocks in one call, which would distort the library's
+ * figures. Free blocks of one size form a list; malloc serves sizes above 4 KB. Any thread; one in a program. */
 #ifndef BENCH_STEADY_MEMORY_H
 #define BENCH_STEADY_MEMORY_H
 
@@ -17,7 +17,7 @@ enum {
 
 typedef union steady_block {
     struct {
-        size_t size; /* without this head */
+        size_t size; /* without this header */
         union steady_block *next;
     } head;
     max_align_t alignment;
@@ -27,7 +27,7 @@ static struct {
     pthread_mutex_t lock;
     steady_block *free[STEADY_MAX / STEADY_STEP + 1];
     char *region;
-    size_t left; /* in the region */
+    size_t left; /* left in the region */
 } steady_memory = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static inline void *steady_alloc(size_t size, void *user) {
@@ -40,7 +40,7 @@ static inline void *steady_alloc(size_t size, void *user) {
         *list = block->head.next;
     } else if (list) {
         if (steady_memory.left < whole) {
-            steady_memory.region = malloc(STEADY_REGION); /* what is left of the last one is lost */
+            steady_memory.region = malloc(STEADY_REGION); /* the rest of the last region is lost */
             steady_memory.left = steady_memory.region ? STEADY_REGION : 0;
         }
         if (steady_memory.region) {

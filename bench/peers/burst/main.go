@@ -1,6 +1,7 @@
-// An API server of ConfigMaps that knows one list and one watch: the list has -objects of them, the watch sends -events changes as fast as the
-// connection takes them, then one of an object named "last", and stays open. HTTPS with a certificate that nobody has signed; -http2 serves
-// HTTP/2, else HTTP/1.1. Prints its URL and serves until its standard input ends.
+// An API server of ConfigMaps with one list and one watch. The list has -objects ConfigMaps. The watch sends -events
+// changes as fast as the connection accepts them, then one event of an object named "last", and stays open. HTTPS with
+// an untrusted certificate; -http2 serves HTTP/2, otherwise HTTP/1.1. Prints its URL, and serves until its standard
+// input ends.
 package main
 
 import (
@@ -32,7 +33,7 @@ var (
 	pool    = make([]byte, poolSize)
 )
 
-// Writes an object whose data is another text in each version.
+// Writes an object whose data differs in each version.
 func writeObject(w io.Writer, name string, version int) {
 	at := version * 977 % (poolSize - *size)
 	fmt.Fprintf(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"%s","namespace":"default",`+

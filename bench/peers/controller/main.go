@@ -1,5 +1,6 @@
-// Runs a controller of Foos by controller-runtime, as bench_controller.c runs one of ours: main URL COUNT. Prints "ready" when each of COUNT Foos
-// was reconciled once, then, when a change of each was too, one line of JSON with what that took.
+// Runs a controller of Foos with controller-runtime, as bench_controller.c runs ours: main URL COUNT. Prints "ready"
+// when each of COUNT Foos was reconciled once. When a change of each was reconciled too, prints one line of JSON with
+// the cost.
 package main
 
 import (
@@ -28,7 +29,7 @@ const workers = 4
 
 var began = time.Now()
 
-// FooSpec is the spec of the Foos that bench_controller.c makes.
+// FooSpec is the spec of the Foos that bench_controller.c creates.
 type FooSpec struct {
 	DeploymentName string `json:"deploymentName"`
 	Replicas       int    `json:"replicas"`
@@ -73,7 +74,7 @@ func (l *FooList) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// reconciler counts the Foos that it has seen in each phase: replicas is 1 at first, and 2 after the change.
+// reconciler counts the Foos that it has seen in each phase: replicas is 1 initially, and 2 after the change.
 type reconciler struct {
 	client.Client
 	mutex      sync.Mutex
@@ -108,14 +109,14 @@ func check(err error) {
 	}
 }
 
-// cpuSeconds returns what all threads of the process have used.
+// cpuSeconds returns the CPU time of all threads of the process.
 func cpuSeconds() float64 {
 	var usage syscall.Rusage
 	check(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// peakKilobytes returns the most memory that was resident since the program began.
+// peakKilobytes returns the peak of resident memory.
 func peakKilobytes() int {
 	text, err := os.ReadFile("/proc/self/status")
 	check(err)

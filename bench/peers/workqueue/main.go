@@ -1,4 +1,4 @@
-// Measures client-go's work queue: what bench_workqueue.c measures of ours. Prints lines "ROW VALUE", each for one key.
+// Measures client-go's work queue, as bench_workqueue.c measures ours. Prints lines "ROW VALUE", values for one key.
 package main
 
 import (
@@ -29,7 +29,7 @@ func keys(count int) []string {
 
 var rounds = 30
 
-// cpuTime returns what all threads of the process have used.
+// cpuTime returns the CPU time of all threads of the process.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -38,7 +38,7 @@ func cpuTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// best returns the shortest time and CPU time of some runs, for each of `count` keys.
+// best returns the shortest time and CPU time of several runs, for each of `count` keys.
 func best(count int, run func() time.Duration) (ns, cpu float64) {
 	shortest, least := time.Duration(1<<62), time.Duration(1<<62)
 	for range rounds {
@@ -101,8 +101,8 @@ func withWorkers(all []string) time.Duration {
 	return time.Since(from)
 }
 
-// addAfter prints the time of adding, and the memory of a key, without its text. The queue takes delayed keys from a channel: adding them
-// is over once the last of them has left it.
+// addAfter prints the time of adding, and the memory of a key without its text. The queue takes delayed keys from a
+// channel: adding is complete when the last key has left the channel.
 func addAfter(count int) {
 	all := keys(count)
 	var before, after runtime.MemStats
