@@ -1,4 +1,4 @@
-/* ask.c: the second half of a checkup: what the server says to a client that shows its credentials. */
+/* ask.c: the checkup's steps that send requests with credentials. */
 #include "src/checkup/way.h"
 
 #include "src/base/buffer.h"
@@ -13,7 +13,7 @@ enum {
     BODY_LIMIT = 16 * 1024,
     FIRST_PAGE = 500,
     MARK_MAX = 64,
-    BOOKMARK_WATCH_S = 5 /* an API server sends a bookmark before it ends a watch, however short */
+    BOOKMARK_WATCH_S = 5 /* an API server sends a bookmark before it ends a watch, even a short one */
 };
 
 static const char streaming[] =
@@ -21,11 +21,11 @@ static const char streaming[] =
 static const char end_mark[] = "\"k8s.io/initial-events-end\":\"true\"";
 static const char bookmark_mark[] = "\"type\":\"BOOKMARK\"";
 
-static bool is_refusal(const ki_error *err) {
+static bool is_error_response(const ki_error *err) {
     return err->http_status >= 400;
 }
 
-/* --- credentials ------------------------------------------------------------------------------------------------------------ */
+/* --- credentials -------------------------------------------------------------------------------------------------- */
 
 static ki_status post(ki_checkup_way *way, const char *path, const ki_buffer *body, ki_answer **ret_answer,
                       ki_error *err) {
@@ -46,7 +46,7 @@ static void take_text(const ki_answer *answer, const char *path, char *to, size_
     ki_value_clear(&value);
 }
 
-/* Login pages and proxies answer with 200, too. */
+/* Returns true if the response has this kind: login pages and proxies also respond with 200. */
 static bool is_of_kind(const ki_answer *answer, const char *kind) {
     char found[64];
     take_text(answer, "kind", found, sizeof found);
@@ -56,7 +56,7 @@ static bool is_of_kind(const ki_answer *answer, const char *kind) {
 static void remedy_credentials(ki_checkup_way *way) {
     const unsigned has = way->description.credentials;
     if (has & KI_CREDENTIAL_EXEC)
-        ki_checkup_remedy(way, "run %s by hand: it may have to log in again",
+        ki_checkup_remedy(way, "run %s by hand: it may need a new login",
                           way->description.exec_command ? way->description.exec_command : "the plugin");
     else if (has & KI_CREDENTIAL_TOKEN_FILE)
         ki_checkup_remedy(way, "get a new token into %s",
@@ -64,12 +64,12 @@ static void remedy_credentials(ki_checkup_way *way) {
     else if (has & KI_CREDENTIAL_TOKEN)
         ki_checkup_remedy(way, "the token is wrong or has expired: get a new one, or use another context or user");
     else if (has & KI_CREDENTIAL_CERTIFICATE)
-        ki_checkup_remedy(way, "the client certificate is not this cluster's, or has expired: get a new one");
+        ki_checkup_remedy(way, "the client certificate belongs to another cluster or has expired: get a new one");
     else
-        ki_checkup_remedy(way, "give credentials: a token, a client certificate or a plugin for the kubeconfig's user");
+        ki_checkup_remedy(way, "set credentials: a token, a client certificate or a plugin for the kubeconfig's user");
 }
 
-/* Failed requests that are not about permission end the way. */
+/* Reports a failed request that ends the checkup. */
 static void fail(ki_checkup_way *way, const ki_error *why) {
     ki_checkup_find(way, "%s", ki_error_message(why));
     if (why->http_status == 401 || why->category == KI_CATEGORY_CREDENTIALS)
@@ -77,8 +77,8 @@ static void fail(ki_checkup_way *way, const ki_error *why) {
     else
         ki_checkup_remedy(way, "%s",
                           why->category == KI_CATEGORY_RETRY || why->category == KI_CATEGORY_SERVER
-                              ? "try again; if it stays, look at the server's log"
-                              : "mend what the message names");
+                              ? "try again; if the error remains, read the server's log"
+                              : "fix what the message names");
     ki_checkup_end(way, KI_CHECK_FAILED);
     way->is_lost = true;
 }
@@ -94,14 +94,14 @@ static void check_credentials(ki_checkup_way *way) {
     ki_status status = post(way, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &answer, &why);
     if (status && why.http_status == 401) {
         fail(way, &why);
-    } else if (status && is_refusal(&why) && why.http_status < 500) {
-        ki_checkup_find(way, "the server does not say who we are (%s)", ki_error_message(&why));
+    } else if (status && is_error_response(&why) && why.http_status < 500) {
+        ki_checkup_find(way, "the server does not return the user (%s)", ki_error_message(&why));
         ki_checkup_end(way, KI_CHECK_WARNING);
     } else if (status) {
         fail(way, &why);
     } else if (!is_of_kind(answer, "SelfSubjectReview")) {
-        ki_checkup_find(way, "the server's answer (HTTP %d) is no SelfSubjectReview", ki_answer_http_status(answer));
-        ki_checkup_remedy(way, "is it a Kubernetes API server, or a proxy or login page in front of one?");
+        ki_checkup_find(way, "the server's answer (HTTP %d) is not a SelfSubjectReview", ki_answer_http_status(answer));
+        ki_checkup_remedy(way, "check that the address is a Kubernetes API server's, not a proxy's or a login page's");
         ki_checkup_end(way, KI_CHECK_FAILED);
         way->is_lost = true;
     } else {
@@ -132,26 +132,26 @@ static void check_version(ki_checkup_way *way) {
         ki_checkup_find(way, "%s", version);
         ki_checkup_end(way, KI_CHECK_WELL);
     } else {
-        ki_checkup_find(way, "%s", status ? ki_error_message(&why) : "the answer to /version has no gitVersion");
-        ki_checkup_remedy(way, "is it a Kubernetes API server?");
+        ki_checkup_find(way, "%s", status ? ki_error_message(&why) : "the response to /version has no gitVersion");
+        ki_checkup_remedy(way, "check that the address is a Kubernetes API server's");
         ki_checkup_end(way, KI_CHECK_WARNING);
     }
     ki_answer_unref(answer);
 }
 
-/* --- permission ------------------------------------------------------------------------------------------------------------- */
+/* --- permission --------------------------------------------------------------------------------------------------- */
 
 static void append_text(ki_buffer *body, const char *name, const char *value) {
     ki_buffer_printf(body, ",\"%s\":", name);
     ki_buffer_append_json_string(body, ki_str_of(value));
 }
 
-/* Adds the one name that a field selector allows, as the server takes it from the request: "metadata.name=web-1". */
+/* Adds the name of a field selector for one name, as the server reads it from a request: "metadata.name=web-1". */
 static void append_name(ki_buffer *body, const char *selector) {
     static const char field[] = "metadata.name=";
     const char *value = strncmp(selector, field, sizeof field - 1) == 0 ? selector + sizeof field - 1 : "";
     value += *value == '=';
-    /* A second requirement, or an escaped character, which no name has: the permission for all is asked for. */
+    /* A second requirement or an escape, which no name has: checks the permission for all names. */
     if (*value && !strpbrk(value, ",\\"))
         append_text(body, "name", value);
 }
@@ -172,13 +172,14 @@ static ki_status make_access_review(const ki_checkup_way *way, const char *verb,
     return body->failed ? ki_error_no_memory(err, "asking for permissions") : KI_OK;
 }
 
-/* A person pastes it into a shell: what a server calls something is given only where it is nothing but a name there. */
+/* Returns a server's name only if it is safe in a shell, because users paste the command; else `otherwise`. */
 static const char *for_shell(const char *name, const char *otherwise) {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:@._-";
     return name[0] && !name[strspn(name, safe)] ? name : otherwise;
 }
 
-/* A role of its own, as no role that every cluster has allows everything: `view` has no secrets, nodes or custom resources. */
+/* Reports a missing permission. Suggests a new role: built-in roles such as `view` have no secrets, nodes or custom
+ * resources. */
 static void say_not_allowed(ki_checkup_way *way, const char *verb, const char *reason) {
     bool in_namespace = way->resource->namespaced && way->namespace_name[0];
     const char *role = in_namespace ? "role" : "clusterrole";
@@ -211,12 +212,12 @@ static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const
         ki_buffer_free(&body);
         return status;
     }
-    *ret_may = true; /* where the server does not say, trying tells */
+    *ret_may = true; /* if the server does not say, the request will show it */
     status = post(way, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &body, &answer, &why);
     ki_buffer_free(&body);
     if (status || !is_of_kind(answer, "SelfSubjectAccessReview")) {
-        ki_checkup_find(way, "the server does not say (%s)",
-                        status ? ki_error_message(&why) : "its answer is no SelfSubjectAccessReview");
+        ki_checkup_find(way, "the server does not return permissions (%s)",
+                        status ? ki_error_message(&why) : "its response is not a SelfSubjectAccessReview");
         ki_checkup_end(way, KI_CHECK_WARNING);
         ki_answer_unref(answer);
         return KI_OK;
@@ -234,30 +235,30 @@ static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const
     return KI_OK;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* An answer that is looked at while it comes, and not kept. */
+/* A response that is inspected as it arrives, and not stored. */
 typedef struct reading {
     ki_checkup_way *way;
-    const char *mark;        /* ends it where it is found; NULL: read to the end */
-    char tail[2 * MARK_MAX]; /* the last bytes, for a mark that a chunk's end cuts */
+    const char *mark;        /* ends the response where it is found; NULL: read to the end */
+    char tail[2 * MARK_MAX]; /* the last bytes, for a mark that spans two chunks */
     size_t tail_size;
     bool found;
-    int64_t sent_ns;  /* of CLOCK_MONOTONIC: the engine's time stands still within a callback, which is most of this */
+    int64_t sent_ns;  /* CLOCK_MONOTONIC: the engine's time stands still within a callback */
     int64_t first_ns; /* 0: no byte yet */
     uint64_t bytes;
 
-    ki_mutex mutex; /* guards what follows */
+    ki_mutex mutex; /* guards the members below */
     ki_cond ended;
     bool is_over;
-    ki_error error; /* code KI_OK: the server ended it well */
+    ki_error error; /* code KI_OK: the response is complete */
 } reading;
 
 static bool has_mark(const char *data, size_t size, const char *mark) {
     return memmem(data, size, mark, strlen(mark)) != NULL;
 }
 
-/* Is the mark in what has come so far? Keeps as much of the end as a mark may have begun in. */
+/* Returns true if the mark is in the bytes so far. Keeps as many bytes as the beginning of a mark can have. */
 static bool look_for_mark(reading *r, const char *data, size_t size) {
     size_t keep = strlen(r->mark) - 1;
     size_t head = size < keep ? size : keep;
@@ -360,12 +361,12 @@ static void say_list_failed(ki_checkup_way *way, const ki_error *why) {
     const ki_resource *resource = way->resource;
     ki_checkup_find(way, "%s", ki_error_message(why));
     if (why->http_status == 404)
-        ki_checkup_remedy(way, "the server has no %s of %s/%s: install its definition, or name another version",
+        ki_checkup_remedy(way, "the server has no %s of %s/%s: install its definition, or use another version",
                           resource->plural, resource->group, resource->version);
     else if (why->http_status == 403)
         ki_checkup_remedy(way, "an administrator may grant it: list %s", way->place);
     else
-        ki_checkup_remedy(way, "try again; if it stays, look at the server's log");
+        ki_checkup_remedy(way, "try again; if the error remains, read the server's log");
     ki_checkup_end(way, KI_CHECK_FAILED);
 }
 
@@ -410,15 +411,15 @@ static ki_status check_streaming_list(ki_checkup_way *way, ki_error *err) {
     way->has_end_bookmark = stream.found;
     write_size(size, stream.bytes);
     if (stream.found) {
-        ki_checkup_find(way, "offered: %s", size);
+        ki_checkup_find(way, "supported: %s", size);
         ki_checkup_end(way, KI_CHECK_WELL);
     } else if (stream.error.http_status == 400 || stream.error.http_status == 422) {
-        ki_checkup_find(way, "not offered by this server: lists come in pages");
+        ki_checkup_find(way, "not supported by this server: informers list in pages");
         ki_checkup_end(way, KI_CHECK_WARNING);
     } else {
-        ki_checkup_find(way, "it did not come to its end: %s",
-                        stream.error.code ? ki_error_message(&stream.error) : "the server closed it");
-        ki_checkup_remedy(way, "an informer uses plain lists then; look at what stands between here and the server");
+        ki_checkup_find(way, "it did not complete: %s",
+                        stream.error.code ? ki_error_message(&stream.error) : "the server closed the connection");
+        ki_checkup_remedy(way, "informers use plain lists; check for a proxy between this machine and the server");
         ki_checkup_end(way, KI_CHECK_WARNING);
     }
     return KI_OK;
@@ -429,7 +430,7 @@ static ki_status check_bookmarks(ki_checkup_way *way, ki_error *err) {
     char parameters[100];
     ki_checkup_begin(way, KI_CHECK_BOOKMARKS);
     if (way->has_end_bookmark) {
-        ki_checkup_find(way, "sent: the streaming list ended with one");
+        ki_checkup_find(way, "supported: the streaming list ended with one");
         ki_checkup_end(way, KI_CHECK_WELL);
         return KI_OK;
     }
@@ -438,18 +439,18 @@ static ki_status check_bookmarks(ki_checkup_way *way, ki_error *err) {
     if (status)
         return status;
     if (watch.found) {
-        ki_checkup_find(way, "sent");
+        ki_checkup_find(way, "supported");
         ki_checkup_end(way, KI_CHECK_WELL);
         return KI_OK;
     }
-    ki_checkup_find(way, "none came within a watch of %d s%s%s", BOOKMARK_WATCH_S, watch.error.code ? ": " : "",
+    ki_checkup_find(way, "none received within a watch of %d s%s%s", BOOKMARK_WATCH_S, watch.error.code ? ": " : "",
                     watch.error.code ? ki_error_message(&watch.error) : "");
-    ki_checkup_remedy(way, "a watch that was cut may have to list again; newer servers send bookmarks");
+    ki_checkup_remedy(way, "an interrupted watch may need a new list; newer servers send bookmarks");
     ki_checkup_end(way, KI_CHECK_WARNING);
     return KI_OK;
 }
 
-/* --- all -------------------------------------------------------------------------------------------------------------------- */
+/* --- all ---------------------------------------------------------------------------------------------------------- */
 
 static void name_place(ki_checkup_way *way) {
     const ki_resource *resource = way->resource;
@@ -477,7 +478,7 @@ static ki_status check_resource(ki_checkup_way *way, ki_error *err) {
     return status;
 }
 
-/* Which resource does the server mean by the word? */
+/* Resolves the resource name by discovery. */
 static ki_status look_up(ki_checkup_way *way, ki_error *err) {
     ki_discovery *discovery = NULL;
     const ki_discovered *found = NULL;
@@ -496,7 +497,7 @@ static void say_not_found(ki_checkup_way *way, const ki_error *why) {
     ki_checkup_skip(way, KI_CHECK_MAY_WATCH, "the resource is not known");
     ki_checkup_begin(way, KI_CHECK_LIST);
     ki_checkup_find(way, "%s", ki_error_message(why));
-    ki_checkup_remedy(way, "install its definition, or name one that is there: kubectl api-resources");
+    ki_checkup_remedy(way, "install its definition, or use a resource of kubectl api-resources");
     ki_checkup_end(way, KI_CHECK_FAILED);
     ki_checkup_skip(way, KI_CHECK_STREAMING_LIST, "the resource is not known");
     ki_checkup_skip(way, KI_CHECK_BOOKMARKS, "the resource is not known");
@@ -512,7 +513,7 @@ ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err) {
     check_credentials(way);
     if (way->is_lost) {
         for (int step = KI_CHECK_VERSION; step < KI_CHECK_STEPS; step++)
-            ki_checkup_skip(way, (ki_check_step)step, "the way ends at the credentials");
+            ki_checkup_skip(way, (ki_check_step)step, "the credentials failed");
         return KI_OK;
     }
     check_version(way);

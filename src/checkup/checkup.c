@@ -1,4 +1,4 @@
-/* checkup.c: the way to the cluster, step by step: the configuration and the connection. What is asked over it: ask.c. */
+/* checkup.c: the checkup's steps for the configuration and the connection. ask.c has the steps that send requests. */
 #include "src/checkup/way.h"
 
 #include "src/base/error.h"
@@ -22,15 +22,15 @@ const char *ki_check_step_name(ki_check_step step) {
     return (unsigned)step < KI_CHECK_STEPS ? names[step] : NULL;
 }
 
-/* --- telling ---------------------------------------------------------------------------------------------------------------- */
+/* --- reporting ---------------------------------------------------------------------------------------------------- */
 
 void ki_checkup_begin(ki_checkup_way *way, ki_check_step step) {
     way->check = (ki_check){ .step = step, .took_us = -1 };
     way->began_ns = ki_engine_now(way->engine);
 }
 
-/* A text for one line of a terminal, whatever a server wrote into it. */
-static void tame(char *text) {
+/* Replaces control characters: the text is printed as one line of a terminal. */
+static void replace_controls(char *text) {
     for (char *at = text; *at; at++) {
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             *at = ' ';
@@ -42,7 +42,7 @@ void ki_checkup_find(ki_checkup_way *way, const char *format, ...) {
     va_start(args, format);
     (void)vsnprintf(way->check.finding, sizeof way->check.finding, format, args);
     va_end(args);
-    tame(way->check.finding);
+    replace_controls(way->check.finding);
 }
 
 void ki_checkup_remedy(ki_checkup_way *way, const char *format, ...) {
@@ -50,7 +50,7 @@ void ki_checkup_remedy(ki_checkup_way *way, const char *format, ...) {
     va_start(args, format);
     (void)vsnprintf(way->check.remedy, sizeof way->check.remedy, format, args);
     va_end(args);
-    tame(way->check.remedy);
+    replace_controls(way->check.remedy);
 }
 
 void ki_checkup_end(ki_checkup_way *way, ki_check_result result) {
@@ -66,7 +66,7 @@ void ki_checkup_skip(ki_checkup_way *way, ki_check_step step, const char *why) {
     ki_checkup_end(way, KI_CHECK_SKIPPED);
 }
 
-/* --- the configuration ------------------------------------------------------------------------------------------------------ */
+/* --- the configuration -------------------------------------------------------------------------------------------- */
 
 static void describe_configuration(ki_checkup_way *way) {
     const ki_config_description *d = &way->description;
@@ -94,7 +94,7 @@ static ki_status check_configuration(ki_checkup_way *way, ki_error *err) {
     }
     if (status) {
         ki_checkup_find(way, "%s", ki_error_message(&why));
-        ki_checkup_remedy(way, "mend what the message names, or name another kubeconfig, context or server");
+        ki_checkup_remedy(way, "fix what the message names, or use another kubeconfig, context or server");
         ki_checkup_end(way, KI_CHECK_FAILED);
         way->is_lost = true;
         return KI_OK;
@@ -109,7 +109,7 @@ static ki_status check_configuration(ki_checkup_way *way, ki_error *err) {
     return KI_OK;
 }
 
-/* --- the connection --------------------------------------------------------------------------------------------------------- */
+/* --- the connection ----------------------------------------------------------------------------------------------- */
 
 static void end_failed(ki_checkup_way *way, const ki_probe *probe, const char *remedy) {
     ki_checkup_find(way, "%s", ki_error_message(&probe->error));
@@ -135,11 +135,11 @@ static void check_tcp(ki_checkup_way *way, const ki_probe *probe) {
     if (probe->failed == KI_PROBE_TCP) {
         bool is_ours = probe->error.category == KI_CATEGORY_FATAL;
         end_failed(way, probe,
-                   is_ours ? "the fault is on this side: let this process open more descriptors (ulimit -n)"
-                           : "check the address and the port, that the server is running, and what stands between");
+                   is_ours ? "this process has too few descriptors: raise its limit (ulimit -n)"
+                           : "check the address and the port, that the server is running, and firewalls in between");
         return;
     }
-    if (!probe->address[0]) { /* libcurl 8 has looked at what TLS needs before */
+    if (!probe->address[0]) { /* libcurl 8 loads the certificates before it connects */
         ki_checkup_find(way, "not tried");
         ki_checkup_end(way, KI_CHECK_SKIPPED);
         return;
@@ -156,24 +156,24 @@ static int64_t days_left(const ki_probe *probe) {
 static void remedy_tls(ki_checkup_way *way, const ki_probe *probe) {
     const ki_probe_certificate *c = &probe->certificate;
     if (!probe->chain)
-        ki_checkup_remedy(way, "is it an https server? Look at the server's address and at client-certificate");
+        ki_checkup_remedy(way, "check that the server's address is an https server, and check client-certificate");
     else if (c->ends_s && c->ends_s <= probe->now_s)
         ki_checkup_remedy(way,
-                          "renew the server's certificate, which ended %lld days ago, or mend this machine's clock",
+                          "renew the server's certificate, which expired %lld days ago, or fix this machine's clock",
                           (long long)-days_left(probe));
     else if (c->begins_s > probe->now_s)
-        ki_checkup_remedy(way, "the server's certificate is not valid yet: mend this machine's clock, or the server's");
+        ki_checkup_remedy(way, "the server's certificate is not valid yet: fix this machine's clock, or the server's");
     else if (strstr(ki_error_message(&probe->error), "tls-server-name"))
-        ki_checkup_remedy(way, "use a name that the certificate is for (%s), or give tls-server-name",
+        ki_checkup_remedy(way, "use a name in the certificate (%s), or set tls-server-name",
                           c->names[0] ? c->names : c->subject);
     else
-        ki_checkup_remedy(way, "certificate-authority must hold the one that issued it: %s", c->issuer);
+        ki_checkup_remedy(way, "set certificate-authority to the certificate of its issuer: %s", c->issuer);
 }
 
 static void check_tls(ki_checkup_way *way, const ki_probe *probe) {
     const ki_probe_certificate *c = &probe->certificate;
     if (!probe->is_https) {
-        ki_checkup_skip(way, KI_CHECK_TLS, "the server is http: nothing is secret, and no credentials are sent");
+        ki_checkup_skip(way, KI_CHECK_TLS, "the server uses http: nothing is encrypted, and no credentials are sent");
         return;
     }
     ki_checkup_begin(way, KI_CHECK_TLS);
@@ -187,14 +187,14 @@ static void check_tls(ki_checkup_way *way, const ki_probe *probe) {
     }
     bool ends_soon = c->ends_s && days_left(probe) < EXPIRY_WARNING_DAYS;
     bool in_hours = c->ends_s && days_left(probe) < 2;
-    ki_checkup_find(way, "%s, issued by %s, good for %lld %s%s", c->subject[0] ? c->subject : "a certificate",
-                    c->issuer, (long long)(in_hours ? (c->ends_s - probe->now_s) / 3600 : days_left(probe)),
-                    in_hours ? "hours" : "days",
-                    way->description.insecure_skip_tls_verify ? "; not checked, as insecure-skip-tls-verify says" : "");
+    ki_checkup_find(
+        way, "%s, issued by %s, valid for %lld %s%s", c->subject[0] ? c->subject : "a certificate", c->issuer,
+        (long long)(in_hours ? (c->ends_s - probe->now_s) / 3600 : days_left(probe)), in_hours ? "hours" : "days",
+        way->description.insecure_skip_tls_verify ? "; not verified because of insecure-skip-tls-verify" : "");
     if (way->description.insecure_skip_tls_verify)
-        ki_checkup_remedy(way, "give certificate-authority in place of insecure-skip-tls-verify");
+        ki_checkup_remedy(way, "set certificate-authority in place of insecure-skip-tls-verify");
     else if (ends_soon)
-        ki_checkup_remedy(way, "have the server's certificate renewed soon");
+        ki_checkup_remedy(way, "renew the server's certificate soon");
     ki_checkup_end(way, ends_soon || way->description.insecure_skip_tls_verify ? KI_CHECK_WARNING : KI_CHECK_WELL);
 }
 
@@ -203,8 +203,8 @@ static void check_http(ki_checkup_way *way, const ki_probe *probe) {
     way->check.took_us = probe->took_us[KI_PROBE_HTTP];
     if (probe->failed == KI_PROBE_HTTP) {
         end_failed(way, probe,
-                   probe->is_https ? "is it a Kubernetes API server, or a proxy in front of one?"
-                                   : "is it a Kubernetes API server, and does it speak https? Most do: https://...");
+                   probe->is_https ? "check that the address is a Kubernetes API server's"
+                                   : "check that the address is a Kubernetes API server's; most use https://...");
         return;
     }
     int version = probe->http_version;
@@ -214,12 +214,11 @@ static void check_http(ki_checkup_way *way, const ki_probe *probe) {
                                     : "",
                     probe->http_status);
     if (probe->http_status >= 500)
-        ki_checkup_remedy(way, "the server, or a proxy before it, is not well: look at its log");
+        ki_checkup_remedy(way, "the server or a proxy before it is failing: read its log");
     else if (probe->http_status == 400 && !probe->is_https)
-        ki_checkup_remedy(way, "does it speak https? Most API servers do: https://...");
+        ki_checkup_remedy(way, "try https://..., which most API servers use");
     else if (version < 20 && probe->is_https)
-        ki_checkup_remedy(way,
-                          "each watch takes a connection of its own; is there a proxy that does not speak HTTP/2?");
+        ki_checkup_remedy(way, "each watch needs its own connection; check for a proxy without HTTP/2");
     ki_checkup_end(way, way->check.remedy[0] ? KI_CHECK_WARNING : KI_CHECK_WELL);
 }
 
@@ -237,7 +236,7 @@ static ki_status check_connection(ki_checkup_way *way, ki_error *err) {
     return status;
 }
 
-/* --- all -------------------------------------------------------------------------------------------------------------------- */
+/* --- all ---------------------------------------------------------------------------------------------------------- */
 
 static ki_status go(ki_checkup_way *way, ki_error *err) {
     ki_status status = check_configuration(way, err);
@@ -262,7 +261,7 @@ ki_status ki_checkup(const ki_checkup_options *options, void (*on_check)(const k
                      ki_error *err) {
     ki_checkup_options given = { 0 };
     if (!on_check)
-        return ki_error_set(err, KI_ERR_INVALID, "nobody to tell of a checkup");
+        return ki_error_set(err, KI_ERR_INVALID, "on_check is NULL");
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_checkup_options without a size: use KI_CHECKUP_OPTIONS()");
     if (options)
@@ -286,7 +285,7 @@ ki_status ki_checkup(const ki_checkup_options *options, void (*on_check)(const k
     ki_status status = ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator), &way.engine, err);
     if (!status)
         status = go(&way, err);
-    if (way.engine) { /* the client's callbacks are over before it goes */
+    if (way.engine) { /* the client's callbacks must end before it is freed */
         ki_engine_stop(way.engine);
         ki_status joined = ki_engine_join(way.engine, NULL); /* cannot fail on this thread */
         (void)joined;

@@ -1,4 +1,4 @@
-/* probe.c: a connection looked at, over libcurl's easy interface: it waits, which a checkup may and an informer may not. */
+/* probe.c: see probe.h; uses libcurl's easy interface, which blocks. A checkup may block, an informer may not. */
 #include "src/checkup/probe.h"
 
 #include "src/base/error.h"
@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 enum {
-    ANSWER_READ_MAX = 64 * 1024
+    BODY_READ_MAX = 64 * 1024
 };
 
-/* --- certificates ----------------------------------------------------------------------------------------------------------- */
+/* --- certificates ------------------------------------------------------------------------------------------------- */
 
 static int month_of(const char *name) {
     static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -28,7 +28,7 @@ static int month_of(const char *name) {
     return -1;
 }
 
-/* "Nov 21 22:33:10 2027 GMT", as OpenSSL writes times whatever the locale. 0: something else. */
+/* Parses "Nov 21 22:33:10 2027 GMT", as OpenSSL writes times in every locale. Returns 0 for other text. */
 static int64_t read_time(const char *text) {
     char month[4] = "";
     struct tm parts = { 0 };
@@ -40,7 +40,7 @@ static int64_t read_time(const char *text) {
     return parts.tm_mon < 0 ? 0 : (int64_t)timegm(&parts);
 }
 
-/* Control characters of a stranger's certificate do not reach a terminal. */
+/* Copies a text of a certificate without control characters, which must not reach a terminal. */
 static void copy_text(char *to, size_t size, const char *from) {
     snprintf(to, size, "%s", from);
     for (char *at = to; *at; at++) {
@@ -79,20 +79,20 @@ static void read_chain(CURL *easy, ki_probe *probe) {
     read_certificate(chain->certinfo[0], &probe->certificate);
 }
 
-/* --- one connection --------------------------------------------------------------------------------------------------------- */
+/* --- one connection ----------------------------------------------------------------------------------------------- */
 
-/* What is not small is not read to its end, which may not come: that there is an answer is all that matters. */
-static size_t drop(char *data, size_t size, size_t count, void *user) {
+/* Discards the body. Ends after BODY_READ_MAX bytes: only the existence of a response matters. */
+static size_t discard_body(char *data, size_t size, size_t count, void *user) {
     (void)data;
     size_t *taken = user;
     *taken += size * count;
-    return *taken <= ANSWER_READ_MAX ? size * count : 0;
+    return *taken <= BODY_READ_MAX ? size * count : 0;
 }
 
 typedef struct sockets {
-    int failure; /* errno, where the system gave none: libcurl's result tells of a server that cannot be reached */
-    bool is_connected;            /* one that is closed was: libcurl notes the time of that only when TLS is through */
-    struct sockaddr_storage peer; /* of that one: libcurl 8 tells its address only then, too */
+    int failure;                  /* errno of a failed socket(); libcurl's result only reports an unreachable server */
+    bool is_connected;            /* a closed socket was connected; libcurl records the time only after TLS */
+    struct sockaddr_storage peer; /* address of that peer; libcurl 8 reports it only after TLS */
 } sockets;
 
 static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
@@ -120,7 +120,7 @@ static int64_t time_of(CURL *easy, CURLINFO which) {
     return (int64_t)us;
 }
 
-/* libcurl's times are each since the beginning; a step that was not reached has 0. */
+/* Computes the duration of each step. libcurl's times count from the beginning; a step that was not reached has 0. */
 static void read_times(CURL *easy, ki_probe *probe) {
     static const CURLINFO infos[KI_PROBE_DONE] = { CURLINFO_NAMELOOKUP_TIME_T, CURLINFO_CONNECT_TIME_T,
                                                    CURLINFO_APPCONNECT_TIME_T, CURLINFO_STARTTRANSFER_TIME_T };
@@ -134,7 +134,7 @@ static void read_times(CURL *easy, ki_probe *probe) {
     }
 }
 
-/* libcurl notes some times only once the next step is through, so what it says of the failure comes first. */
+/* Returns the failed step. libcurl records some times only after the next step, so its result code has precedence. */
 static ki_probe_step first_failed(const ki_probe *probe, CURLcode code) {
     if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY)
         return KI_PROBE_NAME;
@@ -146,7 +146,7 @@ static ki_probe_step first_failed(const ki_probe *probe, CURLcode code) {
         if (probe->took_us[step] < 0 && (step != KI_PROBE_TLS || probe->is_https))
             return (ki_probe_step)step;
     }
-    return KI_PROBE_HTTP; /* an answer began, and did not end */
+    return KI_PROBE_HTTP; /* the response began but did not end */
 }
 
 static void read_closed_peer(const sockets *all, ki_probe *probe) {
@@ -169,12 +169,12 @@ static void read_peer(CURL *easy, const sockets *all, ki_probe *probe) {
         read_closed_peer(all, probe);
 }
 
-/* libcurl says which step took too long only by the times that it noted. */
-static void say_late(ki_probe *probe, const char *server, int64_t timeout_ms) {
-    static const char *const lacks[] = { "no address", "no connection", "no TLS handshake", "no answer" };
+/* Sets the error of a timeout. Only libcurl's recorded times show which step took too long. */
+static void set_timeout_error(ki_probe *probe, const char *server, int64_t timeout_ms) {
+    static const char *const lacks[] = { "no address", "no connection", "no TLS handshake", "no response" };
     bool has_begun = probe->failed == KI_PROBE_HTTP && probe->http_status;
     ki_error_set(&probe->error, probe->failed == KI_PROBE_HTTP ? KI_ERR_TIMEOUT : KI_ERR_CONNECT,
-                 "%s: %s within %lld ms", server, has_begun ? "no end of an answer" : lacks[probe->failed],
+                 "%s: %s within %lld ms", server, has_begun ? "no complete response" : lacks[probe->failed],
                  (long long)timeout_ms);
 }
 
@@ -190,7 +190,7 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
                           : version == CURL_HTTP_VERSION_3   ? 30
                                                              : 20;
     read_times(easy, probe);
-    if (code == CURLE_WRITE_ERROR) /* by drop */
+    if (code == CURLE_WRITE_ERROR) /* caused by discard_body */
         code = CURLE_OK;
     if (code == CURLE_COULDNT_CONNECT && all->failure)
         ki_curl_no_socket(all->failure, identity->server, &probe->error);
@@ -200,12 +200,12 @@ static void read_result(CURL *easy, CURLcode code, const char *detail, const ki_
     if (code == CURLE_OPERATION_TIMEDOUT && probe->failed == KI_PROBE_TCP && all->is_connected && probe->is_https)
         probe->failed = KI_PROBE_TLS;
     if (code == CURLE_OPERATION_TIMEDOUT)
-        say_late(probe, identity->server, timeout_ms);
+        set_timeout_error(probe, identity->server, timeout_ms);
     read_chain(easy, probe);
 }
 
-/* The chain of a server that is not believed: a handshake without conditions, and nothing is sent over it. */
-static void look_at_chain(CURL *easy, const sockets *all, ki_probe *probe) {
+/* Reads the chain of an untrusted server: a handshake without verification, over which nothing is sent. */
+static void read_untrusted_chain(CURL *easy, const sockets *all, ki_probe *probe) {
     if (curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L) || curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L) ||
         curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L) || curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L))
         return;
@@ -224,7 +224,7 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
     sockets all = { .failure = 0 };
     struct curl_slist *headers = NULL;
     const ki_request request = { .method = "GET", .target = "/version" };
-    /* The certificates as they are; borrowed. */
+    /* The config's certificates; borrowed. */
     const ki_credential_set set = { .allocator = &config->allocator,
                                     .refs = 1,
                                     .ca = config->ca,
@@ -239,19 +239,20 @@ ki_status ki_probe_run(const ki_config *config, int64_t timeout_ms, ki_probe *re
     if (!status)
         status = ki_curl_present(easy, &identity, &set, &headers, err);
     if (!status &&
-        (curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) || curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, drop) ||
+        (curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail) ||
+         curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, discard_body) ||
          curl_easy_setopt(easy, CURLOPT_WRITEDATA, &taken) ||
          curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) ||
          curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &all) ||
          curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket) ||
          curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &all) || curl_easy_setopt(easy, CURLOPT_CERTINFO, 1L) ||
          curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms)))
-        status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks something", curl_version());
+        status = ki_error_set(err, KI_ERR_UNSUPPORTED, "this libcurl (%s) lacks an option", curl_version());
     if (!status) {
         CURLcode code = curl_easy_perform(easy);
         read_result(easy, code, detail, &identity, timeout_ms, &all, &probe);
         if (probe.failed == KI_PROBE_TLS && !probe.chain)
-            look_at_chain(easy, &all, &probe);
+            read_untrusted_chain(easy, &all, &probe);
         *ret_probe = probe;
     }
     if (easy)

@@ -1,4 +1,4 @@
-/* way.h: what the files of a checkup share: the way so far, and how a step is told. One thread. */
+/* way.h: what the files of a checkup share: its state, and how a step reports its result. One thread. */
 #ifndef KI_CHECKUP_WAY_H
 #define KI_CHECKUP_WAY_H
 
@@ -9,42 +9,42 @@
 #include "src/base/string_view.h"
 
 typedef struct ki_checkup_way {
-    /* what was asked for */
+    /* options of the checkup */
     const ki_config_options *config_options;
     ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err); /* NULL: from config_options */
     const ki_resource *resource;
-    const char *word;           /* what to look up in the server's resources; NULL: `resource` is known */
-    const char *namespace_name; /* "": all; known once there is a config */
-    const char *label_selector; /* NULL or "": all */
+    const char *word;           /* a resource name to resolve by discovery; NULL: `resource` is set */
+    const char *namespace_name; /* "": all namespaces; set once there is a config */
+    const char *label_selector; /* NULL or "": all objects */
     const char *field_selector;
     int64_t timeout_ms;
     void (*on_check)(const ki_check *check, void *user);
     void *user;
 
-    ki_engine *engine; /* tells the time, and serves the client */
+    ki_engine *engine; /* the engine of the client; its clock measures the steps */
     ki_config *config;
     ki_config_description description;
     ki_client *client;
-    ki_resource_map *map; /* that `resource` is from; NULL: it is the caller's, or a built-in one */
+    ki_resource_map *map; /* has `resource`; NULL: the caller's or a built-in resource */
     char place[300];      /* "pods in all namespaces" */
-    char user_name[200];  /* who we are to the server; "" until it has said so */
-    bool is_lost;         /* a step failed that all later ones need */
-    bool may_list;        /* as far as is known */
+    char user_name[200];  /* the user's name at the server; "" if unknown */
+    bool is_lost;         /* a step failed that all later steps need */
+    bool may_list;        /* permission to list; true if unknown */
     bool may_watch;
-    bool has_end_bookmark; /* the streaming list ended with one */
+    bool has_end_bookmark; /* the streaming list ended with a bookmark */
     int64_t began_ns;
-    ki_check check; /* the step at hand */
+    ki_check check; /* the current step */
 } ki_checkup_way;
 
-/* Begins a step; what is said of it goes into way->check until ki_checkup_end tells it. */
+/* Begins a step. Its texts go into way->check until ki_checkup_end reports it. */
 void ki_checkup_begin(ki_checkup_way *way, ki_check_step step);
 void ki_checkup_end(ki_checkup_way *way, ki_check_result result);
 void ki_checkup_find(ki_checkup_way *way, const char *format, ...) KI_PRINTF(2, 3);
 void ki_checkup_remedy(ki_checkup_way *way, const char *format, ...) KI_PRINTF(2, 3);
-/* A step that is not gone: tells why. */
+/* Reports a skipped step with the cause. */
 void ki_checkup_skip(ki_checkup_way *way, ki_check_step step, const char *why);
 
-/* From the credentials on: what a client asks. */
+/* Runs the steps from the credentials on, which send requests. */
 ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err);
 
 #endif

@@ -60,7 +60,7 @@ func doctor(ctx context.Context, h *harness) error {
 	var errs []error
 	for _, way := range []doctorWay{ // the server's certificate is good for a day: a remark, everywhere
 		{name: "a good cluster", flags: []string{"--kubeconfig", s.file("kubeconfig-kinformer")}, says: []string{
-			"✔ configuration", "✔ name resolution", "✔ TCP connection", "! TLS", "good for 2", " hours", "✔ HTTP ", "HTTP/2, status 200",
+			"✔ configuration", "✔ name resolution", "✔ TCP connection", "! TLS", "valid for 2", " hours", "✔ HTTP ", "HTTP/2, status 200",
 			"✔ credentials", "kinformer, groups", "✔ server version", " v1.", "✔ may list", "allowed: list pods in all namespaces",
 			"✔ may watch", "✔ list ", "first byte after", "✔ streaming list", "✔ bookmarks", "all steps succeeded, with 1 warning"}},
 		{name: "a wrong token", flags: flags(s.url, "wrong-secret"), status: 3, says: []string{
@@ -73,7 +73,7 @@ func doctor(ctx context.Context, h *harness) error {
 		{name: "a permission for another name", flags: append(flags(s.url, string(nobody)), "--field-selector", "metadata.name=web"),
 			status: 1, says: []string{"✘ may list", "not allowed: list pods"}, neverSays: string(nobody)},
 		{name: "an expired certificate", flags: flags(expired, string(nobody)), status: 3, says: []string{
-			"✔ TCP connection", "✘ TLS", "renew the server's certificate, which ended 2 days ago"}, neverSays: string(nobody)},
+			"✔ TCP connection", "✘ TLS", "renew the server's certificate, which expired 2 days ago"}, neverSays: string(nobody)},
 		{name: "a closed port", flags: flags(closed, string(nobody)), status: 3, says: []string{
 			"✘ TCP connection", "refused", "that the server is running"}, neverSays: string(nobody)},
 	} {
