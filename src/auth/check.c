@@ -23,7 +23,7 @@ static bool has_control(const ki_secret *text) {
     return false;
 }
 
-/* --- URLs ------------------------------------------------------------------------------------------------------------------- */
+/* --- URLs --------------------------------------------------------------------------------------------------------- */
 
 static bool is_port(ki_str port) {
     uint64_t number;
@@ -148,7 +148,7 @@ static ki_status check_names(const ki_config *config, ki_error *err) {
     return KI_OK;
 }
 
-/* --- identity --------------------------------------------------------------------------------------------------------------- */
+/* --- identity ----------------------------------------------------------------------------------------------------- */
 
 static ki_status check_header(const ki_secret *text, const char *field, ki_error *err) {
     if (has_control(text))

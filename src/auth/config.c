@@ -91,7 +91,7 @@ bool ki_config_is_https(const ki_config *config) {
     return strncmp(config->server.data, "https://", 8) == 0;
 }
 
-/* --- describing ------------------------------------------------------------------------------------------------------------- */
+/* --- describing --------------------------------------------------------------------------------------------------- */
 
 static unsigned credentials_of(const ki_config *config) {
     unsigned all = 0;
@@ -153,7 +153,7 @@ void ki_config_warn(ki_config *config, const char *format, ...) {
     ki_buffer_free(&all);
 }
 
-/* --- user agent ------------------------------------------------------------------------------------------------------------- */
+/* --- user agent --------------------------------------------------------------------------------------------------- */
 
 static const char *architecture(const char *machine) {
     if (strcmp(machine, "x86_64") == 0)
@@ -185,7 +185,7 @@ static ki_status make_user_agent(ki_config *config, const char *given, ki_error 
     return status;
 }
 
-/* --- new -------------------------------------------------------------------------------------------------------------------- */
+/* --- new ---------------------------------------------------------------------------------------------------------- */
 
 static ki_status take_options(const ki_config_options *options, ki_config **ret_config, ki_config_options *ret_given,
                               ki_error *err) {

@@ -36,7 +36,7 @@ struct ki_credentials {
     int64_t failed_at;
 };
 
-/* --- sets ------------------------------------------------------------------------------------------------------------------- */
+/* --- sets --------------------------------------------------------------------------------------------------------- */
 
 void ki_credential_set_unref(ki_credential_set *set) {
     if (!set || --set->refs > 0)
@@ -139,7 +139,7 @@ static ki_status set_ca(const ki_credentials *credentials, ki_credential_set *se
     return status;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------------------ */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 /* Returns true for a regular file. A pipe would block the loop, and cannot be read twice. */
 static bool is_file(const ki_secret *path) {
@@ -292,7 +292,7 @@ static void check_fired(ki_timer *timer, void *user) {
         credentials->changed(credentials->user);
 }
 
-/* --- the plugin ------------------------------------------------------------------------------------------------------------- */
+/* --- the plugin --------------------------------------------------------------------------------------------------- */
 
 static ki_status take_result(ki_credentials *credentials, const ki_exec_result *result, ki_error *err) {
     const ki_credential_set *old = credentials->set;
@@ -370,7 +370,7 @@ static ki_credential_state plugin_state(ki_credentials *credentials, ki_error *e
     return KI_CREDENTIALS_FAILED;
 }
 
-/* --- public ----------------------------------------------------------------------------------------------------------------- */
+/* --- public ------------------------------------------------------------------------------------------------------- */
 
 ki_credential_state ki_credentials_get(ki_credentials *credentials, ki_credential_set **ret_set, ki_error *err) {
     int64_t now = ki_engine_now(credentials->engine);

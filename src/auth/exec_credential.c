@@ -55,7 +55,7 @@ void ki_exec_result_clear(const ki_allocator *allocator, ki_exec_result *result)
     ki_secret_clear(allocator, &result->key);
 }
 
-/* --- dates ------------------------------------------------------------------------------------------------------------------ */
+/* --- dates -------------------------------------------------------------------------------------------------------- */
 
 /* Parses `count` digits at `at`. Returns false if the number exceeds `max`. */
 static bool number_at(ki_str text, size_t at, size_t count, uint64_t max, int64_t *ret_number) {
@@ -117,7 +117,7 @@ bool ki_rfc3339_to_seconds(ki_str text, int64_t *ret_seconds) {
     return true;
 }
 
-/* --- the output ------------------------------------------------------------------------------------------------------------- */
+/* --- the output --------------------------------------------------------------------------------------------------- */
 
 static ki_status take(const ki_allocator *allocator, yyjson_val *status, const char *name, ki_secret *ret_secret,
                       ki_error *err) {

@@ -29,7 +29,7 @@ struct ki_exec_plugin {
 
 static const char info_name[] = "KUBERNETES_EXEC_INFO";
 
-/* --- errors ----------------------------------------------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
 /* Replaces control characters: a message is one line. */
 static void make_one_line(char *text) {
@@ -152,7 +152,7 @@ static void process_ended(const ki_subprocess_result *result, void *user) {
     ki_exec_result_clear(plugin->allocator, &exec_result);
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------------------ */
+/* --- the command -------------------------------------------------------------------------------------------------- */
 
 static bool is_executable(const char *path) {
     struct stat info;
@@ -184,7 +184,7 @@ static bool find_command(const char *command, char *ret_path) {
     return false;
 }
 
-/* --- arguments and environment ---------------------------------------------------------------------------------------------- */
+/* --- arguments and environment ------------------------------------------------------------------------------------ */
 
 static const char **make_arguments(const ki_exec_plugin *plugin) {
     const ki_exec_config *exec = &plugin->config->exec;
@@ -252,7 +252,7 @@ static ki_status make_environment(const ki_exec_plugin *plugin, environment *all
     return KI_OK;
 }
 
-/* --- the plugin ------------------------------------------------------------------------------------------------------------- */
+/* --- the plugin --------------------------------------------------------------------------------------------------- */
 
 ki_status ki_exec_plugin_new(ki_engine *engine, const ki_config *config, ki_exec_ended *ended, void *user,
                              ki_exec_plugin **ret_plugin, ki_error *err) {

@@ -26,7 +26,7 @@ typedef struct public_key {
     ki_str value; /* RSA: the modulus without leading zeros; EC: the point; size 0: unknown */
 } public_key;
 
-/* --- DER -------------------------------------------------------------------------------------------------------------------- */
+/* --- DER ---------------------------------------------------------------------------------------------------------- */
 
 /* Reads the value at the beginning of `*der` and advances. Returns its tag, or -1 if it is incomplete. */
 static int next_value(ki_str *der, ki_str *ret_value) {
@@ -58,7 +58,7 @@ static bool take(ki_str *der, int tag, ki_str *ret_value) {
     return true;
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------------- */
+/* --- keys --------------------------------------------------------------------------------------------------------- */
 
 static key_kind kind_of(ki_str algorithm) {
     static const char rsa[] = "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01"; /* 1.2.840.113549.1.1.1 */
@@ -186,7 +186,7 @@ static ki_key_pair compare(const public_key *a, const public_key *b) {
     return is_same ? KI_KEY_PAIR_FITS : KI_KEY_PAIR_DIFFERS;
 }
 
-/* --- public ----------------------------------------------------------------------------------------------------------------- */
+/* --- public ------------------------------------------------------------------------------------------------------- */
 
 static bool is_private(ki_str type) {
     static const char end[] = "PRIVATE KEY";

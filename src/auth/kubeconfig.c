@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* --- entries ---------------------------------------------------------------------------------------------------------------- */
+/* --- entries ------------------------------------------------------------------------------------------------------ */
 
 /* Finds a named entry. `list` is "clusters", whose elements are {name: …, cluster: {…}}, and `member` is "cluster". */
 static ki_kubeconfig_entry find_entry(const ki_kubeconfig *self, const char *list, const char *member, ki_str name) {
@@ -95,7 +95,7 @@ ki_status ki_kubeconfig_pem(const ki_allocator *allocator, const ki_kubeconfig_e
     return status ? bad_file(from, status, err) : KI_OK;
 }
 
-/* --- cluster ---------------------------------------------------------------------------------------------------------------- */
+/* --- cluster ------------------------------------------------------------------------------------------------------ */
 
 static ki_status read_text(ki_config *config, const ki_kubeconfig_entry *from, const char *name, ki_secret *ret_text,
                            ki_error *err) {
@@ -130,7 +130,7 @@ static ki_status read_cluster(ki_config *config, const ki_kubeconfig_entry *clus
     return status;
 }
 
-/* --- context ---------------------------------------------------------------------------------------------------------------- */
+/* --- context ------------------------------------------------------------------------------------------------------ */
 
 typedef struct selection {
     ki_kubeconfig_entry context, cluster, user;

@@ -55,7 +55,7 @@ extern const ki_kubeconfig_field ki_kubeconfig_context_fields[];
 /* Checks the type of every known field, base64, and that names are unique. Ignores unknown fields. */
 ki_status ki_kubeconfig_check_file(const ki_allocator *allocator, const ki_kubeconfig_file *file, ki_error *err);
 
-/* --- entries ---------------------------------------------------------------------------------------------------------------- */
+/* --- entries ------------------------------------------------------------------------------------------------------ */
 
 /* A named cluster, context or user, and its file. */
 typedef struct ki_kubeconfig_entry {

@@ -4,7 +4,7 @@
 
 #include "src/base/error.h"
 
-/* --- impersonation ---------------------------------------------------------------------------------------------------------- */
+/* --- impersonation ------------------------------------------------------------------------------------------------ */
 
 static ki_status set_text(ki_config *config, const ki_kubeconfig_entry *user, const char *name, ki_secret *ret_text,
                           ki_error *err) {
@@ -36,7 +36,7 @@ ki_status ki_kubeconfig_read_impersonation(ki_config *config, const ki_kubeconfi
     return status;
 }
 
-/* --- credentials ------------------------------------------------------------------------------------------------------------ */
+/* --- credentials -------------------------------------------------------------------------------------------------- */
 
 /* Reads token and tokenFile. As in kubectl, the file's content wins if it can be read. */
 static ki_status read_token(ki_config *config, const ki_kubeconfig_entry *user, ki_error *err) {

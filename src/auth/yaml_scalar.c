@@ -129,7 +129,7 @@ const char *ki_yaml_kind_name(ki_yaml_kind kind) {
     return names[kind];
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------------------------------- */
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
 
 static void append_fraction(ki_buffer *buffer, ki_str text) {
     ki_str t = without_sign(text);

@@ -63,7 +63,7 @@ static void wipe_and_delete_parser(yaml_parser_t *parser) {
     yaml_parser_delete(parser);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------------------ */
+/* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 static ki_status count_node(loader *self, ki_error *err) {
     if (self->document.node_count++ < KI_YAML_NODE_LIMIT)
@@ -236,7 +236,7 @@ static ki_status open_node(loader *self, ki_yaml_kind kind, const yaml_char_t *n
     return KI_OK;
 }
 
-/* --- merge keys ------------------------------------------------------------------------------------------------------------- */
+/* --- merge keys --------------------------------------------------------------------------------------------------- */
 
 static bool is_merge_key(const ki_yaml *key) {
     return key->kind == KI_YAML_TEXT && ki_str_equals(key->text, "<<");
@@ -309,7 +309,7 @@ static ki_status drop_earlier_keys(loader *self, ki_yaml *node, ki_error *err) {
     return KI_OK;
 }
 
-/* --- loading ---------------------------------------------------------------------------------------------------------------- */
+/* --- loading ------------------------------------------------------------------------------------------------------ */
 
 static ki_status close_node(loader *self, ki_error *err) {
     ki_yaml *node = self->open[--self->depth];

@@ -48,7 +48,7 @@ void ki_openmetrics_sample(ki_buffer *out, const ki_metric *metric, const char *
     ki_buffer_append_char(out, '\n');
 }
 
-/* --- a text's memory ------------------------------------------------------------------------------------------------------------- */
+/* --- a text's memory ---------------------------------------------------------------------------------------------- */
 
 typedef struct text_block {
     ki_allocator allocator;

@@ -38,7 +38,7 @@ static int64_t realtime(void *user) {
     return KI_SECONDS(now.tv_sec) + now.tv_nsec;
 }
 
-/* --- new, free ---------------------------------------------------------------------------------------------------------- */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 static ki_status check_options(const ki_engine_options *options, ki_error *err) {
     if (options->allocator && (!options->allocator->alloc || !options->allocator->realloc || !options->allocator->free))
@@ -137,7 +137,7 @@ void ki_engine_free(ki_engine *engine) {
     ki_free(&allocator, engine);
 }
 
-/* --- state ------------------------------------------------------------------------------------------------------------ */
+/* --- state -------------------------------------------------------------------------------------------------------- */
 
 const ki_allocator *ki_engine_allocator(const ki_engine *engine) {
     return &engine->allocator;
@@ -248,7 +248,7 @@ int ki_engine_timeout(ki_engine *engine) {
     return milliseconds > INT_MAX ? INT_MAX : (int)milliseconds;
 }
 
-/* --- driving ---------------------------------------------------------------------------------------------------------------- */
+/* --- driving ------------------------------------------------------------------------------------------------------ */
 
 static const char *const drive_names[] = { "", "ki_engine_step", "ki_engine_run", "ki_engine_start" };
 
@@ -459,7 +459,7 @@ ki_status ki_engine_join(ki_engine *engine, ki_error *err) {
     return KI_OK;
 }
 
-/* --- calls from other threads ----------------------------------------------------------------------------------------------- */
+/* --- calls from other threads ------------------------------------------------------------------------------------- */
 
 /* A call from another thread; on its caller's stack until it is done. */
 typedef struct waiting_call {
@@ -521,7 +521,7 @@ void ki_engine_call(ki_engine *engine, void (*call)(void *user), void *user) {
     ki_mutex_unlock(&engine->mutex);
 }
 
-/* --- waiting for something on the loop ---------------------------------------------------------------------------------------- */
+/* --- waiting for something on the loop ---------------------------------------------------------------------------- */
 
 void ki_engine_notify(ki_engine *engine, bool *done) {
     ki_mutex_lock(&engine->mutex);

@@ -49,7 +49,7 @@ int64_t ki_wall_clock_seconds(void) {
     return now.tv_sec;
 }
 
-/* --- the end ---------------------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static void close_fd(int *fd) {
     if (*fd >= 0)
@@ -125,7 +125,7 @@ static void report_end(ki_subprocess *process, ki_subprocess_end end, int number
     free_process(process);
 }
 
-/* --- output ----------------------------------------------------------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 /* Grows the output; wipes the old memory, which can have part of a token. */
 static bool grow(ki_subprocess *process, size_t need) {
@@ -200,7 +200,7 @@ static void output_ready(ki_io *io, uint32_t events, void *user) {
     read_some(process, io, io == &process->output_io ? &process->output_fd : &process->errors_fd);
 }
 
-/* --- waiting ---------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------------------------------------------ */
 
 /* Checks whether the process has ended, and reads the rest of the pipes. The amount is limited: another process can
  * hold a pipe and write without end. */
@@ -251,7 +251,7 @@ static void deadline_passed(ki_timer *timer, void *user) {
         kill_for(process, KI_SUBPROCESS_TIMED_OUT);
 }
 
-/* --- the start -------------------------------------------------------------------------------------------------------------- */
+/* --- the start ---------------------------------------------------------------------------------------------------- */
 
 /* Moves a descriptor above the standard ones. A host may have closed those, and the child's dup2 calls would then
  * overwrite each other's descriptors. */

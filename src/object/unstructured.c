@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* --- failures ------------------------------------------------------------------------------------------------------ */
+/* --- failures ----------------------------------------------------------------------------------------------------- */
 
 bool ki_unstructured_fail(ki_unstructured *object, ki_status code, const char *what, const char *why) {
     if (object && !object->failure.code)
@@ -33,7 +33,7 @@ yyjson_mut_doc *ki_unstructured_change(ki_unstructured *object) {
     return object->doc;
 }
 
-/* --- new, free ----------------------------------------------------------------------------------------------------- */
+/* --- new, free ---------------------------------------------------------------------------------------------------- */
 
 /* Returns true if arrays and maps are nested at most KI_UNSTRUCTURED_DEPTH_MAX deep. Counts brackets: the text need not
  * be valid JSON. */
@@ -115,7 +115,7 @@ void ki_unstructured_free(ki_unstructured *object) {
     ki_free(&allocator, object);
 }
 
-/* --- walking a path ------------------------------------------------------------------------------------------------ */
+/* --- walking a path ----------------------------------------------------------------------------------------------- */
 
 static size_t index_of(const ki_path_step *step, yyjson_mut_val *array) {
     int64_t count = (int64_t)yyjson_mut_arr_size(array); /* 0 if it is not an array */
@@ -182,7 +182,7 @@ static void set(ki_unstructured *object, const char *path, yyjson_mut_val *value
     ki_path_free(&object->allocator, steps);
 }
 
-/* --- setting ------------------------------------------------------------------------------------------------------- */
+/* --- setting ------------------------------------------------------------------------------------------------------ */
 
 void ki_unstructured_set_string(ki_unstructured *object, const char *path, const char *value) {
     yyjson_mut_doc *doc = ki_unstructured_change(object);
@@ -253,7 +253,7 @@ void ki_unstructured_remove(ki_unstructured *object, const char *path) {
     ki_path_free(&object->allocator, steps);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static ki_status write_text(ki_unstructured *object, ki_error *err) {
     yyjson_alc alc = ki_json_allocator(&object->allocator);

@@ -59,7 +59,7 @@ static void remove_if_empty(ki_unstructured *object, yyjson_mut_val *array, cons
         yyjson_mut_obj_remove_key(metadata_of(object), name);
 }
 
-/* --- owner references ---------------------------------------------------------------------------------------------- */
+/* --- owner references --------------------------------------------------------------------------------------------- */
 
 static bool is_reference_to(yyjson_mut_val *reference, const ki_object *owner) {
     return is_text(yyjson_mut_obj_get(reference, "uid"), ki_object_uid(owner));
@@ -148,7 +148,7 @@ void ki_unstructured_remove_owner(ki_unstructured *object, const ki_object *owne
     remove_if_empty(object, references, "ownerReferences");
 }
 
-/* --- finalizers ---------------------------------------------------------------------------------------------------- */
+/* --- finalizers --------------------------------------------------------------------------------------------------- */
 
 /* Returns the index of a text in the array, or SIZE_MAX. */
 static size_t find_text(yyjson_mut_val *array, const char *text) {

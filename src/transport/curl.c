@@ -32,7 +32,7 @@ enum {
     REASON_MAX = 160
 };
 
-/* --- exchanges -------------------------------------------------------------------------------------------------------------- */
+/* --- exchanges ---------------------------------------------------------------------------------------------------- */
 
 /* Removes an exchange from libcurl and from the list. Never called inside libcurl. */
 static void detach(ki_exchange *exchange) {
@@ -246,7 +246,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *user) {
     return exchange->state == KI_EXCHANGE_ACTIVE ? size : 0;
 }
 
-/* --- service ---------------------------------------------------------------------------------------------------------------- */
+/* --- service ------------------------------------------------------------------------------------------------------ */
 
 static ki_exchange *find(ki_curl_transport *transport, ki_exchange_state state) {
     ki_exchange *exchange = transport->exchanges;
@@ -443,7 +443,7 @@ static void service_task(ki_task *task, void *user) {
     service(user);
 }
 
-/* --- the transport ---------------------------------------------------------------------------------------------------------- */
+/* --- the transport ------------------------------------------------------------------------------------------------ */
 
 static ki_status open_exchange(ki_exchange *exchange, const ki_request *request, ki_error *err) {
     ki_curl_transport *transport = exchange->transport;

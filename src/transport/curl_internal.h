@@ -18,7 +18,7 @@ enum {
     KI_CURL_URL_LIMIT = 64 * 1024    /* bytes of server and target together */
 };
 
-/* --- curl_setup.c ----------------------------------------------------------------------------------------------------------- */
+/* --- curl_setup.c ------------------------------------------------------------------------------------------------- */
 
 /* What all requests of a transport share: the server and how to connect to it. */
 typedef struct ki_curl_identity {
@@ -48,7 +48,7 @@ ki_status ki_curl_present(CURL *easy, const ki_curl_identity *identity, const ki
 /* Wipes and frees the headers, which can have a token. NULL is allowed. */
 void ki_curl_free_headers(struct curl_slist *headers);
 
-/* --- curl_error.c ----------------------------------------------------------------------------------------------------------- */
+/* --- curl_error.c ------------------------------------------------------------------------------------------------- */
 
 /* Sets the error of a failed transfer. `detail` is libcurl's error text, `config` names server and files. `by_proxy`:
  * the connection goes to a proxy. */
@@ -58,7 +58,7 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
  * it. */
 void ki_curl_no_socket(int number, const char *server, ki_error *err);
 
-/* --- curl.c ----------------------------------------------------------------------------------------------------------------- */
+/* --- curl.c ------------------------------------------------------------------------------------------------------- */
 
 typedef struct ki_curl_transport ki_curl_transport;
 
@@ -120,7 +120,7 @@ ki_status ki_curl_ping(ki_curl_pool *pool, const ki_request *request, const ki_r
 void ki_curl_end(ki_exchange *exchange, const ki_error *err);
 ki_curl_transport *ki_curl_transport_of(ki_curl_pools *pools);
 
-/* --- curl_silence.c --------------------------------------------------------------------------------------------------------- */
+/* --- curl_silence.c ----------------------------------------------------------------------------------------------- */
 
 /* Sends a ping on an HTTP/2 connection that has been silent (libcurl has no PING). A timer callback. */
 void ki_curl_silence_fired(ki_timer *timer, void *user);

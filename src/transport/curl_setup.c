@@ -16,7 +16,7 @@ enum {
     HTTPS_PORT = 443
 };
 
-/* --- identity --------------------------------------------------------------------------------------------------------------- */
+/* --- identity ----------------------------------------------------------------------------------------------------- */
 
 /* Applies tls-server-name. libcurl uses the URL's host for SNI and for verification. So the URL gets the name, and
  * separate options set the address to connect to and the Host header. */
@@ -74,7 +74,7 @@ void ki_curl_identity_clear(ki_curl_identity *identity) {
     ki_config_free((ki_config *)(uintptr_t)identity->config);
 }
 
-/* --- one handle ------------------------------------------------------------------------------------------------------------- */
+/* --- one handle --------------------------------------------------------------------------------------------------- */
 
 /* Sets an option; keeps the first failure. An option that an old libcurl lacks is a failure. */
 #define SET(option, value) \

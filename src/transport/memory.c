@@ -96,7 +96,7 @@ static void arrived(ki_task *task, void *user) {
     release(call);
 }
 
-/* --- the client's side ------------------------------------------------------------------------------------------------------ */
+/* --- the client's side -------------------------------------------------------------------------------------------- */
 
 static size_t room_for(const char *text) {
     return text ? strlen(text) + 1 : 0;
@@ -192,7 +192,7 @@ ki_status ki_memory_transport_new(ki_engine *engine, const ki_memory_server *ser
     return KI_OK;
 }
 
-/* --- the server's side ------------------------------------------------------------------------------------------------------ */
+/* --- the server's side -------------------------------------------------------------------------------------------- */
 
 /* Returns true if the call still exists after a callback. */
 static bool is_alive(ki_memory_call *call) {

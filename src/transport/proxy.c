@@ -56,7 +56,7 @@ ki_server_parts ki_server_parts_of(ki_str url) {
     return parts;
 }
 
-/* --- NO_PROXY --------------------------------------------------------------------------------------------------------------- */
+/* --- NO_PROXY ----------------------------------------------------------------------------------------------------- */
 
 /* Parses an address into the form of IPv6. An IPv4 address becomes ::ffff:a.b.c.d. */
 static bool to_address(ki_str text, unsigned char bytes[16], bool *ret_is_v4) {
@@ -155,7 +155,7 @@ bool ki_proxy_is_bypassed(const char *no_proxy, ki_str host, int port) {
     return false;
 }
 
-/* --- the choice ------------------------------------------------------------------------------------------------------------- */
+/* --- the choice --------------------------------------------------------------------------------------------------- */
 
 static const char *first_set(const char *upper, const char *lower) {
     const char *value = getenv(upper);
