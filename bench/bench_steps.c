@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    GOAL_STEP_US = 2000,
+    GOAL_STEP_US = 2000, /* CPU time of a step */
     GOAL_WAIT_US = 1000, /* longest time that a lock is held */
     SHORT_COUNT = 20000,
     COUNT = 200000,

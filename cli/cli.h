@@ -118,9 +118,9 @@ typedef struct cli_command {
     const char *name;
     const char *usage;   /* the arguments, as help shows them */
     const char *purpose; /* one line */
-    const char *text;
+    const char *text;    /* help: examples first */
     int max_arguments;
-    const struct flag *const *flags;
+    const struct flag *const *flags;  /* tables, ended by NULL */
     const cli_hint *hints;            /* may be NULL */
     void (*set_defaults)(options *o); /* may be NULL */
     int (*run)(const options *o);     /* returns the exit status */

@@ -299,7 +299,7 @@ static int run(const options *given) {
 static void set_defaults(options *o) {
     o->pods = 2000;
     o->churn = 500;
-    o->seconds = -1;
+    o->seconds = -1; /* not set */
     o->seed = 1;
 }
 

@@ -50,6 +50,7 @@ const flag flags_selection[] = {
 
 static const flag flags_common[] = { FLAG("help", 'h', FLAG_BOOL, help, NULL, "print this help"), FLAGS_END };
 
+/* All flags of a command, in the order of its tables. */
 typedef struct flag_list {
     const flag *flags[TABLE_FLAGS_MAX];
     size_t count;

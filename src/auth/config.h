@@ -86,8 +86,8 @@ struct ki_config {
     ki_secret context; /* names in the kubeconfig */
     ki_secret cluster;
     ki_secret user;
-    ki_secret proxy_display;
-    ki_secret warnings; /* separated by newlines */
+    ki_secret proxy_display; /* proxy_url without user and password */
+    ki_secret warnings;      /* separated by newlines */
     bool is_in_cluster;
 };
 

@@ -12,7 +12,7 @@ enum {
     TAG_OBJECT_ID = 0x06,
     TAG_SEQUENCE = 0x30,
     TAG_CONTEXT_0 = 0xa0, /* a certificate's version; an EC key's curve */
-    TAG_CONTEXT_1 = 0xa1
+    TAG_CONTEXT_1 = 0xa1  /* an EC key's public point */
 };
 
 typedef enum key_kind {

@@ -11,9 +11,9 @@
 
 enum {
     KI_YAML_DEPTH_LIMIT = 64,
-    KI_YAML_ANCHOR_LIMIT = 1000, /* anchors and aliases together */
-    KI_YAML_NODE_LIMIT = 250000, /* nodes of a document; merged members count again */
-    KI_YAML_JSON_LIMIT = 64 * 1024
+    KI_YAML_ANCHOR_LIMIT = 1000,   /* anchors and aliases together */
+    KI_YAML_NODE_LIMIT = 250000,   /* nodes of a document; merged members count again */
+    KI_YAML_JSON_LIMIT = 64 * 1024 /* bytes of one node as JSON */
 };
 
 typedef enum ki_yaml_kind {

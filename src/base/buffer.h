@@ -37,8 +37,6 @@ ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args)
 ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text);
 /* Appends `text` percent-encoded for a URL's query or path segment (RFC 3986 §2.3: unreserved characters stay). */
 ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text);
-/* Removes `size` bytes from the front. */
-void ki_buffer_consume(ki_buffer *buffer, size_t size);
 /* Returns the bytes, zero-terminated, and empties the buffer. The caller frees them with ki_free. Returns NULL after a
  * failure or if out of memory. */
 char *ki_buffer_take(ki_buffer *buffer, size_t *ret_size);

@@ -20,8 +20,6 @@ void ki_ring_init(ki_ring *ring, const ki_allocator *allocator, size_t element_s
 void ki_ring_free(ki_ring *ring);
 /* Copies an element to the back. KI_ERR_NO_MEMORY leaves the ring unchanged. */
 ki_status ki_ring_push(ki_ring *ring, const void *element);
-/* Copies an element to the front. */
-ki_status ki_ring_push_front(ki_ring *ring, const void *element);
 /* Makes room, so that the next `more` pushes cannot fail. */
 ki_status ki_ring_reserve(ki_ring *ring, size_t more);
 /* Copies the front element out and removes it; returns false if the ring is empty. Frees a large block once the ring is

@@ -35,7 +35,7 @@ typedef struct ki_probe {
     int port;
     int64_t took_us[KI_PROBE_DONE]; /* each step's own time; -1: not reached */
     int http_status;
-    int http_version;
+    int http_version;                 /* 10, 11, 20, … */
     size_t chain;                     /* number of certificates that the server sent, trusted or not */
     ki_probe_certificate certificate; /* the server's own certificate, if `chain` is not 0 */
     int64_t now_s;                    /* wall clock at the time of the check */

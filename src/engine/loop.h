@@ -13,6 +13,7 @@ enum {
     KI_ENGINE_BATCH = 64
 };
 
+/* How the engine is driven; set once. */
 typedef enum ki_drive {
     KI_DRIVE_NONE,
     KI_DRIVE_STEP,
@@ -42,9 +43,9 @@ struct ki_engine {
 
     /* under `mutex` */
     ki_mutex mutex;
-    ki_cond changed; /* signalled when a member under this mutex or a waiting call changes */
-    int others;      /* threads that wait for an inline caller to end */
-    ki_thread thread;
+    ki_cond changed;  /* signalled when a member under this mutex or a waiting call changes */
+    int others;       /* threads that wait for an inline caller to end */
+    ki_thread thread; /* the thread of ki_engine_start */
 
     /* under `task_mutex` */
     ki_mutex task_mutex;

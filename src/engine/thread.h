@@ -48,6 +48,5 @@ int64_t ki_monotonic_now(void);
 /* Starts a thread. Debuggers show `name`, at most 15 characters. The struct must not move until it is joined. */
 ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void *user), void *user, ki_error *err);
 void ki_thread_join(ki_thread *thread); /* does nothing if not started */
-bool ki_thread_is_current(const ki_thread *thread);
 
 #endif

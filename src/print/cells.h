@@ -25,6 +25,7 @@ void ki_cell_integer(ki_buffer *out, yyjson_val *root, const char *path, int64_t
 void ki_cell_count(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);   /* number of members; a+b: sum
                                                                                            * of both */
 void ki_cell_bool(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);    /* true or false */
+/* Appends True, False or <unset>. */
 void ki_cell_bool_text(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_age(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_list(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* texts, separated by commas */

@@ -243,6 +243,7 @@ typedef enum basic_type {
     BASIC_TEXT
 } basic_type;
 
+/* A value that can be compared. */
 typedef struct basic {
     basic_type type;
     bool boolean;

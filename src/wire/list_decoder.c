@@ -14,15 +14,15 @@ enum {
 
 /* What is expected next in the list's object. */
 typedef enum place {
-    AT_OBJECT, /* its '{' */
-    AT_FIRST_MEMBER,
-    AT_MEMBER, /* a name */
+    AT_OBJECT,       /* its '{' */
+    AT_FIRST_MEMBER, /* a name, or '}' */
+    AT_MEMBER,       /* a name */
     IN_NAME,
     AT_COLON,
     AT_VALUE,
     IN_VALUE,
     IN_ITEMS,
-    AFTER_VALUE,
+    AFTER_VALUE, /* ',' or '}' */
     AT_END
 } place;
 
