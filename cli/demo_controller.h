@@ -4,8 +4,8 @@
 
 #include "cli.h"
 
-/* Runs `o->controller` against an embedded server while Foos and Deployments change, and checks the final state. Returns
- * the exit status. */
+/* Runs `o->controller` against an embedded server while Foos and Deployments change, and checks the final state.
+ * Returns the exit status. */
 int demo_controller_run(const options *o);
 
 #endif

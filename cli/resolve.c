@@ -129,7 +129,7 @@ static ki_status discover_with_retries(session *s, ki_error *err) {
 /* ---- resource names ---- */
 
 static void remove_target(session *s, target *t) {
-    free(t->word);
+    free(t->lookup_name);
     s->target_count--;
     memmove(t, t + 1, (size_t)(&s->targets[s->target_count] - t) * sizeof *t);
 }
@@ -149,7 +149,7 @@ static bool take_category(session *s, target *t) {
     size_t cursor = 0;
     bool has_any = false, placed = false;
     const ki_discovered *found;
-    char *word = t->word;
+    char *word = t->lookup_name;
     while ((found = ki_resource_map_in_category(s->map, word, &cursor))) {
         has_any = true;
         if (!can_be_watched(found) || session_has_target(s, t, &found->resource, NULL) ||
@@ -159,7 +159,7 @@ static bool take_category(session *s, target *t) {
             s->targets[s->target_count++] = (target){ .session = s, .resource = found->resource };
             continue;
         }
-        t->word = NULL;
+        t->lookup_name = NULL;
         t->resource = found->resource;
         placed = true;
     }
@@ -176,7 +176,7 @@ static bool is_category(const session *s, const char *word) {
 }
 
 static int resolve(session *s, target *t) {
-    const ki_discovered *found = ki_resource_map_find(s->map, t->word);
+    const ki_discovered *found = ki_resource_map_find(s->map, t->lookup_name);
     if (found && !can_be_watched(found)) {
         say(s->command,
             "%s cannot be listed and watched: the server does not offer both verbs; kubectl api-resources -o wide "
@@ -188,8 +188,9 @@ static int resolve(session *s, target *t) {
         remove_target(s, t);
         return EXIT_OK;
     }
-    if (!found && t->name && is_category(s, t->word)) {
-        say(s->command, "\"%s\" is a category of several resources: you must specify only one resource", t->word);
+    if (!found && t->name && is_category(s, t->lookup_name)) {
+        say(s->command, "\"%s\" is a category of several resources: you must specify only one resource",
+            t->lookup_name);
         return EXIT_USAGE;
     }
     if (!found && take_category(s, t))
@@ -200,10 +201,10 @@ static int resolve(session *s, target *t) {
     }
     if (found)
         t->resource = found->resource;
-    else if (!session_set_custom(t, t->word))
-        return session_say_unknown(s, t->word, ki_resource_map_nearest(s->map, t->word));
-    free(t->word);
-    t->word = NULL;
+    else if (!session_set_custom(t, t->lookup_name))
+        return session_say_unknown(s, t->lookup_name, ki_resource_map_nearest(s->map, t->lookup_name));
+    free(t->lookup_name);
+    t->lookup_name = NULL;
     return EXIT_OK;
 }
 
@@ -211,7 +212,7 @@ int session_resolve(session *s) {
     size_t unknown = 0;
     ki_error err = KI_ERROR_INIT;
     for (size_t i = 0; i < s->target_count; i++)
-        unknown += s->targets[i].word != NULL;
+        unknown += s->targets[i].lookup_name != NULL;
     if (unknown == 0)
         return EXIT_OK;
     ki_status status = discover_with_retries(s, &err);
@@ -226,7 +227,7 @@ int session_resolve(session *s) {
     }
     for (size_t i = 0; i < s->target_count;) {
         size_t before = s->target_count;
-        int failed = s->targets[i].word ? resolve(s, &s->targets[i]) : EXIT_OK;
+        int failed = s->targets[i].lookup_name ? resolve(s, &s->targets[i]) : EXIT_OK;
         if (failed)
             return failed;
         i += s->target_count >= before; /* otherwise one was removed, and the next has its index */

@@ -25,7 +25,7 @@ bool session_has_target(const session *s, const target *but, const ki_resource *
     for (size_t i = 0; i < s->target_count; i++) {
         const target *t = &s->targets[i];
         bool has_name = name ? t->name && strcmp(t->name, name) == 0 : !t->name;
-        if (t != but && !t->word && has_name && strcmp(t->resource.plural, resource->plural) == 0 &&
+        if (t != but && !t->lookup_name && has_name && strcmp(t->resource.plural, resource->plural) == 0 &&
             strcmp(t->resource.group, resource->group) == 0)
             return true;
     }
@@ -48,8 +48,8 @@ static int add_target(session *s, const char *word, const char *name) {
     if (known) {
         t->resource = *known;
     } else if (s->may_ask) {
-        t->word = strdup(word); /* session_start resolves it */
-        if (!t->word)
+        t->lookup_name = strdup(word); /* session_start resolves it */
+        if (!t->lookup_name)
             return EXIT_FAILED;
     } else if (!session_set_custom(t, word)) {
         return session_say_unknown(s, word, ki_resource_nearest(word));
@@ -127,8 +127,7 @@ static int check_flags(const session *s) {
     for (size_t i = 0; i < s->target_count; i++) {
         const target *t = &s->targets[i];
         has_name |= t->name != NULL;
-        if (t->name && o->all_namespaces && !t->word && t->resource.namespaced) { /* unresolved names are checked after
-                                                                                   * discovery */
+        if (t->name && o->all_namespaces && !t->lookup_name && t->resource.namespaced) { /* unresolved: checked later */
             say(s->command, "a resource cannot be retrieved by name across all namespaces");
             return EXIT_USAGE;
         }

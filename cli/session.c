@@ -254,8 +254,8 @@ void session_block_signals(void) {
 
 static const char *first_unresolved(const session *s) {
     for (size_t i = 0; i < s->target_count; i++) {
-        if (s->targets[i].word)
-            return s->targets[i].word;
+        if (s->targets[i].lookup_name)
+            return s->targets[i].lookup_name;
     }
     return NULL;
 }
@@ -480,7 +480,7 @@ int session_run(session *s) {
 
 static void free_target(target *t) {
     free(t->text);
-    free(t->word);
+    free(t->lookup_name);
 }
 
 void session_close(session *s) {

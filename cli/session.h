@@ -32,9 +32,9 @@ typedef struct session_part {
 typedef struct target {
     session *session;
     ki_resource resource;
-    char *text;       /* owns the strings of `resource` if it was made from an unknown name; else NULL */
-    char *word;       /* not resolved yet, owned; NULL: `resource` is set */
-    const char *name; /* the object's name, borrowed from the command line; NULL: all objects */
+    char *text;        /* owns the strings of `resource` if it was made from an unknown name; else NULL */
+    char *lookup_name; /* not resolved yet, owned; NULL: `resource` is set */
+    const char *name;  /* the object's name, borrowed from the command line; NULL: all objects */
     ki_informer *informer;
     bool synced;
     ki_error failure;  /* why its list failed, if the command does not try again; else KI_OK */
@@ -54,8 +54,8 @@ struct session {
     /* The command's callbacks; any may be NULL. */
     ki_handler handler; /* its user is the target */
     const ki_field *view;
-    int (*on_resolved)(session *s); /* called once the targets are resolved, before their informers start; returns an
-                                     * exit status */
+    /* Called once the targets are resolved, before their informers start. Returns an exit status. */
+    int (*on_resolved)(session *s);
     void (*on_tick)(session *s, int64_t now_ms); /* called every tick_ms */
     int64_t tick_ms;
     void *user;

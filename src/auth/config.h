@@ -43,8 +43,7 @@ typedef enum ki_exec_interactive {
 /* A user's credential plugin from the kubeconfig (client.authentication.k8s.io). command.data NULL: none. */
 typedef struct ki_exec_config {
     ki_secret api_version; /* client.authentication.k8s.io/v1 or /v1beta1 */
-    ki_secret command; /* a name without a slash is searched in PATH; a relative path is relative to its kubeconfig and
-                        * stored absolute */
+    ki_secret command;     /* a name to search in PATH, or an absolute path */
     ki_secret_list arguments;
     ki_secret_pairs environment; /* overrides the process's own */
     ki_secret install_hint;

@@ -28,8 +28,7 @@ struct ki_credentials {
     bool check_before_next;
     /* the plugin */
     ki_exec_plugin *plugin; /* NULL: none */
-    int64_t expires;        /* wall clock time when the plugin's credentials expire; INT64_MIN: it has not responded
-                             * yet */
+    int64_t expires;        /* wall clock end of the plugin's credentials; INT64_MIN: none yet */
     int64_t responded_at;   /* engine time of the plugin's response */
     bool plugin_due;
     ki_error failure; /* failure of the last run; code 0: none */

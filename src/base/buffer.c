@@ -158,8 +158,7 @@ static size_t plain_size(ki_str text) {
 /* Consumes the beginning of `text`: all characters that need no escape, or else one character. Returns them as written
  * in JSON. */
 static ki_str json_piece(ki_str *text, char escape[6]) {
-    static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD: bytes that are not UTF-8 would make the document
-                                                       * invalid */
+    static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD: JSON must be UTF-8 */
     ki_str plain = { text->data, plain_size(*text) };
     if (plain.size) {
         text->data += plain.size;

@@ -379,8 +379,7 @@ ki_status ki_engine_step(ki_engine *engine, int max_work, ki_error *err) {
         return status;
     }
     if (!status)
-        status = ki_engine_poll(engine, 0, err); /* consumes the wake-up: the host's descriptor must not stay
-                                                  * readable */
+        status = ki_engine_poll(engine, 0, err); /* consumes the wake-up, which would stay readable */
     finish(engine);
     return status;
 }

@@ -36,8 +36,7 @@ struct ki_engine {
     _Atomic bool ended; /* the loop has ended */
     _Atomic bool in_step;
     _Atomic(uintptr_t) loop;          /* ki_thread_self of the loop or of an inline caller; 0: none */
-    _Atomic(uintptr_t) inline_caller; /* ki_thread_self of the thread that does loop work while the engine is idle; 0:
-                                       * none */
+    _Atomic(uintptr_t) inline_caller; /* ki_thread_self of a caller that works while the engine is idle */
 
     _Atomic bool waiter_drives; /* the inline caller is ki_engine_await */
 

@@ -13,8 +13,7 @@
 /* What the caller knows about the object. */
 typedef struct given {
     const char *api_version, *kind; /* filled in if the text has none; NULL: nothing is filled in */
-    const ki_object *identity;      /* the object whose identity is used, whatever the text has; NULL: the text's
-                                     * identity */
+    const ki_object *identity;      /* replaces the text's identity; NULL: none */
 } given;
 
 /* What was found in the text. Borrowed from the text, from the parsed copy, or from the caller. */

@@ -22,8 +22,7 @@ typedef struct ki_cell {
 /* Append a cell; the buffer keeps a failure. */
 void ki_cell_text(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_integer(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* 0 if missing */
-void ki_cell_count(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);   /* number of members; a+b: sum
-                                                                                           * of both */
+void ki_cell_count(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);   /* of members; a+b: sum */
 void ki_cell_bool(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);    /* true or false */
 /* Appends True, False or <unset>. */
 void ki_cell_bool_text(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
@@ -48,8 +47,7 @@ void ki_cell_targets(ki_buffer *out, yyjson_val *root, const char *path, int64_t
 
 void ki_cell_node_status(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_node_roles(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
-void ki_cell_node_address(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* address of the type
-                                                                                                * `path` */
+void ki_cell_node_address(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* type `path` */
 void ki_cell_node_kernel(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 
 void ki_cell_cluster_ip(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
@@ -72,8 +70,7 @@ void ki_cell_claim_capacity(ki_buffer *out, yyjson_val *root, const char *path, 
 void ki_cell_claim_modes(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_storage_class(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_default_name(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* `path`: annotations */
-void ki_cell_quota(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* `path`: "limits" or other
-                                                                                         * quotas */
+void ki_cell_quota(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* `path`: "limits" or other */
 
 void ki_cell_signing_state(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_requested_duration(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
@@ -83,15 +80,13 @@ void ki_cell_parent(ki_buffer *out, yyjson_val *root, const char *path, int64_t 
 void ki_cell_claim_state(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_param_kind(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 
-void ki_cell_event_seen(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* `path`: "first" or
-                                                                                              * "last" */
+void ki_cell_event_seen(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* "first" or "last" */
 void ki_cell_event_object(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_event_source(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_event_message(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_event_count(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
 void ki_cell_reference(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms);
-void ki_cell_subjects(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* subjects of the kind
-                                                                                            * `path` */
+void ki_cell_subjects(ki_buffer *out, yyjson_val *root, const char *path, int64_t now_ms); /* kind `path` */
 
 /* ---- helpers ---- */
 

@@ -95,8 +95,7 @@ static void take_containers(pod_summary *p, yyjson_val *root) {
     yyjson_val *statuses = ki_cell_at(root, "status.containerStatuses"), *failed = NULL;
     size_t count = yyjson_arr_size(statuses);
     bool is_running = false;
-    for (size_t i = count < STATUSES_MAX ? count : STATUSES_MAX; i-- > 0;) { /* backwards: the first container's
-                                                                                * reason wins */
+    for (size_t i = count < STATUSES_MAX ? count : STATUSES_MAX; i-- > 0;) { /* the first container's reason wins */
         yyjson_val *status = yyjson_arr_get(statuses, i), *terminated = ki_cell_at(status, "state.terminated");
         ki_str waits = ki_cell_str_at(status, "state.waiting.reason");
         take_restarts(p, status);

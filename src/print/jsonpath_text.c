@@ -25,8 +25,7 @@ static decimal to_decimal(double number) {
     yyjson_alc_pool_init(&alc, room, sizeof room);
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     yyjson_mut_doc_set_root(doc, yyjson_mut_real(doc, number));
-    const char *c = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL); /* shortest form, independent of
-                                                                                        * the locale */
+    const char *c = yyjson_mut_write_opts(doc, YYJSON_WRITE_NOFLAG, &alc, NULL, NULL); /* shortest, in any locale */
     if (!c)
         c = "0"; /* not possible: the pool is large enough */
     bool is_after_point = false;

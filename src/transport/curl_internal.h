@@ -87,8 +87,7 @@ struct ki_exchange {
     bool is_paused; /* the receiver has paused it */
     unsigned attempts;
     int local_port;                     /* local port of its connection, which identifies the connection; 0: none yet */
-    bool suspected;                     /* a timeout has passed; the timer checks once more after pending bytes were
-                                         * read */
+    bool suspected;                     /* a timeout has passed; checked again after pending bytes */
     int64_t idle_timeout_ns, last_byte; /* last_byte starts as the time of sending */
     int64_t began, last_received;       /* time of sending, and of the last received byte (0: none) */
     ki_timer idle, total;

@@ -95,8 +95,7 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void
         events |= EPOLLOUT;
     ki_status status = socket ? ki_io_modify(&socket->io, events, NULL) : add_socket(pool, fd, events);
     if (status && !pool->failed)
-        pool->failed = status; /* returning an error would make libcurl's multi handle unusable; service ends the
-                                * exchanges */
+        pool->failed = status; /* an error returned to libcurl would make the multi handle unusable */
     return 0;
 }
 
