@@ -499,7 +499,7 @@ static void a_new_authority_is_found_after_a_failed_handshake(void **state) {
     get(&self, &one);
     assert_int_equal(one.end.code, KI_ERR_TLS);
     copy_file(TLS_FILE("ca.pem"), "ca");
-    self.skipped_ns += KI_SECONDS(KI_CERTIFICATE_RELOOK_S);
+    self.skipped_ns += KI_SECONDS(KI_CERTIFICATE_RECHECK_S);
     get(&self, &one);
     assert_int_equal(one.status, 200);
     close_client(&self);
@@ -530,7 +530,7 @@ static void a_new_certificate_is_found_after_the_server_refused_the_old_one(void
     assert_int_equal(server.requests, 0);
     copy_file(TLS_FILE("client.pem"), "client.pem");
     copy_file(TLS_FILE("client.key"), "client.key");
-    self.skipped_ns += KI_SECONDS(KI_CERTIFICATE_RELOOK_S);
+    self.skipped_ns += KI_SECONDS(KI_CERTIFICATE_RECHECK_S);
     get(&self, &one);
     assert_int_equal(one.status, 200);
     close_client(&self);
