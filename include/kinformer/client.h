@@ -4,7 +4,8 @@
  *     ki_object *pod = NULL;
  *     if (ki_client_get(client, KI_PODS, "default", "web-1", NULL, &pod, &err)) …       waits, for 30 s at most
  *
- *     ki_client_send(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_NODES), on_nodes, me, NULL, &err);
+ *     ki_client_send(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_NODES), on_nodes, me, NULL,
+ *                    &err);
  *                                                           does not wait; the loop calls on_nodes later
  *
  * Rate limit: the requests of a client and the lists of its factory's informers share one client-side limit, by default
