@@ -1,10 +1,8 @@
 /* leader.h: leader election: of several processes at most one leads, as long as it renews a Lease.
  *
  *     ki_elector *elector = NULL;
- *     ki_elector_new(factory,
- *                    &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "my-controller", .release_on_stop = true),
- *                    &elector, &err)
- *     ki_controller_new(factory, &KI_CONTROLLER_OPTIONS(.elector = elector, …), …)    reconciles only while this process leads
+ *     ki_elector_new(factory, &KI_ELECTOR_OPTIONS(.namespace_name = "shop", .name = "my-controller"), &elector, &err)
+ *     ki_controller_new(factory, &KI_CONTROLLER_OPTIONS(.elector = elector, …), …)
  *
  * The algorithm, the fields of the Lease and the default durations are those of client-go's tools/leaderelection;
  * kinformer and client-go processes can compete for the same Lease. Times in the Lease are never compared with the
