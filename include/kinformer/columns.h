@@ -3,8 +3,8 @@
  *     NAME    READY   STATUS    RESTARTS   AGE
  *     web-1   1/1     Running   0          3m20s
  *
- *     ki_columns_new(KI_PODS, NULL, 0, NULL, &columns, &err)                            ki_columns_at returns the headings
- *     ki_columns_each(columns, pod, (int64_t)time(NULL) * 1000, print_cell, me, &err)   one call for each object
+ *     ki_columns_new(KI_PODS, NULL, 0, NULL, &columns, &err)            then ki_columns_at for the headings, and for each pod
+ *     ki_columns_each(columns, pod, (int64_t)time(NULL) * 1000, print_cell, me, &err)
  *
  * Built-in kinds have the columns of a Kubernetes 1.36 API server. Custom resources have the additionalPrinterColumns
  * of their definition, or name and age. */
@@ -31,7 +31,7 @@ typedef struct ki_columns ki_columns;
 typedef struct ki_column {
     const char *name;        /* "Ready" */
     const char *type;        /* "string", "integer", "number", "boolean" or "date" */
-    const char *format;      /* "name": the object's name; else the format of the definition's column, or "" */
+    const char *format;      /* "name" for the object's name, another format, or "" */
     const char *description; /* the description of the definition's column; "" for built-in kinds */
     int priority;            /* 0: always shown; above 0: shown with -o wide */
 } ki_column;
