@@ -3,7 +3,7 @@
  *     NAME    READY   STATUS    RESTARTS   AGE
  *     web-1   1/1     Running   0          3m20s
  *
- *     ki_columns_new(KI_PODS, NULL, 0, NULL, &columns, &err)            then ki_columns_at for the headings, and for each pod
+ *     ki_columns_new(KI_PODS, NULL, 0, NULL, &columns, &err)             ki_columns_at returns the headings
  *     ki_columns_each(columns, pod, (int64_t)time(NULL) * 1000, print_cell, me, &err)
  *
  * Built-in kinds have the columns of a Kubernetes 1.36 API server. Custom resources have the additionalPrinterColumns
