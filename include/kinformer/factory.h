@@ -1,5 +1,5 @@
-/* factory.h: the informers of a program: one for each resource and selection, shared by everybody who asks for it,
- * started and stopped together. The semantics are those of client-go's SharedInformerFactory. */
+/* factory.h: the informers of a program: one for each resource and selection, shared by all its callers, started and
+ * stopped together. The semantics are those of client-go's SharedInformerFactory. */
 #ifndef KINFORMER_FACTORY_H
 #define KINFORMER_FACTORY_H
 
