@@ -9,7 +9,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/base/ring.h"
 #include "src/base/wide_map.h"
 #include "src/cache/processor.h"
@@ -77,7 +76,7 @@ typedef struct delta_fifo {
     size_t length;
     entry *free;
     size_t free_count;
-    size_t processing; /* entries taken out, for which the map has room to come back */
+    bool is_processing; /* the first entry is being processed */
     ki_ring arrivals;
     phase phase; /* of the first arrival */
     entry *at,
@@ -133,10 +132,6 @@ static void release_entry(delta_fifo *fifo, entry *e) {
 
 /* A new entry, in the map and not in the queue. */
 static entry *new_entry(delta_fifo *fifo, ki_object *named_by) {
-    ki_str key = ki_str_of(ki_object_key(named_by));
-    /* Entries that are being processed may come back: their room in the map is not to be used up. */
-    if (ki_wide_map_reserve(&fifo->entries, key, fifo->processing + 1))
-        return NULL;
     entry *e = fifo->free;
     if (e) {
         fifo->free = e->next;
@@ -220,8 +215,7 @@ static void merge_deletions(entry *e) {
     ki_delta *older = newer - 1;
     if (older->type != KI_DELTA_DELETED || newer->type != KI_DELTA_DELETED || are_two_objects(older, newer))
         return;
-    bool is_replaced = is_older(older, newer) ||
-                       (older->tombstone && (!is_older(newer, older) || KI_MUTANT(OLD_DELETE_HIDES_TOMBSTONE)));
+    bool is_replaced = is_older(older, newer) || (older->tombstone && !is_older(newer, older));
     ki_object *dropped = is_replaced ? older->obj : newer->obj;
     if (is_replaced)
         *older = *newer;
@@ -239,10 +233,6 @@ static void append(delta_fifo *fifo, entry *e, const ki_delta *delta) {
     if (delta->type == KI_DELTA_SYNC && !e->is_sync) {
         e->is_sync = true;
         fifo->syncs++;
-    }
-    if (KI_MUTANT(KEEP_OLDEST_DELTA) && e->count) {
-        ki_object_unref(delta->obj);
-        return;
     }
     e->deltas[e->count++] = *delta;
     merge_deletions(e);
@@ -290,7 +280,7 @@ static ki_status queue_change(delta_fifo *fifo, const ki_delta *delta) {
 /* ---- what comes in ---- */
 
 static size_t length(const delta_fifo *fifo) {
-    return fifo->length + fifo->arrivals.count;
+    return fifo->length + fifo->arrivals.count - fifo->is_processing;
 }
 
 static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
@@ -343,7 +333,7 @@ static list *new_list(delta_fifo *fifo, const ki_listing *listing) {
     *made = (list){ .objects = listing->objects,
                     .count = listing->count,
                     .keeps_all = listing->keeps_all,
-                    .is_initial = !fifo->populated || KI_MUTANT(ALWAYS_INITIAL) };
+                    .is_initial = !fifo->populated };
     ki_map_init(&made->kept, &fifo->allocator, fifo->options.seed);
     char *text = (char *)(made + 1);
     for (size_t i = 0; i < listing->kept_count; i++) {
@@ -451,7 +441,7 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
 static ki_status bury_queued(delta_fifo *fifo, const list *from) {
     entry *e = fifo->at;
     ki_status status = KI_OK;
-    if (e->listed != fifo->replaces && !KI_MUTANT(NO_QUEUED_TOMBSTONES)) {
+    if (e->listed != fifo->replaces) {
         ki_object *obj = last_state(fifo, e);
         status = bury(fifo, from, obj);
         ki_object_unref(obj);
@@ -464,12 +454,12 @@ static ki_status bury_queued(delta_fifo *fifo, const list *from) {
 /* A key that has an entry by now is listed, or was queued. */
 static ki_status bury_known(delta_fifo *fifo, const list *from, ki_object *obj) {
     const char *key = ki_object_key(obj);
-    bool is_gone = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key)) && !KI_MUTANT(NO_TOMBSTONES);
+    bool is_gone = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key));
     return is_gone ? bury(fifo, from, obj) : KI_OK;
 }
 
 static ki_status remind(delta_fifo *fifo, ki_object *obj) {
-    if (find(fifo, ki_object_key(obj)) && !KI_MUTANT(RESYNC_QUEUED_KEYS))
+    if (find(fifo, ki_object_key(obj)))
         return KI_OK; /* what is queued is newer */
     const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_object_ref(obj) };
     ki_status status = queue_delta(fifo, &delta, NULL);
@@ -489,10 +479,6 @@ static ki_status walk_on(delta_fifo *fifo, const arrival *first, bool *ret_done)
     if (!obj)
         return KI_OK;
     ki_status status = first->kind == ARRIVAL_LIST ? bury_known(fifo, first->list, obj) : remind(fifo, obj);
-    if (status && first->kind == ARRIVAL_RESYNC && KI_MUTANT(FAILED_RESYNC_COUNTS)) {
-        *ret_done = true;
-        return KI_OK;
-    }
     if (status)
         fifo->walked = obj;
     return status;
@@ -578,33 +564,17 @@ static ki_status work_off(delta_fifo *fifo, ki_error *err) {
 
 /* ---- what goes out ---- */
 
-static void processed(delta_fifo *fifo, entry *e) {
+static void drop(delta_fifo *fifo, entry *e) {
+    dequeue(fifo, e);
+    ki_wide_map_remove(&fifo->entries, key_of(e));
     fifo->initial -= e->initial;
     fifo->syncs -= e->is_sync;
     release_entry(fifo, e);
 }
 
-/* Puts an entry back whose processing failed. Where something newer is queued that stands for it, in the
- * initial population too. */
-static void put_back(delta_fifo *fifo, entry *e) {
-    entry *newer = ki_wide_map_get(&fifo->entries, key_of(e));
-    if (newer) {
-        if (e->initial && !newer->initial) {
-            newer->initial = true;
-            fifo->initial++;
-        }
-        processed(fifo, e);
-        return;
-    }
-    ki_wide_map_put(&fifo->entries, key_of(e), e, NULL); /* its room was kept */
-    enqueue(fifo, e);
-    if (length(fifo) == 1)
-        tell_ready(fifo);
-}
-
-/* An empty queue gives back the table of a time when it was long. */
+/* Frees a large map once the queue is empty. */
 static void shrink(delta_fifo *fifo) {
-    if (fifo->most <= KEEP_COUNT || fifo->entries.count > 0 || fifo->processing > 0)
+    if (fifo->most <= KEEP_COUNT || fifo->entries.count > 0)
         return;
     ki_wide_map_free(&fifo->entries);
     fifo->most = 0;
@@ -620,20 +590,17 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
         ki_status status = check_open(fifo, err);
         return status ? status : ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
     }
-    /* Out of all lists before it is handed over: the callback may queue the same key again. */
-    dequeue(fifo, e);
-    ki_wide_map_remove(&fifo->entries, key_of(e));
-    fifo->processing++;
+    if (fifo->is_processing)
+        return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
     ki_deltas deltas = {
         .key = ki_object_key(e->named_by), .items = e->deltas, .count = e->count, .is_in_initial_list = e->initial
     };
     bool requeue = false;
+    fifo->is_processing = true;
     ki_status status = process(&deltas, user, &requeue, err);
-    fifo->processing--;
-    if (status && requeue && !KI_MUTANT(FORGET_FAILED_ITEM))
-        put_back(fifo, e);
-    else
-        processed(fifo, e);
+    fifo->is_processing = false;
+    if (!requeue)
+        drop(fifo, e);
     shrink(fifo);
     return status;
 }
@@ -648,7 +615,7 @@ static void fifo_close(ki_queue *queue) {
 
 static bool fifo_has_synced(const ki_queue *queue) {
     const delta_fifo *fifo = (const delta_fifo *)queue;
-    return fifo->populated && ((fifo->initial == 0 && !fifo->initial_waits) || KI_MUTANT(SYNCED_WITH_THE_LIST));
+    return fifo->populated && fifo->initial == 0 && !fifo->initial_waits;
 }
 
 static size_t fifo_length(const ki_queue *queue) {
