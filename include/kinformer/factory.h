@@ -105,7 +105,7 @@ KI_API KI_MUST_CHECK ki_status ki_factory_shutdown(ki_factory *factory, ki_error
 
 /* Shuts the factory down, unless that has happened, and frees it with its informers. The last call of each registration
  * is its on_removed. NULL is accepted.
- * Threads: as ki_factory_shutdown; where that would return KI_ERR_DEADLOCK, nothing is freed. Blocks: as
+ * Threads: as ki_factory_shutdown; if that would return KI_ERR_DEADLOCK, nothing is freed. Blocks: as
  * ki_factory_shutdown. */
 KI_API void ki_factory_free(ki_factory *factory);
 

@@ -34,7 +34,7 @@ typedef struct ki_informer_options {
     /* Period of resync updates. 0: the factory's; < 0: no resync; values from 1 to 999 are raised to 1000. */
     int64_t resync_ms;
     int64_t page_size;        /* objects of one page; 0: 500, or no limit for a list from the server's watch cache */
-    bool no_streaming_list;   /* list in pages, also where the server offers streaming lists (KEP-3157) */
+    bool no_streaming_list;   /* list in pages, even if the server offers streaming lists (KEP-3157) */
     bool keep_managed_fields; /* keep metadata.managedFields, which is dropped otherwise */
     size_t object_limit;      /* largest object, in bytes of JSON; 0: 32 MiB. Larger objects are reported and skipped */
     /* Interval of consistency checks. A check lists beside the watch, page by page, and compares the list with the
@@ -87,10 +87,9 @@ typedef struct ki_handler {
     void (*on_synced)(ki_informer *informer, void *user) KI_NOEXCEPT;
     /* The last call of a registration, when the handler is removed or the informer is freed. Frees `user`. */
     void (*on_removed)(void *user) KI_NOEXCEPT;
-    /* Returns true for the objects that this handler is for. An update is delivered as an add where the filter accepts
-     * only the new state, and as a delete where the filter accepts only the old state. A delete is delivered where the
-     * filter accepts the previous state. The filter must return the same value for the same object. NULL: all
-     * objects. */
+    /* Returns true for the objects that this handler is for. An update is delivered as an add if the filter accepts
+     * only the new state, and as a delete if the filter accepts only the old state. A delete is delivered if the filter
+     * accepts the previous state. The filter must return the same value for the same object. NULL: all objects. */
     bool (*filter)(const ki_object *obj, void *user) KI_NOEXCEPT;
 } ki_handler;
 
@@ -158,7 +157,7 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_transform(ki_informer *informer, 
                                                          ki_error *err);
 
 /* Called for each failed list and watch, each skipped object, each failure of an index function, and each difference
- * that a consistency check finds. `key` is "" where no object is concerned or its key is unknown. Above 100 skipped
+ * that a consistency check finds. `key` is "" if no object is concerned or its key is unknown. Above 100 skipped
  * objects a second, one call reports the rest.
  * Threads: called on the loop; must not block. */
 typedef void (*ki_watch_error_handler)(ki_informer *informer, const ki_error *cause, const char *key,
@@ -212,12 +211,12 @@ typedef struct ki_health {
     int64_t staleness_ms;
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */
     uint64_t failures; /* consecutive failed attempts since the last list, event or bookmark */
-    /* The cause for a person, such as "forbidden: list pods at cluster scope"; "" where there is no cause. */
+    /* The cause for a person, such as "forbidden: list pods at cluster scope"; "" if there is no cause. */
     char words[KI_HEALTH_WORDS_MAX];
     /* Objects whose current state could not be read: malformed, over the limit, or the transform failed. The cache
      * keeps the last readable state. `staleness_ms` and resource versions do not apply to these objects. */
     size_t unreadable;
-    /* The first unreadable object and the reason, such as "default/big: …"; "" where there is none. */
+    /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_words[KI_HEALTH_WORDS_MAX];
 } ki_health;
 

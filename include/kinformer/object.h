@@ -20,7 +20,7 @@ KI_API ki_object *ki_object_ref(const ki_object *obj);
 /* Releases a reference; the last one frees the object. NULL is accepted. Threads: any. Blocks: no. */
 KI_API void ki_object_unref(const ki_object *obj);
 
-/* ---- decoded fields: strings are never NULL, "" where the object has none; borrowed from `obj`; any thread ---- */
+/* ---- decoded fields: strings are never NULL, "" if the object has none; borrowed from `obj`; any thread ---- */
 
 /* Returns "namespace/name", or "name" for a cluster-scoped object. */
 KI_API const char *ki_object_key(const ki_object *obj);
@@ -85,9 +85,9 @@ typedef struct ki_value {
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
 
-/* Returns the integer under `path`, or `otherwise` if there is none or memory runs out. Threads, Blocks: as
+/* Returns the integer under `path`, or `default_value` if there is none or memory runs out. Threads, Blocks: as
  * ki_object_field. */
-KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t otherwise);
+KI_API int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value);
 
 /* Gets an annotation. Ownership, Threads, Blocks, Errors: as ki_object_field. */
 KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const char *name, ki_value *ret_value,
