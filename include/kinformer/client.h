@@ -26,16 +26,16 @@
 KI_BEGIN_DECLS
 
 typedef struct ki_client ki_client;
-typedef struct ki_answer ki_answer; /* a response; immutable and reference-counted */
-typedef struct ki_call ki_call;     /* a request that was sent and can be cancelled */
+typedef struct ki_response ki_response;               /* a response; immutable and reference-counted */
+typedef struct ki_pending_request ki_pending_request; /* a request that was sent and can be cancelled */
 
 enum {
-    KI_CLIENT_TIMEOUT_MS = 30000,     /* time limit of a request that names none */
-    KI_CLIENT_MAX_RETRIES = 10,       /* retries of one request */
-    KI_CLIENT_BODY_MAX = 64 << 20,    /* bytes of a request's body */
-    KI_CLIENT_ANSWER_MAX = 256 << 20, /* bytes of a response, unless the client's options name another limit */
-    KI_CLIENT_TARGET_MAX = 64 << 10,  /* bytes of a request's path and parameters */
-    KI_CLIENT_CAUSES_MAX = 1024       /* causes of an error response; further causes are dropped */
+    KI_CLIENT_TIMEOUT_MS = 30000,       /* time limit of a request that names none */
+    KI_CLIENT_MAX_RETRIES = 10,         /* retries of one request */
+    KI_CLIENT_BODY_MAX = 64 << 20,      /* bytes of a request's body */
+    KI_CLIENT_RESPONSE_MAX = 256 << 20, /* bytes of a response, unless the client's options name another limit */
+    KI_CLIENT_TARGET_MAX = 64 << 10,    /* bytes of a request's path and parameters */
+    KI_CLIENT_CAUSES_MAX = 1024         /* causes of an error response; further causes are dropped */
 };
 
 typedef struct ki_client_options {
@@ -48,7 +48,7 @@ typedef struct ki_client_options {
     struct ki_transport *transport; /* replaces the network in tests; freed after the client; NULL: libcurl */
     int requests_per_second;        /* the rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;              /* requests at once before the rate limit applies; 0: the configuration's */
-    size_t answer_max;              /* bytes of one response; 0: KI_CLIENT_ANSWER_MAX */
+    size_t response_max;            /* bytes of one response; 0: KI_CLIENT_RESPONSE_MAX */
 } ki_client_options;
 
 #define KI_CLIENT_OPTIONS(...) ((ki_client_options){ .size = sizeof(ki_client_options), __VA_ARGS__ })
@@ -112,7 +112,7 @@ typedef struct ki_cause {
 } ki_cause;
 
 /* The whole Status of an error response; a ki_error has a truncated message and no causes. Strings are never NULL. */
-typedef struct ki_refusal {
+typedef struct ki_error_response {
     int http_status;
     int64_t retry_after_ms;                /* the Retry-After header; -1 without one */
     const char *reason;                    /* "Invalid", "Conflict", …; "" if the response is not a Status */
@@ -120,20 +120,20 @@ typedef struct ki_refusal {
     const char *group, *kind, *name, *uid; /* the object that the error is about */
     const ki_cause *causes;
     size_t cause_count;
-} ki_refusal;
+} ki_error_response;
 
-/* Frees an error response that a function stored in ki_call_options.ret_refusal. NULL is accepted. */
-KI_API void ki_refusal_free(ki_refusal *refusal);
+/* Frees an error response that a function stored in ki_request_options.ret_error_response. NULL is accepted. */
+KI_API void ki_error_response_free(ki_error_response *error_response);
 
 /* Optional parts of a request. Strings are copied; NULL and "" mean none. Each member names the verbs that use it. */
-typedef struct ki_call_options {
-    size_t size;                  /* sizeof(ki_call_options); set by the macro */
+typedef struct ki_request_options {
+    size_t size;                  /* sizeof(ki_request_options); set by the macro */
     int64_t timeout_ms;           /* time limit with rate limit and retries; 0: KI_CLIENT_TIMEOUT_MS; < 0: no limit */
     const char *subresource;      /* "status", "scale", "eviction", "binding", "token", "log", … */
     const char *label_selector;   /* list, delete collection */
     const char *field_selector;   /* list, delete collection */
     int64_t limit;                /* list: objects of one page; 0: all objects in one response */
-    const char *continue_token;   /* list: ki_answer_continue of the previous page */
+    const char *continue_token;   /* list: ki_response_continue of the previous page */
     const char *resource_version; /* get, list: the response is at least as new as this version */
     const char *resource_version_match;        /* list: "Exact" or "NotOlderThan" */
     const char *field_manager;                 /* writes */
@@ -145,12 +145,12 @@ typedef struct ki_call_options {
     ki_propagation propagation;                /* delete, delete collection */
     int64_t grace_period_s;                    /* delete: 0: the object's own; KI_GRACE_NOW: none */
     const char *parameters; /* further query parameters, percent-encoded: "container=web&tailLines=10" */
-    /* Functions that wait store an error response here, which the caller frees with ki_refusal_free. Not changed
+    /* Functions that wait store an error response here, which the caller frees with ki_error_response_free. Not changed
      * without an error response. NULL: not stored. */
-    ki_refusal **ret_refusal;
-} ki_call_options;
+    ki_error_response **ret_error_response;
+} ki_request_options;
 
-#define KI_CALL_OPTIONS(...) ((ki_call_options){ .size = sizeof(ki_call_options), __VA_ARGS__ })
+#define KI_REQUEST_OPTIONS(...) ((ki_request_options){ .size = sizeof(ki_request_options), __VA_ARGS__ })
 
 typedef struct ki_client_request {
     size_t size; /* sizeof(ki_client_request); set by the macro */
@@ -161,11 +161,11 @@ typedef struct ki_client_request {
     const void *body;            /* create, update: the object as JSON; patch: the patch; raw: any bytes. Copied */
     size_t body_size;
     ki_patch_type patch;
-    const char *method;             /* raw: "GET", "POST", … */
-    const char *path;               /* raw: percent-encoded path and query, such as "/healthz" */
-    const char *content_type;       /* NULL: the verb's; raw: application/json */
-    const char *accept;             /* NULL: application/json; for raw requests and subresources any type */
-    const ki_call_options *options; /* NULL: none */
+    const char *method;                /* raw: "GET", "POST", … */
+    const char *path;                  /* raw: percent-encoded path and query, such as "/healthz" */
+    const char *content_type;          /* NULL: the verb's; raw: application/json */
+    const char *accept;                /* NULL: application/json; for raw requests and subresources any type */
+    const ki_request_options *options; /* NULL: none */
     /* For ki_client_send: receives the bytes of a successful response as they arrive. The response then has no body.
      * Returns false to end the request with KI_ERR_CANCELLED. For responses without an end, such as a followed log.
      * Threads: called on the loop. */
@@ -175,36 +175,36 @@ typedef struct ki_client_request {
 #define KI_CLIENT_REQUEST(...) ((ki_client_request){ .size = sizeof(ki_client_request), __VA_ARGS__ })
 
 /* Receives the end of a request, exactly once. After success `err` is NULL. After an error response both are set, and
- * ki_answer_refusal returns the Status. Without a response `answer` is NULL.
- * Ownership: both are borrowed for the call; ki_answer_ref keeps the response. Threads: called on the loop; must not
+ * ki_response_error returns the Status. Without a response `response` is NULL.
+ * Ownership: both are borrowed for the call; ki_response_ref keeps the response. Threads: called on the loop; must not
  * block. */
-typedef void (*ki_answer_function)(const ki_answer *answer, const ki_error *err, void *user) KI_NOEXCEPT;
+typedef void (*ki_response_handler)(const ki_response *response, const ki_error *err, void *user) KI_NOEXCEPT;
 
-/* Sends a request without waiting. The loop calls `on_answer` later, never inside this function; after an error of this
- * function `on_answer` is not called. `ret_call` may be NULL; the request cannot be cancelled then.
- * Ownership: the caller frees `*ret_call` with ki_call_free before the client. Threads: any. Blocks: no.
+/* Sends a request without waiting. The loop calls `on_response` later, never inside this function; after an error of this
+ * function `on_response` is not called. `ret_request` may be NULL; the request cannot be cancelled then.
+ * Ownership: the caller frees `*ret_request` with ki_pending_request_free before the client. Threads: any. Blocks: no.
  * Errors: KI_ERR_INVALID (the message names what is missing), KI_ERR_LIMIT, KI_ERR_STATE (the engine has ended),
  * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_client_send(ki_client *client, const ki_client_request *request,
-                                              ki_answer_function on_answer, void *user, ki_call **ret_call,
-                                              ki_error *err);
+                                              ki_response_handler on_response, void *user,
+                                              ki_pending_request **ret_request, ki_error *err);
 
-/* Ends a request with KI_ERR_CANCELLED, unless it has ended already. The loop calls `on_answer`, not this function. The
+/* Ends a request with KI_ERR_CANCELLED, unless it has ended already. The loop calls `on_response`, not this function. The
  * server may have executed a cancelled write. NULL is accepted. Threads: any. Blocks: no. */
-KI_API void ki_call_cancel(ki_call *call);
+KI_API void ki_pending_request_cancel(ki_pending_request *request);
 /* Frees the handle of a request; the request continues. NULL is accepted. Threads: any. */
-KI_API void ki_call_free(ki_call *call);
+KI_API void ki_pending_request_free(ki_pending_request *request);
 
-/* Sends a request and waits for the response. `ret_answer` may be NULL.
- * Ownership: `*ret_answer` is a reference that the caller releases with ki_answer_unref. Threads: any but the loop's.
+/* Sends a request and waits for the response. `ret_response` may be NULL.
+ * Ownership: `*ret_response` is a reference that the caller releases with ki_response_unref. Threads: any but the loop's.
  * Blocks: up to the time limit.
  * Errors: those of ki_client_send; for an error response KI_ERR_HTTP, KI_ERR_EXPIRED or KI_ERR_TOO_LARGE_RV
  * (ki_error_is_conflict and the like tell which); KI_ERR_TIMEOUT (at once if the rate limit would delay the request
  * past its time limit), KI_ERR_CONNECT, KI_ERR_TLS, KI_ERR_CUT, KI_ERR_PROTOCOL, KI_ERR_LIMIT (the response is too
  * large), KI_ERR_DEADLOCK (called on the loop), KI_ERR_STATE (nobody drives the program's engine), KI_ERR_CANCELLED
  * (the engine has ended). */
-KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_answer **ret_answer,
-                                            ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_request *request,
+                                            ki_response **ret_response, ki_error *err);
 
 /* ---- one function for each verb; all wait, with the Threads, Blocks and Errors of ki_client_do ----
  *
@@ -213,75 +213,75 @@ KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_r
 
 /* Gets an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_get(ki_client *client, const ki_resource *resource, const char *namespace_name,
-                                             const char *name, const ki_call_options *options, ki_object **ret_obj,
+                                             const char *name, const ki_request_options *options, ki_object **ret_obj,
                                              ki_error *err);
-/* Lists objects: all, or one page of options->limit. ki_answer_continue of a page is the continue_token of the next
+/* Lists objects: all, or one page of options->limit. ki_response_continue of a page is the continue_token of the next
  * page. */
 KI_API KI_MUST_CHECK ki_status ki_client_list(ki_client *client, const ki_resource *resource,
-                                              const char *namespace_name, const ki_call_options *options,
-                                              ki_answer **ret_answer, ki_error *err);
+                                              const char *namespace_name, const ki_request_options *options,
+                                              ki_response **ret_response, ki_error *err);
 /* Creates an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_create(ki_client *client, const ki_resource *resource,
                                                 const char *namespace_name, const char *json,
-                                                const ki_call_options *options, ki_object **ret_obj, ki_error *err);
+                                                const ki_request_options *options, ki_object **ret_obj, ki_error *err);
 /* Replaces an object. If `json` has a metadata.resourceVersion, the object must still be at that version (else
  * ki_error_is_conflict). */
 KI_API KI_MUST_CHECK ki_status ki_client_update(ki_client *client, const ki_resource *resource,
                                                 const char *namespace_name, const char *name, const char *json,
-                                                const ki_call_options *options, ki_object **ret_obj, ki_error *err);
+                                                const ki_request_options *options, ki_object **ret_obj, ki_error *err);
 /* Replaces the status of an object (the subresource "status"). */
 KI_API KI_MUST_CHECK ki_status ki_client_update_status(ki_client *client, const ki_resource *resource,
                                                        const char *namespace_name, const char *name, const char *json,
-                                                       const ki_call_options *options, ki_object **ret_obj,
+                                                       const ki_request_options *options, ki_object **ret_obj,
                                                        ki_error *err);
 /* Patches an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_patch(ki_client *client, const ki_resource *resource,
                                                const char *namespace_name, const char *name, ki_patch_type type,
-                                               const char *patch, const ki_call_options *options, ki_object **ret_obj,
-                                               ki_error *err);
+                                               const char *patch, const ki_request_options *options,
+                                               ki_object **ret_obj, ki_error *err);
 /* Applies an object (server-side apply) in the name of options->field_manager. `json` must have apiVersion and kind. If
  * another manager owns a field, ki_error_is_conflict is true, and the causes of the error response name manager and
  * field; options->force takes the field over. */
 KI_API KI_MUST_CHECK ki_status ki_client_apply(ki_client *client, const ki_resource *resource,
                                                const char *namespace_name, const char *name, const char *json,
-                                               const ki_call_options *options, ki_object **ret_obj, ki_error *err);
+                                               const ki_request_options *options, ki_object **ret_obj, ki_error *err);
 /* Deletes an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_delete(ki_client *client, const ki_resource *resource,
                                                 const char *namespace_name, const char *name,
-                                                const ki_call_options *options, ki_error *err);
+                                                const ki_request_options *options, ki_error *err);
 /* Deletes all objects that match the selectors of the options. */
 KI_API KI_MUST_CHECK ki_status ki_client_delete_collection(ki_client *client, const ki_resource *resource,
-                                                           const char *namespace_name, const ki_call_options *options,
-                                                           ki_error *err);
+                                                           const char *namespace_name,
+                                                           const ki_request_options *options, ki_error *err);
 
 /* ---- responses: any thread; strings and objects are borrowed from the response ---- */
 
-/* Returns `answer` with one more reference. NULL is accepted. */
-KI_API ki_answer *ki_answer_ref(const ki_answer *answer);
+/* Returns `response` with one more reference. NULL is accepted. */
+KI_API ki_response *ki_response_ref(const ki_response *response);
 /* Releases a reference; the last one frees the response. NULL is accepted. */
-KI_API void ki_answer_unref(const ki_answer *answer);
+KI_API void ki_response_unref(const ki_response *response);
 
 /* Returns the HTTP status, such as 200. */
-KI_API int ki_answer_http_status(const ki_answer *answer);
+KI_API int ki_response_http_status(const ki_response *response);
 /* Returns the object of a response; NULL for a list, a Status, and a body without a name. */
-KI_API const ki_object *ki_answer_object(const ki_answer *answer);
+KI_API const ki_object *ki_response_object(const ki_response *response);
 /* Returns the object number `index` of a list, counted from 0; NULL past the last. */
-KI_API const ki_object *ki_answer_item(const ki_answer *answer, size_t index);
+KI_API const ki_object *ki_response_item(const ki_response *response, size_t index);
 /* Returns the number of objects of a list. */
-KI_API size_t ki_answer_item_count(const ki_answer *answer);
+KI_API size_t ki_response_item_count(const ki_response *response);
 /* Returns the resource version of a list; else "". */
-KI_API const char *ki_answer_resource_version(const ki_answer *answer);
+KI_API const char *ki_response_resource_version(const ki_response *response);
 /* Returns the continue token of a page; "" for the last page. */
-KI_API const char *ki_answer_continue(const ki_answer *answer);
+KI_API const char *ki_response_continue(const ki_response *response);
 /* Returns the number of objects after this page (remainingItemCount); -1 if the server did not send it. */
-KI_API int64_t ki_answer_remaining(const ki_answer *answer);
+KI_API int64_t ki_response_remaining(const ki_response *response);
 /* Returns the body, with a zero byte after it that `*ret_size` does not count. "" for lists, whose body is not kept. */
-KI_API const char *ki_answer_body(const ki_answer *answer, size_t *ret_size);
+KI_API const char *ki_response_body(const ki_response *response, size_t *ret_size);
 /* Gets a field of a JSON body by its path; for responses that are no objects. Ownership, Errors: as ki_object_field. */
-KI_API KI_MUST_CHECK ki_status ki_answer_field(const ki_answer *answer, const char *path, ki_value *ret_value,
-                                               ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_response_field(const ki_response *response, const char *path, ki_value *ret_value,
+                                                 ki_error *err);
 /* Returns the error response; NULL after success. */
-KI_API const ki_refusal *ki_answer_refusal(const ki_answer *answer);
+KI_API const ki_error_response *ki_response_error(const ki_response *response);
 
 KI_END_DECLS
 

@@ -223,7 +223,7 @@ static void the_factory_frees_what_its_loop_could_not(void **state) {
 }
 
 /* As a host that leaves its loop in the middle of a request: the answer would never come. */
-static void finish_deferred(const ki_answer *answer, const ki_error *err, void *user) {
+static void finish_deferred(const ki_response *answer, const ki_error *err, void *user) {
     ki_status *ret_code = user;
     (void)answer;
     *ret_code = err ? err->code : KI_OK;
