@@ -191,7 +191,7 @@ typedef enum ki_attempt {
 } ki_attempt;
 
 enum {
-    KI_HEALTH_WORDS_MAX = 256 /* bytes of a message, with the closing zero */
+    KI_HEALTH_MESSAGE_MAX = 256 /* bytes of a message, with the closing zero */
 };
 
 typedef struct ki_health {
@@ -204,7 +204,7 @@ typedef struct ki_health {
     size_t listed;      /* objects of the current list that have arrived */
     int64_t list_total; /* objects that the current list will have; -1: unknown */
     size_t objects;     /* objects in the cache */
-    uint64_t set_aside; /* objects skipped since the start */
+    uint64_t skipped;   /* objects skipped since the start */
     /* Upper bound of the cache's age: the time since the last event, bookmark or list that is completely in the cache.
      * A list counts from its request. The bound is relative to the server that answers, which may itself lag. The watch
      * of a quiet resource brings a bookmark about once a minute. -1: no list yet. */
@@ -212,12 +212,12 @@ typedef struct ki_health {
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */
     uint64_t failures; /* consecutive failed attempts since the last list, event or bookmark */
     /* The cause for a person, such as "forbidden: list pods at cluster scope"; "" if there is no cause. */
-    char words[KI_HEALTH_WORDS_MAX];
+    char message[KI_HEALTH_MESSAGE_MAX];
     /* Objects whose current state could not be read: malformed, over the limit, or the transform failed. The cache
      * keeps the last readable state. `staleness_ms` and resource versions do not apply to these objects. */
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
-    char unreadable_words[KI_HEALTH_WORDS_MAX];
+    char unreadable_message[KI_HEALTH_MESSAGE_MAX];
 } ki_health;
 
 /* Writes the first `size` bytes of the informer's health. Programs call ki_informer_health, which passes the size of

@@ -9,7 +9,7 @@ static const ki_metric table[KI_METRIC_COUNT] = {
     [KI_METRIC_SHORT_WATCHES] = { "reflector_short_watches", "Watches that ended within a second with no event",
                                   KI_METRIC_COUNTER, NULL },
     [KI_METRIC_FAILURES] = { "informer_failures", "Lists and watches that failed", KI_METRIC_COUNTER, NULL },
-    [KI_METRIC_SET_ASIDE] = { "informer_set_aside", "Objects that could not be used", KI_METRIC_COUNTER, NULL },
+    [KI_METRIC_SKIPPED] = { "informer_skipped_objects", "Objects that could not be used", KI_METRIC_COUNTER, NULL },
     [KI_METRIC_INDEX_ERRORS] = { "informer_index_errors", "Objects left out of an index whose function failed",
                                  KI_METRIC_COUNTER, NULL },
     [KI_METRIC_AUDITS] = { "informer_audits", "Audits and checks of streaming lists that came to an end",

@@ -189,8 +189,8 @@ static void objects_set_aside_and_index_errors_are_counted(void **state) {
     stage s;
     open_stage(&s, &configmaps, NULL, false);
     play(&s, "bad default/b\nitem default/a 5\npage 10 -\nopen\nbad default/b");
-    assert_int_equal(s.informer->metrics.counters[KI_METRIC_SET_ASIDE], 2);
-    assert_int_equal(health_of(&s).set_aside, 2);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_SKIPPED], 2);
+    assert_int_equal(health_of(&s).skipped, 2);
     close_stage(&s);
 }
 
@@ -328,7 +328,7 @@ static void it_says_why_in_a_person_s_words(void **state) {
         play(&s, rows[i].fails);
         ki_health health = health_of(&s);
         assert_int_equal(health.state, rows[i].state);
-        assert_string_equal(health.words, rows[i].words);
+        assert_string_equal(health.message, rows[i].words);
         close_stage(&s);
     }
 }

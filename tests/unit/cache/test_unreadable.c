@@ -20,7 +20,7 @@ static void expect_unreadable(const stage *s, size_t count, const char *words) {
     ki_health health;
     ki_informer_health(s->informer, &health);
     assert_int_equal(health.unreadable, count);
-    assert_string_equal(health.unreadable_words, words);
+    assert_string_equal(health.unreadable_message, words);
 }
 
 static void begin(stage *s, hearer *h, const char *list) {
