@@ -56,7 +56,7 @@ static void to_connection(sim_world *world, const sim_fault *fault) {
         connection->bookmark_ahead = true;
         break;
     case SIM_LOST_EVENT:
-        connection->lose_next = world->plan.audit_ms > 0;
+        connection->lose_next = world->plan.consistency_check_ms > 0;
         break;
     case SIM_BAD_EVENT:
         connection->bad_next = true;

@@ -478,7 +478,7 @@ static bool has_other_requests(const sim_world *world) {
         if (world->plan.informers[i].checks)
             return true;
     }
-    return world->plan.audit_ms > 0;
+    return world->plan.consistency_check_ms > 0;
 }
 
 /* A list may come after a lack of memory, or be an audit's. */

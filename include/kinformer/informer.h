@@ -40,9 +40,9 @@ typedef struct ki_informer_options {
     /* Interval of consistency checks. A check lists beside the watch, page by page, and compares the list with the
      * cache. An object that differs in two lists in a row is reported, and the informer relists. 0: no checks; values
      * from 1 to 9999 are raised to 10000. */
-    int64_t audit_ms;
+    int64_t consistency_check_ms;
     /* After each streaming list, list again at the same resource version and compare. A difference is handled as by
-     * `audit_ms`. */
+     * `consistency_check_ms`. */
     bool check_streaming_list;
     /* For this long after the first internal error (HTTP 500) in a watch, the informer only opens the watch again. Then
      * it relists. 0: an internal error causes a relist at once. */
