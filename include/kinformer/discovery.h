@@ -24,7 +24,7 @@ enum {
     KI_DISCOVERY_BYTES_MAX = 64 << 20,      /* bytes of all discovery documents of one server */
     KI_DISCOVERY_GROUP_BYTES_MAX = 4 << 20, /* bytes of the document of one group version, without aggregation */
     KI_DISCOVERY_NAME_MAX = 253, /* bytes of a group, plural, kind, short name, …; longer ones are skipped */
-    KI_DISCOVERY_WORDS_MAX = 64  /* short names of one resource; also its categories, verbs and subresources */
+    KI_DISCOVERY_NAMES_MAX = 64  /* short names of one resource; also its categories, verbs and subresources */
 };
 
 /* A resource of a server. Lists end with NULL. Ownership: borrowed from its map. */
@@ -51,16 +51,16 @@ KI_API const ki_discovered *ki_resource_map_at(const ki_resource_map *map, size_
 /* Returns the resource with a plural, singular, short name or kind, alone, with the group, or with version and group;
  * NULL if there is none. Plurals and singulars are matched before short names, short names before kinds. If several
  * groups match, the result is the server's first group in its preferred version. */
-KI_API const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *word);
+KI_API const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *name);
 /* Returns the next resource of a category such as "all", in its preferred version; NULL at the end. `*cursor` is 0
  * before the first call. */
 KI_API const ki_discovered *ki_resource_map_in_category(const ki_resource_map *map, const char *category,
                                                         size_t *cursor);
-/* Returns the resource name that is most similar to `word`, for "did you mean"; NULL if none is similar. */
-KI_API const char *ki_resource_map_nearest(const ki_resource_map *map, const char *word);
+/* Returns the resource name that is most similar to `name`, for "did you mean"; NULL if none is similar. */
+KI_API const char *ki_resource_map_nearest(const ki_resource_map *map, const char *name);
 /* Returns the failed group version number `index`, counted from 0; NULL past the last. A group version such as
  * "metrics.k8s.io/v1beta1" fails when the server behind it is down. The map lacks its resources only. */
-KI_API const char *ki_resource_map_broken_at(const ki_resource_map *map, size_t index);
+KI_API const char *ki_resource_map_failed_at(const ki_resource_map *map, size_t index);
 
 /* ---- discovery ---- */
 
@@ -104,7 +104,7 @@ KI_API KI_MUST_CHECK ki_status ki_discovery_get(ki_discovery *discovery, ki_reso
  * Ownership: `*ret_found` is borrowed from `*ret_map`; the caller releases `*ret_map` with ki_resource_map_unref.
  * Threads, Blocks: as ki_discovery_get.
  * Errors: as ki_discovery_get; KI_ERR_NOT_FOUND (the message has the most similar name). */
-KI_API KI_MUST_CHECK ki_status ki_discovery_find(ki_discovery *discovery, const char *word, ki_resource_map **ret_map,
+KI_API KI_MUST_CHECK ki_status ki_discovery_find(ki_discovery *discovery, const char *name, ki_resource_map **ret_map,
                                                  const ki_discovered **ret_found, ki_error *err);
 
 KI_END_DECLS

@@ -111,7 +111,7 @@ static void check_credentials(ki_checkup_way *way) {
         ki_checkup_find(way, "%s%s%s", name[0] ? name : "a user without a name", groups[0] ? ", groups " : "", groups);
         if (is_anonymous)
             remedy_credentials(way);
-        ki_checkup_end(way, is_anonymous ? KI_CHECK_WARNING : KI_CHECK_WELL);
+        ki_checkup_end(way, is_anonymous ? KI_CHECK_WARNING : KI_CHECK_OK);
     }
     ki_response_unref(answer);
 }
@@ -130,7 +130,7 @@ static void check_version(ki_checkup_way *way) {
         take_text(answer, "gitVersion", version, sizeof version);
     if (!status && version[0]) {
         ki_checkup_find(way, "%s", version);
-        ki_checkup_end(way, KI_CHECK_WELL);
+        ki_checkup_end(way, KI_CHECK_OK);
     } else {
         ki_checkup_find(way, "%s", status ? ki_error_message(&why) : "the answer to /version has no gitVersion");
         ki_checkup_remedy(way, "is it a Kubernetes API server?");
@@ -229,7 +229,7 @@ static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const
         ki_checkup_find(way, "allowed: %s %s", verb, way->place);
     else
         say_not_allowed(way, verb, reason);
-    ki_checkup_end(way, *ret_may ? KI_CHECK_WELL : KI_CHECK_FAILED);
+    ki_checkup_end(way, *ret_may ? KI_CHECK_OK : KI_CHECK_FAILED);
     ki_response_unref(answer);
     return KI_OK;
 }
@@ -395,7 +395,7 @@ static ki_status check_list(ki_checkup_way *way, ki_error *err) {
     int64_t first_us = page.first_ns ? (page.first_ns - page.sent_ns) / 1000 : 0;
     ki_checkup_find(way, "%lld %s, %s%s; first byte after %lld.%lld ms", (long long)count + (long long)more, way->place,
                     more ? "about " : "", size, (long long)(first_us / 1000), (long long)(first_us % 1000 / 100));
-    ki_checkup_end(way, KI_CHECK_WELL);
+    ki_checkup_end(way, KI_CHECK_OK);
     ki_response_unref(answer);
     return KI_OK;
 }
@@ -411,7 +411,7 @@ static ki_status check_streaming_list(ki_checkup_way *way, ki_error *err) {
     write_size(size, stream.bytes);
     if (stream.found) {
         ki_checkup_find(way, "offered: %s", size);
-        ki_checkup_end(way, KI_CHECK_WELL);
+        ki_checkup_end(way, KI_CHECK_OK);
     } else if (stream.error.http_status == 400 || stream.error.http_status == 422) {
         ki_checkup_find(way, "not offered by this server: lists come in pages");
         ki_checkup_end(way, KI_CHECK_WARNING);
@@ -430,7 +430,7 @@ static ki_status check_bookmarks(ki_checkup_way *way, ki_error *err) {
     ki_checkup_begin(way, KI_CHECK_BOOKMARKS);
     if (way->has_end_bookmark) {
         ki_checkup_find(way, "sent: the streaming list ended with one");
-        ki_checkup_end(way, KI_CHECK_WELL);
+        ki_checkup_end(way, KI_CHECK_OK);
         return KI_OK;
     }
     snprintf(parameters, sizeof parameters, "watch=true&allowWatchBookmarks=true&timeoutSeconds=%d", BOOKMARK_WATCH_S);
@@ -439,7 +439,7 @@ static ki_status check_bookmarks(ki_checkup_way *way, ki_error *err) {
         return status;
     if (watch.found) {
         ki_checkup_find(way, "sent");
-        ki_checkup_end(way, KI_CHECK_WELL);
+        ki_checkup_end(way, KI_CHECK_OK);
         return KI_OK;
     }
     ki_checkup_find(way, "none came within a watch of %d s%s%s", BOOKMARK_WATCH_S, watch.error.code ? ": " : "",
@@ -484,7 +484,7 @@ static ki_status look_up(ki_checkup_way *way, ki_error *err) {
     ki_status status =
         ki_discovery_new(way->client, &KI_DISCOVERY_OPTIONS(.timeout_ms = way->timeout_ms), &discovery, err);
     if (!status)
-        status = ki_discovery_find(discovery, way->word, &way->map, &found, err);
+        status = ki_discovery_find(discovery, way->resource_name, &way->map, &found, err);
     if (!status)
         way->resource = &found->resource;
     ki_discovery_free(discovery);
@@ -516,7 +516,7 @@ ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err) {
         return KI_OK;
     }
     check_version(way);
-    if (way->word) {
+    if (way->resource_name) {
         ki_error why = KI_ERROR_INIT;
         status = look_up(way, &why);
         if (status == KI_ERR_NO_MEMORY) {

@@ -9,7 +9,7 @@
 KI_BEGIN_DECLS
 
 typedef enum ki_check_result {
-    KI_CHECK_WELL = 0,    /* success */
+    KI_CHECK_OK = 0,      /* success */
     KI_CHECK_WARNING = 1, /* success with a remark */
     KI_CHECK_FAILED = 2,
     KI_CHECK_SKIPPED = 3 /* an earlier step failed, or the step does not apply */
@@ -40,7 +40,7 @@ enum {
 typedef struct ki_check {
     ki_check_step step;
     ki_check_result result;
-    int64_t took_us;                 /* duration in microseconds; -1 for a skipped step */
+    int64_t duration_us;             /* duration in microseconds; -1 for a skipped step */
     char finding[KI_CHECK_TEXT_MAX]; /* what was found; never has credentials */
     char remedy[KI_CHECK_TEXT_MAX];  /* what to do; "" if there is nothing to do */
 } ki_check;
@@ -53,7 +53,7 @@ typedef struct ki_checkup_options {
     ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err) KI_NOEXCEPT;
     const ki_resource *resource; /* the resource to list and watch; NULL: KI_PODS */
     /* A resource name such as "deploy" or "foos.example.com", built in or found by discovery; overrides `resource`. */
-    const char *word;
+    const char *resource_name;
     const char *namespace_name; /* "": all namespaces; NULL: the configuration's */
     int64_t timeout_ms;         /* time limit of each step; 0: 15000 */
     /* Selectors such as "app=web" or "metadata.name=web-1"; NULL: all objects. With metadata.name, the permission

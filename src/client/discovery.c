@@ -466,8 +466,8 @@ static ki_status not_found(const ki_resource_map *map, const char *word, ki_erro
         return ki_error_set(err, KI_ERR_NOT_FOUND,
                             "'%.100s' is a category, not one resource: ki_resource_map_in_category has them", word);
     const char *meant = ki_resource_map_nearest(map, word);
-    const char *broken = ki_resource_map_broken_at(map, 0);
-    bool more = ki_resource_map_broken_at(map, 1) != NULL;
+    const char *broken = ki_resource_map_failed_at(map, 0);
+    bool more = ki_resource_map_failed_at(map, 1) != NULL;
     return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource '%.100s'%s%s%s%s%s%s", word,
                         meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "",
                         broken ? "; not known is what is in " : "", broken ? broken : "", more ? " and others" : "");
