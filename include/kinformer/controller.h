@@ -57,7 +57,7 @@ KI_API void ki_reconcile_requeue(ki_reconcile *call);
 KI_API void ki_reconcile_requeue_after(ki_reconcile *call, int64_t delay_ms);
 /* Marks the error that the function returns as final: only a new event processes the key again. Threads: as
  * ki_reconcile_requeue. */
-KI_API void ki_reconcile_is_terminal(ki_reconcile *call);
+KI_API void ki_reconcile_set_terminal(ki_reconcile *call);
 
 /* Continues the reconcile after the function has returned KI_OK: the key stays in processing until ki_reconcile_finish.
  * If the function returns an error instead, the reconcile ends with the error, and ki_reconcile_finish must not be
@@ -134,10 +134,10 @@ KI_API const ki_metric *ki_controller_metric_at(size_t index);
 /* ---- watches ---- */
 
 /* The keys that a map function adds (in controller-runtime the requests of EnqueueRequestsFromMapFunc). */
-typedef struct ki_requests ki_requests;
+typedef struct ki_reconcile_keys ki_reconcile_keys;
 /* Adds a key. After KI_ERR_NO_MEMORY the controller maps the object again later. Ownership: the key is copied. Errors:
  * as ki_workqueue_add. */
-KI_API ki_status ki_requests_add(ki_requests *requests, const char *key);
+KI_API ki_status ki_reconcile_keys_add(ki_reconcile_keys *keys, const char *key);
 
 /* Returns true to process an event, false to skip it. Threads: called on the loop; must not block. */
 typedef bool (*ki_predicate)(const ki_event *event, void *user) KI_NOEXCEPT;
@@ -150,7 +150,7 @@ typedef struct ki_controller_watch_options {
     bool any_owner; /* with `owner`: the keys of all owners of that group and kind, not only of the controller */
     /* Queues the keys that this function adds. Not together with `owner`. Threads: called on the loop; must not
      * block. */
-    void (*map)(const ki_object *obj, ki_requests *requests, void *user) KI_NOEXCEPT;
+    void (*map)(const ki_object *obj, ki_reconcile_keys *keys, void *user) KI_NOEXCEPT;
     ki_predicate predicate; /* NULL: no event is skipped */
     void *user;             /* of `map` and `predicate` */
 } ki_controller_watch_options;

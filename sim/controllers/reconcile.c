@@ -64,7 +64,7 @@ static void finish_deferred(ctl_op *op) {
     if (op->result == CTL_AGAIN)
         ki_reconcile_requeue_after(call, op->after_ms);
     if (op->result == CTL_TERMINAL)
-        ki_reconcile_is_terminal(call);
+        ki_reconcile_set_terminal(call);
     bool by_result = op->result == CTL_FAILED && sim_chance(&process->random, 20);
     if (by_result)
         ki_reconcile_requeue(call);
@@ -367,7 +367,7 @@ static ki_status return_from(ctl_op *op, ki_error *err) {
     if (op->result == CTL_AGAIN)
         ki_reconcile_requeue_after(call, op->after_ms);
     if (op->result == CTL_TERMINAL)
-        ki_reconcile_is_terminal(call);
+        ki_reconcile_set_terminal(call);
     if (op->result == CTL_FAILED || op->result == CTL_TERMINAL) {
         *err = op->cause;
         status = op->cause.code;

@@ -106,11 +106,11 @@ static void freed_in_a_reconcile_it_goes_when_that_has_returned(void **state) {
     assert_int_equal((int)stage_metric(&s, "workqueue_depth{name=\"c\"}"), -1); /* it is gone */
 }
 
-static void free_controller(const ki_object *obj, ki_requests *requests, void *user) {
+static void free_controller(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
     (void)user;
     ki_controller_free(s.controller);
     s.controller = NULL;
-    assert_int_equal(ki_requests_add(requests, ki_object_key(obj)), KI_ERR_CLOSED);
+    assert_int_equal(ki_reconcile_keys_add(requests, ki_object_key(obj)), KI_ERR_CLOSED);
 }
 
 static bool free_in_predicate(const ki_event *event, void *user) {
