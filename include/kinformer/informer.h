@@ -265,26 +265,27 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version(ki_informer *informe
                                                             const char *resource_version, int64_t timeout_ms,
                                                             ki_error *err);
 
-/* Receives the end of ki_informer_when_version. Threads: called on the loop; must not block. */
+/* Receives the end of ki_informer_wait_for_version_async. Threads: called on the loop; must not block. */
 typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void *user) KI_NOEXCEPT;
 /* Calls `handler` once when the cache contains a write; does not wait. `key`, `resource_version` and `timeout_ms` are
  * those of ki_informer_wait_for_version; the timeout counts on the engine's clock. The status is KI_OK, KI_ERR_TIMEOUT,
- * or KI_ERR_CANCELLED (the informer was stopped, or ki_informer_cancel_when_version was called). The handler is never
+ * or KI_ERR_CANCELLED (the informer was stopped, or ki_informer_cancel_version_waits was called). The handler is never
  * called from inside this function. The number of waits is limited by memory only; a change costs time only for the
  * waits that it ends.
  * Ownership: texts are copied; `user` must stay valid until the call. Threads: any, also in a handler. Blocks: no.
  * Errors, after which the handler is not called: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED (the informer is
  * stopped). */
-KI_API KI_MUST_CHECK ki_status ki_informer_when_version(ki_informer *informer, const char *key,
-                                                        const char *resource_version, int64_t timeout_ms,
-                                                        ki_version_handler handler, void *user, ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *key,
+                                                                  const char *resource_version, int64_t timeout_ms,
+                                                                  ki_version_handler handler, void *user,
+                                                                  ki_error *err);
 
-/* Cancels all waits of ki_informer_when_version with this handler and user. The loop then calls the handler with
+/* Cancels all waits of ki_informer_wait_for_version_async with this handler and user. The loop then calls the handler with
  * KI_ERR_CANCELLED for each.
  * Threads: any, also in a handler. Blocks: no.
  * Errors: KI_ERR_NOT_FOUND (no such wait: each has ended, and its call has been made or is coming). */
-KI_API KI_MUST_CHECK ki_status ki_informer_cancel_when_version(ki_informer *informer, ki_version_handler handler,
-                                                               void *user, ki_error *err);
+KI_API KI_MUST_CHECK ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_handler handler,
+                                                                void *user, ki_error *err);
 
 /* Returns true to end the wait of ki_informer_wait_until. `event` is borrowed. A NULL event means that the condition
  * has been called for every object of the initial list; the condition may read the cache then. */

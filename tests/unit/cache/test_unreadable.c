@@ -285,7 +285,8 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
 
 static void when(stage *s, waiter *w, const char *key, const char *version, int64_t timeout_ms) {
     *w = (waiter){ .calls = 0 };
-    assert_int_equal(ki_informer_when_version(s->informer, key, version, timeout_ms, on_version, w, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s->informer, key, version, timeout_ms, on_version, w, NULL),
+                     KI_OK);
     settle(s);
 }
 
