@@ -17,27 +17,27 @@ KI_BEGIN_DECLS
 
 typedef enum ki_status {
     KI_OK = 0,
-    KI_ERR_NO_MEMORY = 1,     /* the allocator returned NULL */
-    KI_ERR_INVALID = 2,       /* an argument is invalid */
-    KI_ERR_STATE = 3,         /* not possible in this state: started twice, added after a stop, … */
-    KI_ERR_DEADLOCK = 4,      /* the function would wait for the calling thread */
-    KI_ERR_LIMIT = 5,         /* a named limit is exceeded */
-    KI_ERR_PARSE = 6,         /* malformed JSON, YAML, path, selector, … */
-    KI_ERR_NOT_FOUND = 7,     /* no such key, index, file, context, … */
-    KI_ERR_EXISTS = 8,        /* the name is taken */
-    KI_ERR_SYSTEM = 9,        /* a system call failed; the message has its errno */
-    KI_ERR_CONNECT = 10,      /* no connection: unknown host, no route, or refused */
-    KI_ERR_TLS = 11,          /* a certificate or the TLS handshake failed */
-    KI_ERR_PROTOCOL = 12,     /* the server violated HTTP or the Kubernetes API */
-    KI_ERR_TIMEOUT = 13,      /* a time limit passed */
-    KI_ERR_CANCELLED = 14,    /* the program stopped the operation */
-    KI_ERR_HTTP = 15,         /* an error response; see http_status and reason */
-    KI_ERR_EXPIRED = 16,      /* HTTP 410, or a Status with reason Expired or Gone: the resource version is too old */
-    KI_ERR_TOO_LARGE_RV = 17, /* the resource version is newer than any that the server knows */
-    KI_ERR_CONFIG = 18,       /* the configuration is contradictory or incomplete; the message names the field */
-    KI_ERR_CUT = 19,          /* the connection ended within a response */
-    KI_ERR_UNSUPPORTED = 20,  /* not supported by this library, build or server */
-    KI_ERR_CLOSED = 21        /* the queue, store or stream is closed */
+    KI_ERR_NO_MEMORY = 1,       /* the allocator returned NULL */
+    KI_ERR_INVALID = 2,         /* an argument is invalid */
+    KI_ERR_STATE = 3,           /* not possible in this state: started twice, added after a stop, … */
+    KI_ERR_DEADLOCK = 4,        /* the function would wait for the calling thread */
+    KI_ERR_LIMIT = 5,           /* a named limit is exceeded */
+    KI_ERR_PARSE = 6,           /* malformed JSON, YAML, path, selector, … */
+    KI_ERR_NOT_FOUND = 7,       /* no such key, index, file, context, … */
+    KI_ERR_EXISTS = 8,          /* the name is taken */
+    KI_ERR_SYSTEM = 9,          /* a system call failed; the message has its errno */
+    KI_ERR_CONNECT = 10,        /* no connection: unknown host, no route, or refused */
+    KI_ERR_TLS = 11,            /* a certificate or the TLS handshake failed */
+    KI_ERR_PROTOCOL = 12,       /* the server violated HTTP or the Kubernetes API */
+    KI_ERR_TIMEOUT = 13,        /* a time limit passed */
+    KI_ERR_CANCELLED = 14,      /* the program stopped the operation */
+    KI_ERR_HTTP = 15,           /* an error response; see http_status and reason */
+    KI_ERR_EXPIRED = 16,        /* HTTP 410, or a Status with reason Expired or Gone: the resource version is too old */
+    KI_ERR_TOO_LARGE_RV = 17,   /* the resource version is newer than any that the server knows */
+    KI_ERR_CONFIG = 18,         /* the configuration is contradictory or incomplete; the message names the field */
+    KI_ERR_UNEXPECTED_EOF = 19, /* the connection ended within a response */
+    KI_ERR_UNSUPPORTED = 20,    /* not supported by this library, build or server */
+    KI_ERR_CLOSED = 21          /* the queue, store or stream is closed */
 } ki_status;
 
 /* Who can fix an error. */

@@ -312,7 +312,7 @@ static void succeeded(ki_pending_request *call) {
 
 /* May it be sent again after its connection went? A write may have been done: never. */
 static bool is_lost_read(const ki_pending_request *call, const ki_error *err) {
-    return err->code == KI_ERR_CUT && !call->response->http_status && strcmp(call->out.method, "GET") == 0;
+    return err->code == KI_ERR_UNEXPECTED_EOF && !call->response->http_status && strcmp(call->out.method, "GET") == 0;
 }
 
 static void on_end(const ki_error *err, void *user) {

@@ -643,8 +643,8 @@ static void an_error_event_without_an_object_is_an_event_that_is_set_aside(void 
 
 static void a_list_that_is_none_is_reported_and_listed_again(void **state) {
     static const bad_object rows[] = {
-        { "", "cut off:" },
-        { "{", "cut off:" },
+        { "", "unexpected EOF:" },
+        { "{", "unexpected EOF:" },
         { "[]", "protocol violation:" },
         { "null", "protocol violation:" },
         { "7", "protocol violation:" },
@@ -671,7 +671,7 @@ static void a_list_that_is_none_is_reported_and_listed_again(void **state) {
         { "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":7}", "protocol violation:" },
         { "{\"kind\":\"ConfigMapList\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":{}}",
           "protocol violation:" },
-        { LIST_HEAD("\"resourceVersion\":\"10\"") OBJECT("b", "5"), "cut off:" },
+        { LIST_HEAD("\"resourceVersion\":\"10\"") OBJECT("b", "5"), "unexpected EOF:" },
         { LIST_HEAD("\"resourceVersion\":\"10\"") OBJECT("b", "5") " " OBJECT("c", "5") LIST_TAIL,
           "protocol violation:" },
         { LIST_HEAD("\"resourceVersion\":\"10\"") OBJECT("b", "5") ",," OBJECT("c", "5") LIST_TAIL,

@@ -436,13 +436,14 @@ static void answers_cut_anywhere_are_errors(void **state) {
     (void)state;
     fixture self;
     open_with(&self, NULL);
-    self.script[0] = (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":", .ended = KI_ERR_CUT };
+    self.script[0] =
+        (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":", .ended = KI_ERR_UNEXPECTED_EOF };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
-    assert_int_equal(self.err.code, KI_ERR_CUT);
+    assert_int_equal(self.err.code, KI_ERR_UNEXPECTED_EOF);
     assert_int_equal(self.requests, 1); /* its answer had begun */
     self.script[0] = (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":\"PodList\"," };
     send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS));
-    assert_int_equal(self.err.code, KI_ERR_CUT);
+    assert_int_equal(self.err.code, KI_ERR_UNEXPECTED_EOF);
     self.script[0] = (reply){ .status = 0 };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.err.code, KI_ERR_PROTOCOL);
@@ -471,14 +472,18 @@ static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **stat
         { "503 without", NULL, { .status = 503, .retry_after_ms = -1 }, 1, 0 },
         { "409 with", NULL, { .status = 409, .retry_after_ms = 1000 }, 1, 0 },
         { "600 with", "GET", { .status = 600, .retry_after_ms = 1000 }, 1, 0 },
-        { "a read that was cut", "GET", { .status = 0, .ended = KI_ERR_CUT }, 11, 1000 },
-        { "a write that was cut", "POST", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
-        { "a deletion that was cut", "DELETE", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
+        { "a read that was cut", "GET", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 11, 1000 },
+        { "a write that was cut", "POST", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
+        { "a deletion that was cut", "DELETE", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
         { "no connection", NULL, { .status = 0, .ended = KI_ERR_CONNECT }, 1, 0 },
         { "301 with", NULL, { .status = 301, .retry_after_ms = 0 }, 1, 0 },
-        { "200 with", NULL, { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_CUT }, 1, 0 },
+        { "200 with", NULL, { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
         { "no answer in time", "GET", { .status = 0, .ended = KI_ERR_TIMEOUT }, 1, 0 },
-        { "a read that was cut in its answer", "GET", { .status = 200, .body = "x", .ended = KI_ERR_CUT }, 1, 0 },
+        { "a read that was cut in its answer",
+          "GET",
+          { .status = 200, .body = "x", .ended = KI_ERR_UNEXPECTED_EOF },
+          1,
+          0 },
         { "a bad certificate", NULL, { .status = 0, .ended = KI_ERR_TLS }, 1, 0 },
     };
     static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
@@ -506,7 +511,7 @@ static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
     fixture self;
     open_with(&self, NULL);
     self.script[0] = (reply){ .status = 429, .retry_after_ms = 1000, .body = invalid };
-    self.script[1] = (reply){ .status = 0, .ended = KI_ERR_CUT };
+    self.script[1] = (reply){ .status = 0, .ended = KI_ERR_UNEXPECTED_EOF };
     self.script[2] =
         (reply){ .status = 201, .retry_after_ms = -1, .body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}" };
     self.script_size = 3;

@@ -347,7 +347,7 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
     } cases[] = {
         { { { 200, -1, "one line\n", KI_OK } }, 1, "one line\n", NULL },
         { { { 200, -1, NULL, KI_OK } }, 1, "", NULL },
-        { { { 200, -1, "one li", KI_ERR_CUT } }, 1, "one li", "get pods/log ns/a" },
+        { { { 200, -1, "one li", KI_ERR_UNEXPECTED_EOF } }, 1, "one li", "get pods/log ns/a" },
         { { { 400, -1, choose, KI_OK } },
           1,
           "",
@@ -360,7 +360,10 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
         { { { 500, 0, "no", KI_OK }, { 429, 1000, "no", KI_OK }, { 200, -1, "yes", KI_OK } }, 3, "yes", NULL },
         { { { 500, 0, "no", KI_OK }, { 500, -1, "no", KI_OK } }, 2, "", "get pods/log ns/a: HTTP 500: no" },
         { { { 500, 0, "no", KI_OK }, { 0, -1, NULL, KI_ERR_CONNECT } }, 2, "", "get pods/log ns/a" },
-        { { { 500, 0, "no", KI_OK }, { 0, -1, NULL, KI_ERR_CUT }, { 200, -1, "yes", KI_OK } }, 3, "yes", NULL },
+        { { { 500, 0, "no", KI_OK }, { 0, -1, NULL, KI_ERR_UNEXPECTED_EOF }, { 200, -1, "yes", KI_OK } },
+          3,
+          "yes",
+          NULL },
     };
     fixture self;
     open_fixture(&self);
