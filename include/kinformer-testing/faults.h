@@ -22,7 +22,7 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_remove_fault(ki_testing_server 
 KI_API void ki_testing_server_clear_faults(ki_testing_server *server);
 
 /* Gets all faults as JSON, each with the number of requests that it applied to and the number of requests in which it
- * was injected: {"faults":[{"id":1,"fault":"close,count=1","requests":3,"struck":1}]}.
+ * was injected: {"faults":[{"id":1,"fault":"close,count=1","requests":3,"injected":1}]}.
  * Ownership: as ki_testing_server_request. Errors: KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_faults(ki_testing_server *server, ki_testing_text *ret_json,
                                                         ki_error *err);

@@ -161,7 +161,7 @@ KI_API KI_MUST_CHECK ki_status ki_testing_server_set_churn(ki_testing_server *se
 /* Counters of the load since the start. */
 typedef struct ki_testing_load {
     uint64_t changes; /* changes made */
-    uint64_t behind;  /* changes dropped, because they were late */
+    uint64_t dropped; /* changes dropped, because they were late */
 } ki_testing_load;
 /* Writes the counters of the load. */
 KI_API void ki_testing_server_load(ki_testing_server *server, ki_testing_load *ret_load);

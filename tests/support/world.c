@@ -326,7 +326,7 @@ void world_fault(const char *line) {
 void world_assert_faults_struck(void) {
     ki_testing_text text = KI_TESTING_TEXT_INIT;
     assert_int_equal(ki_testing_server_faults(world_server, &text, NULL), KI_OK);
-    if (strstr(text.data, "\"struck\":0"))
+    if (strstr(text.data, "\"injected\":0"))
         fail_msg("never struck: %s", text.data);
     ki_testing_text_clear(&text);
 }
