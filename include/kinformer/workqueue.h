@@ -46,11 +46,11 @@ typedef enum ki_rate_limit_type {
 /* A rule for the delay of ki_workqueue_add_rate_limited. Made by one of the macros below. */
 typedef struct ki_rate_limit {
     ki_rate_limit_type type;
-    int64_t base_ms;   /* exponential: the first delay; fast-slow: the fast delay */
-    int64_t max_ms;    /* exponential: the longest delay; fast-slow: the slow delay */
-    double per_second; /* bucket: keys per second in the long run */
-    int count;         /* bucket: keys at once; fast-slow: number of fast tries */
-    int64_t wait_ms;   /* longest delay of this limit; 0: no maximum. Not set by the macros */
+    int64_t base_ms;     /* exponential: the first delay; fast-slow: the fast delay */
+    int64_t max_ms;      /* exponential: the longest delay; fast-slow: the slow delay */
+    double per_second;   /* bucket: keys per second in the long run */
+    int count;           /* bucket: keys at once; fast-slow: number of fast tries */
+    int64_t max_wait_ms; /* longest delay of this limit; 0: no maximum. Not set by the macros */
     /* custom: returns the delay in milliseconds. `failures` is the number of earlier ki_workqueue_add_rate_limited
      * calls for this key since the last ki_workqueue_forget. The queue's lock is held: the function must not call the
      * queue. */
