@@ -180,8 +180,8 @@ typedef struct ki_client_request {
  * block. */
 typedef void (*ki_response_handler)(const ki_response *response, const ki_error *err, void *user) KI_NOEXCEPT;
 
-/* Sends a request without waiting. The loop calls `on_response` later, never inside this function; after an error of this
- * function `on_response` is not called. `ret_request` may be NULL; the request cannot be cancelled then.
+/* Sends a request without waiting. The loop calls `on_response` later, never inside this function; after an error of
+ * this function `on_response` is not called. `ret_request` may be NULL; the request cannot be cancelled then.
  * Ownership: the caller frees `*ret_request` with ki_pending_request_free before the client. Threads: any. Blocks: no.
  * Errors: KI_ERR_INVALID (the message names what is missing), KI_ERR_LIMIT, KI_ERR_STATE (the engine has ended),
  * KI_ERR_NO_MEMORY. */
@@ -189,20 +189,21 @@ KI_API KI_MUST_CHECK ki_status ki_client_send(ki_client *client, const ki_client
                                               ki_response_handler on_response, void *user,
                                               ki_pending_request **ret_request, ki_error *err);
 
-/* Ends a request with KI_ERR_CANCELLED, unless it has ended already. The loop calls `on_response`, not this function. The
- * server may have executed a cancelled write. NULL is accepted. Threads: any. Blocks: no. */
+/* Ends a request with KI_ERR_CANCELLED, unless it has ended already. The loop calls `on_response`, not this function.
+ * The server may have executed a cancelled write. NULL is accepted. Threads: any. Blocks: no. */
 KI_API void ki_pending_request_cancel(ki_pending_request *request);
 /* Frees the handle of a request; the request continues. NULL is accepted. Threads: any. */
 KI_API void ki_pending_request_free(ki_pending_request *request);
 
 /* Sends a request and waits for the response. `ret_response` may be NULL.
- * Ownership: `*ret_response` is a reference that the caller releases with ki_response_unref. Threads: any but the loop's.
+ * Ownership: `*ret_response` is a reference that the caller releases with ki_response_unref. Threads: any but the
+ * loop's.
  * Blocks: up to the time limit.
  * Errors: those of ki_client_send; for an error response KI_ERR_HTTP, KI_ERR_EXPIRED or KI_ERR_TOO_LARGE_RV
  * (ki_error_is_conflict and the like tell which); KI_ERR_TIMEOUT (at once if the rate limit would delay the request
- * past its time limit), KI_ERR_CONNECT, KI_ERR_TLS, KI_ERR_UNEXPECTED_EOF, KI_ERR_PROTOCOL, KI_ERR_LIMIT (the response is too
- * large), KI_ERR_DEADLOCK (called on the loop), KI_ERR_STATE (nobody drives the program's engine), KI_ERR_CANCELLED
- * (the engine has ended). */
+ * past its time limit), KI_ERR_CONNECT, KI_ERR_TLS, KI_ERR_UNEXPECTED_EOF, KI_ERR_PROTOCOL, KI_ERR_LIMIT (the response
+ * is too large), KI_ERR_DEADLOCK (called on the loop), KI_ERR_STATE (nobody drives the program's engine),
+ * KI_ERR_CANCELLED (the engine has ended). */
 KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_request *request,
                                             ki_response **ret_response, ki_error *err);
 

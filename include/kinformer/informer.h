@@ -280,8 +280,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_version_async(ki_informer *i
                                                                   ki_version_handler handler, void *user,
                                                                   ki_error *err);
 
-/* Cancels all waits of ki_informer_wait_for_version_async with this handler and user. The loop then calls the handler with
- * KI_ERR_CANCELLED for each.
+/* Cancels all waits of ki_informer_wait_for_version_async with this handler and user. The loop then calls the handler
+ * with KI_ERR_CANCELLED for each.
  * Threads: any, also in a handler. Blocks: no.
  * Errors: KI_ERR_NOT_FOUND (no such wait: each has ended, and its call has been made or is coming). */
 KI_API KI_MUST_CHECK ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_handler handler,
