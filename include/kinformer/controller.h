@@ -8,8 +8,8 @@
  *
  *     ki_controller_new(factory, &KI_CONTROLLER_OPTIONS(.name = "foo", .reconcile = reconcile, .workers = 2),
  *                       &controller, &err) ||
- *     ki_controller_watch(controller, foos, NULL, &err) ||                                         each Foo
- *     ki_controller_watch(controller, deployments, &KI_CONTROLLER_WATCH(.owner = &foo), &err) ||   the Foo that owns it
+ *     ki_controller_watch(controller, foos, NULL, &err) ||                                                  each Foo
+ *     ki_controller_watch(controller, deployments, &KI_CONTROLLER_WATCH(.owner = &foo_resource), &err) ||   their Foos
  *     ki_factory_run(factory, &err)
  *
  * A key is "namespace/name", or "name". Events only queue keys: the function reads the caches, not the events. One
