@@ -1,0 +1,108 @@
+#!/bin/sh
+# Checks the documents: each C block compiles against the public headers, and each relative link leads to a file and a heading that exist.
+# usage: docs.sh BUILD CC [FLAGS...]
+#
+# A block of C that has a main function is a program of its own: it is linked with the shared libraries. Where the line before the block says
+# <!-- run -->, the program also runs, and must end with status 0. Other blocks are fragments. The line before them says what they are:
+#     <!-- fragment: file -->              declarations and functions; the fragments after it in the same document can use them
+#     <!-- fragment: ki_factory *f, … -->  statements of a function with these parameters and `err`, a ki_error *
+#     <!-- fragment: none -->              not C that compiles alone
+set -eu
+build=$(cd "$1" && pwd)
+shift
+compiler=$*
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d "${TMPDIR:-/tmp}/ki-docs.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+documents=$(find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs examples include -name '*.md' | sort)
+bad=0
+
+complain() {
+    echo "docs: $*" >&2
+    bad=1
+}
+
+# ---- the C blocks ----
+
+# Writes NUMBER.program.c, NUMBER.run.c and NUMBER.fragment.c to the folder `out`, NUMBER being the line where the block begins.
+extract() { # DOCUMENT FOLDER
+    awk -v name="$1" -v out="$2" '
+        function finish(    file, kind) {
+            kind = is_program ? (marker == "run" ? "run" : "program") : "fragment"
+            if (!is_program && marker == "") { print name ":" first ": no marker before a fragment" > (out "/complaints"); return }
+            if (marker == "none") return
+            file = out "/" first "." kind ".c"
+            if (is_program) printf "#line %d \"%s\"\n%s", first + 1, name, text > file
+            else {
+                printf "#include <kinformer/kinformer.h>\n#include <kinformer-testing/access.h>\n#include <kinformer-testing/faults.h>\n" > file
+                printf "#include <kinformer-testing/server.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
+                if (marker == "file") {
+                    before = before sprintf("#line %d \"%s\"\n%s", first + 1, name, text)
+                    printf "#line %d \"%s\"\n%s", first + 1, name, text > file
+                } else
+                    printf "void fragment(%s, ki_error *err);\nvoid fragment(%s, ki_error *err) {\n(void)err;\n#line %d \"%s\"\n%s}\n", \
+                        marker, marker, first + 1, name, text > file
+            }
+            close(file)
+        }
+        /^```c$/ && !inside { inside = 1; first = NR; text = ""; is_program = 0; next }
+        /^```/ && inside { inside = 0; finish(); marker = ""; next }
+        inside { text = text $0 "\n"; if ($0 ~ /^int main\(/) is_program = 1; next }
+        /^<!-- fragment: .* -->$/ { marker = $0; sub(/^<!-- fragment: /, "", marker); sub(/ -->$/, "", marker); next }
+        /^<!-- run -->$/ { marker = "run"; next }
+    ' "$1"
+}
+
+programs=0 fragments=0
+for document in $documents; do
+    folder=$work/$(echo "$document" | tr / _)
+    mkdir "$folder"
+    extract "$document" "$folder"
+    [ ! -e "$folder/complaints" ] || complain "$(cat "$folder/complaints")"
+    for file in "$folder"/*.c; do
+        [ -e "$file" ] || continue
+        flags="-std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-const-variable -Iinclude"
+        # shellcheck disable=SC2086
+        case $file in
+            *.fragment.c)
+                fragments=$((fragments + 1))
+                $compiler $flags -fsyntax-only "$file" || complain "$document: a fragment does not compile"
+                ;;
+            *)
+                programs=$((programs + 1))
+                $compiler $flags "$file" -L"$build/lib" -lkinformer -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$folder/program" ||
+                    { complain "$document: a program does not compile"; continue; }
+                case $file in
+                    *.run.c) "$folder/program" || complain "$document: the program ends with status $?" ;;
+                esac
+                ;;
+        esac
+    done
+done
+
+# ---- the links ----
+
+# Prints the anchors of a document's headings, as GitHub makes them.
+anchors() {
+    awk '/^```/ { inside = !inside; next } !inside && /^#+ / { sub(/^#+ +/, ""); print }' "$1" | tr '[:upper:]' '[:lower:]' |
+        sed -e 's/[^a-z0-9 _-]//g' -e 's/ /-/g'
+}
+
+links=0
+for document in $documents; do
+    for link in $(awk '/^```/ { inside = !inside; next } !inside' "$document" | sed 's/`[^`]*`//g' |
+        grep -o '](\([^() ]*\))' | sed -e 's/^](//' -e 's/)$//'); do
+        case $link in http://* | https://* | mailto:*) continue ;; esac
+        links=$((links + 1))
+        path=${link%%#*}
+        target=$document
+        [ -z "$path" ] || target=$(dirname "$document")/$path
+        [ -e "$target" ] || { complain "$document: there is no $path"; continue; }
+        case $link in
+            *.md#* | '#'*) anchors "$target" | grep -qxF "${link#*#}" || complain "$document: $target has no heading #${link#*#}" ;;
+        esac
+    done
+done
+
+echo "docs: $programs programs and $fragments fragments compile, $links links lead somewhere"
+exit $bad
