@@ -1,5 +1,6 @@
 #!/bin/sh
-# Checks the documents: each C block compiles against the public headers, and each relative link leads to a file and a heading that exist.
+# Checks the documents: each C block compiles against the public headers, each relative link leads to a file and a heading that exist, and each
+# constant in a table "constant, value, where" is in the file that the table names (without a folder: in src/cache).
 # usage: docs.sh BUILD CC [FLAGS...]
 #
 # A block of C that has a main function is a program of its own: it is linked with the shared libraries. Where the line before the block says
@@ -104,5 +105,30 @@ for document in $documents; do
     done
 done
 
-echo "docs: $programs programs and $fragments fragments compile, $links links lead somewhere"
+# ---- the constants ----
+
+# Prints "NAME FILE" for each constant of a document's tables; NAME beginning with "_" goes on from the name before it.
+constants_of() {
+    awk -F ' [|] ' '
+        /^[|] constant [|] value [|] where [|]$/ { inside = 1; next }
+        !/^[|]/ { inside = 0 }
+        inside && $3 ~ /^`[^`]*[.][ch]` [|]$/ {
+            file = $3
+            gsub(/[`| ]/, "", file)
+            count = split($1, names, /`/)
+            for (i = 2; i <= count; i += 2) print names[i], file
+        }' "$1"
+}
+
+constants=0
+for document in docs/how-*.md; do
+    constants_of "$document" >"$work/constants"
+    while read -r name file; do
+        constants=$((constants + 1))
+        case $file in */*) ;; *) file=src/cache/$file ;; esac
+        grep -q "$name" "$file" || complain "$document: there is no $name in $file"
+    done <"$work/constants"
+done
+
+echo "docs: $programs programs and $fragments fragments compile, $links links lead somewhere, $constants constants are where the documents say"
 exit $bad
