@@ -1,4 +1,4 @@
-# One cmocka program for each tests/{unit,integration}/test_<noun>.c; tests/support/*.c is linked into all of them.
+# One cmocka program for each tests/unit/<folder>/test_<noun>.c and tests/integration/test_<noun>.c; tests/support/*.c is linked into all of them.
 if(NOT KI_TESTS OR NOT TARGET kinformer)
     return()
 endif()
@@ -30,7 +30,7 @@ if(support)
 endif()
 
 foreach(kind unit integration)
-    ki_sources(sources tests/${kind}/test_*.c)
+    ki_sources(sources tests/${kind}/test_*.c tests/${kind}/*/test_*.c)
     foreach(source ${sources})
         cmake_path(GET source STEM program)
         string(REGEX REPLACE "^test_" "" noun ${program})

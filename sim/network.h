@@ -7,7 +7,7 @@
 #include "sim/frame.h"
 #include "src/base/buffer.h"
 #include "src/transport/memory.h"
-#include "testing/rest.h"
+#include "testing/rest/rest.h"
 
 typedef struct sim_world sim_world;
 typedef struct sim_connection sim_connection;

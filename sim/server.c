@@ -1,7 +1,7 @@
 /* server.c: clusters with one seed that are given the same writes in the same order are the same, to the last uid. */
 #include "sim/world.h"
 
-#include "testing/cluster_state.h"
+#include "testing/cluster/cluster_state.h"
 
 #include <stdio.h>
 #include <string.h>

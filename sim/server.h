@@ -2,7 +2,7 @@
 #ifndef SIM_SERVER_H
 #define SIM_SERVER_H
 
-#include "testing/cluster.h"
+#include "testing/cluster/cluster.h"
 
 typedef struct sim_world sim_world;
 

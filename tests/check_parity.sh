@@ -10,8 +10,8 @@ complain() { echo "PARITY.md: $*" >&2; bad=1; }
 
 # "unit/store:name " for each test that a program runs.
 registered=' '
-for file in */test_*.c; do
-    noun=${file%/*}/${file##*/test_}
+for file in unit/*/test_*.c integration/test_*.c; do
+    noun=${file%%/*}/${file##*/test_}
     while read -r name; do
         registered+="${noun%.c}:$name "
     done < <(grep -oE '(cmocka_unit_test[a-z_]*|\bTEST)\([A-Za-z0-9_]+' "$file" | cut -d '(' -f 2)

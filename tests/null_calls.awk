@@ -1,5 +1,5 @@
 # null_calls.awk: reads public headers, and writes a call of each function that returns a ki_status, or frees, with NULL for every pointer and 0 for all
-# else: CALL(name, (arguments)) or FREE(name). Used by tests/unit/test_null_arguments.c.
+# else: CALL(name, (arguments)) or FREE(name). Used by tests/unit/public/test_null_arguments.c.
 function argument(text) {
     gsub(/^ +| +$/, "", text)
     if (text == "...") return ""

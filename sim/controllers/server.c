@@ -3,7 +3,7 @@
  * The oracle of writes: an update that the server accepts was made from the state that it replaces, and the Lease's transitions count its holders. */
 #include "sim/controllers/world.h"
 
-#include "testing/json.h"
+#include "testing/values/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define CTL_SERVER_H
 
 #include "sim/controllers/plan.h"
-#include "testing/rest.h"
+#include "testing/rest/rest.h"
 
 typedef struct ctl_world ctl_world;
 

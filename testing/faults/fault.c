@@ -3,7 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "testing/call.h"
+#include "testing/request/call.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* fault.h: the faults that a server was told to show, and which of them strike a request. Belongs to a cluster, under its guard. */
-#ifndef KT_FAULT_H
-#define KT_FAULT_H
+#ifndef KT_FAULTS_FAULT_H
+#define KT_FAULTS_FAULT_H
 
 #include "src/base/buffer.h"
-#include "testing/spec.h"
+#include "testing/values/spec.h"
 
 enum {
     KT_FAULTS_MAX = 256,                  /* at a time */
@@ -114,7 +114,7 @@ typedef struct kt_action {
 } kt_action;
 bool kt_faults_next_action(kt_faults *faults, int64_t now_ms, kt_action *ret_action, int64_t *ret_next_ms);
 
-/* ---- fault_answer.c ---- */
+/* ---- answer.c ---- */
 ki_status kt_fault_answer_status(struct kt_call *call, const kt_spec *spec);
 ki_status kt_fault_answer_too_large(struct kt_call *call, const kt_spec *spec);
 ki_status kt_fault_answer_garbage(struct kt_call *call, const kt_spec *spec);
@@ -123,7 +123,7 @@ char *kt_fault_error_frame(struct kt_call *call, const kt_spec *spec);
 /* A page without items that is followed by the one that was asked for. */
 ki_status kt_fault_empty_page(struct kt_call *call);
 
-/* ---- fault_http.c: /_faults ---- */
+/* ---- http.c: /_faults ---- */
 bool kt_fault_http_is(const struct kt_call *call);
 ki_status kt_fault_http(struct kt_call *call);
 

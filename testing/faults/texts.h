@@ -1,6 +1,6 @@
 /* texts.h: answers and events that a client cannot use. Static; any thread. */
-#ifndef KT_FAULT_TEXTS_H
-#define KT_FAULT_TEXTS_H
+#ifndef KT_FAULTS_TEXTS_H
+#define KT_FAULTS_TEXTS_H
 
 #include <stddef.h>
 

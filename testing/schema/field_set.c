@@ -1,7 +1,7 @@
 /* field_set.c: operations on two sorted trees at once. Depth is bounded by that of bodies (json.h). */
 #include "testing/schema/field_set.h"
 
-#include "testing/json.h"
+#include "testing/values/json.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define KT_SCHEMA_FIELD_SET_H
 
 #include "src/base/buffer.h"
-#include "testing/schema/arena.h"
+#include "testing/values/arena.h"
 
 #include <yyjson.h>
 

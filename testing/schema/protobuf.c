@@ -2,9 +2,9 @@
  * each of its type's fields, and written as JSON on the way. What is not in the schema is passed over. */
 #include "testing/schema/protobuf.h"
 
-#include "testing/json.h"
-#include "testing/object.h"
-#include "testing/schema/base64.h"
+#include "testing/values/base64.h"
+#include "testing/values/json.h"
+#include "testing/values/time.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* strict.c: one walk through an object along its type. Recursive: bodies are limited in depth (json.h). */
 #include "testing/schema/strict.h"
 
-#include "testing/json.h"
-#include "testing/schema/base64.h"
-#include "testing/schema/index.h"
+#include "testing/values/base64.h"
+#include "testing/values/index.h"
+#include "testing/values/json.h"
 
 #include <inttypes.h>
 

@@ -3,8 +3,8 @@
 #define KT_SCHEMA_STRICT_H
 
 #include "src/base/buffer.h"
-#include "testing/schema/arena.h"
 #include "testing/schema/schema.h"
+#include "testing/values/arena.h"
 
 #include <yyjson.h>
 

@@ -2,8 +2,8 @@
  * schema's node itself; nothing is built beforehand. As the real server reads it for server-side apply. */
 #include "testing/schema/structural.h"
 
-#include "testing/json.h"
 #include "testing/schema/schema.h"
+#include "testing/values/json.h"
 
 static bool flag(yyjson_val *node, const char *name) {
     return yyjson_get_bool(yyjson_obj_get(node, name));

@@ -3,7 +3,7 @@
 #ifndef KT_SCHEMA_STRUCTURAL_H
 #define KT_SCHEMA_STRUCTURAL_H
 
-#include "testing/schema/index.h"
+#include "testing/values/index.h"
 
 enum {
     KT_STRUCTURAL_FEW = 32 /* properties that are looked through one by one */

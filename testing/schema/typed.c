@@ -1,9 +1,9 @@
 /* typed.c: walks of one object, or of two side by side. */
 #include "testing/schema/typed.h"
 
-#include "testing/json.h"
-#include "testing/schema/equal.h"
-#include "testing/schema/index.h"
+#include "testing/values/equal.h"
+#include "testing/values/index.h"
+#include "testing/values/json.h"
 
 /* How the members of this value are walked: as a list by its elements' names, as an object by its members, or not at all. */
 typedef enum walk {

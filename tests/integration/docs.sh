@@ -91,8 +91,10 @@ anchors() {
 
 links=0
 for document in $documents; do
-    for link in $(awk '/^```/ { inside = !inside; next } !inside' "$document" | sed 's/`[^`]*`//g' |
-        grep -o '](\([^() ]*\))' | sed -e 's/^](//' -e 's/)$//'); do
+    # shellcheck disable=SC2016 # the backquotes are those of Markdown
+    awk '/^```/ { inside = !inside; next } !inside' "$document" | sed 's/`[^`]*`//g' | grep -o ']([^() ]*)' |
+        sed -e 's/^](//' -e 's/)$//' >"$work/links" || true
+    while read -r link; do
         case $link in http://* | https://* | mailto:*) continue ;; esac
         links=$((links + 1))
         path=${link%%#*}
@@ -102,7 +104,7 @@ for document in $documents; do
         case $link in
             *.md#* | '#'*) anchors "$target" | grep -qxF "${link#*#}" || complain "$document: $target has no heading #${link#*#}" ;;
         esac
-    done
+    done <"$work/links"
 done
 
 # ---- the constants ----

@@ -3,7 +3,7 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "testing/rest.h"
+#include "testing/rest/rest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

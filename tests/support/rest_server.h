@@ -2,7 +2,7 @@
 #ifndef TESTS_REST_SERVER_H
 #define TESTS_REST_SERVER_H
 
-#include "testing/rest.h"
+#include "testing/rest/rest.h"
 
 #include <kinformer/allocator.h>
 

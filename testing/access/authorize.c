@@ -1,0 +1,189 @@
+/* authorize.c: lets a call in, or answers it with 401 or 403 in the real server's words. */
+#include "testing/access/auth.h"
+#include "testing/access/rbac.h"
+#include "testing/cluster/cluster_state.h"
+#include "testing/request/selector.h"
+#include "testing/request/status.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+const kt_user *kt_call_user(const kt_call *call) {
+    return &call->user;
+}
+
+static void be(kt_user *user, const char *name, const char *group) {
+    *user = (kt_user){ .name = ki_str_of(name) };
+    kt_user_join(user, ki_str_of(group));
+}
+
+/* The header's token; data NULL where there is none. */
+static ki_str bearer(const char *header) {
+    static const char scheme[] = "bearer ";
+    size_t i = 0;
+    if (!header)
+        return (ki_str){ NULL, 0 };
+    while (i < sizeof scheme - 1 && tolower((unsigned char)header[i]) == scheme[i])
+        i++;
+    if (i < sizeof scheme - 1)
+        return (ki_str){ NULL, 0 };
+    ki_str token = ki_str_of(header + i);
+    while (token.size && token.data[0] == ' ') {
+        token.data++;
+        token.size--;
+    }
+    return token;
+}
+
+static ki_status authenticate(kt_call *call) {
+    const kt_auth *auth = &call->cluster->auth;
+    const kt_request *request = call->request;
+    if (!request->from_network || !auth->closed) {
+        be(&call->user, "system:admin", "system:masters");
+        kt_user_join(&call->user, KI_STR("system:authenticated"));
+        return KI_OK;
+    }
+    ki_str token = bearer(request->authorization);
+    bool known = false;
+    if (request->user) {
+        call->user = *request->user;
+        known = true;
+    } else if (token.size) {
+        known = kt_auth_find(call->cluster, token, call->now_ms, &call->user);
+    }
+    if (known) {
+        kt_user_join(&call->user, KI_STR("system:authenticated"));
+        return KI_OK;
+    }
+    if (token.size || request->bad_certificate)
+        return kt_fail(call, 401, "Unauthorized", NULL, "Unauthorized");
+    be(&call->user, "system:anonymous", "system:unauthenticated");
+    return KI_OK;
+}
+
+/* ---- what it is that is asked for ---- */
+
+static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
+    const char *method = call->request->method;
+    if (call->storage) {
+        bool one = call->name.size > 0, watch = kt_call_is_watch(call);
+        if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
+            return one ? KI_STR("get") : watch ? KI_STR("watch") : KI_STR("list");
+        if (strcmp(method, "POST") == 0)
+            return KI_STR("create");
+        if (strcmp(method, "PUT") == 0)
+            return KI_STR("update");
+        if (strcmp(method, "PATCH") == 0)
+            return KI_STR("patch");
+        if (strcmp(method, "DELETE") == 0)
+            return one ? KI_STR("delete") : KI_STR("deletecollection");
+    }
+    size_t size = 0;
+    for (; method[size] && size < KT_VERB_SIZE - 1; size++)
+        small[size] = (char)tolower((unsigned char)method[size]);
+    return (ki_str){ small, size };
+}
+
+void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret) {
+    *ret = (kt_attributes){ .verb = verb_of(call, small) };
+    if (!call->storage) {
+        ret->of_path = true;
+        ret->path = call->path;
+        return;
+    }
+    ret->group = ki_str_of(call->resource->group);
+    ret->resource = ki_str_of(call->resource->plural);
+    ret->subresource = call->subresource;
+    ret->name = call->name;
+    ret->ns = call->ns;
+    if (!call->name.size && (ki_str_equals(ret->verb, "list") || ki_str_equals(ret->verb, "watch")))
+        ret->name = kt_selector_name(call); /* so that a rule with resourceNames can allow it */
+    if (!call->resource->group[0] && strcmp(call->resource->plural, "namespaces") == 0)
+        ret->ns = call->name; /* as the real one: a namespace is in itself */
+}
+
+/* What the server gives to everybody, or to everybody it knows, when nothing else does. */
+static bool is_free(const kt_user *user, const kt_attributes *wanted) {
+    static const char *const open[] = { "/healthz", "/livez", "/readyz", "/version", "/version/" };
+    bool known = kt_user_is_in(user, "system:authenticated");
+    if (!wanted->of_path) {
+        bool self = ki_str_starts_with(wanted->resource, KI_STR("selfsubject"));
+        return known && self && ki_str_equals(wanted->verb, "create");
+    }
+    if (!ki_str_equals(wanted->verb, "get"))
+        return false;
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
+        if (ki_str_equals(wanted->path, open[i]))
+            return true;
+    }
+    return known &&
+           (ki_str_starts_with(wanted->path, KI_STR("/api")) || ki_str_starts_with(wanted->path, KI_STR("/openapi")));
+}
+
+bool kt_auth_allows(const kt_cluster *cluster, const kt_user *user, const kt_attributes *wanted, char *ret_why,
+                    size_t why_size) {
+    const kt_auth *auth = &cluster->auth;
+    if (ret_why && why_size)
+        ret_why[0] = '\0';
+    if (kt_user_is_in(user, "system:masters"))
+        return true;
+    if (kt_auth_rules_allow(auth, user, wanted))
+        return true;
+    if (auth->rbac && kt_rbac_allows(cluster, user, wanted, ret_why, why_size))
+        return true;
+    if (!auth->rbac && is_free(user, wanted))
+        return true;
+    /* With neither rules nor roles everybody who is known may do everything. */
+    return !auth->rbac && !auth->rules && kt_user_is_in(user, "system:authenticated");
+}
+
+static ki_status forbid(kt_call *call, const kt_attributes *wanted) {
+    static const kt_details nothing;
+    const kt_user *user = &call->user;
+    if (wanted->of_path)
+        return kt_fail(call, 403, "Forbidden", &nothing, "forbidden: User \"%.*s\" cannot %.*s path \"%.*s\"",
+                       (int)user->name.size, user->name.data, (int)wanted->verb.size, wanted->verb.data,
+                       (int)wanted->path.size, wanted->path.data);
+    const ki_resource *resource = call->resource;
+    kt_details details = { .name = wanted->name, .group = resource->group, .kind = resource->plural };
+    ki_buffer what;
+    ki_buffer_init(&what, call->allocator, 0);
+    ki_buffer_printf(&what, "%s%s%s ", resource->plural, resource->group[0] ? "." : "", resource->group);
+    if (wanted->name.size)
+        ki_buffer_printf(&what, "\"%.*s\" ", (int)wanted->name.size, wanted->name.data);
+    ki_buffer_printf(&what, "is forbidden: User \"%.*s\" cannot %.*s resource \"%s%s%.*s\" in API group \"%s\" ",
+                     (int)user->name.size, user->name.data, (int)wanted->verb.size, wanted->verb.data, resource->plural,
+                     wanted->subresource.size ? "/" : "", (int)wanted->subresource.size,
+                     wanted->subresource.data ? wanted->subresource.data : "", resource->group);
+    if (wanted->ns.size)
+        ki_buffer_printf(&what, "in the namespace \"%.*s\"", (int)wanted->ns.size, wanted->ns.data);
+    else
+        ki_buffer_append_string(&what, "at the cluster scope");
+    ki_status status = what.failed ? KI_ERR_NO_MEMORY : kt_fail(call, 403, "Forbidden", &details, "%s", what.data);
+    ki_buffer_free(&what);
+    return status;
+}
+
+ki_status kt_auth_check_create(kt_call *call) {
+    kt_attributes wanted;
+    char small[KT_VERB_SIZE];
+    if (!call->request->from_network || !call->cluster->auth.closed)
+        return KI_OK;
+    kt_call_describe(call, small, &wanted);
+    wanted.verb = KI_STR("create");
+    return kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0) ? KI_OK : forbid(call, &wanted);
+}
+
+ki_status kt_auth_check(kt_call *call) {
+    kt_attributes wanted;
+    char small[KT_VERB_SIZE];
+    ki_status status = authenticate(call);
+    if (!status && call->request->from_network)
+        status = kt_impersonate(call);
+    if (status || !call->request->from_network || !call->cluster->auth.closed)
+        return status;
+    kt_call_describe(call, small, &wanted);
+    if (!kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0))
+        return forbid(call, &wanted);
+    return KI_OK;
+}

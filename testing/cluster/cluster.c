@@ -1,0 +1,247 @@
+/* cluster.c: the cluster as a whole: its storages, its revision, its random numbers. */
+#include "testing/cluster/cluster.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "testing/cluster/cluster_state.h"
+#include "testing/cluster/convert.h"
+#include "testing/cluster/view.h"
+
+#include <stdio.h>
+
+enum {
+    DEFAULT_EVENTS = 100000,
+    DEFAULT_BYTES = 256 * 1024 * 1024,
+    DEFAULT_BOOKMARK_MS = 60000
+};
+
+static const char *const first_namespaces[] = { "default", "kube-node-lease", "kube-public", "kube-system" };
+
+uint64_t kt_cluster_random(kt_cluster *cluster) { /* splitmix64 */
+    uint64_t z = cluster->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static size_t format_path(char text[KT_PATH_MAX_SIZE], ki_str group, ki_str version, ki_str plural) {
+    const ki_str parts[] = { group, version, plural };
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0];
+         i++) { /* each change looks for its storage: no printf here */
+        if (parts[i].size >= KT_PATH_MAX_SIZE - size - 1)
+            return 0;
+        if (i)
+            text[size++] = '/';
+        if (parts[i].size)
+            memcpy(text + size, parts[i].data, parts[i].size);
+        size += parts[i].size;
+    }
+    text[size] = '\0';
+    return size;
+}
+
+static ki_status add_storages(kt_cluster *cluster) {
+    size_t count = 0;
+    while (ki_resource_info_at((unsigned)count))
+        count++;
+    cluster->storages = ki_alloc_array(&cluster->allocator, count, sizeof *cluster->storages);
+    cluster->builtins = ki_alloc_array(&cluster->allocator, count, sizeof *cluster->builtins);
+    cluster->paths = ki_alloc_zero(&cluster->allocator, count * KT_PATH_MAX_SIZE);
+    if (!cluster->storages || !cluster->builtins || !cluster->paths)
+        return KI_ERR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        const ki_resource_info *info = ki_resource_info_at((unsigned)i);
+        const ki_resource *resource = info->resource;
+        kt_storage *storage = cluster->storages[i] = &cluster->builtins[i];
+        *storage =
+            (kt_storage){ .cluster = cluster, .info = info, .first_seq = 1, .store = storage, .is_served = true };
+        ki_ring_init(&storage->history, &cluster->allocator, sizeof(kt_event));
+        cluster->storage_count = cluster->builtin_count = i + 1;
+        char *path = cluster->paths + i * KT_PATH_MAX_SIZE;
+        size_t size =
+            format_path(path, ki_str_of(resource->group), ki_str_of(resource->version), ki_str_of(resource->plural));
+        ki_status status = ki_map_put(&cluster->by_path, (ki_str){ path, size }, storage, NULL);
+        if (status)
+            return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const ki_resource *store = kt_convert_store_of(cluster->storages[i]->info->resource);
+        if (store)
+            kt_view_join(cluster->storages[i], kt_storage_of(cluster, store));
+    }
+    cluster->definitions = kt_storage_of(cluster, KI_CUSTOMRESOURCEDEFINITIONS);
+    return KI_OK;
+}
+
+ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err) {
+    for (size_t i = 0; i < sizeof first_namespaces / sizeof first_namespaces[0]; i++) {
+        char json[128];
+        int size = snprintf(json, sizeof json, "{\"metadata\":{\"name\":\"%s\"}}", first_namespaces[i]);
+        ki_status status = kt_cluster_put_json(cluster, KI_NAMESPACES, (ki_str){ json, (size_t)size },
+                                               cluster->options.start_ms, NULL, err);
+        if (status)
+            return status;
+    }
+    return KI_OK;
+}
+
+ki_status kt_cluster_new(const ki_allocator *allocator, const kt_cluster_options *options, kt_cluster **ret_cluster,
+                         ki_error *err) {
+    if (!allocator)
+        allocator = &ki_allocator_default;
+    kt_cluster *cluster = ki_alloc_zero(allocator, sizeof *cluster);
+    if (!cluster)
+        return ki_error_no_memory(err, "making the cluster");
+    cluster->allocator = *allocator;
+    if (options)
+        cluster->options = *options;
+    if (!cluster->options.compact_after)
+        cluster->options.compact_after = DEFAULT_EVENTS;
+    if (!cluster->options.compact_bytes)
+        cluster->options.compact_bytes = DEFAULT_BYTES;
+    if (!cluster->options.bookmark_every_ms)
+        cluster->options.bookmark_every_ms = DEFAULT_BOOKMARK_MS;
+    cluster->revision = cluster->options.first_revision ? cluster->options.first_revision : 1;
+    cluster->compacted = cluster->revision;
+    cluster->random = cluster->options.seed;
+    ki_map_init(&cluster->by_path, &cluster->allocator, cluster->options.seed);
+    ki_ring_init(&cluster->log, &cluster->allocator, sizeof(kt_storage *));
+    ki_buffer_init(&cluster->scratch, &cluster->allocator, 0);
+    kt_auth_init(&cluster->auth, &cluster->allocator);
+    kt_faults_init(&cluster->faults, &cluster->allocator, cluster->options.seed);
+    ki_status status = add_storages(cluster);
+    if (status)
+        ki_error_no_memory(err, "making the cluster");
+    else
+        status = kt_cluster_add_namespaces(cluster, err);
+    if (status) {
+        kt_cluster_free(cluster);
+        return status;
+    }
+    *ret_cluster = cluster;
+    return KI_OK;
+}
+
+static void free_storage(kt_cluster *cluster, kt_storage *storage) {
+    bool is_custom = storage->custom != NULL;
+    kt_snapshot_unref(storage->present);
+    for (size_t n = 0; n < storage->count; n++)
+        kt_object_unref(storage->objects[n]);
+    ki_free(&cluster->allocator, storage->objects);
+    ki_ring_free(&storage->history);
+    kt_storage_free_customs(storage);
+    if (!is_custom)
+        return;
+    ki_free(&cluster->allocator, storage->path);
+    ki_free(&cluster->allocator, storage);
+}
+
+void kt_cluster_free(kt_cluster *cluster) {
+    if (!cluster)
+        return;
+    kt_cluster_compact(cluster, 0);
+    for (size_t i = 0; i < cluster->storage_count; i++)
+        free_storage(cluster, cluster->storages[i]);
+    while (cluster->retired) {
+        kt_storage *storage = cluster->retired;
+        cluster->retired = storage->next_retired;
+        free_storage(cluster, storage);
+    }
+    ki_free(&cluster->allocator, cluster->storages);
+    ki_free(&cluster->allocator, cluster->builtins);
+    ki_free(&cluster->allocator, cluster->paths);
+    ki_map_free(&cluster->by_path);
+    ki_ring_free(&cluster->log);
+    ki_buffer_free(&cluster->scratch);
+    kt_auth_free(&cluster->auth);
+    kt_faults_clear(&cluster->faults);
+    ki_allocator allocator = cluster->allocator;
+    ki_free(&allocator, cluster);
+}
+
+kt_storage *kt_storage_find(const kt_cluster *cluster, ki_str group, ki_str version, ki_str plural) {
+    char path[KT_PATH_MAX_SIZE];
+    size_t size = format_path(path, group, version, plural);
+    return size ? ki_map_get(&cluster->by_path, (ki_str){ path, size }) : NULL;
+}
+
+kt_storage *kt_storage_of(const kt_cluster *cluster, const ki_resource *resource) {
+    return kt_storage_find(cluster, ki_str_of(resource->group), ki_str_of(resource->version),
+                           ki_str_of(resource->plural));
+}
+
+kt_storage *kt_storage_at(const kt_cluster *cluster, size_t index) {
+    return index < cluster->storage_count ? cluster->storages[index] : NULL;
+}
+
+const ki_resource_info *kt_cluster_info_at(const kt_cluster *cluster, size_t index) {
+    return index < cluster->storage_count ? cluster->storages[index]->info : NULL;
+}
+
+kt_auth *kt_cluster_auth(kt_cluster *cluster) {
+    return &cluster->auth;
+}
+
+kt_faults *kt_cluster_faults(kt_cluster *cluster) {
+    return &cluster->faults;
+}
+
+const ki_allocator *kt_cluster_allocator(const kt_cluster *cluster) {
+    return &cluster->allocator;
+}
+
+uint64_t kt_cluster_revision(const kt_cluster *cluster) {
+    return cluster->revision;
+}
+
+bool kt_cluster_has_no_watch_list(const kt_cluster *cluster) {
+    return cluster->options.no_watch_list;
+}
+
+void kt_cluster_close_watches(kt_cluster *cluster) {
+    for (size_t i = 0; i < cluster->storage_count; i++)
+        kt_watchers_close_all(cluster->storages[i]);
+}
+
+size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource) {
+    const kt_storage *storage = kt_storage_of(cluster, resource);
+    return storage ? storage->store->count : 0;
+}
+
+/* An object in the version of `storage`, which its present snapshot keeps where it had to be converted. */
+static const kt_object *in_version(kt_storage *storage, const kt_object *obj) {
+    kt_snapshot *snapshot = NULL;
+    if (!obj || !kt_view_converts(storage))
+        return obj;
+    if (kt_storage_present(storage, &snapshot))
+        return NULL;
+    size_t index = kt_objects_bound(snapshot->objects, snapshot->count, obj->key, false);
+    obj = index < snapshot->count ? snapshot->objects[index] : NULL;
+    kt_snapshot_unref(snapshot);
+    return obj;
+}
+
+ki_status kt_cluster_get(const kt_cluster *cluster, const ki_resource *resource, const char *ns, const char *name,
+                         ki_str *ret_json) {
+    kt_storage *storage = kt_storage_of(cluster, resource);
+    const kt_object *obj =
+        storage ? in_version(storage, kt_storage_get(storage, ki_str_of(ns), ki_str_of(name))) : NULL;
+    if (!obj)
+        return KI_ERR_NOT_FOUND;
+    *ret_json = obj->json;
+    return KI_OK;
+}
+
+bool kt_cluster_next(const kt_cluster *cluster, const ki_resource *resource, size_t *cursor, ki_str *ret_key,
+                     ki_str *ret_json) {
+    kt_storage *storage = kt_storage_of(cluster, resource);
+    if (!storage || *cursor >= storage->store->count)
+        return false;
+    const kt_object *obj = in_version(storage, storage->store->objects[(*cursor)++]);
+    if (!obj)
+        return false;
+    *ret_key = obj->key;
+    *ret_json = obj->json;
+    return true;
+}

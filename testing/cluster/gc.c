@@ -1,0 +1,394 @@
+/* gc.c: see gc.h. Each change leads to the objects that it may concern: the changed object itself, its owners, or its dependents. What is done
+ * to them is a change again; the collector has finished when it has looked at all of them. */
+#include "testing/cluster/gc.h"
+#include "testing/cluster/crd_sync.h"
+
+#include "src/base/memory.h"
+#include "testing/cluster/cluster_state.h"
+#include "testing/cluster/view.h"
+#include "testing/cluster/write.h"
+#include "testing/crd/custom.h"
+#include "testing/values/json.h"
+
+/* An object that may have to change, with its storage. */
+typedef struct found {
+    kt_storage *storage;
+    kt_object *obj; /* a reference */
+} found;
+
+typedef struct found_list {
+    const ki_allocator *allocator;
+    found *items;
+    size_t count;
+    size_t capacity;
+} found_list;
+
+static ki_status add_found(found_list *list, kt_storage *storage, kt_object *obj) {
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 16;
+        found *items = ki_realloc_array(list->allocator, list->items, capacity, sizeof *items);
+        if (!items)
+            return KI_ERR_NO_MEMORY;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = (found){ storage, kt_object_ref(obj) };
+    return KI_OK;
+}
+
+static void free_found(found_list *list) {
+    while (list->count)
+        kt_object_unref(list->items[--list->count].obj);
+    ki_free(list->allocator, list->items);
+}
+
+/* ---- what objects say ---- */
+
+static bool meta_has(const kt_object *obj, const char *word, size_t size) {
+    return memmem(obj->json.data + obj->bare, obj->meta_end - obj->bare, word, size) != NULL;
+}
+
+static bool names_owners(const kt_object *obj) {
+    static const char key[] = "\"ownerReferences\":";
+    return meta_has(obj, key, sizeof key - 1);
+}
+
+static bool has_finalizer(yyjson_val *root, const char *name) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(yyjson_obj_get(yyjson_obj_get(root, "metadata"), "finalizers"), index, count, one) {
+        if (ki_str_equals(kt_json_str(one), name))
+            return true;
+    }
+    return false;
+}
+
+static bool is_deleted(yyjson_val *root) {
+    return yyjson_obj_get(yyjson_obj_get(root, "metadata"), "deletionTimestamp") != NULL;
+}
+
+static yyjson_val *owners_of(yyjson_val *root) {
+    return yyjson_obj_get(yyjson_obj_get(root, "metadata"), "ownerReferences");
+}
+
+static ki_status read_object(const kt_cluster *cluster, const kt_object *obj, yyjson_doc **ret_doc) {
+    return kt_json_read_trusted(&cluster->allocator, obj->json, ret_doc, NULL);
+}
+
+/* The object as it is now; NULL where it is gone, or another one has its name. */
+static kt_object *current(const found *item) {
+    kt_object *obj = kt_storage_get(item->storage, item->obj->ns, item->obj->name);
+    return obj && ki_str_equal(obj->uid, item->obj->uid) ? obj : NULL;
+}
+
+/* ---- owners ---- */
+
+typedef enum owner_state {
+    OWNER_SOLID, /* there, or of a kind that nobody knows */
+    OWNER_ABSENT,
+    OWNER_WAITING /* deleted in the foreground: it waits for its dependents */
+} owner_state;
+
+static kt_storage *storage_of_kind(const kt_cluster *cluster, ki_str api_version, ki_str kind) {
+    ki_str version, group = ki_str_split(api_version, '/', &version);
+    if (!version.data) {
+        version = group;
+        group = KI_STR("");
+    }
+    for (size_t i = 0; i < cluster->storage_count; i++) {
+        const ki_resource *resource = cluster->storages[i]->info->resource;
+        if (ki_str_equals(group, resource->group) && ki_str_equals(version, resource->version) &&
+            ki_str_equals(kind, resource->kind))
+            return cluster->storages[i];
+    }
+    return NULL;
+}
+
+/* Finds the owner that `ref` names; `ret_owner` gets it where it is there. An owner in a namespace owns only what is in the same one. */
+static owner_state find_owner(const kt_cluster *cluster, yyjson_val *ref, ki_str ns, found *ret_owner) {
+    kt_storage *storage = storage_of_kind(cluster, kt_json_get_str(ref, "apiVersion"), kt_json_get_str(ref, "kind"));
+    if (!storage || (storage->info->resource->namespaced && !ns.size))
+        return OWNER_SOLID;
+    if (!storage->info->resource->namespaced)
+        ns = (ki_str){ NULL, 0 };
+    kt_object *owner = kt_storage_get(storage, ns, kt_json_get_str(ref, "name"));
+    if (!owner || !ki_str_equal(owner->uid, kt_json_get_str(ref, "uid")))
+        return OWNER_ABSENT;
+    *ret_owner = (found){ storage, owner };
+    static const char waits[] = "\"" KT_FINALIZER_FOREGROUND "\"";
+    static const char deleted[] = "\"deletionTimestamp\":";
+    return meta_has(owner, waits, sizeof waits - 1) && meta_has(owner, deleted, sizeof deleted - 1) ? OWNER_WAITING
+                                                                                                    : OWNER_SOLID;
+}
+
+static ki_status find_dependents(kt_cluster *cluster, ki_str uid, found_list *list) {
+    for (size_t i = 0; i < cluster->storage_count; i++) {
+        kt_storage *storage = cluster->storages[i], *store = storage->store;
+        for (size_t k = 0; kt_view_leads(storage) && k < store->count; k++) {
+            kt_object *obj = store->objects[k];
+            if (!names_owners(obj) || !meta_has(obj, uid.data, uid.size))
+                continue;
+            ki_status status = add_found(list, storage, obj);
+            if (status)
+                return status;
+        }
+    }
+    return KI_OK;
+}
+
+static bool is_owned_by(yyjson_val *root, ki_str uid, bool only_blocking) {
+    size_t index, count;
+    yyjson_val *ref;
+    yyjson_arr_foreach(owners_of(root), index, count, ref) {
+        if (ki_str_equal(kt_json_get_str(ref, "uid"), uid) &&
+            (!only_blocking || yyjson_get_bool(yyjson_obj_get(ref, "blockOwnerDeletion"))))
+            return true;
+    }
+    return false;
+}
+
+/* ---- changes ---- */
+
+/* The same object without one finalizer (`finalizer` not NULL), without the owner `uid` (`uid` not empty), or without the owners that are gone
+ * or wait for it. */
+static ki_status rewrite(kt_cluster *cluster, const found *item, const char *finalizer, ki_str uid, int64_t now_ms) {
+    const kt_write write = { .storage = item->storage, .now_ms = now_ms, .subresource = "" };
+    yyjson_doc *old = NULL;
+    ki_status status = kt_view_read(item->storage, item->obj, &old);
+    if (status)
+        return status;
+    yyjson_val *root = yyjson_doc_get_root(old);
+    yyjson_alc alc = kt_json_alc(&cluster->allocator);
+    yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
+    yyjson_mut_val *copy = made ? yyjson_val_mut_copy(made, root) : NULL;
+    yyjson_mut_val *list =
+        yyjson_mut_obj_get(yyjson_mut_obj_get(copy, "metadata"), finalizer ? "finalizers" : "ownerReferences");
+    yyjson_val *before = finalizer ? yyjson_obj_get(yyjson_obj_get(root, "metadata"), "finalizers") : owners_of(root),
+               *one;
+    size_t index, count, at = 0;
+    yyjson_arr_foreach(before, index, count, one) {
+        found owner;
+        bool drop = finalizer  ? ki_str_equals(kt_json_str(one), finalizer)
+                    : uid.size ? ki_str_equal(kt_json_get_str(one, "uid"), uid)
+                               : find_owner(cluster, one, item->obj->ns, &owner) != OWNER_SOLID;
+        if (drop)
+            yyjson_mut_arr_remove(list, at);
+        else
+            at++;
+    }
+    ki_buffer text;
+    yyjson_doc *doc = NULL;
+    kt_object *obj = NULL;
+    ki_buffer_init(&text, &cluster->allocator, 0);
+    status = copy ? kt_json_append_mut(&text, copy) : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_json_read_trusted(&cluster->allocator, (ki_str){ text.data, text.size }, &doc, NULL);
+    if (!status) {
+        yyjson_val *changed = yyjson_doc_get_root(doc);
+        status = kt_write_update(&write, item->obj, root, changed, changed, changed, &obj);
+    }
+    kt_object_unref(obj);
+    ki_buffer_free(&text);
+    yyjson_doc_free(doc);
+    yyjson_doc_free(old);
+    yyjson_mut_doc_free(made);
+    return status;
+}
+
+static ki_status remove_object(const found *item, kt_propagation propagation, int64_t now_ms) {
+    const kt_write write = {
+        .storage = item->storage, .now_ms = now_ms, .subresource = "", .propagation = propagation
+    };
+    kt_object *last = NULL;
+    bool gone;
+    ki_status status = kt_write_delete(&write, item->obj, &last, &gone);
+    kt_object_unref(last);
+    return status;
+}
+
+/* ---- what follows from a change ---- */
+
+/* An object with owners: deletes it where all are gone or wait for it, and forgets those that are gone where others remain. */
+static ki_status look_at_dependent(kt_cluster *cluster, const found *item, yyjson_val *root, int64_t now_ms) {
+    size_t index, count, counts[OWNER_WAITING + 1] = { 0 };
+    yyjson_val *ref;
+    found owner;
+    if (is_deleted(root))
+        return KI_OK;
+    yyjson_arr_foreach(owners_of(root), index, count, ref) {
+        counts[find_owner(cluster, ref, item->obj->ns, &owner)]++;
+    }
+    if (!counts[OWNER_ABSENT] && !counts[OWNER_WAITING])
+        return KI_OK;
+    if (counts[OWNER_SOLID])
+        return rewrite(cluster, item, NULL, (ki_str){ NULL, 0 }, now_ms);
+    found_list dependents = { .allocator = &cluster->allocator };
+    ki_status status = counts[OWNER_WAITING] ? find_dependents(cluster, item->obj->uid, &dependents) : KI_OK;
+    bool has_dependents = dependents.count > 0;
+    free_found(&dependents);
+    if (status)
+        return status;
+    return remove_object(item,
+                         has_finalizer(root, KT_FINALIZER_ORPHAN)                         ? KT_PROPAGATE_ORPHAN
+                         : has_dependents || has_finalizer(root, KT_FINALIZER_FOREGROUND) ? KT_PROPAGATE_FOREGROUND
+                                                                                          : KT_PROPAGATE_BACKGROUND,
+                         now_ms);
+}
+
+static ki_status look_at(kt_cluster *cluster, const found *item, int64_t now_ms);
+
+/* An owner that waits for its dependents: deletes them, and lets it go once none is left that blocks it. */
+static ki_status look_at_foreground(kt_cluster *cluster, const found *item, int64_t now_ms) {
+    found_list dependents = { .allocator = &cluster->allocator };
+    ki_status status = find_dependents(cluster, item->obj->uid, &dependents);
+    for (size_t i = 0; i < dependents.count && !status; i++) {
+        kt_object *obj = current(&dependents.items[i]);
+        const found dependent = { dependents.items[i].storage, obj };
+        yyjson_doc *doc = NULL;
+        if (!obj)
+            continue;
+        kt_object_ref(obj);
+        status = read_object(cluster, obj, &doc);
+        if (!status)
+            status = look_at_dependent(cluster, &dependent, yyjson_doc_get_root(doc), now_ms);
+        yyjson_doc_free(doc);
+        kt_object_unref(obj);
+    }
+    bool blocked = false;
+    for (size_t i = 0; i < dependents.count && !status && !blocked; i++) {
+        yyjson_doc *doc = NULL;
+        const kt_object *obj = current(&dependents.items[i]);
+        if (!obj)
+            continue;
+        status = read_object(cluster, obj, &doc);
+        blocked = !status && is_owned_by(yyjson_doc_get_root(doc), item->obj->uid, true);
+        yyjson_doc_free(doc);
+    }
+    free_found(&dependents);
+    kt_object *obj = current(item);
+    yyjson_doc *doc = NULL;
+    if (status || blocked || !obj)
+        return status;
+    const found owner = { item->storage, kt_object_ref(obj) };
+    status = read_object(cluster, obj, &doc);
+    if (!status && has_finalizer(yyjson_doc_get_root(doc), KT_FINALIZER_FOREGROUND))
+        status = rewrite(cluster, &owner, KT_FINALIZER_FOREGROUND, (ki_str){ NULL, 0 }, now_ms);
+    yyjson_doc_free(doc);
+    kt_object_unref(obj);
+    return status;
+}
+
+static ki_status look_at_orphaning(kt_cluster *cluster, const found *item, int64_t now_ms) {
+    found_list dependents = { .allocator = &cluster->allocator };
+    ki_status status = find_dependents(cluster, item->obj->uid, &dependents);
+    for (size_t i = 0; i < dependents.count && !status; i++) {
+        yyjson_doc *doc = NULL;
+        status = read_object(cluster, dependents.items[i].obj, &doc);
+        if (!status && is_owned_by(yyjson_doc_get_root(doc), item->obj->uid, false))
+            status = rewrite(cluster, &dependents.items[i], NULL, item->obj->uid, now_ms);
+        yyjson_doc_free(doc);
+    }
+    free_found(&dependents);
+    return status ? status : rewrite(cluster, item, KT_FINALIZER_ORPHAN, (ki_str){ NULL, 0 }, now_ms);
+}
+
+/* An object that was created or changed, as it is now. */
+static ki_status look_at(kt_cluster *cluster, const found *item, int64_t now_ms) {
+    static const char deleted[] = "\"deletionTimestamp\":";
+    bool is_owned = names_owners(item->obj), is_going = meta_has(item->obj, deleted, sizeof deleted - 1);
+    yyjson_doc *doc = NULL;
+    if (!is_owned && !is_going)
+        return KI_OK;
+    ki_status status = read_object(cluster, item->obj, &doc);
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    if (!status && is_going && has_finalizer(root, KT_FINALIZER_ORPHAN))
+        status = look_at_orphaning(cluster, item, now_ms);
+    else if (!status && is_going && has_finalizer(root, KT_FINALIZER_FOREGROUND))
+        status = look_at_foreground(cluster, item, now_ms);
+    else if (!status && is_owned)
+        status = look_at_dependent(cluster, item, root, now_ms);
+    yyjson_doc_free(doc);
+    return status;
+}
+
+/* The owners of an object that has changed or gone: one of them may wait for it. */
+static ki_status look_at_owners(kt_cluster *cluster, const kt_object *obj, int64_t now_ms) {
+    size_t index, count;
+    yyjson_val *ref;
+    yyjson_doc *doc = NULL;
+    ki_status status = read_object(cluster, obj, &doc);
+    yyjson_arr_foreach(owners_of(yyjson_doc_get_root(doc)), index, count, ref) {
+        found owner;
+        if (status || find_owner(cluster, ref, obj->ns, &owner) != OWNER_WAITING)
+            continue;
+        kt_object_ref(owner.obj);
+        status = look_at_foreground(cluster, &owner, now_ms);
+        kt_object_unref(owner.obj);
+    }
+    yyjson_doc_free(doc);
+    return status;
+}
+
+static ki_status look_at_dependents(kt_cluster *cluster, ki_str uid, int64_t now_ms) {
+    found_list dependents = { .allocator = &cluster->allocator };
+    ki_status status = find_dependents(cluster, uid, &dependents);
+    for (size_t i = 0; i < dependents.count && !status; i++) {
+        kt_object *obj = current(&dependents.items[i]);
+        const found item = { dependents.items[i].storage, obj };
+        if (!obj)
+            continue;
+        kt_object_ref(obj);
+        status = look_at(cluster, &item, now_ms);
+        kt_object_unref(obj);
+    }
+    free_found(&dependents);
+    return status;
+}
+
+static ki_status follow(kt_cluster *cluster, kt_storage *storage, kt_event_type type, kt_object *changed,
+                        int64_t now_ms) {
+    const found then = { storage, changed };
+    kt_object *obj = type == KT_DELETED ? NULL : current(&then);
+    ki_status status = KI_OK;
+    if (obj) {
+        const found now = { storage, kt_object_ref(obj) };
+        status = look_at(cluster, &now, now_ms);
+        kt_object_unref(obj);
+    }
+    if (!status && type != KT_ADDED && names_owners(changed))
+        status = look_at_owners(cluster, changed, now_ms);
+    if (!status && type == KT_DELETED)
+        status = look_at_dependents(cluster, changed->uid, now_ms);
+    return status;
+}
+
+ki_status kt_gc_sync(kt_cluster *cluster, int64_t now_ms) {
+    if (!cluster->options.collects_garbage)
+        return KI_OK;
+    if (cluster->gc_revision > cluster->revision) /* the cluster went back */
+        cluster->gc_revision = cluster->revision;
+    while (cluster->gc_revision < cluster->revision) {
+        uint64_t revision = cluster->gc_revision + 1, behind = cluster->revision - revision;
+        size_t count = cluster->log.count;
+        kt_storage *const *storage = behind < count ? ki_ring_at(&cluster->log, count - 1 - (size_t)behind) : NULL;
+        const kt_event *event =
+            storage ? kt_storage_event(*storage, kt_storage_seq_after(*storage, revision - 1)) : NULL;
+        ki_status status = KI_OK;
+        if (event && event->revision == revision) { /* else history has forgotten it */
+            kt_object *changed = kt_object_ref(event->obj);
+            status = follow(cluster, *storage, event->type, changed, now_ms);
+            kt_object_unref(changed);
+        }
+        if (status)
+            return status;
+        cluster->gc_revision = revision;
+    }
+    return KI_OK;
+}
+
+ki_status kt_cluster_settle(kt_cluster *cluster, int64_t now_ms) {
+    ki_status status = kt_crd_sync(cluster, now_ms);
+    if (!status)
+        status = kt_gc_sync(cluster, now_ms);
+    return status ? status : kt_crd_sync(cluster, now_ms);
+}

@@ -1,0 +1,39 @@
+/* managed_fields.h: metadata.managedFields: one entry for each manager, operation and subresource, with the fields that it set. */
+#ifndef KT_CLUSTER_MANAGED_FIELDS_H
+#define KT_CLUSTER_MANAGED_FIELDS_H
+
+#include "testing/cluster/write.h"
+#include "testing/schema/typed.h"
+
+enum {
+    KT_UPDATE_MANAGERS_MAX = 10
+}; /* entries of updates; older ones become one, as in the real server */
+
+typedef struct kt_manager {
+    ki_str name;
+    ki_str api_version;
+    ki_str time;
+    ki_str subresource;
+    bool is_apply;
+    kt_set *fields;
+} kt_manager;
+
+typedef struct kt_managers {
+    kt_manager *list;
+    size_t count;
+    size_t own; /* whose the write is; count: there is none yet */
+} kt_managers;
+
+kt_spot kt_managed_fields_spot(const kt_write *write);
+/* The entries of `previous`; where an apply meets an object without any, what is there belongs to a manager of its own. */
+void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *previous, yyjson_val *old_root,
+                            kt_managers *ret);
+/* Takes out what belongs to nobody, and what the write's subresource cannot change. */
+kt_set *kt_managed_fields_strip(kt_arena *arena, const kt_write *write, const kt_set *set);
+
+/* Writes the array after a change from `old_root` (NULL: a new object) to `root` to `out`. `previous` is the array
+ * before the change, or NULL. */
+ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, yyjson_val *old_root, yyjson_val *root,
+                                  ki_buffer *out);
+
+#endif

@@ -1,0 +1,319 @@
+/* object.c: one state of one object, in one block of memory. */
+#include "testing/cluster/object.h"
+
+#include "src/base/memory.h"
+#include "testing/crd/custom.h"
+#include "testing/values/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    MAX_FIELDS = 8
+};
+
+static const struct {
+    const char *group;
+    const char *plural;
+    const char *paths[MAX_FIELDS + 1];
+} selectable[] = {
+    { "",
+      "pods",
+      { "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+        "status.phase", "status.podIP", "status.nominatedNodeName" } },
+    { "", "nodes", { "spec.unschedulable" } },
+    { "", "namespaces", { "status.phase" } },
+    { "", "secrets", { "type" } },
+    { "", "services", { "spec.clusterIP", "spec.type" } },
+    { "", "replicationcontrollers", { "status.replicas" } },
+    { "apps", "replicasets", { "status.replicas" } },
+    { "batch", "jobs", { "status.successful" } },
+    { "certificates.k8s.io", "certificatesigningrequests", { "spec.signerName" } },
+    { "events.k8s.io",
+      "events",
+      { "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.fieldPath", "reason",
+        "reportingController", "type" } },
+    { "",
+      "events",
+      { "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+        "involvedObject.fieldPath", "reason", "reportingComponent", "type" } },
+};
+
+const char *const *kt_object_field_paths(const ki_resource_info *info) {
+    static const char *const none[] = { NULL };
+    const kt_custom *custom = kt_custom_of(info);
+    const ki_resource *resource = info->resource;
+    if (custom)
+        return custom->paths;
+    for (size_t i = 0; i < sizeof selectable / sizeof selectable[0]; i++) {
+        if (strcmp(selectable[i].plural, resource->plural) == 0 && strcmp(selectable[i].group, resource->group) == 0)
+            return selectable[i].paths;
+    }
+    return none;
+}
+
+ki_status kt_append_api_version(ki_buffer *out, const ki_resource *resource) {
+    if (resource->group[0]) {
+        ki_buffer_append_string(out, resource->group);
+        ki_buffer_append_char(out, '/');
+    }
+    return ki_buffer_append_string(out, resource->version);
+}
+
+static void append_name(ki_buffer *out, const char *name) {
+    ki_buffer_append_char(out, '"');
+    ki_buffer_append_string(out, name);
+    ki_buffer_append(out, "\":", 2);
+}
+
+/* `"NAME":"TEXT",` where there is a text. Server-made values need no escaping, a client's name may. */
+static void append_text(ki_buffer *out, const char *name, ki_str text) {
+    if (!text.size)
+        return;
+    append_name(out, name);
+    ki_buffer_append_json_string(out, text);
+    ki_buffer_append_char(out, ',');
+}
+
+static void append_value(ki_buffer *out, const char *name, yyjson_val *val) {
+    if (!val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0))
+        return;
+    append_name(out, name);
+    kt_json_append(out, val);
+    ki_buffer_append_char(out, ',');
+}
+
+static void append_meta(ki_buffer *out, const kt_meta *meta, uint64_t revision, size_t *ret_revision_offset) {
+    ki_buffer_append_string(out, "\"metadata\":{");
+    append_text(out, "name", meta->name);
+    append_text(out, "generateName", meta->generate_name);
+    append_text(out, "namespace", meta->ns);
+    append_text(out, "uid", meta->uid);
+    ki_buffer_append_string(out, "\"resourceVersion\":\"");
+    *ret_revision_offset = out->size;
+    ki_buffer_printf(out, "%" PRIu64 "\",", revision);
+    if (meta->generation)
+        ki_buffer_printf(out, "\"generation\":%" PRIu64 ",", meta->generation);
+    append_text(out, "creationTimestamp", meta->created);
+    append_text(out, "deletionTimestamp", meta->deleted);
+    if (meta->grace >= 0)
+        ki_buffer_printf(out, "\"deletionGracePeriodSeconds\":%" PRId64 ",", meta->grace);
+    append_value(out, "labels", meta->labels);
+    append_value(out, "annotations", meta->annotations);
+    append_value(out, "ownerReferences", meta->owner_references);
+    append_value(out, "finalizers", meta->finalizers);
+    if (meta->managed_fields.size) {
+        ki_buffer_append_string(out, "\"managedFields\":");
+        ki_buffer_append_view(out, meta->managed_fields);
+        ki_buffer_append_char(out, ',');
+    }
+    if (out->size)
+        out->size--; /* the last comma: there is always a resourceVersion */
+    ki_buffer_append_char(out, '}');
+}
+
+static void append_rest(ki_buffer *out, yyjson_val *root, yyjson_val *status_root, size_t *ret_status_start) {
+    size_t index, count;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach(root, index, count, key, val) {
+        if (yyjson_equals_str(key, "kind") || yyjson_equals_str(key, "apiVersion") ||
+            yyjson_equals_str(key, "metadata") || yyjson_equals_str(key, "status"))
+            continue;
+        ki_buffer_append_char(out, ',');
+        ki_buffer_append_json_string(out, kt_json_str(key));
+        ki_buffer_append_char(out, ':');
+        kt_json_append(out, val);
+    }
+    *ret_status_start = out->size;
+    yyjson_val *status = yyjson_obj_get(status_root, "status");
+    if (status && !yyjson_is_null(status)) {
+        ki_buffer_append_string(out, ",\"status\":");
+        kt_json_append(out, status);
+    }
+}
+
+/* A scalar as a field selector compares it. `space` serves numbers. */
+static ki_str scalar_text(yyjson_val *val, char *space, size_t size) {
+    if (yyjson_is_str(val))
+        return kt_json_str(val);
+    if (yyjson_is_bool(val))
+        return yyjson_get_bool(val) ? KI_STR("true") : (ki_str){ NULL, 0 };
+    if (yyjson_is_int(val)) {
+        int length = snprintf(space, size, "%" PRId64, yyjson_get_sint(val));
+        return (ki_str){ space, (size_t)length };
+    }
+    return (ki_str){ NULL, 0 };
+}
+
+static ki_str field_value(yyjson_val *root, yyjson_val *status_root, const char *path, char *space, size_t size) {
+    ki_str rest = ki_str_of(path);
+    yyjson_val *val = ki_str_starts_with(rest, KI_STR("status.")) ? status_root : root;
+    while (val && rest.size) {
+        ki_str step = ki_str_split(rest, '.', &rest);
+        val = yyjson_obj_getn(val, step.data, step.size);
+    }
+    return val ? scalar_text(val, space, size) : (ki_str){ NULL, 0 };
+}
+
+static ki_str copy_text(char **at, ki_str text) {
+    ki_str copy = { *at, text.size };
+    if (text.size)
+        memcpy(*at, text.data, text.size);
+    (*at)[text.size] = '\0';
+    *at += text.size + 1;
+    return copy;
+}
+
+static size_t pairs_size(const kt_pair *pairs, size_t count) {
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += pairs[i].name.size + pairs[i].value.size + 2;
+    return size;
+}
+
+static void copy_pairs(char **at, kt_pair *to, const kt_pair *from, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        to[i].name = copy_text(at, from[i].name);
+        to[i].value = copy_text(at, from[i].value);
+    }
+}
+
+/* Copies everything that `like` borrows into one block. */
+static ki_status pack(const kt_object *like, kt_object **ret_obj) {
+    size_t size = sizeof *like + (like->label_count + like->field_count) * sizeof(kt_pair) + like->key.size + 1 +
+                  like->uid.size + 1 + like->created.size + 1 + like->json.size + 1 +
+                  pairs_size(like->labels, like->label_count) + pairs_size(like->fields, like->field_count);
+    kt_object *obj = ki_alloc(like->allocator, size);
+    if (!obj)
+        return KI_ERR_NO_MEMORY;
+    *obj = *like;
+    obj->refs = 1;
+    obj->labels = (kt_pair *)(void *)(obj + 1);
+    obj->fields = obj->labels + obj->label_count;
+    char *at = (char *)(obj->fields + obj->field_count);
+    obj->key = copy_text(&at, like->key);
+    obj->ns = (ki_str){ obj->key.data, like->ns.size };
+    obj->name = (ki_str){ obj->key.data + obj->key.size - like->name.size, like->name.size };
+    obj->uid = copy_text(&at, like->uid);
+    obj->created = copy_text(&at, like->created);
+    obj->json = copy_text(&at, like->json);
+    copy_pairs(&at, obj->labels, like->labels, like->label_count);
+    copy_pairs(&at, obj->fields, like->fields, like->field_count);
+    *ret_obj = obj;
+    return KI_OK;
+}
+
+/* `like` has all but the pairs and the key, which is appended to `scratch` behind the JSON here. */
+static ki_status finish(kt_object *like, const kt_meta *meta, const ki_resource_info *info, yyjson_val *root,
+                        yyjson_val *status_root, ki_buffer *scratch, kt_object **ret_obj) {
+    size_t json_size = scratch->size;
+    if (meta->ns.size) {
+        ki_buffer_append_view(scratch, meta->ns);
+        ki_buffer_append_char(scratch, '/');
+    }
+    ki_buffer_append_view(scratch, meta->name);
+    if (scratch->failed)
+        return scratch->failed;
+    like->json = (ki_str){ scratch->data, json_size };
+    like->key = (ki_str){ scratch->data + json_size, scratch->size - json_size };
+
+    const char *const *paths = kt_object_field_paths(info);
+    kt_pair fields[MAX_FIELDS];
+    char spaces[MAX_FIELDS][24];
+    for (size_t i = 0; i < MAX_FIELDS && paths[i]; i++) {
+        fields[i].name = ki_str_of(paths[i]);
+        fields[i].value = field_value(root, status_root, paths[i], spaces[i], sizeof spaces[i]);
+        like->field_count = i + 1;
+    }
+    like->fields = fields;
+
+    ki_status status = KI_ERR_NO_MEMORY;
+    size_t count = yyjson_obj_size(meta->labels);
+    kt_pair *labels = count ? ki_alloc_array(like->allocator, count, sizeof *labels) : NULL;
+    if (labels || !count) {
+        size_t index, max;
+        yyjson_val *key, *val;
+        yyjson_obj_foreach(meta->labels, index, max, key, val) {
+            labels[index] = (kt_pair){ kt_json_str(key), kt_json_str(val) };
+        }
+        like->labels = labels;
+        like->label_count = count;
+        status = pack(like, ret_obj);
+        ki_free(like->allocator, labels);
+    }
+    like->fields = NULL; /* both were here only */
+    like->labels = NULL;
+    return status;
+}
+
+ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *info, const kt_meta *meta,
+                        yyjson_val *root, yyjson_val *status_root, uint64_t revision, ki_buffer *scratch,
+                        kt_object **ret_obj) {
+    kt_object like = { .allocator = allocator,
+                       .revision = revision,
+                       .generation = meta->generation,
+                       .ns = meta->ns,
+                       .name = meta->name,
+                       .uid = meta->uid,
+                       .created = meta->created };
+    ki_buffer_reset(scratch, SIZE_MAX);
+    ki_buffer_printf(scratch, "{\"kind\":\"%s\",\"apiVersion\":\"", info->resource->kind);
+    kt_append_api_version(scratch, info->resource);
+    ki_buffer_append_string(scratch, "\",");
+    like.bare = scratch->size;
+    append_meta(scratch, meta, revision, &like.revision_offset);
+    like.meta_end = scratch->size;
+    append_rest(scratch, root, status_root, &like.status_start);
+    ki_buffer_append_char(scratch, '}');
+    if (scratch->failed)
+        return scratch->failed;
+    return finish(&like, meta, info, root, status_root, scratch, ret_obj);
+}
+
+ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_buffer *scratch, kt_object **ret_obj) {
+    const char *digits = obj->json.data + obj->revision_offset;
+    const char *end = memchr(digits, '"', obj->json.size - obj->revision_offset);
+    size_t tail = (size_t)(end - obj->json.data);
+    ki_buffer_reset(scratch, SIZE_MAX);
+    ki_buffer_append(scratch, obj->json.data, obj->revision_offset);
+    ki_buffer_printf(scratch, "%" PRIu64, revision);
+    ki_buffer_append(scratch, end, obj->json.size - tail);
+    if (scratch->failed)
+        return scratch->failed;
+    kt_object like = *obj;
+    like.revision = revision;
+    like.json = (ki_str){ scratch->data, scratch->size };
+    like.meta_end = obj->meta_end + scratch->size - obj->json.size;
+    like.status_start = obj->status_start + scratch->size - obj->json.size;
+    return pack(&like, ret_obj);
+}
+
+kt_object *kt_object_ref(kt_object *obj) {
+    obj->refs++;
+    return obj;
+}
+
+void kt_object_unref(kt_object *obj) {
+    if (obj && --obj->refs == 0)
+        ki_free(obj->allocator, obj);
+}
+
+ki_str kt_object_label(const kt_object *obj, ki_str name) {
+    for (size_t i = 0; i < obj->label_count; i++) {
+        if (ki_str_equal(obj->labels[i].name, name))
+            return obj->labels[i].value;
+    }
+    return (ki_str){ NULL, 0 };
+}
+
+ki_str kt_object_field(const kt_object *obj, ki_str name) {
+    if (ki_str_equals(name, "metadata.name"))
+        return obj->name;
+    if (ki_str_equals(name, "metadata.namespace"))
+        return obj->ns;
+    for (size_t i = 0; i < obj->field_count; i++) {
+        if (ki_str_equal(obj->fields[i].name, name))
+            return obj->fields[i].value;
+    }
+    return (ki_str){ NULL, 0 };
+}

@@ -1,0 +1,220 @@
+/* storage.c: the objects of one resource in key order. */
+#include "testing/cluster/storage.h"
+
+#include "src/base/memory.h"
+#include "testing/cluster/cluster_state.h"
+#include "testing/cluster/view.h"
+
+enum {
+    FIRST_CAPACITY = 16
+};
+
+static int compare(ki_str a, ki_str b) {
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size ? memcmp(a.data, b.data, size) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+size_t kt_objects_bound(kt_object *const *objects, size_t count, ki_str key, bool after) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare(objects[middle]->key, key);
+        if (order < 0 || (after && order == 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where `ns` + `closing` would be. */
+static size_t namespace_bound(kt_object *const *objects, size_t count, ki_str ns, char closing) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        ki_str key = objects[middle]->key;
+        ki_str head = { key.data, key.size < ns.size ? key.size : ns.size };
+        int order = compare(head, ns);
+        if (order == 0)
+            order = key.size > ns.size ? (unsigned char)key.data[ns.size] - (unsigned char)closing : -1;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void kt_objects_range(kt_object *const *objects, size_t count, ki_str ns, size_t *ret_begin, size_t *ret_end) {
+    *ret_begin = ns.size ? namespace_bound(objects, count, ns, '/') : 0;
+    *ret_end = ns.size ? namespace_bound(objects, count, ns, '/' + 1) : count;
+}
+
+kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name) {
+    storage = storage->store;
+    size_t low = 0, high = storage->count;
+    while (low < high) { /* by parts, so that no key has to be put together */
+        size_t middle = low + (high - low) / 2;
+        const kt_object *obj = storage->objects[middle];
+        int order = 0;
+        if (ki_str_equal(obj->ns, ns)) {
+            order = compare(obj->name, name);
+        } else { /* "a-b/x" sorts before "a/x" */
+            size_t shared = obj->ns.size < ns.size ? obj->ns.size : ns.size;
+            order = shared ? memcmp(obj->ns.data, ns.data, shared) : 0;
+            if (order == 0)
+                order = obj->ns.size > ns.size ? (unsigned char)obj->ns.data[shared] - '/'
+                                               : '/' - (unsigned char)ns.data[shared];
+        }
+        if (order == 0)
+            return storage->objects[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static ki_status reserve(kt_storage *storage) {
+    kt_cluster *cluster = storage->cluster;
+    if (storage->count == storage->capacity) {
+        size_t capacity = storage->capacity ? storage->capacity * 2 : FIRST_CAPACITY;
+        kt_object **objects = ki_realloc_array(&cluster->allocator, storage->objects, capacity, sizeof(kt_object *));
+        if (!objects)
+            return KI_ERR_NO_MEMORY;
+        storage->objects = objects;
+        storage->capacity = capacity;
+    }
+    ki_status status = ki_ring_reserve(&storage->history, 1);
+    return status ? status : ki_ring_reserve(&cluster->log, 1);
+}
+
+/* Takes `obj` into (KT_ADDED), puts it in (KT_MODIFIED) or takes it out of (KT_DELETED) its place in a sorted array that has
+ * room; returns what was in the place. References stay as they are. */
+static kt_object *apply(kt_object **objects, size_t *count, kt_event_type type, kt_object *obj) {
+    size_t index = kt_objects_bound(objects, *count, obj->key, false);
+    kt_object *old = type == KT_ADDED ? NULL : objects[index];
+    if (type == KT_ADDED) {
+        memmove(objects + index + 1, objects + index, (*count - index) * sizeof *objects);
+        ++*count;
+    }
+    if (type == KT_DELETED) {
+        memmove(objects + index, objects + index + 1, (*count - index - 1) * sizeof *objects);
+        --*count;
+    } else {
+        objects[index] = obj;
+    }
+    return old;
+}
+
+ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *obj, int64_t now_ms) {
+    kt_cluster *cluster = storage->cluster;
+    storage = storage->store;
+    ki_status status = reserve(storage);
+    if (status)
+        return status;
+    for (kt_storage *view = storage; view; view = view->next_view) {
+        kt_snapshot_unref(view->present);
+        view->present = NULL;
+    }
+    kt_object *old = apply(storage->objects, &storage->count, type, obj);
+    cluster->revision = obj->revision;
+    /* The storage's own reference to the old state becomes the event's; a deletion's object belongs to the event alone. */
+    kt_event event = { type, obj->revision, now_ms, type == KT_DELETED ? obj : kt_object_ref(obj), old };
+    status = ki_ring_push(&storage->history, &event);
+    if (!status)
+        status = ki_ring_push(&cluster->log, &storage);
+    cluster->history_bytes += obj->json.size;
+    kt_cluster_trim(cluster, now_ms);
+    for (kt_storage *view = storage; view; view = view->next_view)
+        kt_watchers_notify(view);
+    return status; /* never a failure: there was room */
+}
+
+/* Puts the objects of a snapshot, which has a reference to each, into the version of `view`. */
+static ki_status convert_snapshot(const kt_storage *view, kt_snapshot *snapshot) {
+    for (size_t i = 0; kt_view_converts(view) && i < snapshot->count; i++) {
+        kt_object *converted = NULL;
+        ki_status status = kt_view_object(view, snapshot->objects[i], &converted);
+        if (status)
+            return status;
+        kt_object_unref(snapshot->objects[i]);
+        snapshot->objects[i] = converted;
+    }
+    return KI_OK;
+}
+
+/* Of the objects of a store; without references. */
+static ki_status snapshot_new(const kt_storage *storage, size_t more, kt_snapshot **ret_snapshot) {
+    const ki_allocator *allocator = &storage->cluster->allocator;
+    kt_snapshot *snapshot =
+        ki_alloc(allocator, sizeof *snapshot + (storage->count + more) * sizeof snapshot->objects[0]);
+    if (!snapshot)
+        return KI_ERR_NO_MEMORY;
+    *snapshot = (kt_snapshot){
+        .refs = 1, .allocator = allocator, .revision = storage->cluster->revision, .count = storage->count
+    };
+    if (storage->count)
+        memcpy(snapshot->objects, storage->objects, storage->count * sizeof snapshot->objects[0]);
+    *ret_snapshot = snapshot;
+    return KI_OK;
+}
+
+ki_status kt_storage_present(kt_storage *storage, kt_snapshot **ret_snapshot) {
+    if (!storage->present) {
+        kt_snapshot *snapshot;
+        ki_status status = snapshot_new(storage->store, 0, &snapshot);
+        if (status)
+            return status;
+        for (size_t i = 0; i < snapshot->count; i++)
+            kt_object_ref(snapshot->objects[i]);
+        status = convert_snapshot(storage, snapshot);
+        if (status) {
+            kt_snapshot_unref(snapshot);
+            return status;
+        }
+        storage->present = snapshot;
+    }
+    storage->present->revision = storage->cluster->revision; /* other resources' changes moved it on */
+    storage->present->refs++;
+    *ret_snapshot = storage->present;
+    return KI_OK;
+}
+
+ki_status kt_storage_past(kt_storage *storage, uint64_t revision, kt_snapshot **ret_snapshot) {
+    if (revision < storage->cluster->compacted)
+        return KI_ERR_EXPIRED;
+    const kt_storage *store = storage->store;
+    uint64_t first = kt_storage_seq_after(store, revision);
+    uint64_t end = store->first_seq + store->history.count;
+    kt_snapshot *snapshot;
+    ki_status status = snapshot_new(store, (size_t)(end - first), &snapshot);
+    if (status)
+        return status;
+    for (uint64_t seq = end; seq-- > first;) { /* undone, newest first */
+        const kt_event *event = kt_storage_event(store, seq);
+        if (event->type == KT_ADDED)
+            apply(snapshot->objects, &snapshot->count, KT_DELETED, event->obj);
+        else
+            apply(snapshot->objects, &snapshot->count, event->type == KT_DELETED ? KT_ADDED : KT_MODIFIED, event->old);
+    }
+    for (size_t i = 0; i < snapshot->count; i++)
+        kt_object_ref(snapshot->objects[i]);
+    snapshot->revision = revision;
+    status = convert_snapshot(storage, snapshot);
+    if (status)
+        kt_snapshot_unref(snapshot);
+    else
+        *ret_snapshot = snapshot;
+    return status;
+}
+
+void kt_snapshot_unref(kt_snapshot *snapshot) {
+    if (!snapshot || --snapshot->refs)
+        return;
+    for (size_t i = 0; i < snapshot->count; i++)
+        kt_object_unref(snapshot->objects[i]);
+    ki_free(snapshot->allocator, snapshot);
+}

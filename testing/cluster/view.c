@@ -1,0 +1,106 @@
+/* view.c: see view.h. Custom resources convert by the strategy None: the version changes, and the schema of the new one prunes; defaults come with a write. */
+#include "testing/cluster/view.h"
+
+#include "testing/cluster/convert.h"
+#include "testing/cluster/write.h"
+#include "testing/values/json.h"
+
+#include <stdio.h>
+
+void kt_view_join(kt_storage *view, kt_storage *store) {
+    view->store = store;
+    view->next_view = store->next_view;
+    store->next_view = view;
+}
+
+bool kt_view_leads(const kt_storage *view) {
+    for (const kt_storage *one = view->store; one; one = one->next_view) {
+        if (one->is_served)
+            return one == view;
+    }
+    return false;
+}
+
+bool kt_view_converts(const kt_storage *view) {
+    return view->custom != NULL || view->store != view || view->next_view != NULL;
+}
+
+static bool is_in_version(const kt_storage *view, const kt_object *obj) {
+    const ki_resource *resource = view->info->resource;
+    const char *parts[] = {
+        "{\"kind\":\"",    resource->kind, "\",\"apiVersion\":\"", resource->group, resource->group[0] ? "/" : "",
+        resource->version, "\","
+    };
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        size_t size = strlen(parts[i]);
+        if (at + size > obj->json.size || memcmp(obj->json.data + at, parts[i], size) != 0)
+            return false;
+        at += size;
+    }
+    return true;
+}
+
+/* `root` in the version of `view`, as text of its own. */
+static ki_status convert(const kt_storage *view, yyjson_val *root, yyjson_doc **ret_doc) {
+    const ki_allocator *allocator = kt_cluster_allocator(view->cluster);
+    if (view->custom)
+        return kt_custom_prune(view->custom, root, ret_doc);
+    ki_buffer text;
+    ki_buffer_init(&text, allocator, 0);
+    ki_status status = kt_convert(allocator, view->info->resource, root, &text);
+    if (!status)
+        status = kt_json_read_trusted(allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
+    ki_buffer_free(&text);
+    return status;
+}
+
+static ki_status make(const kt_storage *view, const kt_object *obj, yyjson_val *root, kt_object **ret_obj) {
+    kt_cluster *cluster = view->cluster;
+    const ki_allocator *allocator = kt_cluster_allocator(cluster);
+    yyjson_val *given = yyjson_obj_get(root, "metadata"), *entries = yyjson_obj_get(given, "managedFields");
+    yyjson_val *grace = yyjson_obj_get(given, "deletionGracePeriodSeconds");
+    ki_buffer fields, scratch;
+    kt_meta meta = { .name = obj->name,
+                     .ns = obj->ns,
+                     .uid = obj->uid,
+                     .generation = obj->generation,
+                     .created = kt_json_get_str(given, "creationTimestamp"),
+                     .deleted = kt_json_get_str(given, "deletionTimestamp"),
+                     .grace = grace ? yyjson_get_sint(grace) : -1 };
+    kt_write_meta_from(&meta, given);
+    ki_buffer_init(&fields, allocator, 0);
+    ki_buffer_init(&scratch, allocator, 0);
+    ki_status status = yyjson_arr_size(entries) ? kt_json_append(&fields, entries) : KI_OK;
+    meta.managed_fields = (ki_str){ fields.data, fields.size };
+    if (!status)
+        status = kt_object_new(allocator, view->info, &meta, root, root, obj->revision, &scratch, ret_obj);
+    ki_buffer_free(&scratch);
+    ki_buffer_free(&fields);
+    return status;
+}
+
+ki_status kt_view_object(const kt_storage *view, kt_object *obj, kt_object **ret_obj) {
+    yyjson_doc *doc = NULL, *made = NULL;
+    if (!kt_view_converts(view) || is_in_version(view, obj)) {
+        *ret_obj = kt_object_ref(obj);
+        return KI_OK;
+    }
+    ki_status status = kt_json_read_trusted(kt_cluster_allocator(view->cluster), obj->json, &doc, NULL);
+    if (!status)
+        status = convert(view, yyjson_doc_get_root(doc), &made);
+    if (!status)
+        status = make(view, obj, yyjson_doc_get_root(made), ret_obj);
+    yyjson_doc_free(made);
+    yyjson_doc_free(doc);
+    return status;
+}
+
+ki_status kt_view_read(const kt_storage *view, kt_object *obj, yyjson_doc **ret_doc) {
+    kt_object *converted = NULL;
+    ki_status status = kt_view_object(view, obj, &converted);
+    if (!status)
+        status = kt_json_read(kt_cluster_allocator(view->cluster), converted->json, ret_doc, NULL);
+    kt_object_unref(converted);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* watchers.c: the watches that are open on a storage. */
+#include "testing/cluster/watchers.h"
+
+#include "testing/cluster/storage.h"
+
+void kt_watcher_open(kt_watcher *watcher, kt_storage *storage) {
+    watcher->storage = storage;
+    watcher->next = storage->watchers;
+    if (watcher->next)
+        watcher->next->previous = watcher;
+    storage->watchers = watcher;
+}
+
+void kt_watcher_close(kt_watcher *watcher) {
+    if (watcher->previous)
+        watcher->previous->next = watcher->next;
+    else
+        watcher->storage->watchers = watcher->next;
+    if (watcher->next)
+        watcher->next->previous = watcher->previous;
+}
+
+size_t kt_watchers_count(const kt_storage *storage) {
+    size_t count = 0;
+    for (const kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
+        count++;
+    return count;
+}
+
+static void wake(kt_watcher *watcher) {
+    if (watcher->woken || !watcher->wake)
+        return;
+    watcher->woken = true;
+    watcher->wake(watcher->user);
+}
+
+void kt_watchers_notify(kt_storage *storage) {
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next)
+        wake(watcher);
+}
+
+void kt_watchers_close_all(kt_storage *storage) {
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next) {
+        watcher->closed = true;
+        wake(watcher);
+    }
+}
+
+void kt_watchers_end_all(kt_storage *storage) {
+    for (kt_watcher *watcher = storage->watchers; watcher; watcher = watcher->next) {
+        watcher->ended = true;
+        wake(watcher);
+    }
+}

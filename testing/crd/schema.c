@@ -1,0 +1,476 @@
+/* schema.c: objects of custom resources against their structural schema: unknown fields go, defaults come, and what is wrong is told. */
+#include "src/base/memory.h"
+#include "testing/crd/custom.h"
+#include "testing/crd/pattern.h"
+#include "testing/crd/string_format.h"
+#include "testing/values/causes.h"
+#include "testing/values/equal.h"
+#include "testing/values/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static bool flag(yyjson_val *schema, const char *name) {
+    return yyjson_get_bool(yyjson_obj_get(schema, name));
+}
+
+static bool keeps_unknown(yyjson_val *schema) {
+    return flag(schema, "x-kubernetes-preserve-unknown-fields");
+}
+
+/* Each of `count` is looked for among `size`, one by one. False: there is no time for that, nor for anything after it. */
+static bool afford(uint64_t *steps, size_t count, size_t size) {
+    if (size && count > (KT_SCHEMA_STEPS_MAX - *steps) / size)
+        *steps = KT_SCHEMA_STEPS_MAX;
+    else
+        *steps += (uint64_t)count * size;
+    return *steps < KT_SCHEMA_STEPS_MAX;
+}
+
+/* ---- pruning and defaulting ---- */
+
+typedef struct maker {
+    yyjson_mut_doc *doc;
+    uint64_t steps;
+    bool only_prunes;
+    bool failed; /* no memory */
+} maker;
+
+static yyjson_mut_val *copy(maker *m, yyjson_val *val) {
+    yyjson_mut_val *made = yyjson_val_mut_copy(m->doc, val);
+    if (!made)
+        m->failed = true;
+    return made;
+}
+
+static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth);
+
+static void put(maker *m, yyjson_mut_val *obj, yyjson_val *key, yyjson_mut_val *val) {
+    yyjson_mut_val *name = yyjson_mut_strncpy(m->doc, yyjson_get_str(key), yyjson_get_len(key));
+    if (!name || !val || !yyjson_mut_obj_add(obj, name, val))
+        m->failed = true;
+}
+
+static bool is_type_meta(const char *name) {
+    return strcmp(name, "apiVersion") == 0 || strcmp(name, "kind") == 0 || strcmp(name, "metadata") == 0;
+}
+
+static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+    yyjson_val *properties = yyjson_obj_get(schema, "properties"),
+               *more = yyjson_obj_get(schema, "additionalProperties");
+    if (!afford(&m->steps, 2 * yyjson_obj_size(val) + 1, yyjson_obj_size(properties) + 1))
+        return copy(m, val);
+    yyjson_mut_val *made = yyjson_mut_obj(m->doc);
+    size_t index, count;
+    yyjson_val *key, *field;
+    if (!made) {
+        m->failed = true;
+        return NULL;
+    }
+    bool embedded = root || flag(schema, "x-kubernetes-embedded-resource");
+    yyjson_obj_foreach(val, index, count, key, field) {
+        const char *name = yyjson_get_str(key);
+        yyjson_val *known = yyjson_obj_getn(properties, name, yyjson_get_len(key));
+        if (embedded && is_type_meta(name))
+            put(m, made, key, copy(m, field));
+        else if (known && yyjson_is_null(field) && !m->only_prunes && yyjson_obj_get(known, "default") &&
+                 !flag(known, "nullable"))
+            continue; /* the default takes its place */
+        else if (known)
+            put(m, made, key, fit(m, known, field, false, depth + 1));
+        else if (yyjson_is_obj(more))
+            put(m, made, key, fit(m, more, field, false, depth + 1));
+        else if (yyjson_get_bool(more) || keeps_unknown(schema))
+            put(m, made, key, copy(m, field));
+    }
+    if (m->only_prunes)
+        return made;
+    yyjson_obj_foreach(properties, index, count, key, field) {
+        yyjson_val *value = yyjson_obj_get(field, "default"),
+                   *given = yyjson_obj_getn(val, yyjson_get_str(key), yyjson_get_len(key));
+        bool missing = !given || (yyjson_is_null(given) && !flag(field, "nullable"));
+        if (value && missing)
+            put(m, made, key, fit(m, field, value, false, depth + 1));
+    }
+    return made;
+}
+
+/* `val` as the schema has it. */
+static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+    if (depth > KT_SCHEMA_DEPTH_MAX)
+        return copy(m, val);
+    if (yyjson_is_obj(val))
+        return fit_object(m, schema, val, root, depth);
+    yyjson_val *items = yyjson_obj_get(schema, "items");
+    if (!yyjson_is_arr(val) || !yyjson_is_obj(items))
+        return copy(m, val);
+    yyjson_mut_val *made = yyjson_mut_arr(m->doc);
+    size_t index, count;
+    yyjson_val *item;
+    yyjson_arr_foreach(val, index, count, item) {
+        yyjson_mut_val *one = fit(m, items, item, false, depth + 1);
+        if (!one || !yyjson_mut_arr_append(made, one))
+            m->failed = true;
+    }
+    return made;
+}
+
+static ki_status make_fit(const kt_custom *custom, yyjson_val *root, bool only_prunes, yyjson_doc **ret_doc) {
+    kt_json_allowance allowed = { .allocator = custom->allocator, .left = KT_CUSTOM_MEMORY_MAX };
+    yyjson_alc alc = kt_json_limited_alc(&allowed); /* a list's elements may all get a large default */
+    maker m = { .doc = yyjson_mut_doc_new(&alc), .only_prunes = only_prunes };
+    ki_buffer text;
+    if (!m.doc)
+        return KI_ERR_NO_MEMORY;
+    yyjson_mut_val *made =
+        custom->schema && !custom->preserves ? fit(&m, custom->schema, root, true, 0) : copy(&m, root);
+    ki_buffer_init(&text, custom->allocator, 0);
+    ki_status status = made && !m.failed ? kt_json_append_mut(&text, made) : KI_ERR_NO_MEMORY;
+    bool large = text.size > KT_CUSTOM_SIZE_MAX;
+    if (!status && !large)
+        status = kt_json_read_trusted(custom->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
+    ki_buffer_free(&text);
+    yyjson_mut_doc_free(m.doc);
+    if (allowed.exceeded || large)
+        return KI_ERR_LIMIT;
+    return status ? KI_ERR_NO_MEMORY : KI_OK;
+}
+
+ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    return make_fit(custom, root, false, ret_doc);
+}
+
+ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    return make_fit(custom, root, true, ret_doc);
+}
+
+/* ---- validation ---- */
+
+typedef struct checker {
+    kt_causes *causes;
+    kt_arena arena;
+    ki_buffer path;
+    ki_buffer words;
+    uint64_t steps;
+} checker;
+
+static void blame(checker *c, kt_cause_type type, yyjson_val *val, const char *detail) {
+    ki_buffer shown;
+    if (c->causes->count >= KT_SCHEMA_CAUSES_MAX)
+        return;
+    ki_buffer_init(&shown, c->path.allocator, 0);
+    if (val && !yyjson_is_str(val))
+        kt_json_append(&shown, val);
+    ki_str value = yyjson_is_str(val) ? kt_json_str(val) : (ki_str){ shown.data, shown.size };
+    if (shown.failed || c->path.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else
+        kt_causes_add_value(c->causes, type, c->path.size ? c->path.data : "<nil>", value, yyjson_is_str(val), detail);
+    ki_buffer_free(&shown);
+}
+
+static void blame_body_as(checker *c, kt_cause_type type, yyjson_val *val, const char *format, const char *more) {
+    ki_buffer_reset(&c->words, SIZE_MAX);
+    ki_buffer_append_view(&c->words, (ki_str){ c->path.data, c->path.size });
+    ki_buffer_append_string(&c->words, " in body ");
+    ki_buffer_printf(&c->words, "%s%s", format, more);
+    if (c->words.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else
+        blame(c, type, val, c->words.data);
+}
+
+static void blame_body(checker *c, yyjson_val *val, const char *format, const char *more) {
+    blame_body_as(c, KT_CAUSE_INVALID, val, format, more);
+}
+
+static const char *type_of(yyjson_val *val) {
+    if (yyjson_is_str(val))
+        return "string";
+    if (yyjson_is_bool(val))
+        return "boolean";
+    if (yyjson_is_int(val))
+        return "integer";
+    if (yyjson_is_num(val))
+        return "number";
+    if (yyjson_is_arr(val))
+        return "array";
+    return yyjson_is_obj(val) ? "object" : "null";
+}
+
+static bool is_whole(yyjson_val *val) {
+    double number = yyjson_get_num(val);
+    return yyjson_is_int(val) || (number >= -9e15 && number <= 9e15 && (double)(int64_t)number == number);
+}
+
+static bool has_type(yyjson_val *schema, yyjson_val *val) {
+    ki_str type = kt_json_get_str(schema, "type");
+    const char *is = type_of(val);
+    if (flag(schema, "x-kubernetes-int-or-string"))
+        return yyjson_is_str(val) || (yyjson_is_num(val) && is_whole(val));
+    if (!type.size || ki_str_equals(type, is))
+        return true;
+    if (ki_str_equals(type, "number"))
+        return yyjson_is_num(val);
+    return ki_str_equals(type, "integer") && yyjson_is_num(val) && is_whole(val);
+}
+
+static size_t characters(ki_str text) {
+    size_t count = 0;
+    for (size_t i = 0; i < text.size; i++)
+        count += ((unsigned char)text.data[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static void check_pattern(checker *c, const char *pattern, yyjson_val *val) {
+    if (kt_pattern_refuses(pattern, kt_json_str(val))) {
+        char words[KT_PATTERN_MAX + 32];
+        snprintf(words, sizeof words, "'%s'", pattern);
+        blame_body(c, val, "should match ", words);
+    }
+}
+
+static void check_format(checker *c, const char *format, yyjson_val *val) {
+    ki_buffer words;
+    if (!format || kt_string_has_format(format, kt_json_str(val)))
+        return;
+    ki_buffer_init(&words, c->path.allocator, 0);
+    ki_buffer_append_string(&words, format);
+    ki_buffer_append_string(&words, ": ");
+    ki_buffer_append_json_string(&words, kt_json_str(val));
+    if (words.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else
+        blame_body_as(c, KT_CAUSE_TYPE, val, "must be of type ", words.data);
+    ki_buffer_free(&words);
+}
+
+static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
+    yyjson_val *least = yyjson_obj_get(schema, "minLength"), *most = yyjson_obj_get(schema, "maxLength");
+    const char *pattern = yyjson_get_str(yyjson_obj_get(schema, "pattern"));
+    size_t size = characters(kt_json_str(val));
+    char number[96];
+    if (least && size < yyjson_get_uint(least)) {
+        snprintf(number, sizeof number, "should be at least %" PRIu64 " chars long", yyjson_get_uint(least));
+        blame_body(c, val, number, "");
+    }
+    if (most && size > yyjson_get_uint(most)) {
+        snprintf(number, sizeof number, "may not be more than %" PRIu64 " bytes", yyjson_get_uint(most));
+        blame(c, KT_CAUSE_INVALID, val, number);
+    }
+    if (pattern)
+        check_pattern(c, pattern, val);
+    check_format(c, yyjson_get_str(yyjson_obj_get(schema, "format")), val);
+}
+
+static void check_number(checker *c, yyjson_val *schema, yyjson_val *val) {
+    yyjson_val *least = yyjson_obj_get(schema, "minimum"), *most = yyjson_obj_get(schema, "maximum");
+    double value = yyjson_get_num(val);
+    char words[96];
+    bool open = flag(schema, "exclusiveMinimum");
+    if (least && (value < yyjson_get_num(least) || (open && value <= yyjson_get_num(least)))) {
+        snprintf(words, sizeof words, "should be greater than %s%.15g", open ? "" : "or equal to ",
+                 yyjson_get_num(least));
+        blame_body(c, val, words, "");
+    }
+    open = flag(schema, "exclusiveMaximum");
+    if (most && (value > yyjson_get_num(most) || (open && value >= yyjson_get_num(most)))) {
+        snprintf(words, sizeof words, "should be less than %s%.15g", open ? "" : "or equal to ", yyjson_get_num(most));
+        blame_body(c, val, words, "");
+    }
+}
+
+static void check_enum(checker *c, yyjson_val *choices, yyjson_val *val) {
+    size_t index, count;
+    yyjson_val *choice;
+    if (!afford(&c->steps, 1, yyjson_arr_size(choices)))
+        return;
+    yyjson_arr_foreach(choices, index, count, choice) {
+        if (kt_equal(&c->arena, choice, val))
+            return;
+    }
+    ki_buffer_reset(&c->words, SIZE_MAX);
+    ki_buffer_append_string(&c->words, "supported values: ");
+    yyjson_arr_foreach(choices, index, count, choice) {
+        ki_buffer_append_string(&c->words, index ? ", " : "");
+        kt_json_append(&c->words, choice);
+    }
+    if (!c->words.failed)
+        blame(c, KT_CAUSE_NOT_SUPPORTED, val, c->words.data);
+}
+
+static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth);
+
+static void check_below(checker *c, yyjson_val *schema, yyjson_val *val, ki_str name, size_t number, int depth) {
+    size_t size = c->path.size;
+    if (name.data) {
+        if (size)
+            ki_buffer_append_char(&c->path, '.');
+        ki_buffer_append_view(&c->path, name);
+    } else {
+        ki_buffer_printf(&c->path, "[%zu]", number);
+    }
+    check(c, schema, val, false, depth + 1);
+    if (!c->path.failed) {
+        c->path.size = size;
+        if (c->path.data)
+            c->path.data[size] = '\0';
+    }
+}
+
+static void check_object(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+    yyjson_val *properties = yyjson_obj_get(schema, "properties"),
+               *more = yyjson_obj_get(schema, "additionalProperties"), *required = yyjson_obj_get(schema, "required");
+    size_t index, count;
+    yyjson_val *key, *field;
+    if (!afford(&c->steps, yyjson_obj_size(val) + 1, yyjson_obj_size(properties) + yyjson_arr_size(required) + 1))
+        return;
+    yyjson_arr_foreach(required, index, count, field) {
+        ki_str name = kt_json_str(field);
+        if (!name.data || yyjson_obj_getn(val, name.data, name.size))
+            continue;
+        size_t size = c->path.size;
+        ki_buffer_printf(&c->path, "%s%.*s", size ? "." : "", (int)name.size, name.data);
+        blame(c, KT_CAUSE_REQUIRED, NULL, "");
+        if (!c->path.failed)
+            c->path.size = size;
+    }
+    yyjson_obj_foreach(val, index, count, key, field) {
+        ki_str name = kt_json_str(key);
+        yyjson_val *known = yyjson_obj_getn(properties, name.data, name.size);
+        if (root && ki_str_equals(name, "metadata"))
+            continue; /* the server's own rules look at it */
+        if (known)
+            check_below(c, known, field, name, 0, depth);
+        else if (yyjson_is_obj(more))
+            check_below(c, more, field, name, 0, depth);
+    }
+}
+
+/* Are two elements the same: as a whole, or in these keys? */
+static bool is_same_element(checker *c, yyjson_val *keys, yyjson_val *a, yyjson_val *b) {
+    size_t index, count;
+    yyjson_val *key;
+    if (!keys)
+        return kt_equal(&c->arena, a, b);
+    yyjson_arr_foreach(keys, index, count, key) {
+        ki_str name = kt_json_str(key);
+        if (name.size &&
+            !kt_equal(&c->arena, yyjson_obj_getn(a, name.data, name.size), yyjson_obj_getn(b, name.data, name.size)))
+            return false;
+    }
+    return true;
+}
+
+static void blame_duplicate(checker *c, yyjson_val *keys, yyjson_val *element, size_t number) {
+    size_t size = c->path.size, index, count, shown = 0;
+    yyjson_val *key;
+    ki_buffer text;
+    ki_buffer_init(&text, c->path.allocator, 0);
+    if (!keys)
+        kt_json_append(&text, element);
+    yyjson_arr_foreach(keys, index, count, key) {
+        ki_str name = kt_json_str(key);
+        yyjson_val *val = name.size ? yyjson_obj_getn(element, name.data, name.size) : NULL;
+        if (!val)
+            continue;
+        ki_buffer_append_char(&text, shown++ ? ',' : '{');
+        ki_buffer_append_json_string(&text, name);
+        ki_buffer_append_char(&text, ':');
+        kt_json_append(&text, val);
+    }
+    if (keys)
+        ki_buffer_append_string(&text, shown ? "}" : "{}");
+    ki_buffer_printf(&c->path, "[%zu]", number);
+    if (text.failed || c->path.failed)
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    else if (c->causes->count < KT_SCHEMA_CAUSES_MAX)
+        kt_causes_add_value(c->causes, KT_CAUSE_DUPLICATE, c->path.data, (ki_str){ text.data, text.size }, false, "");
+    if (!c->path.failed) {
+        c->path.size = size;
+        c->path.data[size] = '\0';
+    }
+    ki_buffer_free(&text);
+}
+
+/* The elements of a set, and the keys of a map, are there once. */
+static void check_unique(checker *c, yyjson_val *schema, yyjson_val *val) {
+    ki_str type = kt_json_get_str(schema, "x-kubernetes-list-type");
+    bool is_map = ki_str_equals(type, "map");
+    yyjson_val *keys = is_map ? yyjson_obj_get(schema, "x-kubernetes-list-map-keys") : NULL, *element, *other;
+    size_t index, count, k, other_count;
+    if ((!is_map && !ki_str_equals(type, "set")) || (is_map && !keys) ||
+        !afford(&c->steps, yyjson_arr_size(val), yyjson_arr_size(val)))
+        return;
+    yyjson_arr_foreach(val, index, count, element) {
+        yyjson_arr_foreach(val, k, other_count, other) {
+            if (k == index)
+                break;
+            if (!is_same_element(c, keys, element, other))
+                continue;
+            blame_duplicate(c, keys, element, index);
+            break;
+        }
+    }
+}
+
+static void check_array(checker *c, yyjson_val *schema, yyjson_val *val, int depth) {
+    yyjson_val *items = yyjson_obj_get(schema, "items"), *item;
+    yyjson_val *least = yyjson_obj_get(schema, "minItems"), *most = yyjson_obj_get(schema, "maxItems");
+    size_t index, count;
+    char words[96];
+    if (least && yyjson_arr_size(val) < yyjson_get_uint(least)) {
+        snprintf(words, sizeof words, "should have at least %" PRIu64 " items", yyjson_get_uint(least));
+        blame_body(c, val, words, "");
+    }
+    if (most && yyjson_arr_size(val) > yyjson_get_uint(most)) {
+        snprintf(words, sizeof words, "must have at most %" PRIu64 " items", yyjson_get_uint(most));
+        blame(c, KT_CAUSE_INVALID, val, words);
+    }
+    check_unique(c, schema, val);
+    yyjson_arr_foreach(val, index, count, item) {
+        if (yyjson_is_obj(items))
+            check_below(c, items, item, (ki_str){ NULL, 0 }, index, depth);
+    }
+}
+
+static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+    yyjson_val *choices = yyjson_obj_get(schema, "enum");
+    if (depth > KT_SCHEMA_DEPTH_MAX || c->causes->count >= KT_SCHEMA_CAUSES_MAX)
+        return;
+    if (yyjson_is_null(val) && flag(schema, "nullable"))
+        return;
+    if (!has_type(schema, val)) {
+        char words[160];
+        ki_str type = kt_json_get_str(schema, "type");
+        snprintf(words, sizeof words, "must be of type %.*s: \"%s\"", (int)(type.size < 40 ? type.size : 40),
+                 type.data ? type.data : "integer or string", type_of(val));
+        blame_body_as(c, KT_CAUSE_TYPE, val, words, "");
+        return;
+    }
+    if (yyjson_is_arr(choices))
+        check_enum(c, choices, val);
+    if (yyjson_is_str(val))
+        check_text(c, schema, val);
+    else if (yyjson_is_num(val))
+        check_number(c, schema, val);
+    else if (yyjson_is_arr(val))
+        check_array(c, schema, val, depth);
+    else if (yyjson_is_obj(val))
+        check_object(c, schema, val, root, depth);
+}
+
+void kt_custom_validate(kt_causes *causes, const kt_custom *custom, yyjson_val *root) {
+    checker c = { .causes = causes };
+    if (!custom->schema)
+        return;
+    ki_buffer_init(&c.path, custom->allocator, 0);
+    ki_buffer_init(&c.words, custom->allocator, 0);
+    kt_arena_init(&c.arena, custom->allocator);
+    check(&c, custom->schema, root, true, 0);
+    if (c.path.failed || c.words.failed || c.arena.failed)
+        causes->text.failed = KI_ERR_NO_MEMORY;
+    kt_arena_free(&c.arena);
+    ki_buffer_free(&c.path);
+    ki_buffer_free(&c.words);
+}

@@ -1,0 +1,462 @@
+/* front.c: see front.h. All requests are handled on the daemon's one thread. */
+#include "testing/http/front.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "testing/faults/stream.h"
+#include "testing/http/gzip.h"
+#include "testing/http/listen.h"
+#include "testing/http/web_socket_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    CONNECTION_LIMIT = 65536,
+    BODY_READ_MAX = 64 * 1024 * 1024, /* of a body that is too large; whoever sends more is cut off */
+    WARNINGS_MAX_SIZE = 4096,         /* of all Warning headers of an answer, as in the real server */
+    /* As the real server's idle timeout (k8s.io/apiserver, secure_serving.go): a client that sends a request after a pause of half a
+       minute finds its connection open. Suspended watches do not count as idle. The daemon overlooks clients that close in the
+       middle of a request until then. */
+    IDLE_TIMEOUT_S = 90
+};
+
+struct kt_front {
+    /* constant */
+    ki_allocator allocator;
+    kt_cluster *cluster; /* under the lock of `streams` */
+    char url[KT_URL_MAX];
+    const kt_tls *tls; /* NULL: plain HTTP */
+
+    /* whoever starts and stops the front */
+    struct MHD_Daemon *daemon;
+    int listener; /* each daemon gets a copy, so that the port stays ours; -1: none */
+
+    kt_streams streams;
+    kt_web_sockets web_sockets;
+};
+
+/* One request as it arrives. The daemon's thread only. */
+typedef struct exchange {
+    const ki_allocator *allocator;
+    char *target;
+    ki_buffer body;
+    size_t left_out;           /* bytes of a body that is too large */
+    kt_web_socket *web_socket; /* an answer that is to become one */
+    bool begun;
+    bool too_large;
+} exchange;
+
+/* The daemon would read the query's parameters next, which nobody asks it for, and with a thousand of them it runs out of the connection's
+ * memory: then the client waits in vain. `uri` is the connection's own buffer; the query ends before it begins. */
+static void hide_query(const char *uri) {
+    size_t path = strcspn(uri, "?");
+    if (uri[path] && uri[path + 1])
+        memset((void *)(uintptr_t)(uri + path + 1), 0, 1);
+}
+
+static void *on_uri(void *user, const char *uri, struct MHD_Connection *connection) {
+    kt_front *front = user;
+    (void)connection;
+    exchange *x = ki_alloc_zero(&front->allocator, sizeof *x);
+    if (!x)
+        return NULL;
+    x->allocator = &front->allocator;
+    x->target = ki_strdup(x->allocator, uri);
+    hide_query(uri);
+    ki_buffer_init(&x->body, x->allocator, KT_BODY_MAX);
+    return x;
+}
+
+static void on_completed(void *user, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode how) {
+    exchange *x = *state;
+    (void)user, (void)connection, (void)how;
+    if (!x)
+        return;
+    kt_web_socket_free(x->web_socket);
+    ki_buffer_free(&x->body);
+    ki_free(x->allocator, x->target);
+    ki_free(x->allocator, x);
+    *state = NULL;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name) {
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result queue(struct MHD_Connection *connection, int status, struct MHD_Response *answer) {
+    if (!answer)
+        return MHD_NO;
+    enum MHD_Result result = MHD_queue_response(connection, (unsigned)status, answer);
+    MHD_destroy_response(answer);
+    return result;
+}
+
+/* A Status of the front's own. */
+static enum MHD_Result refuse(struct MHD_Connection *connection, int code, const char *reason, const char *message) {
+    char body[512];
+    int size = snprintf(body, sizeof body,
+                        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+                        "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}\n",
+                        message, reason, code);
+    struct MHD_Response *answer = MHD_create_response_from_buffer((size_t)size, body, MHD_RESPMEM_MUST_COPY);
+    if (answer)
+        MHD_add_response_header(answer, "Content-Type", "application/json");
+    return queue(connection, code, answer);
+}
+
+static enum MHD_Result refuse_size(struct MHD_Connection *connection) {
+    return refuse(connection, 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
+}
+
+static void free_body(void *user) {
+    ki_buffer *body = user;
+    const ki_allocator *allocator = body->allocator;
+    ki_buffer_free(body);
+    ki_free(allocator, body);
+}
+
+/* Warning: 299 - "unknown field \"spec.x\"", as many as fit. */
+static void add_warnings(struct MHD_Response *answer, const kt_response *response) {
+    ki_str rest = { response->warnings.data, response->warnings.size };
+    ki_buffer value;
+    ki_buffer_init(&value, response->warnings.allocator, 0);
+    for (size_t left = WARNINGS_MAX_SIZE; rest.size;) {
+        ki_str line = ki_str_split(rest, '\n', &rest);
+        ki_buffer_reset(&value, SIZE_MAX);
+        ki_buffer_append_string(&value, "299 - ");
+        ki_buffer_append_json_string(&value, line);
+        if (value.failed || value.size > left)
+            break;
+        left -= value.size;
+        MHD_add_response_header(answer, "Warning", value.data);
+    }
+    ki_buffer_free(&value);
+}
+
+/* The answer with a whole body, which it takes over. */
+static struct MHD_Response *whole_answer(kt_front *front, struct MHD_Connection *connection, kt_response *response) {
+    static char nothing[1];
+    bool packed = response->status == 200 && response->body.size >= KT_GZIP_MIN &&
+                  kt_gzip_is_accepted(header(connection, "Accept-Encoding"));
+    ki_buffer *body = ki_alloc(&front->allocator, sizeof *body);
+    if (!body)
+        return NULL;
+    if (packed && kt_gzip(&front->allocator, response->body.data, response->body.size, body) == KI_OK) {
+        ki_buffer_free(&response->body);
+    } else {
+        packed = false;
+        *body = response->body;
+    }
+    ki_buffer_init(&response->body, &front->allocator, 0);
+
+    struct MHD_Response *answer = MHD_create_response_from_buffer_with_free_callback_cls(
+        body->size, body->data ? body->data : nothing, free_body, body);
+    if (!answer) {
+        free_body(body);
+        return NULL;
+    }
+    if (packed) {
+        MHD_add_response_header(answer, "Content-Encoding", "gzip");
+        MHD_add_response_header(answer, "Vary", "Accept-Encoding");
+    }
+    return answer;
+}
+
+static bool is_loopback(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *address = info ? info->client_addr : NULL;
+    if (address && address->sa_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
+        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+    }
+    if (!address || address->sa_family != AF_INET6)
+        return false;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+}
+
+/* Has the answer to come bit by bit, because of a watch or a fault? */
+static bool is_streamed(const kt_response *response) {
+    const kt_strike *strike = response->faults ? &response->faults->strike : NULL;
+    return response->watch || (strike && (strike->delay_ms || strike->cut_at >= 0 || strike->silent_at >= 0 ||
+                                          strike->chunk || strike->bytes_a_second));
+}
+
+/* Impersonate-Group may come several times. Extras are not looked at. */
+static enum MHD_Result read_impersonation(void *user, enum MHD_ValueKind kind, const char *name, const char *value) {
+    kt_user *as = user;
+    (void)kind;
+    if (!value)
+        return MHD_YES;
+    if (strcasecmp(name, "Impersonate-User") == 0)
+        as->name = ki_str_of(value);
+    else if (strcasecmp(name, "Impersonate-Uid") == 0)
+        as->uid = ki_str_of(value);
+    else if (strcasecmp(name, "Impersonate-Group") == 0)
+        kt_user_join(as, ki_str_of(value));
+    return MHD_YES;
+}
+
+static void ask_who(kt_front *front, struct MHD_Connection *connection, char text[KT_TLS_USER_SIZE], kt_user *user,
+                    kt_request *request) {
+    const union MHD_ConnectionInfo *info =
+        front->tls ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+    kt_peer peer = info && info->tls_session ? kt_tls_peer(info->tls_session, text, user) : KT_PEER_NONE;
+    request->user = peer == KT_PEER_GOOD ? user : NULL;
+    request->bad_certificate = peer == KT_PEER_BAD;
+    request->authorization = header(connection, "Authorization");
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, read_impersonation, &request->as);
+    request->from_network = true;
+    request->from_here = is_loopback(connection);
+}
+
+/* The answer to a request for a watch over a WebSocket: 101, or the handshake's refusal, which has no body. Takes `response` over. */
+static enum MHD_Result answer_web_socket(kt_front *front, struct MHD_Connection *connection, exchange *x,
+                                         kt_response *response) {
+    int code = kt_web_socket_refusal(connection);
+    struct MHD_Response *answer;
+    if (code) {
+        kt_streams_lock(&front->streams);
+        kt_response_free(response);
+        kt_streams_unlock(&front->streams);
+        answer = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    } else {
+        code = MHD_HTTP_SWITCHING_PROTOCOLS;
+        answer = kt_web_socket_start(&front->web_sockets, connection, response, &x->web_socket);
+    }
+    return answer ? queue(connection, code, answer)
+                  : refuse(connection, 500, "InternalError", "the server is out of memory");
+}
+
+static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *connection, exchange *x,
+                                      const char *method) {
+    kt_request request = {
+        .method = strcmp(method, "HEAD") == 0 ? "GET" : method, /* the daemon leaves the body out */
+        .target = x->target,
+        .accept = header(connection, "Accept"),
+        .content_type = header(connection, "Content-Type"),
+        .user_agent = header(connection, "User-Agent"),
+        .body = { x->body.data, x->body.size },
+    };
+    kt_response response;
+    struct MHD_Response *answer = NULL;
+    kt_stream *stream = NULL;
+    char number[16], names[KT_TLS_USER_SIZE];
+    kt_user user;
+
+    ask_who(front, connection, names, &user, &request);
+    kt_streams_lock(&front->streams);
+    ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
+    bool streamed = !status && is_streamed(&response);
+    bool is_web_socket = !status && response.watch && kt_web_socket_is_wanted(connection);
+    const kt_strike strike = !status && response.faults ? response.faults->strike : (kt_strike){ 0 };
+    if (strike.close) {
+        kt_response_free(&response);
+        kt_streams_unlock(&front->streams);
+        return MHD_NO;
+    }
+    if (streamed && !is_web_socket) {
+        kt_response streaming = response;
+        answer = kt_stream_start(&front->streams, connection, &streaming, &stream);
+    }
+    kt_streams_unlock(&front->streams);
+    if (status)
+        return refuse(connection, 500, "InternalError", "the server is out of memory");
+    if (is_web_socket)
+        return answer_web_socket(front, connection, x, &response);
+    if (!streamed) {
+        answer = whole_answer(front, connection, &response);
+        if (answer)
+            add_warnings(answer, &response);
+        kt_response_free(&response);
+    }
+    if (!answer)
+        return refuse(connection, 500, "InternalError", "the server is out of memory");
+
+    if (response.content_type)
+        MHD_add_response_header(answer, "Content-Type", response.content_type);
+    MHD_add_response_header(answer, "Cache-Control", "no-cache, private");
+    if (response.allow[0])
+        MHD_add_response_header(answer, "Allow", response.allow);
+    if (response.retry_after_s >= 0) {
+        snprintf(number, sizeof number, "%d", response.retry_after_s);
+        MHD_add_response_header(answer, "Retry-After", number);
+    }
+    if (strike.close_after)
+        MHD_add_response_header(answer, "Connection", "close");
+    if (strike.delay_ms && stream)
+        return kt_stream_queue_late(stream, response.status, answer, strike.delay_ms);
+    return queue(connection, response.status, answer);
+}
+
+/* Will the body be refused for its size, and does the client wait to hear so? */
+static bool is_refused_early(struct MHD_Connection *connection) {
+    const char *length = header(connection, "Content-Length");
+    uint64_t size = 0;
+    return header(connection, "Expect") && length && !ki_str_to_uint64(ki_str_of(length), KT_BODY_MAX, &size);
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *url, const char *method,
+                                  const char *version, const char *upload, size_t *upload_size, void **state) {
+    kt_front *front = user;
+    exchange *x = *state;
+    (void)url, (void)version;
+
+    if (!x || !x->target)
+        return MHD_NO; /* no memory for the request */
+    if (!x->begun) {
+        x->begun = true;
+        return is_refused_early(connection) ? refuse_size(connection) : MHD_YES;
+    }
+    if (*upload_size) { /* too large a body is read to its end, so that the client gets to read the answer */
+        if (!x->too_large && ki_buffer_append(&x->body, upload, *upload_size)) {
+            x->too_large = x->body.failed == KI_ERR_LIMIT;
+            if (!x->too_large)
+                return MHD_NO;
+            ki_buffer_reset(&x->body, 0);
+        }
+        if (x->too_large)
+            x->left_out += *upload_size;
+        if (x->left_out > BODY_READ_MAX)
+            return MHD_NO;
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    if (x->too_large)
+        return refuse_size(connection);
+    if (strlen(x->target) > KT_TARGET_MAX)
+        return refuse(connection, 414, "RequestURITooLong", "the URI is too long");
+    return answer_request(front, connection, x, method);
+}
+
+/* The daemon's thread blocks all signals, as the project's own threads do: the host's handlers run on the host's threads. */
+static struct MHD_Daemon *start_daemon(kt_front *front, int listener) {
+    static char priorities[] = "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1";
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_ITC;
+    const kt_tls *tls = front->tls;
+    struct MHD_OptionItem secure[] = {
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, tls ? tls->pem : NULL },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, tls ? tls->key_pem : NULL },
+        { MHD_OPTION_HTTPS_PRIORITIES, 0, priorities },
+        { tls && tls->client_ca_pem ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0, tls ? tls->client_ca_pem : NULL },
+        { MHD_OPTION_END, 0, NULL },
+    };
+    const struct MHD_OptionItem nothing[] = { { MHD_OPTION_END, 0, NULL } };
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        tls ? flags | MHD_USE_TLS : flags, 0, NULL, NULL, on_request, front, MHD_OPTION_LISTEN_SOCKET, listener,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTION_LIMIT, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)KT_STREAM_BLOCK,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed, front, MHD_OPTION_ARRAY,
+        tls ? secure : nothing, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return daemon;
+}
+
+static ki_status serve(kt_front *front, ki_error *err) {
+    int listener = fcntl(front->listener, F_DUPFD_CLOEXEC, 0);
+    if (listener < 0)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot serve on %s", front->url);
+    front->daemon = start_daemon(front, listener);
+    if (front->daemon)
+        return KI_OK;
+    close(listener); /* a daemon that runs closes it itself */
+    return ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
+}
+
+static ki_status listen_on_it(kt_front *front, const char *where, char url[KT_URL_MAX], ki_error *err) {
+    return kt_listen(where, front->tls ? "https" : "http", &front->listener, url, err);
+}
+
+ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const char *listen_on, const kt_tls *tls,
+                       kt_front **ret_front, ki_error *err) {
+    kt_front *front = ki_alloc_zero(allocator, sizeof *front);
+    if (!front)
+        return ki_error_no_memory(err, "starting the server");
+    front->allocator = *allocator;
+    front->cluster = cluster;
+    front->tls = tls;
+    front->listener = -1;
+
+    ki_status status = listen_on_it(front, listen_on, front->url, err);
+    if (!status)
+        status = kt_streams_init(&front->streams, &front->allocator, err);
+    if (!status)
+        status = kt_web_sockets_init(&front->web_sockets, &front->streams, err);
+    if (!status)
+        status = serve(front, err);
+    if (status) {
+        kt_front_free(front);
+        return status;
+    }
+    *ret_front = front;
+    return KI_OK;
+}
+
+static void stop_daemon(kt_front *front) {
+    if (front->daemon)
+        MHD_stop_daemon(front->daemon);
+    front->daemon = NULL;
+}
+
+ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
+    ki_status status = KI_OK;
+    char same[KT_URL_MAX]; /* the URL stays as it is: any thread may be reading it */
+    if (down_ms && front->listener >= 0) {
+        (void)shutdown(front->listener, SHUT_RDWR); /* the daemon's copy too: who is cut below is refused already */
+        close(front->listener);
+        front->listener = -1;
+    }
+    kt_streams_cut(&front->streams, true);
+    kt_web_sockets_cut(&front->web_sockets, true);
+    stop_daemon(front);
+    if (down_ms)
+        kt_streams_sleep(&front->streams, down_ms);
+    kt_streams_cut(&front->streams, false);
+    kt_web_sockets_cut(&front->web_sockets, false);
+    if (front->listener < 0)
+        status = listen_on_it(front, strstr(front->url, "://") + 3, same, err);
+    return status ? status : serve(front, err);
+}
+
+void kt_front_free(kt_front *front) {
+    if (!front)
+        return;
+    if (front->daemon) {
+        kt_streams_lock(&front->streams);
+        kt_cluster_close_watches(front->cluster);
+        kt_streams_unlock(&front->streams);
+        kt_streams_drain(&front->streams);
+        kt_web_sockets_drain(&front->web_sockets);
+        kt_web_sockets_cut(&front->web_sockets, true);
+        kt_streams_stop(&front->streams);
+        stop_daemon(front);
+    } else if (front->streams.allocator) {
+        kt_streams_stop(&front->streams);
+    }
+    if (front->listener >= 0)
+        close(front->listener);
+    kt_web_sockets_free(&front->web_sockets);
+    kt_streams_free(&front->streams);
+    const ki_allocator allocator = front->allocator;
+    ki_free(&allocator, front);
+}
+
+const char *kt_front_url(const kt_front *front) {
+    return front->url;
+}
+
+kt_streams *kt_front_streams(kt_front *front) {
+    return &front->streams;
+}

@@ -1,0 +1,115 @@
+/* listen.c: see listen.h. */
+#include "testing/http/listen.h"
+
+#include "src/base/error.h"
+#include "src/base/string_view.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    BACKLOG = 4096
+}; /* many clients may connect at once */
+
+typedef union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+} address;
+
+/* Splits and converts. False where it is no address. */
+static bool parse(const char *text, address *ret_address, socklen_t *ret_size) {
+    char host[INET6_ADDRSTRLEN + 1] = "127.0.0.1";
+    ki_str all = ki_str_of(text);
+    ki_str name = all;
+    ki_str port = { NULL, 0 };
+    uint64_t number = 0;
+
+    if (all.size && all.data[0] == '[') {
+        name = ki_str_split((ki_str){ all.data + 1, all.size - 1 }, ']', &port);
+        if (!port.data || (port.size && port.data[0] != ':'))
+            return false;
+        if (port.size)
+            port = (ki_str){ port.data + 1, port.size - 1 };
+    } else if (strchr(text, ':') == strrchr(text, ':')) { /* else a bare IPv6 address */
+        name = ki_str_split(all, ':', &port);
+    }
+    if (port.size && !ki_str_to_uint64(port, 65535, &number))
+        return false;
+    if (name.size >= sizeof host)
+        return false;
+    if (name.size) {
+        memcpy(host, name.data, name.size);
+        host[name.size] = '\0';
+    }
+    if (strcmp(host, "localhost") == 0)
+        strcpy(host, "127.0.0.1");
+
+    memset(ret_address, 0, sizeof *ret_address);
+    if (inet_pton(AF_INET, host, &ret_address->v4.sin_addr) == 1) {
+        ret_address->v4.sin_family = AF_INET;
+        ret_address->v4.sin_port = htons((uint16_t)number);
+        *ret_size = sizeof ret_address->v4;
+        return true;
+    }
+    if (inet_pton(AF_INET6, host, &ret_address->v6.sin6_addr) == 1) {
+        ret_address->v6.sin6_family = AF_INET6;
+        ret_address->v6.sin6_port = htons((uint16_t)number);
+        *ret_size = sizeof ret_address->v6;
+        return true;
+    }
+    return false;
+}
+
+/* A server that listens on every address is reached on loopback. */
+static void write_url(const address *bound, const char *scheme, char url[KT_URL_MAX]) {
+    char host[INET6_ADDRSTRLEN] = "127.0.0.1";
+    if (bound->any.sa_family == AF_INET) {
+        if (bound->v4.sin_addr.s_addr != htonl(INADDR_ANY))
+            inet_ntop(AF_INET, &bound->v4.sin_addr, host, sizeof host);
+        snprintf(url, KT_URL_MAX, "%s://%s:%d", scheme, host, ntohs(bound->v4.sin_port));
+        return;
+    }
+    struct in6_addr shown = bound->v6.sin6_addr;
+    if (IN6_IS_ADDR_UNSPECIFIED(&shown))
+        shown = in6addr_loopback;
+    inet_ntop(AF_INET6, &shown, host, sizeof host);
+    snprintf(url, KT_URL_MAX, "%s://[%s]:%d", scheme, host, ntohs(bound->v6.sin6_port));
+}
+
+ki_status kt_listen(const char *listen_on, const char *scheme, int *ret_socket, char url[KT_URL_MAX], ki_error *err) {
+    address wanted = { 0 };
+    address bound = { 0 };
+    socklen_t size = 0;
+    const int on = 1;
+
+    if (!listen_on)
+        listen_on = "127.0.0.1:0";
+    if (!parse(listen_on, &wanted, &size)) {
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "cannot listen on '%s': write it as ADDRESS:PORT, such as 127.0.0.1:8080 or [::1]:0",
+                            listen_on);
+    }
+    int fd = socket(wanted.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make a socket for %s", listen_on);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* without it a restart waits a minute */
+    if (bind(fd, &wanted.any, size) || listen(fd, BACKLOG)) {
+        ki_status status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot listen on %s", listen_on);
+        close(fd);
+        return status;
+    }
+    size = sizeof bound;
+    if (getsockname(fd, &bound.any, &size)) {
+        ki_status status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot tell the port of %s", listen_on);
+        close(fd);
+        return status;
+    }
+    write_url(&bound, scheme, url);
+    *ret_socket = fd;
+    return KI_OK;
+}

@@ -1,0 +1,458 @@
+/* stream.c: see stream.h. The HTTP daemon's thread reads; the timer thread resumes. */
+#include "testing/http/stream.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "testing/cluster/object.h"
+#include "testing/faults/stream.h"
+
+#include <sched.h>
+#include <time.h>
+
+struct kt_stream {
+    kt_streams *streams;
+    struct MHD_Connection *connection;
+    kt_response response;
+
+    /* the daemon's thread only */
+    ki_buffer pending; /* read from the watch and not yet sent */
+    size_t sent;       /* of it */
+    kt_object *shared; /* whose JSON, and the end of a frame, follow what is pending; NULL: none */
+    size_t shared_sent;
+    bool ended; /* nothing comes after it */
+
+    /* under the lock */
+    kt_stream *previous;
+    kt_stream *next;
+    kt_stream *next_ready;
+    int64_t deadline_ms;
+    int64_t start_ms;
+    bool suspended;
+    bool muted;    /* a change of the cluster does not resume it */
+    bool is_ready; /* in the list of those to be resumed */
+    bool gone;     /* its client has closed the connection */
+};
+
+int64_t kt_streams_now_ms(const kt_streams *streams) {
+    return streams->wall_start_ms + (ki_monotonic_now() - streams->start_ns) / 1000000;
+}
+
+void kt_streams_lock(kt_streams *streams) {
+    atomic_fetch_add(&streams->waiting, 1);
+    ki_mutex_lock(&streams->mutex);
+    atomic_fetch_sub(&streams->waiting, 1);
+}
+
+static void resume(kt_stream *stream) {
+    if (!stream->suspended)
+        return;
+    stream->suspended = false;
+    stream->muted = false;
+    MHD_resume_connection(stream->connection);
+}
+
+void kt_streams_unlock(kt_streams *streams) {
+    while (streams->ready) {
+        kt_stream *stream = streams->ready;
+        streams->ready = stream->next_ready;
+        stream->is_ready = false;
+        resume(stream);
+    }
+    ki_mutex_unlock(&streams->mutex);
+}
+
+void kt_streams_yield(kt_streams *streams) {
+    kt_streams_unlock(streams);
+    while (atomic_load(&streams->waiting))
+        sched_yield(); /* a mutex alone would come back to this thread nearly always */
+    kt_streams_lock(streams);
+}
+
+/* The cluster's change made it readable. Under the lock. */
+static void on_readable(void *user) {
+    kt_stream *stream = user;
+    if (!stream->suspended || stream->is_ready || stream->muted)
+        return;
+    stream->is_ready = true;
+    stream->next_ready = stream->streams->ready;
+    stream->streams->ready = stream;
+}
+
+static void suspend_until(kt_stream *stream, int64_t deadline_ms) {
+    kt_streams *streams = stream->streams;
+    stream->suspended = true;
+    stream->deadline_ms = deadline_ms;
+    MHD_suspend_connection(stream->connection);
+    if (deadline_ms < streams->look_at_ms)
+        ki_cond_signal(&streams->changed);
+}
+
+/* Faults may leave nothing of a block. */
+static ki_status read_some(kt_stream *stream, size_t max, kt_watch_state *ret_state) {
+    ki_status status;
+    if (!stream->response.faults)
+        return kt_watch_read_shared(stream->response.watch, kt_streams_now_ms(stream->streams), &stream->pending, max,
+                                    &stream->shared, ret_state);
+    do
+        status = kt_fault_read(&stream->response, kt_streams_now_ms(stream->streams), &stream->pending, max, ret_state);
+    while (!status && *ret_state == KT_WATCH_MORE && stream->pending.size == 0);
+    return status;
+}
+
+/* A block grows to its size many times over, which costs more than what is put into it. */
+static void take_buffer(kt_stream *stream) {
+    kt_streams *streams = stream->streams;
+    if (!stream->pending.data) {
+        stream->pending = streams->spare;
+        ki_buffer_init(&streams->spare, streams->allocator, 0);
+    }
+    ki_buffer_reset(&stream->pending, KT_STREAM_KEPT);
+}
+
+static void leave_buffer(kt_stream *stream) {
+    kt_streams *streams = stream->streams;
+    if (streams->spare.data)
+        ki_buffer_free(&stream->pending);
+    else
+        streams->spare = stream->pending;
+    ki_buffer_init(&stream->pending, streams->allocator, 0);
+}
+
+/* More frames from the watch. False where the response has to be cut. */
+static bool refill(kt_stream *stream, size_t max) {
+    kt_streams *streams = stream->streams;
+    kt_watch_state state = KT_WATCH_WAITS;
+    bool fine = true;
+
+    take_buffer(stream);
+    stream->sent = 0;
+    kt_streams_lock(streams);
+    if (stream->gone || streams->cutting) {
+        fine = false;
+    } else if (read_some(stream, max, &state)) {
+        fine = false;
+    } else if (state == KT_WATCH_ENDED) {
+        stream->ended = true;
+    } else if (stream->pending.size == 0) {
+        leave_buffer(stream); /* an idle watch keeps none */
+        suspend_until(stream, kt_watch_deadline(stream->response.watch));
+    }
+    kt_streams_unlock(streams);
+    return fine;
+}
+
+/* Says nothing more until `until_ms`. False where the stream has to be cut. */
+static bool pause_stream(kt_stream *stream, int64_t until_ms) {
+    kt_streams *streams = stream->streams;
+    kt_streams_lock(streams);
+    bool fine = !stream->gone && !streams->cutting;
+    if (fine) {
+        stream->muted = true;
+        suspend_until(stream, until_ms);
+    }
+    kt_streams_unlock(streams);
+    return fine;
+}
+
+/* What faults leave of `max` bytes behind `position`; 0: none now, and the stream waits. */
+static ssize_t limit(kt_stream *stream, uint64_t position, size_t max) {
+    const kt_strike *strike = &stream->response.faults->strike;
+    int64_t at = (int64_t)position, room = (int64_t)max;
+    if (strike->cut_at >= 0 && at >= strike->cut_at)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (strike->silent_at >= 0 && at >= strike->silent_at)
+        return pause_stream(stream, INT64_MAX) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
+    if (strike->cut_at >= 0 && strike->cut_at - at < room)
+        room = strike->cut_at - at;
+    if (strike->silent_at >= 0 && strike->silent_at - at < room)
+        room = strike->silent_at - at;
+    if (strike->chunk && strike->chunk < room)
+        room = strike->chunk;
+    if (strike->bytes_a_second) {
+        int64_t now_ms = kt_streams_now_ms(stream->streams);
+        double allowed = (double)(now_ms - stream->start_ms) * (double)strike->bytes_a_second / 1000 - (double)at;
+        if (allowed < 1) {
+            double wait_ms = (1 - allowed) * 1000 / (double)strike->bytes_a_second + 1;
+            return pause_stream(stream, now_ms + (int64_t)wait_ms) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+        if (allowed < (double)room)
+            room = (int64_t)allowed;
+    }
+    return (ssize_t)room;
+}
+
+/* Sends of the shared object. Once all is sent, the frame's end is pending. */
+static ssize_t read_shared(kt_stream *stream, char *block, size_t max) {
+    size_t size = stream->shared->json.size - stream->shared_sent;
+    if (size > max) {
+        memcpy(block, stream->shared->json.data + stream->shared_sent, max);
+        stream->shared_sent += max;
+        return (ssize_t)max;
+    }
+    memcpy(block, stream->shared->json.data + stream->shared_sent, size);
+    kt_streams_lock(stream->streams);
+    kt_object_unref(stream->shared);
+    kt_streams_unlock(stream->streams);
+    stream->shared = NULL;
+    stream->shared_sent = stream->sent = 0;
+    ki_buffer_reset(&stream->pending, KT_STREAM_KEPT);
+    ki_buffer_append_string(&stream->pending, KT_WATCH_FRAME_END);
+    return stream->pending.failed ? MHD_CONTENT_READER_END_WITH_ERROR : (ssize_t)size;
+}
+
+static ssize_t read_stream(void *user, uint64_t position, char *block, size_t max) {
+    kt_stream *stream = user;
+    if (stream->response.faults) {
+        ssize_t room = limit(stream, position, max);
+        if (room <= 0)
+            return room;
+        max = (size_t)room;
+    }
+    if (stream->sent == stream->pending.size && stream->shared)
+        return read_shared(stream, block, max);
+    if (stream->sent == stream->pending.size) {
+        if (stream->ended)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (!refill(stream, KT_STREAM_BLOCK))
+            return MHD_CONTENT_READER_END_WITH_ERROR;
+        if (stream->pending.size == 0)
+            return stream->ended ? MHD_CONTENT_READER_END_OF_STREAM : 0;
+    }
+    size_t size = stream->pending.size - stream->sent;
+    if (size > max)
+        size = max;
+    memcpy(block, stream->pending.data + stream->sent, size);
+    stream->sent += size;
+    return (ssize_t)size;
+}
+
+static void free_stream(void *user) {
+    kt_stream *stream = user;
+    kt_streams *streams = stream->streams;
+
+    kt_streams_lock(streams);
+    if (stream->is_ready) {
+        kt_stream **place = &streams->ready;
+        while (*place != stream)
+            place = &(*place)->next_ready;
+        *place = stream->next_ready;
+    }
+    if (stream->previous)
+        stream->previous->next = stream->next;
+    else
+        streams->first = stream->next;
+    if (stream->next)
+        stream->next->previous = stream->previous;
+    if (--streams->count == 0)
+        ki_cond_broadcast(&streams->emptied);
+    kt_response_free(&stream->response);
+    kt_object_unref(stream->shared);
+    kt_streams_unlock(streams);
+    ki_buffer_free(&stream->pending);
+    ki_free(streams->allocator, stream);
+}
+
+struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response,
+                                     kt_stream **ret_stream) {
+    kt_stream *stream = ki_alloc_zero(streams->allocator, sizeof *stream);
+    struct MHD_Response *answer = NULL;
+    if (stream) {
+        uint64_t size = response->watch ? MHD_SIZE_UNKNOWN : response->body.size;
+        answer = MHD_create_response_from_callback(size, KT_STREAM_BLOCK, read_stream, stream, free_stream);
+    }
+    if (!answer) {
+        kt_response_free(response);
+        ki_free(streams->allocator, stream);
+        return NULL;
+    }
+    stream->streams = streams;
+    stream->connection = connection;
+    stream->response = *response;
+    stream->start_ms = kt_streams_now_ms(streams);
+    if (response->watch) {
+        ki_buffer_init(&stream->pending, streams->allocator, 0);
+    } else { /* all of it is there */
+        stream->pending = stream->response.body;
+        ki_buffer_init(&stream->response.body, streams->allocator, 0);
+        stream->ended = true;
+    }
+    stream->next = streams->first;
+    if (stream->next)
+        stream->next->previous = stream;
+    streams->first = stream;
+    streams->count++;
+    if (response->watch)
+        kt_watch_on_ready(stream->response.watch, on_readable, stream);
+    *ret_stream = stream;
+    return answer;
+}
+
+enum MHD_Result kt_stream_queue_late(kt_stream *stream, int status, struct MHD_Response *answer, int64_t delay_ms) {
+    kt_streams *streams = stream->streams;
+    enum MHD_Result result = MHD_queue_response(stream->connection, (unsigned)status, answer);
+    if (result == MHD_YES) { /* else the stream may be gone */
+        kt_streams_lock(streams);
+        if (!streams->cutting) {
+            stream->muted = true;
+            suspend_until(stream, kt_streams_now_ms(streams) + delay_ms);
+        }
+        kt_streams_unlock(streams);
+    }
+    MHD_destroy_response(answer);
+    return result;
+}
+
+/* ---- the timer thread ---- */
+
+/* Resumes the streams whose time has come; gives the earliest time of the others. */
+static int64_t resume_due(kt_streams *streams, int64_t now_ms) {
+    int64_t earliest = INT64_MAX;
+    for (kt_stream *stream = streams->first; stream; stream = stream->next) {
+        if (!stream->suspended)
+            continue;
+        if (stream->deadline_ms <= now_ms)
+            resume(stream);
+        else if (stream->deadline_ms < earliest)
+            earliest = stream->deadline_ms;
+    }
+    return earliest;
+}
+
+/* The daemon does not watch the sockets of suspended connections: this finds those that were closed at the other end. Lack of
+ * memory only means that they are found later. */
+static void resume_gone(kt_streams *streams) {
+    if (streams->polled_capacity < streams->count) {
+        size_t capacity = streams->count * 2;
+        void *polled = ki_realloc_array(streams->allocator, streams->polled, capacity, sizeof *streams->polled);
+        if (!polled)
+            return;
+        streams->polled = polled;
+        void *owners = ki_realloc_array(streams->allocator, streams->polled_streams, capacity, sizeof(kt_stream *));
+        if (!owners)
+            return;
+        streams->polled_streams = owners;
+        streams->polled_capacity = capacity;
+    }
+    nfds_t count = 0;
+    for (kt_stream *stream = streams->first; stream; stream = stream->next) {
+        const union MHD_ConnectionInfo *info =
+            stream->suspended ? MHD_get_connection_info(stream->connection, MHD_CONNECTION_INFO_CONNECTION_FD) : NULL;
+        if (!info)
+            continue;
+        streams->polled[count] = (struct pollfd){ .fd = info->connect_fd, .events = POLLRDHUP };
+        streams->polled_streams[count++] = stream;
+    }
+    if (poll(streams->polled, count, 0) <= 0)
+        return;
+    for (nfds_t i = 0; i < count; i++) {
+        if (!streams->polled[i].revents)
+            continue;
+        streams->polled_streams[i]->gone = true;
+        resume(streams->polled_streams[i]);
+    }
+}
+
+static void run_timer(void *user) {
+    kt_streams *streams = user;
+    int64_t next_look_ms = 0;
+
+    kt_streams_lock(streams);
+    while (!streams->stopping) {
+        int64_t now_ms = kt_streams_now_ms(streams);
+        int64_t earliest = resume_due(streams, now_ms);
+        if (now_ms >= next_look_ms) {
+            if (streams->count)
+                resume_gone(streams);
+            next_look_ms = now_ms + KT_STREAM_LOOK_MS;
+        }
+        streams->look_at_ms = earliest < next_look_ms ? earliest : next_look_ms;
+        ki_cond_wait_until(&streams->changed, &streams->mutex,
+                           streams->start_ns + (streams->look_at_ms - streams->wall_start_ms) * 1000000);
+    }
+    kt_streams_unlock(streams);
+}
+
+/* ---- beginning and end ---- */
+
+int64_t kt_wall_ms(void) {
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    return (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000;
+}
+
+ki_status kt_streams_init(kt_streams *streams, const ki_allocator *allocator, ki_error *err) {
+    *streams = (kt_streams){ .allocator = allocator };
+    ki_buffer_init(&streams->spare, allocator, 0);
+    streams->wall_start_ms = kt_wall_ms();
+    streams->start_ns = ki_monotonic_now();
+
+    ki_status status = ki_mutex_init(&streams->mutex, err);
+    if (status)
+        return status;
+    status = ki_cond_init(&streams->changed, err);
+    if (status)
+        goto without_changed;
+    status = ki_cond_init(&streams->emptied, err);
+    if (status)
+        goto without_emptied;
+    status = ki_thread_start(&streams->timer, "kt-timer", run_timer, streams, err);
+    if (!status)
+        return KI_OK;
+    ki_cond_destroy(&streams->emptied);
+without_emptied:
+    ki_cond_destroy(&streams->changed);
+without_changed:
+    ki_mutex_destroy(&streams->mutex);
+    streams->allocator = NULL;
+    return status;
+}
+
+void kt_streams_drain(kt_streams *streams) {
+    const int64_t deadline_ns = ki_monotonic_now() + KT_STREAM_DRAIN_MS * (int64_t)1000000;
+    kt_streams_lock(streams);
+    while (streams->count && ki_cond_wait_until(&streams->emptied, &streams->mutex, deadline_ns)) {}
+    kt_streams_unlock(streams);
+}
+
+void kt_streams_cut(kt_streams *streams, bool cut) {
+    kt_streams_lock(streams);
+    streams->cutting = cut;
+    for (kt_stream *stream = streams->first; cut && stream; stream = stream->next)
+        resume(stream);
+    kt_streams_unlock(streams);
+}
+
+void kt_streams_sleep(kt_streams *streams, int64_t ms) {
+    const int64_t deadline_ns = ki_monotonic_now() + ms * 1000000;
+    kt_streams_lock(streams);
+    while (!streams->awake && ki_cond_wait_until(&streams->emptied, &streams->mutex, deadline_ns)) {}
+    kt_streams_unlock(streams);
+}
+
+void kt_streams_wake(kt_streams *streams) {
+    kt_streams_lock(streams);
+    streams->awake = true;
+    ki_cond_broadcast(&streams->emptied);
+    kt_streams_unlock(streams);
+}
+
+void kt_streams_stop(kt_streams *streams) {
+    kt_streams_cut(streams, true);
+    kt_streams_lock(streams);
+    streams->stopping = true;
+    ki_cond_signal(&streams->changed);
+    kt_streams_unlock(streams);
+    ki_thread_join(&streams->timer);
+}
+
+void kt_streams_free(kt_streams *streams) {
+    if (!streams->allocator)
+        return;
+    ki_buffer_free(&streams->spare);
+    ki_free(streams->allocator, streams->polled);
+    ki_free(streams->allocator, streams->polled_streams);
+    ki_cond_destroy(&streams->emptied);
+    ki_cond_destroy(&streams->changed);
+    ki_mutex_destroy(&streams->mutex);
+    streams->allocator = NULL;
+}

@@ -1,0 +1,398 @@
+/* web_socket_watch.c: see web_socket_watch.h. The HTTP daemon's thread adds sockets; the sockets' own thread reads watches, sends, receives and closes. */
+#include "testing/http/web_socket_watch.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "testing/faults/stream.h"
+#include "testing/http/web_socket.h"
+
+#include <errno.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    RECEIVED_MAX = 4096,               /* bytes at a time */
+    ANSWERS_MAX = 2 * KT_STREAM_BLOCK, /* a client that sends on and on and does not read is not read from either */
+    FIRST_CAPACITY = 8,
+    WAIT_MAX_MS = 60 * 1000
+};
+
+struct kt_web_socket {
+    /* constant once it is a connection */
+    kt_web_sockets *owner;
+    kt_web_socket **place;
+    int fd;
+    struct MHD_UpgradeResponseHandle *handle;
+
+    /* under the lock */
+    kt_response response;
+    kt_web_socket *next;
+    bool is_readable; /* the watch may have something */
+    bool is_cut;      /* nothing more is sent or received */
+
+    /* the thread only, once it is a connection */
+    kt_web_socket_reader reader;
+    ki_buffer pending;
+    size_t sent;        /* of it */
+    int64_t total;      /* bytes that were sent before `pending` */
+    int64_t not_before; /* a fault delays what it sends */
+    bool is_ended;      /* nothing follows what is pending; then it is closed */
+};
+
+static void wake_thread(kt_web_sockets *sockets) {
+    uint64_t one = 1;
+    (void)!write(sockets->wake_fd, &one, sizeof one);
+}
+
+/* The cluster's change made the watch readable. */
+static void on_readable(void *user) {
+    kt_web_socket *socket = user;
+    if (!socket->is_readable)
+        wake_thread(socket->owner);
+    socket->is_readable = true;
+}
+
+/* ---- what a watch has for its client ---- */
+
+/* Faults that count bytes: what is pending ends where they begin. */
+static void limit(kt_web_socket *socket) {
+    const kt_strike *strike = socket->response.faults ? &socket->response.faults->strike : NULL;
+    if (!strike)
+        return;
+    bool is_silent = strike->silent_at >= 0 && (strike->cut_at < 0 || strike->silent_at < strike->cut_at);
+    int64_t end = is_silent ? strike->silent_at : strike->cut_at;
+    if (end < 0 || socket->total + (int64_t)socket->pending.size < end)
+        return;
+    socket->pending.size = (size_t)(end - socket->total);
+    if (is_silent)
+        socket->not_before = INT64_MAX;
+    else
+        socket->is_ended = true;
+}
+
+/* Takes as much from the watch as is sent at once. */
+static void fill(kt_web_socket *socket, int64_t now_ms) {
+    kt_web_sockets *sockets = socket->owner;
+    kt_watch_state state = KT_WATCH_WAITS;
+    ki_status status;
+    socket->total += (int64_t)socket->pending.size;
+    socket->sent = 0;
+    ki_buffer_reset(&socket->pending, KT_STREAM_KEPT);
+    ki_buffer_reset(&sockets->lines, KT_STREAM_KEPT);
+    do
+        status = kt_fault_read(&socket->response, now_ms, &sockets->lines, KT_STREAM_BLOCK, &state);
+    while (!status && state == KT_WATCH_MORE && sockets->lines.size == 0);
+    socket->is_readable = state == KT_WATCH_MORE;
+    if (!status)
+        status = kt_web_socket_append_lines(&socket->pending, (ki_str){ sockets->lines.data, sockets->lines.size });
+    if (!status && state == KT_WATCH_ENDED) {
+        status = kt_web_socket_append_close(&socket->pending, KT_CLOSE_NORMAL);
+        socket->is_ended = true;
+    }
+    if (status)
+        socket->is_cut = true;
+    else
+        limit(socket);
+}
+
+static bool has_sent(const kt_web_socket *socket) {
+    return socket->sent == socket->pending.size;
+}
+
+/* Fills those that wait for it. Returns when the next one has something to do without a change of the cluster. */
+static int64_t fill_all(kt_web_sockets *sockets, int64_t now_ms) {
+    int64_t earliest = INT64_MAX;
+    for (kt_web_socket *socket = sockets->first; socket; socket = socket->next) {
+        if (!has_sent(socket) || socket->is_ended || socket->is_cut)
+            continue;
+        int64_t due = socket->is_readable ? now_ms : kt_watch_deadline(socket->response.watch);
+        if (due < socket->not_before)
+            due = socket->not_before;
+        if (due <= now_ms) {
+            fill(socket, now_ms);
+            due = socket->is_readable ? now_ms : INT64_MAX;
+        }
+        if (has_sent(socket) && due < earliest)
+            earliest = due;
+    }
+    return earliest;
+}
+
+/* ---- the network ---- */
+
+static void send_some(kt_web_socket *socket) {
+    ssize_t size = send(socket->fd, socket->pending.data + socket->sent, socket->pending.size - socket->sent,
+                        MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (size > 0)
+        socket->sent += (size_t)size;
+    else if (size < 0 && errno != EAGAIN && errno != EINTR)
+        socket->is_cut = true;
+}
+
+static void receive_some(kt_web_socket *socket) {
+    char bytes[RECEIVED_MAX];
+    ssize_t size = recv(socket->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (size <= 0)
+        socket->is_cut = true;
+    else if (!kt_web_socket_read(&socket->reader, bytes, (size_t)size, &socket->pending))
+        socket->is_ended = true;
+}
+
+/* Makes room for what is polled. */
+static ki_status reserve(kt_web_sockets *sockets, size_t needed) {
+    const ki_allocator *allocator = sockets->streams->allocator;
+    size_t capacity = 2 * needed;
+    if (sockets->polled_capacity >= needed)
+        return KI_OK;
+    void *polled = ki_realloc_array(allocator, sockets->polled, capacity, sizeof *sockets->polled);
+    if (!polled)
+        return KI_ERR_NO_MEMORY;
+    sockets->polled = polled;
+    void *owners = ki_realloc_array(allocator, sockets->polled_sockets, capacity, sizeof(kt_web_socket *));
+    if (!owners)
+        return KI_ERR_NO_MEMORY;
+    sockets->polled_sockets = owners;
+    sockets->polled_capacity = capacity;
+    return KI_OK;
+}
+
+/* Says what is to be polled. Called with the lock. Sockets for which there is no memory are cut. */
+static nfds_t prepare(kt_web_sockets *sockets) {
+    nfds_t count = 0;
+    (void)reserve(sockets, sockets->count + 1);
+    sockets->polled[count++] = (struct pollfd){ .fd = sockets->wake_fd, .events = POLLIN };
+    for (kt_web_socket *socket = sockets->first; socket; socket = socket->next) {
+        if (count == sockets->polled_capacity) {
+            socket->is_cut = true;
+            wake_thread(sockets);
+            continue;
+        }
+        bool is_read = !socket->is_ended && socket->pending.size - socket->sent < ANSWERS_MAX;
+        short events = (short)((has_sent(socket) ? 0 : POLLOUT) | (is_read ? POLLIN : 0));
+        sockets->polled_sockets[count] = socket;
+        sockets->polled[count++] = (struct pollfd){ .fd = socket->fd, .events = events };
+    }
+    return count;
+}
+
+static void close_some(kt_web_sockets *sockets) {
+    for (kt_web_socket **at = &sockets->first; *at;) {
+        kt_web_socket *socket = *at;
+        if (!socket->is_cut && !sockets->cutting && !(socket->is_ended && has_sent(socket))) {
+            at = &socket->next;
+            continue;
+        }
+        *at = socket->next;
+        sockets->count--;
+        MHD_upgrade_action(socket->handle, MHD_UPGRADE_ACTION_CLOSE);
+        kt_response_free(&socket->response);
+        ki_buffer_free(&socket->pending);
+        ki_free(sockets->streams->allocator, socket);
+    }
+    if (!sockets->first)
+        ki_cond_broadcast(&sockets->emptied);
+}
+
+/* Sends and receives what can be, or waits. Called without the lock. */
+static void work(kt_web_sockets *sockets, nfds_t count, int64_t wait_ms) {
+    uint64_t woken;
+    if (poll(sockets->polled, count, (int)(wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS)) <= 0)
+        return;
+    if (sockets->polled[0].revents)
+        (void)!read(sockets->wake_fd, &woken, sizeof woken);
+    for (nfds_t i = 1; i < count; i++) {
+        kt_web_socket *socket = sockets->polled_sockets[i];
+        short events = sockets->polled[i].revents;
+        if (events & POLLOUT)
+            send_some(socket);
+        if (events & (POLLIN | POLLHUP | POLLERR))
+            receive_some(socket);
+    }
+}
+
+static void run(void *user) {
+    kt_web_sockets *sockets = user;
+    kt_streams_lock(sockets->streams);
+    for (;;) {
+        int64_t now_ms = kt_streams_now_ms(sockets->streams), next_ms = fill_all(sockets, now_ms);
+        close_some(sockets);
+        if (sockets->stopping)
+            break;
+        nfds_t count = prepare(sockets);
+        kt_streams_unlock(sockets->streams);
+        work(sockets, count, next_ms == INT64_MAX ? INT64_MAX : next_ms - now_ms);
+        kt_streams_lock(sockets->streams);
+    }
+    kt_streams_unlock(sockets->streams);
+}
+
+/* ---- the handshake ---- */
+
+static const char *header(struct MHD_Connection *connection, const char *name) {
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* Is `wanted` one of the words of the header? */
+static bool names(const char *value, const char *wanted) {
+    ki_str rest = ki_str_of(value ? value : "");
+    while (rest.size) {
+        ki_str word = ki_str_split(rest, ',', &rest);
+        while (word.size && word.data[0] == ' ') {
+            word.data++;
+            word.size--;
+        }
+        if (word.size == strlen(wanted) && strncasecmp(word.data, wanted, word.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool kt_web_socket_is_wanted(struct MHD_Connection *connection) {
+    return names(header(connection, "Upgrade"), "websocket") && names(header(connection, "Connection"), "upgrade");
+}
+
+int kt_web_socket_refusal(struct MHD_Connection *connection) {
+    const char *key = header(connection, "Sec-WebSocket-Key"), *version = header(connection, "Sec-WebSocket-Version");
+    const char *protocol = header(connection, "Sec-WebSocket-Protocol");
+    if (!key || !key[0] || !version || strcmp(version, "13") != 0 || (protocol && strchr(protocol, ',')))
+        return 400;
+    return header(connection, "Origin") ? 0 : 403;
+}
+
+/* The connection is ours. Called by the daemon, on its thread. */
+static void on_upgrade(void *user, struct MHD_Connection *connection, void *state, const char *extra, size_t extra_size,
+                       MHD_socket fd, struct MHD_UpgradeResponseHandle *handle) {
+    kt_web_socket *socket = user;
+    kt_web_sockets *sockets = socket->owner;
+    (void)connection, (void)state;
+    kt_streams_lock(sockets->streams);
+    *socket->place = NULL;
+    bool is_served = !sockets->cutting;
+    if (is_served && !sockets->thread.started)
+        is_served = !ki_thread_start(&sockets->thread, "kt-websocket", run, sockets, NULL);
+    if (is_served) {
+        socket->fd = fd;
+        socket->handle = handle;
+        if (!kt_web_socket_read(&socket->reader, extra, extra_size, &socket->pending))
+            socket->is_ended = true;
+        socket->next = sockets->first;
+        sockets->first = socket;
+        sockets->count++;
+        kt_watch_on_ready(socket->response.watch, on_readable, socket);
+        wake_thread(sockets);
+    }
+    kt_streams_unlock(sockets->streams);
+    if (is_served)
+        return;
+    kt_web_socket_free(socket);
+    MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+}
+
+static struct MHD_Response *answer_for(const kt_web_sockets *sockets, struct MHD_Connection *connection,
+                                       kt_web_socket *socket) {
+    char accept[KT_WEB_SOCKET_ACCEPT_SIZE];
+    const char *key = header(connection, "Sec-WebSocket-Key"), *protocol = header(connection, "Sec-WebSocket-Protocol");
+    if (!socket || kt_web_socket_accept(sockets->streams->allocator, ki_str_of(key), accept))
+        return NULL;
+    struct MHD_Response *answer = MHD_create_response_for_upgrade(on_upgrade, socket);
+    if (!answer)
+        return NULL;
+    MHD_add_response_header(answer, "Upgrade", "websocket");
+    MHD_add_response_header(answer, "Sec-WebSocket-Accept", accept);
+    if (protocol)
+        MHD_add_response_header(answer, "Sec-WebSocket-Protocol", protocol);
+    return answer;
+}
+
+struct MHD_Response *kt_web_socket_start(kt_web_sockets *sockets, struct MHD_Connection *connection,
+                                         kt_response *response, kt_web_socket **place) {
+    const ki_allocator *allocator = sockets->streams->allocator;
+    kt_web_socket *socket = ki_alloc_zero(allocator, sizeof *socket);
+    struct MHD_Response *answer = answer_for(sockets, connection, socket);
+    if (!answer) {
+        kt_response_free(response);
+        ki_free(allocator, socket);
+        return NULL;
+    }
+    socket->owner = sockets;
+    socket->place = place;
+    socket->response = *response;
+    socket->is_readable = true;
+    if (response->faults)
+        socket->not_before = kt_streams_now_ms(sockets->streams) + response->faults->strike.delay_ms;
+    ki_buffer_init(&socket->pending, allocator, 0);
+    *place = socket;
+    return answer;
+}
+
+void kt_web_socket_free(kt_web_socket *socket) {
+    if (!socket)
+        return;
+    kt_streams *streams = socket->owner->streams;
+    kt_streams_lock(streams);
+    kt_response_free(&socket->response);
+    kt_streams_unlock(streams);
+    ki_buffer_free(&socket->pending);
+    ki_free(streams->allocator, socket);
+}
+
+/* ---- beginning and end ---- */
+
+ki_status kt_web_sockets_init(kt_web_sockets *sockets, kt_streams *streams, ki_error *err) {
+    *sockets = (kt_web_sockets){ .wake_fd = -1 };
+    ki_status status = ki_cond_init(&sockets->emptied, err);
+    if (status)
+        return status;
+    sockets->streams = streams;
+    ki_buffer_init(&sockets->lines, streams->allocator, 0);
+    sockets->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (sockets->wake_fd < 0)
+        status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot start the HTTP server");
+    else if (reserve(sockets, FIRST_CAPACITY))
+        status = ki_error_no_memory(err, "starting the server");
+    if (status)
+        kt_web_sockets_free(sockets);
+    return status;
+}
+
+void kt_web_sockets_drain(kt_web_sockets *sockets) {
+    const int64_t deadline_ns = ki_monotonic_now() + KT_STREAM_DRAIN_MS * (int64_t)1000000;
+    kt_streams *streams = sockets->streams;
+    kt_streams_lock(streams);
+    while (sockets->first && ki_cond_wait_until(&sockets->emptied, &streams->mutex, deadline_ns)) {}
+    kt_streams_unlock(streams);
+}
+
+void kt_web_sockets_cut(kt_web_sockets *sockets, bool cut) {
+    kt_streams *streams = sockets->streams;
+    kt_streams_lock(streams);
+    sockets->cutting = cut;
+    if (cut)
+        wake_thread(sockets);
+    while (cut && sockets->first)
+        ki_cond_wait(&sockets->emptied, &streams->mutex);
+    kt_streams_unlock(streams);
+}
+
+void kt_web_sockets_free(kt_web_sockets *sockets) {
+    if (!sockets->streams)
+        return;
+    if (sockets->thread.started) {
+        kt_streams_lock(sockets->streams);
+        sockets->stopping = true;
+        wake_thread(sockets);
+        kt_streams_unlock(sockets->streams);
+        ki_thread_join(&sockets->thread);
+    }
+    ki_buffer_free(&sockets->lines);
+    ki_free(sockets->streams->allocator, sockets->polled);
+    ki_free(sockets->streams->allocator, sockets->polled_sockets);
+    if (sockets->wake_fd >= 0)
+        close(sockets->wake_fd);
+    ki_cond_destroy(&sockets->emptied);
+    sockets->streams = NULL;
+}

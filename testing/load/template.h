@@ -1,0 +1,33 @@
+/* template.h: the texts that the load's objects are made of.
+ *
+ * JSON with ' for " (no text in it has either), and fields that are filled in, each a backtick and a letter:
+ *     n name       s namespace  w workload       a application     h pod-template-hash  u uid of the owner  v version
+ *     i image      p port       o node           H node's address  I pod's address      x digits of its own
+ *     t made at    r changed at k True or False  K true or false   c restarts or a count
+ *     S, T the stamp's name and value (T of a node: its heartbeats)            M managedFields with a comma before it, or nothing; m those of the status */
+#ifndef KT_LOAD_TEMPLATE_H
+#define KT_LOAD_TEMPLATE_H
+
+/* A pod is its head, a stamp where it has one, its middle (in metadata, with what deletion adds before it), its node once it is scheduled,
+ * and the end that goes with the step of its life. */
+typedef enum kt_load_template {
+    KT_LOAD_POD_HEAD, /* until the last annotation */
+    KT_LOAD_POD_STAMP,
+    KT_LOAD_POD_DELETING,
+    KT_LOAD_POD_MIDDLE, /* ownerReferences, managedFields, spec */
+    KT_LOAD_POD_MANAGED,
+    KT_LOAD_POD_MANAGED_STATUS,
+    KT_LOAD_POD_NODE,
+    KT_LOAD_POD_PENDING,
+    KT_LOAD_POD_SCHEDULED,
+    KT_LOAD_POD_STARTING,
+    KT_LOAD_POD_RUNNING,
+    KT_LOAD_NODE,
+    KT_LOAD_DEPLOYMENT,
+    KT_LOAD_REPLICA_SET,
+    KT_LOAD_TEMPLATES
+} kt_load_template;
+
+extern const char *const kt_load_templates[KT_LOAD_TEMPLATES];
+
+#endif

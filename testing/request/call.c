@@ -1,0 +1,210 @@
+/* call.c: taking a request apart. */
+#include "testing/request/call.h"
+
+#include "src/base/memory.h"
+#include "testing/request/form.h"
+#include "testing/request/status.h"
+
+#include <strings.h>
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Percent-decodes `from` to `*at`, which moves on. */
+static ki_str decode(char **at, ki_str from, bool plus_is_space) {
+    char *start = *at;
+    for (size_t i = 0; i < from.size; i++) {
+        char c = from.data[i];
+        if (c == '%' && from.size - i > 2 && hex_digit(from.data[i + 1]) >= 0 && hex_digit(from.data[i + 2]) >= 0) {
+            c = (char)(hex_digit(from.data[i + 1]) * 16 + hex_digit(from.data[i + 2]));
+            i += 2;
+        } else if (c == '+' && plus_is_space) {
+            c = ' ';
+        }
+        *(*at)++ = c;
+    }
+    size_t size = (size_t)(*at - start);
+    *(*at)++ = '\0';
+    return (ki_str){ start, size };
+}
+
+/* What the path's segments behind the version mean. */
+static void find_resource(kt_call *call, ki_str group, ki_str version, size_t first) {
+    const ki_str *segments = call->segments;
+    size_t count = call->segment_count, at = first;
+    if (at >= count)
+        return;
+    if (count - at >= 3 && ki_str_equals(segments[at], "namespaces")) {
+        kt_storage *storage = kt_storage_find(call->cluster, group, version, segments[at + 2]);
+        if (storage && storage->info->resource->namespaced) {
+            call->storage = storage;
+            call->ns = segments[at + 1];
+            at += 2;
+        }
+    }
+    if (!call->storage)
+        call->storage = kt_storage_find(call->cluster, group, version, segments[at]);
+    if (!call->storage || count - at > 3) {
+        call->storage = NULL;
+        return;
+    }
+    call->resource = call->storage->info->resource;
+    if (count - at > 1)
+        call->name = segments[at + 1];
+    if (count - at > 2)
+        call->subresource = segments[at + 2];
+}
+
+ki_status kt_call_parse(kt_call *call) {
+    ki_str query, path = ki_str_split(ki_str_of(call->request->target), '?', &query);
+    size_t target_size = strlen(call->request->target);
+    if (target_size > KT_TARGET_MAX)
+        return kt_fail(call, 414, "", NULL, "the request's target is longer than %d bytes", (int)KT_TARGET_MAX);
+    call->text = ki_alloc(call->allocator, 2 * target_size + KT_SEGMENTS_MAX + 2 * KT_PARAMS_MAX + 3);
+    if (!call->text)
+        return KI_ERR_NO_MEMORY;
+    char *at = call->text;
+    call->path = decode(&at, path, false);
+    while (path.size) {
+        ki_str segment = ki_str_split(path, '/', &path);
+        if (!segment.size)
+            continue;
+        if (call->segment_count == KT_SEGMENTS_MAX)
+            return kt_fail_generic(call, 404);
+        call->segments[call->segment_count++] = decode(&at, segment, false);
+    }
+    while (query.size && call->param_count < KT_PARAMS_MAX) {
+        ki_str value, name = ki_str_split(ki_str_split(query, '&', &query), '=', &value);
+        if (!name.size)
+            continue;
+        kt_param *param = &call->params[call->param_count++];
+        param->name = decode(&at, name, true);
+        param->value = decode(&at, value, true);
+    }
+    if (call->segment_count >= 3 && ki_str_equals(call->segments[0], "api"))
+        find_resource(call, KI_STR(""), call->segments[1], 2);
+    else if (call->segment_count >= 4 && ki_str_equals(call->segments[0], "apis"))
+        find_resource(call, call->segments[1], call->segments[2], 3);
+    return KI_OK;
+}
+
+void kt_call_free(kt_call *call) {
+    ki_free(call->allocator, call->text);
+    ki_buffer_free(&call->decoded);
+}
+
+ki_str kt_call_param(const kt_call *call, const char *name) {
+    for (size_t i = 0; i < call->param_count; i++) {
+        if (ki_str_equals(call->params[i].name, name))
+            return call->params[i].value;
+    }
+    return (ki_str){ NULL, 0 };
+}
+
+bool kt_call_param_bool(const kt_call *call, const char *name) {
+    ki_str value = kt_call_param(call, name);
+    bool is_no = ki_str_equals(value, "0") || (value.size == 5 && strncasecmp(value.data, "false", 5) == 0);
+    return value.data && !is_no; /* as the real server: everything that does not say no means yes */
+}
+
+bool kt_call_is_watch(const kt_call *call) {
+    return !call->name.size && strcmp(call->request->method, "GET") == 0 && kt_call_param_bool(call, "watch");
+}
+
+ki_status kt_call_dry_run(kt_call *call, bool *ret_dry_run) {
+    ki_str value = kt_call_param(call, "dryRun");
+    *ret_dry_run = ki_str_equals(value, "All");
+    if (!value.size || *ret_dry_run)
+        return KI_OK;
+    kt_causes causes;
+    kt_causes_init(&causes, call->allocator);
+    kt_causes_add(&causes, KT_CAUSE_NOT_SUPPORTED, "dryRun", value, "supported values: \"All\"");
+    const char *kind = strcmp(call->request->method, "POST") == 0    ? "CreateOptions"
+                       : strcmp(call->request->method, "PUT") == 0   ? "UpdateOptions"
+                       : strcmp(call->request->method, "PATCH") == 0 ? "PatchOptions"
+                                                                     : "DeleteOptions";
+    return kt_causes_fail(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
+}
+
+ki_str kt_call_manager(const kt_call *call) {
+    ki_str manager = kt_call_param(call, "fieldManager");
+    if (manager.size)
+        return manager;
+    ki_str rest, agent = ki_str_of(call->request->user_agent);
+    manager = agent.data ? ki_str_split(agent, '/', &rest) : agent;
+    return manager.size ? manager : KI_STR("unknown");
+}
+
+/* ---- the Accept header ---- */
+
+static ki_str trim(ki_str text) {
+    while (text.size && (text.data[0] == ' ' || text.data[0] == '\t')) {
+        text.data++;
+        text.size--;
+    }
+    while (text.size && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
+        text.size--;
+    return text;
+}
+
+/* One clause of the header: is it one that can be served? Then the form that it asks for is noted. */
+static bool accept_clause(kt_call *call, ki_str clause, bool may_be_table) {
+    ki_str rest, type = trim(ki_str_split(clause, ';', &rest));
+    if (!ki_str_equals(type, "application/json") && !ki_str_equals(type, "*/*") &&
+        !ki_str_equals(type, "application/*"))
+        return false;
+    ki_str as = { NULL, 0 }, version = { NULL, 0 }, group = { NULL, 0 };
+    while (rest.size) {
+        ki_str value, name = trim(ki_str_split(ki_str_split(rest, ';', &rest), '=', &value));
+        value = trim(value);
+        if (ki_str_equals(name, "as"))
+            as = value;
+        else if (ki_str_equals(name, "v"))
+            version = value;
+        else if (ki_str_equals(name, "g"))
+            group = value;
+    }
+    call->form = KT_FORM_OBJECT;
+    if (!as.size)
+        return true;
+    bool v1 = ki_str_equals(version, "v1"), v1beta1 = ki_str_equals(version, "v1beta1");
+    if (!may_be_table || !ki_str_equals(group, "meta.k8s.io") || (!v1 && !v1beta1))
+        return false;
+    call->form_version = v1 ? "v1" : "v1beta1";
+    if (ki_str_equals(as, "Table"))
+        call->form = KT_FORM_TABLE;
+    else if (ki_str_equals(as, "PartialObjectMetadata") || ki_str_equals(as, "PartialObjectMetadataList"))
+        call->form = KT_FORM_METADATA;
+    return call->form != KT_FORM_OBJECT;
+}
+
+ki_status kt_call_negotiate(kt_call *call, bool may_be_table) {
+    call->form = KT_FORM_OBJECT;
+    ki_str rest = ki_str_of(call->request->accept);
+    if (!rest.size)
+        return KI_OK;
+    while (rest.size) { /* in order: clients list what they prefer first and give no weights */
+        if (accept_clause(call, ki_str_split(rest, ',', &rest), may_be_table))
+            return KI_OK;
+    }
+    return kt_fail(call, 406, "NotAcceptable", NULL, "only the following media types are accepted: application/json");
+}
+
+/* ---- the response ---- */
+
+ki_status kt_call_done(kt_call *call, int status) {
+    ki_buffer_append_char(&call->response->body, '\n');
+    call->response->status = status;
+    call->response->content_type = "application/json";
+    return call->response->body.failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
+}
+
+ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj) {
+    ki_status made = kt_form_append_object(call, obj, &call->response->body);
+    return made ? made : kt_call_done(call, status);
+}

@@ -1,0 +1,32 @@
+/* list_options.h: the query parameters of a list or watch, checked as the server checks them. */
+#ifndef KT_REQUEST_LIST_OPTIONS_H
+#define KT_REQUEST_LIST_OPTIONS_H
+
+#include "testing/request/call.h"
+
+typedef enum kt_match {
+    KT_MATCH_UNSET,
+    KT_MATCH_EXACT,
+    KT_MATCH_NOT_OLDER
+} kt_match;
+
+typedef struct kt_list_options {
+    bool watch;
+    int64_t limit; /* 0: none */
+    ki_str continue_token;
+    ki_str resource_version; /* as it came: "" and "0" have meanings */
+    uint64_t revision;       /* the same as a number */
+    kt_match match;
+    bool has_send_initial;
+    bool send_initial;
+    bool bookmarks;
+    int64_t timeout_s; /* -1: none */
+} kt_list_options;
+
+ki_status kt_list_options_parse(kt_call *call, kt_list_options *ret_options);
+/* 504: the revision is ahead of the cluster's. */
+ki_status kt_fail_too_large(kt_call *call, uint64_t revision);
+/* The Status of the same for a watch. */
+ki_status kt_append_too_large(ki_buffer *out, uint64_t revision, uint64_t current);
+
+#endif

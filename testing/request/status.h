@@ -1,0 +1,36 @@
+/* status.h: error responses: the Status objects that a real server sends, word for word. Each function fills the response and
+ * returns KI_ERR_HTTP (or KI_ERR_NO_MEMORY). */
+#ifndef KT_REQUEST_STATUS_H
+#define KT_REQUEST_STATUS_H
+
+#include "testing/request/call.h"
+#include "testing/values/causes.h"
+
+typedef struct kt_details {
+    ki_str name;
+    const char *group; /* NULL or "": none */
+    const char *kind;  /* most often the plural */
+    ki_str uid;
+    ki_str causes; /* members of a JSON array, or empty */
+    int retry_after_s;
+    ki_str continue_token; /* goes to the Status' metadata */
+} kt_details;
+
+/* A Status as JSON, for a response or a watch's ERROR event. `details` may be NULL: none. */
+ki_status kt_status_append(ki_buffer *out, int code, const char *reason, const kt_details *details, ki_str message);
+
+ki_status kt_fail(kt_call *call, int code, const char *reason, const kt_details *details, const char *format, ...)
+    KI_PRINTF(5, 6);
+ki_status kt_fail_bad_request(kt_call *call, const char *format, ...) KI_PRINTF(2, 3);
+/* Nothing is there to be asked: 404 "the server could not find the requested resource", 405, 415, … without a name. */
+ki_status kt_fail_generic(kt_call *call, int code);
+/* `pods "x" not found`, `pods "x" already exists`. */
+ki_status kt_fail_not_found(kt_call *call, const ki_resource *resource, ki_str name);
+ki_status kt_fail_exists(kt_call *call, const ki_resource *resource, ki_str name);
+/* `Operation cannot be fulfilled on pods "x": …` */
+ki_status kt_fail_conflict(kt_call *call, const char *what, ki_str name, const char *format, ...) KI_PRINTF(4, 5);
+
+/* 422 where there are any; `kind` of `group`, `name`. Frees the causes in any case. */
+ki_status kt_causes_fail(kt_call *call, kt_causes *causes, const char *group, const char *kind, ki_str name);
+
+#endif

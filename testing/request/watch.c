@@ -1,0 +1,300 @@
+/* watch.c: a cursor through a storage's first state and then its history, read as frames. */
+#include "testing/request/watch.h"
+
+#include "src/base/memory.h"
+#include "testing/cluster/cluster_state.h"
+#include "testing/cluster/view.h"
+#include "testing/request/form.h"
+#include "testing/request/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    DEFAULT_TIMEOUT_MS = 30 * 60 * 1000, /* and up to twice as long, so that not all end at once */
+    LAST_BOOKMARK_BEFORE_END_MS = 2000
+};
+
+struct kt_watch {
+    kt_watcher watcher; /* first */
+    kt_cluster *cluster;
+    kt_selector *selector;
+    kt_shape shape;
+
+    kt_snapshot *initial; /* what is shown first; NULL: nothing (any more) */
+    size_t initial_index;
+    bool initial_end; /* the bookmark that ends it is still to come */
+    uint64_t initial_revision;
+
+    uint64_t seq;       /* the next event's number */
+    uint64_t revision;  /* everything up to here was shown or passed over */
+    uint64_t too_large; /* the revision it asked for, where that is still to come: an error is all that it shows */
+    bool has_columns;   /* a table's columns were sent */
+    bool bookmarks;
+    int64_t next_bookmark_ms;
+    int64_t end_ms;
+
+    bool shares;       /* this read gives a large object away instead of copying it */
+    kt_object *shared; /* the one that it gives away */
+};
+
+/* A revision from which on `events` changes are still to come, where history has it. */
+static uint64_t earlier(const kt_cluster *cluster, uint64_t revision, int64_t events) {
+    uint64_t back = (uint64_t)events;
+    return revision > cluster->compacted && revision - cluster->compacted > back ? revision - back : cluster->compacted;
+}
+
+static ki_status place(kt_watch *watch, const kt_list_options *options, const kt_strike *strike) {
+    kt_storage *storage = watch->watcher.storage;
+    const kt_cluster *cluster = watch->cluster;
+    bool at_now = options->revision == 0;
+    bool initial = options->has_send_initial ? options->send_initial : at_now;
+    if (initial && options->revision > cluster->revision) {
+        watch->too_large = options->revision;
+        return KI_OK;
+    }
+    watch->revision = at_now || initial ? cluster->revision : options->revision;
+    if (strike->behind && (at_now || initial))
+        watch->revision = earlier(cluster, watch->revision, strike->behind);
+    if (strike->earlier && !at_now && !initial && watch->revision > cluster->compacted)
+        watch->revision = earlier(cluster, watch->revision, strike->earlier);
+    if (initial) {
+        ki_status status = watch->revision == cluster->revision
+                               ? kt_storage_present(storage, &watch->initial)
+                               : kt_storage_past(storage, watch->revision, &watch->initial);
+        if (status)
+            return status;
+        watch->initial_end = options->has_send_initial && options->bookmarks;
+        watch->initial_revision = watch->revision;
+    }
+    watch->seq = kt_storage_seq_after(storage, watch->revision);
+    if (watch->revision < cluster->compacted)
+        watch->seq = 0; /* numbers start at 1: this place is forgotten */
+    return KI_OK;
+}
+
+static void schedule_bookmark(kt_watch *watch, int64_t now_ms) {
+    watch->next_bookmark_ms = now_ms + watch->cluster->options.bookmark_every_ms;
+    int64_t last = watch->end_ms - LAST_BOOKMARK_BEFORE_END_MS;
+    if (last > now_ms && last < watch->next_bookmark_ms)
+        watch->next_bookmark_ms = last;
+}
+
+ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_selector *selector) {
+    kt_watch *watch = ki_alloc_zero(call->allocator, sizeof *watch);
+    if (!watch) {
+        kt_selector_free(selector);
+        return KI_ERR_NO_MEMORY;
+    }
+    watch->cluster = call->cluster;
+    watch->watcher.storage = call->storage;
+    watch->selector = selector;
+    watch->bookmarks = options->bookmarks;
+    ki_status status = kt_shape_of(call, &watch->shape);
+    if (!status)
+        status = place(watch, options, &call->strike);
+    if (status) {
+        kt_snapshot_unref(watch->initial);
+        kt_selector_free(selector);
+        ki_free(call->allocator, watch);
+        return status;
+    }
+    watch->end_ms = call->now_ms;
+    if (options->timeout_s > 0 && options->timeout_s < INT64_MAX / 1000 - call->now_ms / 1000 - 1)
+        watch->end_ms += options->timeout_s * 1000;
+    else
+        watch->end_ms += DEFAULT_TIMEOUT_MS + (int64_t)(kt_cluster_random(call->cluster) % DEFAULT_TIMEOUT_MS);
+    schedule_bookmark(watch, call->now_ms);
+    kt_watcher_open(&watch->watcher, call->storage);
+    call->response->status = 200;
+    call->response->content_type = "application/json";
+    call->response->watch = watch;
+    return KI_ERR_HTTP;
+}
+
+void kt_watch_free(kt_watch *watch) {
+    if (!watch)
+        return;
+    kt_watcher_close(&watch->watcher);
+    kt_snapshot_unref(watch->initial);
+    kt_selector_free(watch->selector);
+    ki_free(&watch->cluster->allocator, watch);
+}
+
+void kt_watch_on_ready(kt_watch *watch, void (*wake_up)(void *user), void *user) {
+    watch->watcher.wake = wake_up;
+    watch->watcher.user = user;
+    watch->watcher.woken = false;
+}
+
+int64_t kt_watch_deadline(const kt_watch *watch) {
+    return watch->bookmarks && watch->next_bookmark_ms < watch->end_ms ? watch->next_bookmark_ms : watch->end_ms;
+}
+
+static ki_status append_event(kt_watch *watch, const char *type, kt_object *obj, int64_t now_ms, ki_buffer *out) {
+    ki_status begun = ki_buffer_printf(out, "{\"type\":\"%s\",\"object\":", type);
+    if (watch->shares && watch->shape.form == KT_FORM_OBJECT && obj->json.size >= KT_WATCH_SHARED_MIN) {
+        watch->shared = begun ? NULL : kt_object_ref(obj);
+        return begun;
+    }
+    ki_status status = kt_shape_append(&watch->shape, obj, now_ms, !watch->has_columns, out);
+    watch->has_columns = true;
+    return status ? status : ki_buffer_append_string(out, KT_WATCH_FRAME_END);
+}
+
+static ki_status append_bookmark(kt_watch *watch, uint64_t revision, bool initial_end, ki_buffer *out) {
+    ki_buffer_append_string(out, "{\"type\":\"BOOKMARK\",\"object\":");
+    kt_shape_append_bookmark(&watch->shape, revision, initial_end, out);
+    return ki_buffer_append(out, "}\n", 2);
+}
+
+static ki_status append_expired(kt_watch *watch, ki_buffer *out) {
+    char text[96];
+    int size = snprintf(text, sizeof text, "too old resource version: %" PRIu64 " (%" PRIu64 ")", watch->revision,
+                        watch->cluster->compacted);
+    ki_buffer_append_string(out, "{\"type\":\"ERROR\",\"object\":");
+    kt_status_append(out, 410, "Expired", NULL, (ki_str){ text, (size_t)size });
+    return ki_buffer_append(out, "}\n", 2);
+}
+
+/* What a change looks like through the selector: the object comes into sight, changes, or goes out of it. */
+static ki_status append_seen(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
+    bool before = event->old && kt_selector_matches(watch->selector, event->old);
+    bool after = event->type != KT_DELETED && kt_selector_matches(watch->selector, event->obj);
+    if (after)
+        return append_event(watch, before ? "MODIFIED" : "ADDED", event->obj, now_ms, out);
+    if (!before)
+        return KI_OK;
+    if (event->type == KT_DELETED)
+        return append_event(watch, "DELETED", event->obj, now_ms, out);
+    kt_object *last; /* the state that was in sight, with the revision at which it left */
+    ki_status status = kt_object_with_revision(event->old, event->revision, &watch->cluster->scratch, &last);
+    if (status)
+        return status;
+    status = append_event(watch, "DELETED", last, now_ms, out);
+    kt_object_unref(last);
+    return status;
+}
+
+/* The same in the version that is watched. */
+static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
+    if (!kt_view_converts(watch->watcher.storage))
+        return append_seen(watch, event, now_ms, out);
+    kt_event own = *event;
+    own.obj = own.old = NULL;
+    ki_status status = kt_view_object(watch->watcher.storage, event->obj, &own.obj);
+    if (!status && event->old)
+        status = kt_view_object(watch->watcher.storage, event->old, &own.old);
+    if (!status)
+        status = append_seen(watch, &own, now_ms, out);
+    kt_object_unref(own.obj);
+    kt_object_unref(own.old);
+    return status;
+}
+
+static ki_status read_initial(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
+    const kt_snapshot *initial = watch->initial;
+    ki_status status = KI_OK;
+    while (!status && watch->initial_index < initial->count && out->size < limit && !watch->shared) {
+        kt_object *obj = initial->objects[watch->initial_index];
+        if (kt_selector_matches(watch->selector, obj))
+            status = append_event(watch, "ADDED", obj, now_ms, out);
+        if (!status)
+            watch->initial_index++;
+    }
+    if (!status && watch->initial_index == initial->count) {
+        kt_snapshot_unref(watch->initial);
+        watch->initial = NULL;
+    }
+    return status;
+}
+
+static ki_status read_changes(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
+    const kt_event *event;
+    while (out->size < limit && !watch->shared &&
+           (event = kt_storage_event(watch->watcher.storage, watch->seq)) != NULL) {
+        if (event->revision > watch->revision) { /* one from the future passes over what comes before it */
+            ki_status status = append_change(watch, event, now_ms, out);
+            if (status)
+                return status;
+            watch->revision = event->revision;
+        }
+        watch->seq++;
+    }
+    return KI_OK;
+}
+
+static ki_status read_frames(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t limit) {
+    if (watch->too_large) {
+        watch->watcher.ended = true;
+        ki_buffer_append_string(out, "{\"type\":\"ERROR\",\"object\":");
+        kt_append_too_large(out, watch->too_large, watch->cluster->revision);
+        return ki_buffer_append(out, "}\n", 2);
+    }
+    if (watch->initial) {
+        ki_status status = read_initial(watch, now_ms, out, limit);
+        if (status || watch->initial || watch->shared)
+            return status;
+    }
+    if (watch->initial_end) {
+        ki_status status = append_bookmark(watch, watch->initial_revision, true, out);
+        if (status)
+            return status;
+        watch->initial_end = false;
+    }
+    if (watch->seq < watch->watcher.storage->store->first_seq) {
+        watch->watcher.ended = true;
+        return append_expired(watch, out);
+    }
+    return read_changes(watch, now_ms, out, limit);
+}
+
+ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state) {
+    size_t start = out->size, limit = max < SIZE_MAX - start ? start + max : SIZE_MAX;
+    *ret_state = KT_WATCH_ENDED;
+    if (watch->watcher.ended)
+        return KI_OK;
+    if (limit == start)
+        limit++; /* one frame at least */
+    ki_status status = read_frames(watch, now_ms, out, limit);
+    if (!status && out->failed)
+        status = out->failed;
+    if (status) { /* half a frame must not leave */
+        out->size = start;
+        watch->watcher.ended = true;
+        return status;
+    }
+    if (watch->watcher.ended)
+        return KI_OK;
+    if (watch->shared || watch->initial || kt_storage_event(watch->watcher.storage, watch->seq)) {
+        *ret_state = KT_WATCH_MORE;
+        return KI_OK;
+    }
+    if (watch->watcher.closed || now_ms >= watch->end_ms) {
+        watch->watcher.ended = true;
+        return KI_OK;
+    }
+    if (watch->bookmarks && now_ms >= watch->next_bookmark_ms) {
+        schedule_bookmark(watch, now_ms);
+        if (watch->revision <= watch->cluster->revision) { /* as the real one: silent until its time has come */
+            watch->revision = watch->cluster->revision;
+            status = append_bookmark(watch, watch->revision, false, out);
+        }
+    }
+    watch->watcher.woken = false;
+    *ret_state = KT_WATCH_WAITS;
+    return status;
+}
+
+ki_status kt_watch_read_shared(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t max, kt_object **ret_object,
+                               kt_watch_state *ret_state) {
+    watch->shares = true;
+    ki_status status = kt_watch_read(watch, now_ms, out, max, ret_state);
+    if (status)
+        kt_object_unref(watch->shared);
+    else if (watch->shared)
+        *ret_object = watch->shared;
+    watch->shares = false;
+    watch->shared = NULL;
+    return status;
+}

@@ -1,0 +1,213 @@
+/* apply.c: server-side apply. */
+#include "testing/rest/apply.h"
+
+#include "testing/cluster/managed_fields.h"
+#include "testing/request/status.h"
+#include "testing/values/json.h"
+
+static ki_status fail_misfit(kt_call *call, const kt_write *write, const kt_misfit *misfit) {
+    ki_str ns = kt_json_get_str(yyjson_obj_get(write->applied, "metadata"), "namespace");
+    ki_buffer version;
+    if (misfit->is_missing) { /* a list's key is a field that has to be there */
+        kt_causes causes;
+        kt_causes_init(&causes, call->allocator);
+        kt_causes_add(&causes, KT_CAUSE_REQUIRED, misfit->field.data, (ki_str){ NULL, 0 }, "");
+        return kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
+    }
+    ki_buffer_init(&version, call->allocator, 0);
+    ki_status status = kt_append_api_version(&version, call->resource);
+    if (!status)
+        status = kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
+                         (int)ns.size, ns.size ? ns.data : "", (int)call->name.size, call->name.data, version.data,
+                         call->resource->kind, misfit->why.data);
+    ki_buffer_free(&version);
+    return status;
+}
+
+ki_status kt_apply_check(kt_call *call, const kt_write *write) {
+    kt_arena arena;
+    kt_misfit misfit;
+    kt_spot spot = kt_managed_fields_spot(write);
+    kt_arena_init(&arena, call->allocator);
+    kt_misfit_init(&misfit, call->allocator);
+    ki_status status = KI_OK;
+    bool fits = kt_typed_check(&arena, &spot, write->applied, &misfit);
+    if (arena.failed || misfit.why.failed || misfit.field.failed)
+        status = KI_ERR_NO_MEMORY;
+    else if (!fits)
+        status = fail_misfit(call, write, &misfit);
+    kt_misfit_free(&misfit);
+    kt_arena_free(&arena);
+    return status;
+}
+
+/* ---- what a manager no longer names ---- */
+
+/* `val`, which it frees, as a document that can be walked. */
+static yyjson_doc *settle(kt_arena *arena, yyjson_mut_doc *made, yyjson_mut_val *val) {
+    yyjson_doc *doc = NULL;
+    ki_buffer text;
+    ki_buffer_init(&text, arena->allocator, 0);
+    ki_status status = val ? kt_json_append_mut(&text, val) : ki_buffer_append_string(&text, "{}");
+    if (!status)
+        status = kt_json_read_trusted(arena->allocator, (ki_str){ text.data, text.size }, &doc, NULL);
+    if (status)
+        arena->failed = true;
+    ki_buffer_free(&text);
+    yyjson_mut_doc_free(made);
+    return doc;
+}
+
+static yyjson_doc *without(kt_arena *arena, const kt_spot *spot, yyjson_val *val, const kt_set *set) {
+    yyjson_alc alc = kt_json_alc(arena->allocator);
+    yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
+    if (!made) {
+        arena->failed = true;
+        return NULL;
+    }
+    return settle(arena, made, kt_typed_remove(arena, made, spot, val, set));
+}
+
+/* Every field of `val`, those that hold others too. */
+static kt_set *all_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
+    return kt_set_with_parents(arena, kt_typed_fields(arena, spot, val));
+}
+
+/* Takes out of `*merged` what the manager applied before and does not now, but for what others own, and for what stands below
+ * it and was never applied. */
+static void prune(kt_arena *arena, const kt_spot *spot, const kt_managers *managers, const kt_set *last,
+                  const kt_set *now, yyjson_doc **merged) {
+    yyjson_val *root = yyjson_doc_get_root(*merged);
+    kt_set *owned = kt_set_union(arena, now, NULL), *before = kt_set_with_parents(arena, last);
+    for (size_t i = 0; i < managers->count; i++) {
+        if (i != managers->own)
+            owned = kt_set_union(arena, owned, managers->list[i].fields);
+    }
+    kt_set *everything = all_fields(arena, spot, root);
+    yyjson_doc *pruned = without(arena, spot, root, before);
+    kt_set *dropped = kt_set_difference(arena, everything, all_fields(arena, spot, yyjson_doc_get_root(pruned)));
+    yyjson_doc_free(pruned);
+    dropped = kt_set_difference(arena, dropped, kt_set_with_parents(arena, owned));
+    pruned = arena->failed ? NULL : without(arena, spot, root, dropped);
+    dropped = kt_set_difference(arena, everything, all_fields(arena, spot, yyjson_doc_get_root(pruned)));
+    yyjson_doc_free(pruned);
+    dropped = kt_set_intersection(arena, dropped, before);
+    pruned = arena->failed ? NULL : without(arena, spot, root, dropped);
+    yyjson_doc_free(*merged);
+    *merged = pruned;
+}
+
+/* ---- conflicts ---- */
+
+typedef struct conflicts {
+    const kt_manager *manager;
+    ki_buffer who; /* how the manager is named */
+    ki_buffer causes;
+    ki_buffer list; /* of several, in words */
+    ki_buffer single;
+    size_t count;
+} conflicts;
+
+static void add_conflict(void *user, ki_str path) {
+    conflicts *all = user;
+    ki_str who = { all->who.data, all->who.size };
+    if (all->count++)
+        ki_buffer_append_char(&all->causes, ',');
+    ki_buffer_append_string(&all->causes, "{\"reason\":\"FieldManagerConflict\",\"message\":");
+    ki_buffer_reset(&all->single, SIZE_MAX);
+    ki_buffer_append_string(&all->single, "conflict with ");
+    ki_buffer_append_view(&all->single, who);
+    ki_buffer_append_json_string(&all->causes, (ki_str){ all->single.data, all->single.size });
+    ki_buffer_append_string(&all->causes, ",\"field\":");
+    ki_buffer_append_json_string(&all->causes, path);
+    ki_buffer_append_char(&all->causes, '}');
+    ki_buffer_append_string(&all->single, ": ");
+    ki_buffer_append_view(&all->single, path);
+    ki_buffer_append_string(&all->list, "\n- ");
+    ki_buffer_append_view(&all->list, path);
+}
+
+static void name_manager(conflicts *all, const kt_manager *manager) {
+    ki_buffer *who = &all->who;
+    ki_buffer_reset(who, SIZE_MAX);
+    ki_buffer_append_json_string(who, manager->name);
+    if (manager->subresource.size) {
+        ki_buffer_append_string(who, " with subresource ");
+        ki_buffer_append_json_string(who, manager->subresource);
+    }
+    if (!manager->is_apply) {
+        ki_buffer_append_string(who, " using ");
+        ki_buffer_append_view(who, manager->api_version);
+    }
+    ki_buffer_append_string(&all->list, all->list.size ? "\nconflicts with " : "conflicts with ");
+    ki_buffer_append(&all->list, who->data, who->size);
+    ki_buffer_append_char(&all->list, ':');
+}
+
+static ki_status fail_conflicts(kt_call *call, conflicts *all) {
+    if (all->causes.failed || all->list.failed || all->single.failed || all->who.failed)
+        return KI_ERR_NO_MEMORY;
+    if (!all->count)
+        return KI_OK;
+    kt_details details = { .causes = { all->causes.data, all->causes.size } };
+    if (all->count == 1)
+        return kt_fail(call, 409, "Conflict", &details, "Apply failed with 1 conflict: %s", all->single.data);
+    return kt_fail(call, 409, "Conflict", &details, "Apply failed with %zu conflicts: %s", all->count, all->list.data);
+}
+
+static ki_status check_conflicts(kt_call *call, kt_arena *arena, const kt_managers *managers, const kt_set *changed) {
+    conflicts all = { .count = 0 };
+    ki_buffer path;
+    ki_buffer *const buffers[] = { &all.who, &all.causes, &all.list, &all.single, &path };
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        ki_buffer_init(buffers[i], call->allocator, 0);
+    for (size_t i = 0; i < managers->count; i++) {
+        kt_set *both = i == managers->own ? NULL : kt_set_intersection(arena, managers->list[i].fields, changed);
+        if (kt_set_is_empty(both))
+            continue;
+        name_manager(&all, &managers->list[i]);
+        kt_set_paths(both, &path, add_conflict, &all);
+    }
+    ki_status status = path.failed ? KI_ERR_NO_MEMORY : fail_conflicts(call, &all);
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        ki_buffer_free(buffers[i]);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yyjson_val *old, yyjson_doc **ret_doc) {
+    kt_spot spot = kt_managed_fields_spot(write);
+    kt_managers managers;
+    kt_managed_fields_read(arena, write, yyjson_obj_get(yyjson_obj_get(old, "metadata"), "managedFields"), old,
+                           &managers);
+    yyjson_alc alc = kt_json_alc(arena->allocator);
+    yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
+    if (!made)
+        return KI_ERR_NO_MEMORY;
+    *ret_doc = settle(arena, made, kt_typed_merge(arena, made, &spot, old, write->applied));
+    kt_set *last = !arena->failed && managers.own < managers.count ? managers.list[managers.own].fields : NULL;
+    kt_set *now = kt_typed_fields(arena, &spot, write->applied); /* its name too, which keeps the metadata */
+    if (!arena->failed && !kt_set_is_empty(last))
+        prune(arena, &spot, &managers, last, now, ret_doc);
+    if (arena->failed)
+        return KI_ERR_NO_MEMORY;
+    if (kt_call_param_bool(call, "force"))
+        return KI_OK;
+    kt_comparison difference;
+    kt_typed_compare(arena, &spot, old, yyjson_doc_get_root(*ret_doc), &difference);
+    kt_set *changed = kt_managed_fields_strip(arena, write, kt_set_union(arena, difference.added, difference.modified));
+    return arena->failed ? KI_ERR_NO_MEMORY : check_conflicts(call, arena, &managers, changed);
+}
+
+ki_status kt_apply_merge(kt_call *call, const kt_write *write, yyjson_val *old, ki_buffer *out) {
+    kt_arena arena;
+    yyjson_doc *doc = NULL;
+    kt_arena_init(&arena, call->allocator);
+    ki_status status = merge(call, &arena, write, old, &doc);
+    if (!status)
+        status = arena.failed ? KI_ERR_NO_MEMORY : kt_json_append(out, yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    kt_arena_free(&arena);
+    return status;
+}

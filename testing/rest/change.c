@@ -1,0 +1,402 @@
+/* change.c: create and update: what the server checks, and in which order. */
+#include "testing/rest/change.h"
+
+#include "src/base/memory.h"
+#include "testing/access/grant.h"
+#include "testing/cluster/view.h"
+#include "testing/crd/custom.h"
+#include "testing/request/body.h"
+#include "testing/request/status.h"
+#include "testing/rest/conform.h"
+#include "testing/rest/unenforced.h"
+#include "testing/rest/verbs.h"
+#include "testing/schema/defaults.h"
+#include "testing/schema/validate.h"
+#include "testing/schema/validate_object.h"
+#include "testing/values/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    NAME_SIZE = 256,
+    FILLED_MAX = 2 * KT_BODY_MAX /* bytes of an object with its defaults */
+};
+
+ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
+    *ret_write = (kt_write){ .storage = call->storage,
+                             .now_ms = call->now_ms,
+                             .manager = kt_call_manager(call),
+                             .subresource = call->subresource.size ? "status" : "" };
+    return kt_call_dry_run(call, &ret_write->dry_run);
+}
+
+/* The namespace of a new object must be there, and stay. */
+static ki_status check_namespace(kt_call *call) {
+    if (!call->resource->namespaced)
+        return KI_OK;
+    const kt_object *ns = kt_storage_get(kt_storage_of(call->cluster, KI_NAMESPACES), (ki_str){ NULL, 0 }, call->ns);
+    if (!ns)
+        return kt_fail_not_found(call, KI_NAMESPACES, call->ns);
+    return KI_OK;
+}
+
+static ki_status check_not_terminating(kt_call *call, ki_str name) {
+    const kt_object *ns = kt_storage_get(kt_storage_of(call->cluster, KI_NAMESPACES), (ki_str){ NULL, 0 }, call->ns);
+    if (!ns || !ki_str_equals(kt_object_field(ns, KI_STR("status.phase")), "Terminating"))
+        return KI_OK;
+    const ki_resource *resource = call->resource;
+    ki_buffer cause;
+    ki_buffer_init(&cause, call->allocator, 0);
+    ki_buffer_printf(
+        &cause,
+        "{\"reason\":\"NamespaceTerminating\",\"message\":\"namespace %.*s is being terminated\",\"field\":"
+        "\"metadata.namespace\"}",
+        (int)call->ns.size, call->ns.data);
+    kt_details details = {
+        .name = name, .group = resource->group, .kind = resource->plural, .causes = { cause.data, cause.size }
+    };
+    ki_status status =
+        cause.failed
+            ? KI_ERR_NO_MEMORY
+            : kt_fail(
+                  call, 403, "Forbidden", &details,
+                  "%s%s%s \"%.*s\" is forbidden: unable to create new content in namespace %.*s because it is being "
+                  "terminated",
+                  resource->plural, resource->group[0] ? "." : "", resource->group, (int)name.size, name.data,
+                  (int)call->ns.size, call->ns.data);
+    ki_buffer_free(&cause);
+    return status;
+}
+
+static bool is_service(const kt_call *call) {
+    return !call->resource->group[0] && strcmp(call->resource->plural, "services") == 0;
+}
+
+/* A service keeps its address, and a new one gets one of 10.96.0.0/12 that no other has: each write has a revision of its own. */
+static bool give_address(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
+    static const char *const kept[] = { "clusterIP", "clusterIPs" };
+    yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
+    char text[16];
+    if (!yyjson_mut_is_obj(spec) || yyjson_mut_equals_str(yyjson_mut_obj_get(spec, "type"), "ExternalName") ||
+        yyjson_mut_get_len(yyjson_mut_obj_get(spec, "clusterIP")))
+        return true;
+    for (size_t i = 0; old_root && i < sizeof kept / sizeof kept[0]; i++) {
+        yyjson_val *old = yyjson_obj_get(yyjson_obj_get(old_root, "spec"), kept[i]);
+        if (old && !yyjson_mut_obj_put(spec, yyjson_mut_str(doc, kept[i]), yyjson_val_mut_copy(doc, old)))
+            return false;
+    }
+    if (yyjson_mut_get_len(yyjson_mut_obj_get(spec, "clusterIP")))
+        return true;
+    unsigned host = (unsigned)((kt_cluster_revision(call->cluster) + 1) & 0xfffff);
+    snprintf(text, sizeof text, "10.%u.%u.%u", 96 + (host >> 16), host >> 8 & 0xff, host & 0xff);
+    return yyjson_mut_obj_put(spec, yyjson_mut_str(doc, "clusterIP"), yyjson_mut_strcpy(doc, text));
+}
+
+static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str name) { /* its name is a label too */
+    yyjson_mut_val *meta = yyjson_mut_obj_get(root, "metadata");
+    yyjson_mut_val *labels = yyjson_mut_obj_get(meta, "labels");
+    if (!yyjson_mut_is_obj(labels)) {
+        labels = yyjson_mut_obj(doc);
+        if (!yyjson_mut_obj_put(meta, yyjson_mut_str(doc, "labels"), labels))
+            return false;
+    }
+    return yyjson_mut_obj_put(labels, yyjson_mut_str(doc, "kubernetes.io/metadata.name"),
+                              yyjson_mut_strncpy(doc, name.data, name.size));
+}
+
+/* Only the subresource finalize changes what a namespace's spec says. */
+static bool keep_namespace_spec(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
+    yyjson_val *spec = yyjson_obj_get(old_root, "spec");
+    return !spec || yyjson_mut_obj_put(root, yyjson_mut_str(doc, "spec"), yyjson_val_mut_copy(doc, spec));
+}
+
+/* The body with the defaults of its resource and its types, in `doc`. */
+static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, yyjson_mut_doc *doc,
+                      ki_buffer *out) {
+    const char *defaults = kt_defaults_of(call->resource);
+    yyjson_doc *below = NULL;
+    ki_status status = defaults ? kt_json_read(call->allocator, ki_str_of(defaults), &below, NULL) : KI_OK;
+    yyjson_mut_val *merged = NULL;
+    if (!status)
+        merged = below ? yyjson_merge_patch(doc, yyjson_doc_get_root(below), root) : yyjson_val_mut_copy(doc, root);
+    bool fine = merged != NULL;
+    if (fine && strcmp(call->resource->kind, "Namespace") == 0)
+        fine = label_namespace(doc, merged, name) && keep_namespace_spec(doc, merged, old_root);
+    if (fine && is_service(call))
+        fine = give_address(call, doc, merged, old_root);
+    if (fine)
+        fine = !kt_defaults_fill(call->allocator, call->resource, doc, merged);
+    status = fine ? kt_json_append_mut(out, merged) : KI_ERR_NO_MEMORY;
+    yyjson_doc_free(below);
+    return status;
+}
+
+/* As a document of its own; NULL for custom resources. */
+static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name,
+                               yyjson_doc **ret_doc) {
+    kt_json_allowance allowed = { .allocator = call->allocator, .left = KT_DEFAULTS_MEMORY_MAX };
+    yyjson_alc alc = kt_json_limited_alc(&allowed); /* a list's elements may all get many */
+    ki_buffer text;
+    if (kt_custom_of(call->storage->info))
+        return KI_OK; /* its schema's were filled in already */
+    yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
+    if (!doc)
+        return KI_ERR_NO_MEMORY;
+    ki_buffer_init(&text, call->allocator, 0);
+    ki_status status = fill(call, root, old_root, name, doc, &text);
+    if (allowed.exceeded || text.size > FILLED_MAX)
+        status = kt_fail_generic(call, 413);
+    else if (!status)
+        status = kt_json_read_trusted(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
+    ki_buffer_free(&text);
+    yyjson_mut_doc_free(doc);
+    return status;
+}
+
+/* What the status of a new object is. */
+static ki_status first_status(kt_call *call, yyjson_val *body, yyjson_doc **ret_doc) {
+    const char *defaults = kt_defaults_of(call->resource);
+    char pod[96];
+    if (strcmp(call->resource->plural, "pods") == 0 && !call->resource->group[0]) {
+        snprintf(pod, sizeof pod, "{\"status\":{\"phase\":\"Pending\",\"qosClass\":\"%s\"}}", kt_defaults_qos(body));
+        defaults = pod;
+    }
+    return kt_json_read(call->allocator, defaults ? ki_str_of(defaults) : KI_STR("{}"), ret_doc, NULL);
+}
+
+static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, ki_str name) {
+    yyjson_doc *full = NULL, *given_status = NULL;
+    ki_status status = with_defaults(call, root, NULL, name, &full);
+    if (status)
+        return status;
+    yyjson_val *body = full ? yyjson_doc_get_root(full) : root, *status_root = body;
+    if (kt_write_has_status(call->storage->info)) { /* what a client says of status is not taken on create */
+        status = first_status(call, body, &given_status);
+        status_root = yyjson_doc_get_root(given_status);
+    }
+    kt_object *obj = NULL;
+    if (!status)
+        status = kt_write_create(write, call->ns, name, body, status_root, &obj);
+    if (!status)
+        status = kt_call_done_object(call, 201, obj);
+    kt_object_unref(obj);
+    yyjson_doc_free(given_status);
+    yyjson_doc_free(full);
+    return status;
+}
+
+/* What the resource's own schema, or a definition, says of it. */
+static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
+    const kt_custom *custom = kt_custom_of(call->storage->info);
+    if (custom)
+        kt_custom_validate(causes, custom, root);
+    else if (strcmp(call->resource->kind, "CustomResourceDefinition") == 0)
+        kt_crd_validate(causes, call->allocator, root);
+    else if (!call->subresource.size)
+        kt_validate_object(causes, call->allocator, call->resource, old_root, root);
+}
+
+/* The same for an update. What is compared has its defaults: an object that came without a request has none. */
+static ki_status validate_update(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
+    yyjson_doc *full = NULL;
+    ki_status status = KI_OK;
+    if (!call->subresource.size && kt_validate_compares(call->resource))
+        status = with_defaults(call, old_root, old_root, call->name, &full);
+    if (!status)
+        validate(call, causes, full ? yyjson_doc_get_root(full) : old_root, root);
+    yyjson_doc_free(full);
+    return status;
+}
+
+static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
+    yyjson_val *meta = yyjson_obj_get(root, "metadata");
+    ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
+    ki_str revision = kt_json_get_str(meta, "resourceVersion");
+    char generated[NAME_SIZE];
+    ki_status status = kt_body_check(call, root, true);
+    if (!status)
+        status = check_namespace(call);
+    if (!status)
+        status = check_not_terminating(call, name);
+    if (!status)
+        status = kt_grant_check(call, root);
+    if (status)
+        return status;
+    kt_causes causes;
+    kt_causes_init(&causes, call->allocator);
+    kt_validate_meta(&causes, call->resource, meta, false);
+    kt_validate_meta_refs(&causes, NULL, meta);
+    validate(call, &causes, NULL, root);
+    status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, name);
+    if (status)
+        return status;
+    if (revision.size && !ki_str_equals(revision, "0"))
+        return kt_fail(call, 500, "", NULL, "resourceVersion should not be set on objects to be created");
+    if (!name.size) {
+        do
+            kt_write_generate_name(call->cluster, prefix, generated, sizeof generated);
+        while (kt_storage_get(call->storage, call->ns, ki_str_of(generated)));
+        name = ki_str_of(generated);
+    }
+    if (kt_storage_get(call->storage, call->ns, name))
+        return kt_fail_exists(call, call->resource, name);
+    status = kt_unenforced_warn(call, root);
+    if (status)
+        return status;
+    return create(call, write, root, name);
+}
+
+/* A custom resource has to say of which version it is an update. */
+static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
+    kt_causes causes;
+    if (!kt_custom_of(call->storage->info) || kt_json_get_str(meta, "resourceVersion").size)
+        return KI_OK;
+    kt_causes_init(&causes, call->allocator);
+    kt_causes_add_value(&causes, KT_CAUSE_INVALID, "metadata.resourceVersion", KI_STR("0"), false,
+                        "must be specified for an update");
+    return kt_causes_fail(call, &causes, call->resource->group, call->resource->plural, call->name);
+}
+
+static ki_status check_identity(kt_call *call, const kt_object *old, yyjson_val *meta) {
+    ki_str name = kt_json_get_str(meta, "name"), uid = kt_json_get_str(meta, "uid");
+    ki_str revision = kt_json_get_str(meta, "resourceVersion");
+    if (!name.size)
+        return kt_fail_bad_request(
+            call, "the name of the object (%.*s based on URL) was undeterminable: name must be provided",
+            (int)call->name.size, call->name.data);
+    if (!ki_str_equal(name, call->name))
+        return kt_fail_bad_request(call, "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+                                   (int)name.size, name.data, (int)call->name.size, call->name.data);
+    uint64_t number = 0;
+    if (revision.size && !ki_str_to_uint64(revision, UINT64_MAX, &number))
+        return kt_fail_bad_request(call,
+                                   "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": "
+                                   "invalid syntax",
+                                   (int)revision.size, revision.data, (int)revision.size, revision.data);
+    if (uid.size && !ki_str_equal(uid, old->uid))
+        return kt_fail_conflict(
+            call, call->resource->plural, name,
+            "StorageError: invalid object, Code: 4, Key: /registry/%s/%.*s, ResourceVersion: 0, "
+            "AdditionalErrorMsg: Precondition failed: UID in precondition: %.*s, UID in object meta: "
+            "%.*s",
+            call->resource->plural, (int)old->key.size, old->key.data, (int)uid.size, uid.data, (int)old->uid.size,
+            old->uid.data);
+    if (number && number != old->revision)
+        return kt_fail_conflict(call, call->resource->plural, name,
+                                "the object has been modified; please apply your changes to the latest version and try "
+                                "again");
+    return KI_OK;
+}
+
+static ki_status change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
+                               yyjson_val *root) {
+    yyjson_val *meta = yyjson_obj_get(root, "metadata");
+    ki_status status = kt_body_check(call, root, false);
+    if (!status)
+        status = check_conditional(call, meta);
+    if (!status)
+        status = check_identity(call, old, meta);
+    if (!status)
+        status = kt_grant_check(call, root);
+    if (status)
+        return status;
+    kt_causes causes;
+    kt_causes_init(&causes, call->allocator);
+    kt_validate_meta(&causes, call->resource, meta, true);
+    kt_validate_meta_refs(&causes, yyjson_obj_get(old_root, "metadata"), meta);
+    status = validate_update(call, &causes, old_root, root);
+    if (status) {
+        kt_causes_free(&causes);
+        return status;
+    }
+    status = kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
+    if (!status)
+        status = kt_unenforced_warn(call, root);
+    if (status)
+        return status;
+    bool of_status = call->subresource.size > 0;
+    yyjson_val *rest = of_status ? old_root : root;
+    yyjson_val *status_root = of_status || !kt_write_has_status(call->storage->info) ? root : old_root;
+    kt_object *obj = NULL;
+    kt_object_ref(old); /* the change may be the last that history keeps */
+    status = kt_write_update(write, old, old_root, root, rest, status_root, &obj);
+    if (!status)
+        status = kt_call_done_object(call, 200, obj);
+    kt_object_unref(obj);
+    kt_object_unref(old);
+    return status;
+}
+
+static ki_status prepare(kt_call *call, const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
+    ki_status status = kt_custom_prepare(custom, root, ret_doc);
+    return status == KI_ERR_LIMIT ? kt_fail_generic(call, 413) : status;
+}
+
+ki_status kt_change_create(kt_call *call, const kt_write *write, yyjson_val *root) {
+    const kt_custom *custom = kt_custom_of(call->storage->info);
+    yyjson_doc *prepared = NULL;
+    ki_status status = custom ? prepare(call, custom, root, &prepared) : KI_OK;
+    if (!status)
+        status = change_create(call, write, prepared ? yyjson_doc_get_root(prepared) : root);
+    yyjson_doc_free(prepared);
+    return status;
+}
+
+ki_status kt_change_update(kt_call *call, const kt_write *write, kt_object *old, yyjson_val *old_root,
+                           yyjson_val *root) {
+    const kt_custom *custom = kt_custom_of(call->storage->info);
+    yyjson_doc *prepared = NULL;
+    ki_status status = custom                   ? prepare(call, custom, root, &prepared)
+                       : call->subresource.size ? KI_OK
+                                                : with_defaults(call, root, old_root, call->name, &prepared);
+    if (!status)
+        status = change_update(call, write, old, old_root, prepared ? yyjson_doc_get_root(prepared) : root);
+    yyjson_doc_free(prepared);
+    return status;
+}
+
+ki_status kt_verb_create(kt_call *call) {
+    kt_write write;
+    yyjson_doc *doc = NULL;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = kt_change_begin(call, &write);
+    if (!status)
+        status = kt_body_read(call, &doc);
+    if (!status)
+        status = kt_body_check(call, yyjson_doc_get_root(doc), true);
+    if (!status)
+        status = kt_conform(call, KT_ORIGIN_BODY, NULL, &doc);
+    if (!status)
+        status = kt_change_create(call, &write, yyjson_doc_get_root(doc));
+    yyjson_doc_free(doc);
+    return status;
+}
+
+ki_status kt_verb_update(kt_call *call) {
+    kt_write write;
+    yyjson_doc *doc = NULL, *old_doc = NULL;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = kt_change_begin(call, &write);
+    if (!status)
+        status = kt_body_read(call, &doc);
+    kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name);
+    if (!status && !old) {
+        status = kt_body_check(call, yyjson_doc_get_root(doc), false);
+        if (!status)
+            status = kt_fail_not_found(call, call->resource, call->name);
+    }
+    if (!status)
+        status = kt_body_check(call, yyjson_doc_get_root(doc), false);
+    if (!status)
+        status = kt_conform(call, KT_ORIGIN_BODY, NULL, &doc);
+    if (!status)
+        status = kt_view_read(call->storage, old, &old_doc);
+    if (!status)
+        status = kt_change_update(call, &write, old, yyjson_doc_get_root(old_doc), yyjson_doc_get_root(doc));
+    yyjson_doc_free(old_doc);
+    yyjson_doc_free(doc);
+    return status;
+}

@@ -1,0 +1,169 @@
+/* conform.c: objects on their way in. */
+#include "testing/rest/conform.h"
+
+#include "testing/cluster/secret.h"
+#include "testing/crd/custom.h"
+#include "testing/request/status.h"
+#include "testing/schema/strict.h"
+#include "testing/values/index.h"
+#include "testing/values/json.h"
+
+typedef enum directive {
+    IGNORE,
+    WARN,
+    STRICT
+} directive;
+
+static ki_status wanted(kt_call *call, directive *ret) {
+    ki_str value = kt_call_param(call, "fieldValidation");
+    *ret = WARN;
+    if (!value.size || ki_str_equals(value, "Warn"))
+        return KI_OK;
+    *ret = ki_str_equals(value, "Strict") ? STRICT : IGNORE;
+    if (*ret == STRICT || ki_str_equals(value, "Ignore"))
+        return KI_OK;
+    kt_causes causes;
+    kt_causes_init(&causes, call->allocator);
+    kt_causes_add(&causes, KT_CAUSE_NOT_SUPPORTED, "fieldValidation", value,
+                  "supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"");
+    const char *method = call->request->method;
+    const char *kind = strcmp(method, "POST") == 0  ? "CreateOptions"
+                       : strcmp(method, "PUT") == 0 ? "UpdateOptions"
+                                                    : "PatchOptions";
+    return kt_causes_fail(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
+}
+
+/* As Go prints it: map[spec:map[replicas:x]]. */
+static void append_go(kt_arena *arena, ki_buffer *out, yyjson_val *val) {
+    if (yyjson_is_obj(val)) {
+        kt_index index;
+        kt_index_members(arena, val, &index);
+        ki_buffer_append_string(out, "map[");
+        for (size_t i = 0; i < index.count; i++) {
+            ki_buffer_append_string(out, i ? " " : "");
+            ki_buffer_append_view(out, index.sorted[i]->name);
+            ki_buffer_append_char(out, ':');
+            append_go(arena, out, index.sorted[i]->val);
+        }
+        ki_buffer_append_char(out, ']');
+    } else if (yyjson_is_arr(val)) {
+        size_t index, count;
+        yyjson_val *element;
+        ki_buffer_append_char(out, '[');
+        yyjson_arr_foreach(val, index, count, element) {
+            ki_buffer_append_string(out, index ? " " : "");
+            append_go(arena, out, element);
+        }
+        ki_buffer_append_char(out, ']');
+    } else if (yyjson_is_str(val)) {
+        ki_buffer_append_view(out, kt_json_str(val));
+    } else if (yyjson_is_null(val)) {
+        ki_buffer_append_string(out, "<nil>");
+    } else {
+        kt_json_append(out, val);
+    }
+}
+
+/* ` "" is invalid: patch: Invalid value: "…": why`, with what was sent or made. */
+static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
+                            const char *why) {
+    ki_buffer value;
+    kt_causes causes;
+    ki_buffer_init(&value, call->allocator, 0);
+    kt_causes_init(&causes, call->allocator);
+    if (origin == KT_ORIGIN_STRATEGIC)
+        append_go(arena, &value, patch);
+    else
+        kt_json_append(&value, root);
+    kt_causes_add(&causes, KT_CAUSE_INVALID, "patch", (ki_str){ value.data, value.size }, why);
+    bool failed = value.failed || arena->failed;
+    ki_status status = kt_causes_fail(call, &causes, "", "", (ki_str){ NULL, 0 });
+    ki_buffer_free(&value);
+    return failed ? KI_ERR_NO_MEMORY : status;
+}
+
+static ki_status fail(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
+                      const char *why) {
+    const ki_resource *resource = call->resource;
+    if (origin != KT_ORIGIN_BODY)
+        return fail_patch(call, arena, origin, patch, root, why);
+    return kt_fail_bad_request(call, "%s in version \"%s\" cannot be handled as a %s: %s", resource->kind,
+                               resource->version, resource->kind, why);
+}
+
+/* strict decoding error: unknown field "a", unknown field "b" */
+static ki_status fail_strict(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
+                             const ki_buffer *notes) {
+    ki_buffer why;
+    ki_str rest = { notes->data, notes->size };
+    const char *comma = "strict decoding error: ";
+    ki_buffer_init(&why, call->allocator, 0);
+    while (rest.size) {
+        ki_str line = ki_str_split(rest, '\n', &rest);
+        ki_buffer_append_string(&why, comma);
+        ki_buffer_append_view(&why, line);
+        comma = ", ";
+    }
+    ki_status status = why.failed ? KI_ERR_NO_MEMORY : fail(call, arena, origin, patch, root, why.data);
+    ki_buffer_free(&why);
+    return status;
+}
+
+static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, kt_origin origin, yyjson_val *patch,
+                         const kt_type *type, yyjson_doc **doc) {
+    yyjson_alc alc = kt_json_alc(call->allocator);
+    yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
+    if (!made)
+        return KI_ERR_NO_MEMORY;
+    kt_strict strict;
+    ki_buffer text;
+    ki_buffer_init(&text, call->allocator, 0);
+    kt_strict_init(&strict, arena, made);
+    yyjson_val *root = yyjson_doc_get_root(*doc);
+    yyjson_mut_val *val = type ? kt_strict_read(&strict, kt_schema_builtin(), type, root)
+                               : kt_custom_read(&strict, kt_custom_of(call->storage->info), root);
+    ki_status status = KI_OK;
+    if (arena->failed)
+        status = KI_ERR_NO_MEMORY;
+    else if (!val && origin == KT_ORIGIN_STRATEGIC &&
+             ki_str_starts_with(ki_str_of(strict.refusal.data), KI_STR("json: cannot unmarshal"))) {
+        const char *type_name = strstr(strict.refusal.data, " of type ");
+        ki_buffer_printf(&text, "unrecognized type: %s", type_name ? type_name + sizeof " of type " - 1 : "");
+        status = text.failed ? KI_ERR_NO_MEMORY : fail(call, arena, origin, patch, root, text.data);
+    } else if (!val)
+        status = fail(call, arena, origin, patch, root, strict.refusal.data);
+    else if (strict.notes.size && strictness == STRICT && origin != KT_ORIGIN_APPLY)
+        status = fail_strict(call, arena, origin, patch, root, &strict.notes);
+    else if (strict.notes.size && strictness == WARN && origin != KT_ORIGIN_APPLY)
+        status = ki_buffer_append(&call->response->warnings, strict.notes.data, strict.notes.size);
+    yyjson_doc *typed = NULL;
+    if (!status)
+        status = kt_json_append_mut(&text, val);
+    if (!status)
+        status = kt_json_read_trusted(call->allocator, (ki_str){ text.data, text.size }, &typed, NULL);
+    if (!status) {
+        yyjson_doc_free(*doc);
+        *doc = typed;
+        status = kt_secret_fold(call->allocator, call->resource, doc);
+    }
+    ki_buffer_free(&text);
+    kt_strict_free(&strict);
+    yyjson_mut_doc_free(made);
+    return status;
+}
+
+ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_doc **doc) {
+    const kt_type *type = kt_schema_kind_of(call->resource);
+    directive strictness = WARN;
+    kt_arena arena;
+    ki_status status = wanted(call, &strictness);
+    if (status || (!type && !kt_custom_of(call->storage->info)))
+        return status;
+    kt_arena_init(&arena, call->allocator);
+    if (!type && origin != KT_ORIGIN_BODY && !kt_json_get_str(yyjson_doc_get_root(*doc), "kind").size)
+        status = fail_patch(call, &arena, origin, patch, yyjson_doc_get_root(*doc), "Object 'Kind' is missing");
+    else
+        status = conform(call, &arena, strictness, origin, patch, type, doc);
+    kt_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,132 @@
+/* delete.c: delete one object, or all that a list would show. */
+#include "src/base/memory.h"
+#include "testing/request/form.h"
+#include "testing/request/list_options.h"
+#include "testing/request/selector.h"
+#include "testing/request/status.h"
+#include "testing/rest/delete_options.h"
+#include "testing/rest/verbs.h"
+#include "testing/values/json.h"
+
+#include <inttypes.h>
+
+static ki_status check_preconditions(kt_call *call, const kt_object *obj, yyjson_val *options) {
+    yyjson_val *preconditions = yyjson_obj_get(options, "preconditions");
+    ki_str uid = kt_json_get_str(preconditions, "uid"), text = kt_json_get_str(preconditions, "resourceVersion");
+    uint64_t revision;
+    if (uid.data && !ki_str_equal(uid, obj->uid))
+        return kt_fail_conflict(
+            call, call->resource->kind, obj->name,
+            "the UID in the precondition (%.*s) does not match the UID in record (%.*s). The object "
+            "might have been deleted and then recreated",
+            (int)uid.size, uid.data, (int)obj->uid.size, obj->uid.data);
+    if (text.data && (!ki_str_to_uint64(text, UINT64_MAX, &revision) || revision != obj->revision))
+        return kt_fail_conflict(call, call->resource->kind, obj->name,
+                                "the ResourceVersion in the precondition (%.*s) does not match the ResourceVersion in "
+                                "record (%" PRIu64 "). The object might have been modified",
+                                (int)text.size, text.data, obj->revision);
+    return KI_OK;
+}
+
+/* What is gone at once is answered with a Status, what ends gracefully with its last state. */
+static ki_status answer(kt_call *call, kt_object *obj, bool gone) {
+    const ki_resource *resource = call->resource;
+    if (!gone || strcmp(resource->kind, "Pod") == 0)
+        return kt_call_done_object(call, 200, obj);
+    ki_buffer *out = &call->response->body;
+    ki_buffer_append_string(out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","
+                                 "\"details\":{\"name\":");
+    ki_buffer_append_json_string(out, obj->name);
+    if (resource->group[0])
+        ki_buffer_printf(out, ",\"group\":\"%s\"", resource->group);
+    ki_buffer_printf(out, ",\"kind\":\"%s\",\"uid\":\"%.*s\"}}", resource->plural, (int)obj->uid.size, obj->uid.data);
+    return kt_call_done(call, 200);
+}
+
+/* As admission in the real server does. */
+static ki_status check_not_immortal(kt_call *call) {
+    static const char *const immortal[] = { "default", "kube-public", "kube-system" };
+    const ki_resource *resource = call->resource;
+    kt_details details = { .name = call->name, .kind = resource->plural };
+    for (size_t i = 0; i < sizeof immortal / sizeof immortal[0]; i++) {
+        if (strcmp(resource->kind, "Namespace") == 0 && ki_str_equals(call->name, immortal[i]))
+            return kt_fail(call, 403, "Forbidden", &details,
+                           "namespaces \"%s\" is forbidden: this namespace may not be deleted", immortal[i]);
+    }
+    return KI_OK;
+}
+
+ki_status kt_verb_delete(kt_call *call) {
+    kt_write write;
+    yyjson_doc *options = NULL;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = kt_delete_options_read(call, &write, &options);
+    if (!status)
+        status = check_not_immortal(call);
+    kt_object *old = status ? NULL : kt_storage_get(call->storage, call->ns, call->name), *obj = NULL;
+    if (!status && !old)
+        status = kt_fail_not_found(call, call->resource, call->name);
+    if (!status)
+        status = check_preconditions(call, old, yyjson_doc_get_root(options));
+    bool gone = false;
+    if (!status)
+        status = kt_write_delete(&write, old, &obj, &gone);
+    if (!status)
+        status = answer(call, obj, gone);
+    kt_object_unref(obj);
+    yyjson_doc_free(options);
+    return status;
+}
+
+/* Deletes each object of a snapshot that is still there; `deleted` gets their last states. */
+static ki_status delete_all(const kt_write *write, const kt_snapshot *snapshot, const kt_selector *selector,
+                            kt_object **deleted, size_t *ret_count) {
+    for (size_t i = 0; i < snapshot->count; i++) {
+        kt_object *obj = snapshot->objects[i];
+        if (!kt_selector_matches(selector, obj) || kt_storage_get(write->storage, obj->ns, obj->name) != obj)
+            continue;
+        bool gone = false;
+        ki_status status = kt_write_delete(write, obj, &deleted[*ret_count], &gone);
+        if (status)
+            return status;
+        ++*ret_count;
+    }
+    return KI_OK;
+}
+
+ki_status kt_verb_delete_collection(kt_call *call) {
+    kt_write write;
+    yyjson_doc *doc = NULL;
+    kt_selector *selector = NULL;
+    kt_snapshot *snapshot = NULL;
+    kt_list_options options;
+    kt_shape shape;
+    ki_status status = kt_call_negotiate(call, true);
+    if (!status)
+        status = kt_shape_of(call, &shape);
+    if (!status)
+        status = kt_delete_options_read(call, &write, &doc);
+    if (!status)
+        status = kt_list_options_parse(call, &options);
+    if (!status)
+        status = kt_selector_parse(call, &selector);
+    if (!status)
+        status = kt_storage_present(call->storage, &snapshot);
+    kt_object **deleted = snapshot ? ki_alloc_array(call->allocator, snapshot->count + 1, sizeof *deleted) : NULL;
+    size_t count = 0;
+    if (!status)
+        status = deleted ? delete_all(&write, snapshot, selector, deleted, &count) : KI_ERR_NO_MEMORY;
+    if (!status)
+        status = kt_shape_append_list(&shape, deleted, count, kt_cluster_revision(call->cluster), (ki_str){ NULL, 0 },
+                                      -1, call->now_ms, &call->response->body);
+    if (!status)
+        status = kt_call_done(call, 200);
+    while (count)
+        kt_object_unref(deleted[--count]);
+    ki_free(call->allocator, deleted);
+    kt_snapshot_unref(snapshot);
+    kt_selector_free(selector);
+    yyjson_doc_free(doc);
+    return status;
+}

@@ -1,0 +1,176 @@
+/* list.c: get and list: which state, which objects of it, and how the list goes on. */
+#include "src/base/memory.h"
+#include "testing/cluster/cluster_state.h"
+#include "testing/request/continue_token.h"
+#include "testing/request/form.h"
+#include "testing/request/list_options.h"
+#include "testing/request/selector.h"
+#include "testing/request/status.h"
+#include "testing/request/watch.h"
+#include "testing/rest/verbs.h"
+
+#include <inttypes.h>
+
+#define TOO_OLD_TO_CONTINUE \
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list " \
+    "without the continue parameter, or use the continue token in this response to retrieve the remainder of the " \
+    "results. Continuing with the provided token results in an inconsistent list - objects that were created, " \
+    "modified, or deleted between the time the first chunk was returned and now may show up in the list."
+
+static ki_status fail_expired_token(kt_call *call, ki_str after) {
+    ki_buffer token;
+    ki_buffer_init(&token, call->allocator, 0);
+    ki_status status = kt_continue_token_append(&token, -1, after);
+    kt_details details = { .continue_token = { token.data, token.size } };
+    if (!status)
+        status = kt_fail(call, 410, "Expired", &details, TOO_OLD_TO_CONTINUE);
+    ki_buffer_free(&token);
+    return status;
+}
+
+/* The state at a revision, or why it cannot be shown. */
+static ki_status snapshot_at(kt_call *call, uint64_t revision, kt_snapshot **ret_snapshot) {
+    if (revision > kt_cluster_revision(call->cluster))
+        return kt_fail_too_large(call, revision);
+    ki_status status = kt_storage_past(call->storage, revision, ret_snapshot);
+    if (status == KI_ERR_EXPIRED)
+        return kt_fail(call, 410, "Expired", NULL, "The resourceVersion for the provided list is too old.");
+    return status;
+}
+
+/* Which state the request is about; `after` is the key that the page starts behind. */
+static ki_status choose_snapshot(kt_call *call, const kt_list_options *options, ki_buffer *after_text,
+                                 ki_str *ret_after, kt_snapshot **ret_snapshot) {
+    if (options->continue_token.size) {
+        int64_t revision;
+        ki_status status = kt_continue_token_parse(call, options->continue_token, after_text, &revision, ret_after);
+        if (status)
+            return status;
+        if (options->resource_version.size && !ki_str_equals(options->resource_version, "0"))
+            return kt_fail_bad_request(call, "specifying resource version is not allowed when using continue");
+        if (revision < 0)
+            return kt_storage_present(call->storage, ret_snapshot);
+        if ((uint64_t)revision > kt_cluster_revision(call->cluster))
+            return kt_fail_too_large(call, (uint64_t)revision);
+        status = kt_storage_past(call->storage, (uint64_t)revision, ret_snapshot);
+        return status == KI_ERR_EXPIRED ? fail_expired_token(call, *ret_after) : status;
+    }
+    if (options->match == KT_MATCH_EXACT ||
+        (options->match == KT_MATCH_UNSET && options->limit && options->revision > 0))
+        return snapshot_at(call, options->revision, ret_snapshot);
+    if (options->revision > kt_cluster_revision(call->cluster))
+        return kt_fail_too_large(call, options->revision);
+    if (call->strike.behind) { /* as a server whose cache lags */
+        const kt_cluster *cluster = call->cluster;
+        uint64_t back = (uint64_t)call->strike.behind, room = cluster->revision - cluster->compacted;
+        return kt_storage_past(call->storage, cluster->revision - (back < room ? back : room), ret_snapshot);
+    }
+    return kt_storage_present(call->storage, ret_snapshot);
+}
+
+typedef struct page {
+    kt_object **objects;
+    size_t count;
+    int64_t remaining; /* -1: not known */
+    bool more;
+} page;
+
+/* Picks the page's objects out of a snapshot. */
+static ki_status pick(kt_call *call, const kt_snapshot *snapshot, const kt_selector *selector, ki_str after,
+                      int64_t limit, page *ret_page) {
+    size_t begin, end;
+    kt_objects_range(snapshot->objects, snapshot->count, call->ns, &begin, &end);
+    if (after.size) {
+        size_t from = kt_objects_bound(snapshot->objects, snapshot->count, after, true);
+        if (from > begin)
+            begin = from < end ? from : end;
+    }
+    size_t room = limit && (uint64_t)limit < end - begin ? (size_t)limit : end - begin;
+    kt_object **objects = ki_alloc_array(call->allocator, room + 1, sizeof(kt_object *));
+    if (!objects)
+        return KI_ERR_NO_MEMORY;
+    page picked = { .objects = objects, .remaining = -1 };
+    size_t index = begin;
+    for (; index < end && !picked.more; index++) {
+        if (!kt_selector_matches(selector, snapshot->objects[index]))
+            continue;
+        if (picked.count == room) {
+            picked.more = true; /* one more than fits: it starts the next page */
+            break;
+        }
+        objects[picked.count++] = snapshot->objects[index];
+    }
+    if (picked.more && !kt_selector_is_filter(selector))
+        picked.remaining = (int64_t)(end - index);
+    *ret_page = picked;
+    return KI_OK;
+}
+
+static ki_status append_page(kt_call *call, const kt_snapshot *snapshot, const page *shown) {
+    kt_shape shape;
+    ki_buffer token;
+    ki_buffer_init(&token, call->allocator, 0);
+    ki_status status = kt_shape_of(call, &shape);
+    if (!status && shown->more)
+        status = kt_continue_token_append(&token, (int64_t)snapshot->revision, shown->objects[shown->count - 1]->key);
+    if (!status)
+        status = kt_shape_append_list(&shape, shown->objects, shown->count, snapshot->revision,
+                                      (ki_str){ token.data, token.size }, shown->remaining, call->now_ms,
+                                      &call->response->body);
+    ki_buffer_free(&token);
+    return status ? status : kt_call_done(call, 200);
+}
+
+static ki_status list(kt_call *call, const kt_list_options *options, const kt_selector *selector) {
+    kt_snapshot *snapshot = NULL;
+    ki_buffer after_text;
+    ki_str after = { NULL, 0 };
+    ki_buffer_init(&after_text, call->allocator, 0);
+    ki_status status = choose_snapshot(call, options, &after_text, &after, &snapshot);
+    /* A list at "0" comes from the server's cache, which does not page. */
+    bool pages = !ki_str_equals(options->resource_version, "0") || options->continue_token.size;
+    page shown = { 0 };
+    if (!status && snapshot)
+        status = pick(call, snapshot, selector, after, pages ? options->limit : 0, &shown);
+    if (!status && snapshot)
+        status = append_page(call, snapshot, &shown);
+    ki_free(call->allocator, shown.objects);
+    kt_snapshot_unref(snapshot);
+    ki_buffer_free(&after_text);
+    return status;
+}
+
+ki_status kt_verb_list(kt_call *call) {
+    ki_status status = kt_call_negotiate(call, true);
+    kt_list_options options;
+    if (!status)
+        status = kt_list_options_parse(call, &options);
+    kt_selector *selector = NULL;
+    if (!status)
+        status = kt_selector_parse(call, &selector);
+    if (status)
+        return status;
+    if (options.watch)
+        return kt_watch_open(call, &options, selector);
+    status = list(call, &options, selector);
+    kt_selector_free(selector);
+    return status;
+}
+
+ki_status kt_verb_get(kt_call *call) {
+    ki_status status = kt_call_negotiate(call, true);
+    if (status)
+        return status;
+    ki_str version = kt_call_param(call, "resourceVersion");
+    uint64_t revision = 0;
+    if (version.size && !ki_str_to_uint64(version, UINT64_MAX, &revision))
+        return kt_fail_bad_request(
+            call,
+            "resourceVersion: Invalid value: \"%.*s\": strconv.ParseUint: parsing \"%.*s\": invalid "
+            "syntax",
+            (int)version.size, version.data, (int)version.size, version.data);
+    if (revision > kt_cluster_revision(call->cluster))
+        return kt_fail_too_large(call, revision);
+    kt_object *obj = kt_storage_get(call->storage, call->ns, call->name);
+    return obj ? kt_call_done_object(call, 200, obj) : kt_fail_not_found(call, call->resource, call->name);
+}

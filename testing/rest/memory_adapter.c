@@ -1,0 +1,205 @@
+/* memory_adapter.c: see memory_adapter.h. */
+#include "testing/rest/memory_adapter.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "testing/rest/rest.h"
+
+enum {
+    BLOCK = 64 * 1024 /* bytes of a watch handed over at once */
+};
+
+typedef struct stream stream;
+
+struct kt_memory_adapter {
+    ki_engine *engine;
+    kt_cluster *cluster;
+    int64_t start_ms;
+    int64_t start_ns;
+    ki_memory_server server;
+    stream *first; /* watches under way */
+};
+
+/* A call that a watch answers. */
+struct stream {
+    kt_memory_adapter *adapter;
+    ki_memory_call *call;
+    kt_response response;
+    ki_task readable;
+    ki_timer due;
+    stream *previous;
+    stream *next;
+};
+
+int64_t kt_memory_adapter_now_ms(const kt_memory_adapter *adapter) {
+    return adapter->start_ms + (ki_engine_now(adapter->engine) - adapter->start_ns) / 1000000;
+}
+
+static void free_stream(stream *s) {
+    kt_memory_adapter *adapter = s->adapter;
+    if (s->previous)
+        s->previous->next = s->next;
+    else
+        adapter->first = s->next;
+    if (s->next)
+        s->next->previous = s->previous;
+    ki_task_cancel(&s->readable);
+    ki_timer_close(&s->due);
+    kt_response_free(&s->response);
+    ki_free(ki_engine_allocator(adapter->engine), s);
+}
+
+static void end_stream(stream *s, const ki_error *err) {
+    ki_memory_call *call = s->call;
+    free_stream(s);
+    ki_memory_call_end(call, err);
+}
+
+static void cut_for_memory(stream *s) {
+    ki_error err = KI_ERROR_INIT;
+    ki_error_set(&err, KI_ERR_CUT, "the server ran out of memory");
+    end_stream(s, &err);
+}
+
+/* Hands over what the watch has. `s` may be gone afterwards. */
+static void pump(stream *s) {
+    kt_memory_adapter *adapter = s->adapter;
+    kt_watch_state state = KT_WATCH_MORE;
+    while (state == KT_WATCH_MORE) {
+        ki_buffer block;
+        ki_buffer_init(&block, ki_engine_allocator(adapter->engine), 0);
+        if (kt_watch_read(s->response.watch, kt_memory_adapter_now_ms(adapter), &block, BLOCK, &state)) {
+            ki_buffer_free(&block);
+            cut_for_memory(s);
+            return;
+        }
+        bool goes_on = !block.size || ki_memory_call_data(s->call, block.data, block.size);
+        ki_buffer_free(&block);
+        if (!goes_on)
+            return; /* abandoned: `s` is gone */
+        if (state == KT_WATCH_MORE && !ki_engine_work(adapter->engine, 1)) {
+            ki_task_post(&s->readable);
+            return;
+        }
+    }
+    if (state == KT_WATCH_ENDED) {
+        end_stream(s, NULL);
+        return;
+    }
+    int64_t deadline_ms = kt_watch_deadline(s->response.watch);
+    if (deadline_ms == INT64_MAX)
+        ki_timer_cancel(&s->due);
+    else
+        ki_timer_set(&s->due, adapter->start_ns + (deadline_ms - adapter->start_ms) * 1000000);
+}
+
+static void on_task(ki_task *task, void *user) {
+    (void)task;
+    pump(user);
+}
+
+static void on_due(ki_timer *timer, void *user) {
+    (void)timer;
+    pump(user);
+}
+
+/* The cluster changes: only notes it. */
+static void on_readable(void *user) {
+    stream *s = user;
+    ki_task_post(&s->readable);
+}
+
+/* Takes the response over. */
+static stream *start_stream(kt_memory_adapter *adapter, ki_memory_call *call, kt_response *response) {
+    stream *s = ki_alloc_zero(ki_engine_allocator(adapter->engine), sizeof *s);
+    if (s && ki_timer_init(&s->due, adapter->engine, on_due, s)) {
+        ki_free(ki_engine_allocator(adapter->engine), s);
+        s = NULL;
+    }
+    if (!s) {
+        kt_response_free(response);
+        return NULL;
+    }
+    s->adapter = adapter;
+    s->call = call;
+    s->response = *response;
+    ki_task_init(&s->readable, adapter->engine, on_task, s);
+    s->next = adapter->first;
+    if (s->next)
+        s->next->previous = s;
+    adapter->first = s;
+    kt_watch_on_ready(s->response.watch, on_readable, s);
+    return s;
+}
+
+static void on_request(ki_memory_call *call, const ki_request *request, void *user) {
+    kt_memory_adapter *adapter = user;
+    const kt_request asked = { .method = request->method,
+                               .target = request->target,
+                               .accept = request->accept ? request->accept : "application/json",
+                               .content_type = request->content_type,
+                               .body = request->body };
+    ki_error no_memory = KI_ERROR_INIT;
+    kt_response response;
+    stream *s = NULL;
+
+    ki_error_set(&no_memory, KI_ERR_CUT, "the server ran out of memory");
+    if (kt_rest_handle(adapter->cluster, &asked, kt_memory_adapter_now_ms(adapter), &response)) {
+        ki_memory_call_end(call, &no_memory);
+        return;
+    }
+    const ki_response_head head = { .status = response.status,
+                                    .retry_after_ms =
+                                        response.retry_after_s < 0 ? -1 : (int64_t)response.retry_after_s * 1000,
+                                    .content_type = response.content_type ? response.content_type : "" };
+    if (response.watch) {
+        s = start_stream(adapter, call, &response);
+        if (!s) {
+            ki_memory_call_end(call, &no_memory);
+            return;
+        }
+        ki_memory_call_set_user(call, s);
+        if (ki_memory_call_head(call, &head))
+            pump(s);
+        return;
+    }
+    bool goes_on = ki_memory_call_head(call, &head);
+    if (goes_on && response.body.size)
+        goes_on = ki_memory_call_data(call, response.body.data, response.body.size);
+    kt_response_free(&response);
+    if (goes_on)
+        ki_memory_call_end(call, NULL);
+}
+
+static void on_abandoned(ki_memory_call *call, void *user) {
+    stream *s = ki_memory_call_user(call);
+    (void)user;
+    if (s)
+        free_stream(s);
+}
+
+ki_status kt_memory_adapter_new(ki_engine *engine, kt_cluster *cluster, int64_t start_ms,
+                                kt_memory_adapter **ret_adapter, ki_error *err) {
+    kt_memory_adapter *adapter = ki_alloc_zero(ki_engine_allocator(engine), sizeof *adapter);
+    if (!adapter)
+        return ki_error_no_memory(err, "making a server in memory");
+    adapter->engine = engine;
+    adapter->cluster = cluster;
+    adapter->start_ms = start_ms;
+    adapter->start_ns = ki_engine_now(engine);
+    adapter->server = (ki_memory_server){ .serve = on_request, .abandoned = on_abandoned, .user = adapter };
+    *ret_adapter = adapter;
+    return KI_OK;
+}
+
+void kt_memory_adapter_free(kt_memory_adapter *adapter) {
+    if (!adapter)
+        return;
+    while (adapter->first)
+        free_stream(adapter->first);
+    ki_free(ki_engine_allocator(adapter->engine), adapter);
+}
+
+const ki_memory_server *kt_memory_adapter_server(const kt_memory_adapter *adapter) {
+    return &adapter->server;
+}

@@ -1,0 +1,201 @@
+/* rest.c: which verb a request means, the paths that are no resources, and the response's end. */
+#include "testing/rest/rest.h"
+
+#include "src/base/memory.h"
+#include "testing/access/review.h"
+#include "testing/cluster/cluster_state.h"
+#include "testing/faults/stream.h"
+#include "testing/request/status.h"
+#include "testing/request/watch.h"
+#include "testing/rest/health.h"
+#include "testing/rest/subresource.h"
+#include "testing/rest/verbs.h"
+
+#include <stdio.h>
+
+#define VERSION_MINOR "36"
+
+enum {
+    DECODED_MAX = 8 * KT_BODY_MAX
+}; /* bytes of a protobuf body as JSON: names and escapes make it longer */
+
+typedef struct method {
+    const char *name;
+    unsigned verb; /* of ki_verb */
+    ki_status (*handle)(kt_call *call);
+} method;
+
+static const method collection_methods[] = {
+    { "DELETE", KI_VERB_DELETECOLLECTION, kt_verb_delete_collection },
+    { "GET", KI_VERB_LIST, kt_verb_list },
+    { "POST", KI_VERB_CREATE, kt_verb_create },
+    { NULL, 0, NULL },
+};
+
+static const method object_methods[] = {
+    { "DELETE", KI_VERB_DELETE, kt_verb_delete },
+    { "GET", KI_VERB_GET, kt_verb_get },
+    { "PATCH", KI_VERB_PATCH, kt_verb_patch },
+    { "PUT", KI_VERB_UPDATE, kt_verb_update },
+    { NULL, 0, NULL },
+};
+
+static const method other_methods[] = {
+    { "GET", KI_VERB_GET, kt_subresource },
+    { "PATCH", KI_VERB_PATCH, kt_subresource },
+    { "POST", KI_VERB_CREATE, kt_subresource },
+    { "PUT", KI_VERB_UPDATE, kt_subresource },
+    { NULL, 0, NULL },
+};
+
+static const method status_methods[] = {
+    { "GET", KI_VERB_GET, kt_verb_get },
+    { "PATCH", KI_VERB_PATCH, kt_verb_patch },
+    { "PUT", KI_VERB_UPDATE, kt_verb_update },
+    { NULL, 0, NULL },
+};
+
+static ki_status fail_method(kt_call *call, const method *methods, unsigned verbs) {
+    char *allow = call->response->allow;
+    size_t size = sizeof call->response->allow, used = 0;
+    for (const method *m = methods; m->name; m++) {
+        if (!(verbs & m->verb) || used >= size)
+            continue;
+        int wrote = snprintf(allow + used, size - used, "%s%s", used ? ", " : "", m->name);
+        used += (size_t)wrote;
+    }
+    return kt_fail_generic(call, 405);
+}
+
+static ki_status resource_call(kt_call *call) {
+    const method *methods = collection_methods;
+    unsigned verbs = call->storage->info->verbs;
+    bool everywhere = call->resource->namespaced && !call->ns.size; /* only lists see all namespaces at once */
+    if (call->subresource.size) {
+        methods = ki_str_equals(call->subresource, "status") ? status_methods : other_methods;
+        verbs = 0;
+        for (const ki_subresource_info *sub = call->storage->info->subresources; sub->name; sub++) {
+            if (ki_str_equals(call->subresource, sub->name) &&
+                (methods == status_methods || kt_subresource_is_served(sub->name)))
+                verbs = sub->verbs;
+        }
+        if (!verbs)
+            return kt_fail_generic(call, 404);
+    } else if (call->name.size) {
+        methods = object_methods;
+    }
+    if (everywhere && call->name.size)
+        return kt_fail_generic(call, 404);
+    if (everywhere)
+        verbs &= KI_VERB_LIST;
+    for (const method *m = methods; m->name; m++) {
+        if (strcmp(m->name, call->request->method) == 0 && (verbs & m->verb))
+            return m->verb == KI_VERB_CREATE && kt_review_is(call) ? kt_review(call) : m->handle(call);
+    }
+    return fail_method(call, methods, verbs);
+}
+
+static ki_status version(kt_call *call) {
+    ki_buffer_append_string(
+        &call->response->body,
+        "{\"major\":\"1\",\"minor\":\"" VERSION_MINOR "\",\"emulationMajor\":\"1\",\"emulationMinor\":\"" VERSION_MINOR
+        "\",\"minCompatibilityMajor\":\"1\",\"minCompatibilityMinor\":\"35\",\"gitVersion\":\"v1." VERSION_MINOR
+        ".0+kinformer\",\"gitCommit\":\"\",\"gitTreeState\":\"clean\",\"buildDate\":\"1970-01-01T00:00:00Z\","
+        "\"goVersion\":\"\",\"compiler\":\"cc\",\"platform\":\"linux\"}");
+    return kt_call_done(call, 200);
+}
+
+static ki_status other_call(kt_call *call) {
+    ki_str first = call->segment_count ? call->segments[0] : (ki_str){ NULL, 0 };
+    bool is_get = strcmp(call->request->method, "GET") == 0 || strcmp(call->request->method, "HEAD") == 0;
+    if (kt_health_is(call))
+        return kt_health(call);
+    if (kt_metrics_is(call) && is_get)
+        return kt_metrics(call);
+    if (call->segment_count == 1 && ki_str_equals(first, "version"))
+        return version(call);
+    if (kt_discovery_is(call) || kt_openapi_is(call)) {
+        if (is_get)
+            return kt_openapi_is(call) ? kt_openapi(call) : kt_discovery(call);
+        snprintf(call->response->allow, sizeof call->response->allow, "GET");
+        return kt_fail_generic(call, 405);
+    }
+    /* Below a group version that is served, an unknown resource is told as a Status; anything else by the outer server. */
+    if (call->segment_count >= 3 && ki_str_equals(first, "api") && ki_str_equals(call->segments[1], "v1"))
+        return kt_fail_generic(call, 404);
+    for (size_t i = 0; call->segment_count >= 4 && ki_str_equals(first, "apis"); i++) {
+        const kt_storage *storage = kt_storage_at(call->cluster, i);
+        if (!storage)
+            break;
+        if (ki_str_equals(call->segments[1], storage->info->resource->group) &&
+            ki_str_equals(call->segments[2], storage->info->resource->version))
+            return kt_fail_generic(call, 404);
+    }
+    return kt_plain_text(call, 404, "404 page not found\n");
+}
+
+/* The faults that the request meets; a list goes on behind an empty page. */
+static ki_status strike(kt_call *call) {
+    static const char again[] = "again.";
+    ki_status status = kt_faults_strike(&call->cluster->faults, call, &call->strike);
+    for (size_t i = 0; i < call->param_count; i++) {
+        ki_str *value = &call->params[i].value;
+        if (!ki_str_equals(call->params[i].name, "continue") || !ki_str_starts_with(*value, KI_STR(again)))
+            continue;
+        value->data += sizeof again - 1;
+        value->size -= sizeof again - 1;
+    }
+    return status;
+}
+
+ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t now_ms, kt_response *ret_response) {
+    kt_response response = { .retry_after_s = -1, .content_type = "application/json" };
+    ki_buffer_init(&response.body, &cluster->allocator, 0);
+    ki_buffer_init(&response.warnings, &cluster->allocator, 0);
+    kt_call call = { .cluster = cluster,
+                     .allocator = &cluster->allocator,
+                     .request = request,
+                     .now_ms = now_ms,
+                     .response = &response,
+                     .form_version = "v1" };
+    ki_buffer_init(&call.decoded, &cluster->allocator, DECODED_MAX);
+    kt_cluster_trim(cluster, now_ms);
+    ki_status status = kt_call_parse(&call);
+    kt_strike_init(&call.strike);
+    if (!status && kt_fault_http_is(&call))
+        status = kt_fault_http(&call);
+    if (!status && cluster->faults.first && request->from_network)
+        status = strike(&call);
+    if (!status)
+        status = kt_auth_check(&call);
+    if (!status && request->body.size > KT_BODY_MAX)
+        status = kt_fail_generic(&call, 413);
+    const kt_custom *custom = call.storage ? kt_custom_of(call.storage->info) : NULL;
+    if (!status && custom && custom->deprecation)
+        status = ki_buffer_printf(&response.warnings, "%s\n", custom->deprecation);
+    if (!status)
+        status = call.storage ? resource_call(&call) : other_call(&call);
+    if (status == KI_ERR_HTTP && kt_cluster_settle(cluster, now_ms))
+        status = KI_ERR_NO_MEMORY;
+    if (status == KI_ERR_HTTP && call.strike.any) {
+        response.faults = kt_fault_stream_new(&cluster->allocator, &call.strike);
+        status = response.faults ? status : KI_ERR_NO_MEMORY;
+    }
+    kt_strike_free(&call.strike, &cluster->allocator);
+    kt_call_free(&call);
+    if (status != KI_ERR_HTTP) { /* every answer ends so; the rest is lack of memory */
+        kt_response_free(&response);
+        return KI_ERR_NO_MEMORY;
+    }
+    *ret_response = response;
+    return KI_OK;
+}
+
+void kt_response_free(kt_response *response) {
+    kt_watch_free(response->watch);
+    response->watch = NULL;
+    kt_fault_stream_free(response->faults);
+    response->faults = NULL;
+    ki_buffer_free(&response->body);
+    ki_buffer_free(&response->warnings);
+}

@@ -1,0 +1,72 @@
+/* unenforced.c: see unenforced.h. */
+#include "testing/rest/unenforced.h"
+
+#include "testing/values/json.h"
+
+#include <string.h>
+
+#define PREFIX "kinformer serve: "
+
+static const struct {
+    const char *group;
+    const char *plural;
+    const char *warning;
+} kinds[] = {
+    { "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "webhooks are stored and never called" },
+    { "admissionregistration.k8s.io", "validatingwebhookconfigurations", "webhooks are stored and never called" },
+    { "admissionregistration.k8s.io", "validatingadmissionpolicies", "admission policies are stored and not enforced" },
+    { "admissionregistration.k8s.io", "validatingadmissionpolicybindings",
+      "admission policies are stored and not enforced" },
+    { "admissionregistration.k8s.io", "mutatingadmissionpolicies", "admission policies are stored and not enforced" },
+    { "admissionregistration.k8s.io", "mutatingadmissionpolicybindings",
+      "admission policies are stored and not enforced" },
+    { "apiregistration.k8s.io", "apiservices", "API services are stored and no request is passed on to them" },
+    { "", "resourcequotas", "resource quotas are stored and not enforced" },
+    { "", "limitranges", "limit ranges are stored and not enforced" },
+};
+
+/* Does a schema, or one within it, have a rule in CEL? */
+static bool has_rule(yyjson_val *schema, int depth) {
+    size_t index, count;
+    yyjson_val *key, *val;
+    if (depth > KT_SCHEMA_DEPTH_MAX)
+        return false;
+    if (yyjson_arr_size(yyjson_obj_get(schema, "x-kubernetes-validations")))
+        return true;
+    yyjson_obj_foreach(yyjson_obj_get(schema, "properties"), index, count, key, val) {
+        if (has_rule(val, depth + 1))
+            return true;
+    }
+    return (yyjson_is_obj(yyjson_obj_get(schema, "items")) && has_rule(yyjson_obj_get(schema, "items"), depth + 1)) ||
+           (yyjson_is_obj(yyjson_obj_get(schema, "additionalProperties")) &&
+            has_rule(yyjson_obj_get(schema, "additionalProperties"), depth + 1));
+}
+
+static ki_status warn_of_definition(kt_call *call, yyjson_val *root) {
+    yyjson_val *spec = yyjson_obj_get(root, "spec"), *version;
+    size_t index, count;
+    bool has_rules = false;
+    yyjson_arr_foreach(yyjson_obj_get(spec, "versions"), index, count, version) {
+        has_rules = has_rules || has_rule(yyjson_obj_get(yyjson_obj_get(version, "schema"), "openAPIV3Schema"), 0);
+    }
+    ki_buffer *warnings = &call->response->warnings;
+    if (has_rules)
+        ki_buffer_append_string(warnings, PREFIX "x-kubernetes-validations are stored and not enforced\n");
+    if (ki_str_equals(kt_json_get_str(yyjson_obj_get(spec, "conversion"), "strategy"), "Webhook"))
+        ki_buffer_append_string(warnings, PREFIX "conversion webhooks are never called: versions convert as with the "
+                                                 "strategy None\n");
+    return warnings->failed;
+}
+
+ki_status kt_unenforced_warn(kt_call *call, yyjson_val *root) {
+    const ki_resource *resource = call->resource;
+    if (call->subresource.size)
+        return KI_OK;
+    if (strcmp(resource->kind, "CustomResourceDefinition") == 0)
+        return warn_of_definition(call, root);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(resource->group, kinds[i].group) == 0 && strcmp(resource->plural, kinds[i].plural) == 0)
+            return ki_buffer_printf(&call->response->warnings, PREFIX "%s\n", kinds[i].warning);
+    }
+    return KI_OK;
+}

@@ -1,0 +1,438 @@
+/* defaults.c: see defaults.h. The fixed ones are tables of JSON, by resource and by type; those that depend on something are functions.
+ * Admission plugins that a cluster may do without add nothing here, and no finalizer comes that only a controller would take away. */
+#include "testing/schema/defaults.h"
+
+#include "testing/schema/schema.h"
+#include "testing/values/json.h"
+
+#include <string.h>
+
+static const struct {
+    const char *group;
+    const char *plural;
+    const char *json;
+} of_resources[] = {
+    { "", "pods",
+      "{\"spec\":{\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
+      "\"serviceAccountName\":\"default\",\"serviceAccount\":\"default\",\"securityContext\":{},"
+      "\"schedulerName\":\"default-scheduler\",\"priority\":0,\"enableServiceLinks\":true,"
+      "\"preemptionPolicy\":\"PreemptLowerPriority\"},\"status\":{\"phase\":\"Pending\",\"qosClass\":\"BestEffort\"}"
+      "}" },
+    { "", "namespaces", "{\"spec\":{\"finalizers\":[\"kubernetes\"]},\"status\":{\"phase\":\"Active\"}}" },
+    { "", "services",
+      "{\"spec\":{\"sessionAffinity\":\"None\",\"type\":\"ClusterIP\"},\"status\":{\"loadBalancer\":{}}}" },
+    { "", "secrets", "{\"type\":\"Opaque\"}" },
+    { "", "persistentvolumeclaims", "{\"spec\":{\"volumeMode\":\"Filesystem\"},\"status\":{\"phase\":\"Pending\"}}" },
+    { "", "persistentvolumes",
+      "{\"spec\":{\"persistentVolumeReclaimPolicy\":\"Retain\",\"volumeMode\":\"Filesystem\"},\"status\":{\"phase\":"
+      "\"Pending\"}}" },
+    { "", "replicationcontrollers", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
+    { "", "resourcequotas", "{\"status\":{}}" },
+    { "storage.k8s.io", "storageclasses", "{\"reclaimPolicy\":\"Delete\",\"volumeBindingMode\":\"Immediate\"}" },
+    { "scheduling.k8s.io", "priorityclasses", "{\"preemptionPolicy\":\"PreemptLowerPriority\"}" },
+    { "policy", "poddisruptionbudgets",
+      "{\"status\":{\"currentHealthy\":0,\"desiredHealthy\":0,\"disruptionsAllowed\":0,\"expectedPods\":0}}" },
+    { "networking.k8s.io", "ingresses", "{\"status\":{\"loadBalancer\":{}}}" },
+    { "autoscaling", "horizontalpodautoscalers", "{\"spec\":{\"minReplicas\":1},\"status\":{\"desiredReplicas\":0}}" },
+    { "apps", "deployments",
+      "{\"spec\":{\"replicas\":1,\"strategy\":{\"type\":\"RollingUpdate\"},\"revisionHistoryLimit\":10,"
+      "\"progressDeadlineSeconds\":600},\"status\":{}}" },
+    { "apps", "replicasets", "{\"spec\":{\"replicas\":1},\"status\":{\"replicas\":0}}" },
+    { "apps", "statefulsets",
+      "{\"spec\":{\"replicas\":1,\"podManagementPolicy\":\"OrderedReady\",\"revisionHistoryLimit\":10,"
+      "\"updateStrategy\":"
+      "{\"type\":\"RollingUpdate\"},\"persistentVolumeClaimRetentionPolicy\":{\"whenDeleted\":\"Retain\","
+      "\"whenScaled\":"
+      "\"Retain\"}},\"status\":{\"replicas\":0,\"availableReplicas\":0}}" },
+    { "apps", "daemonsets",
+      "{\"spec\":{\"revisionHistoryLimit\":10,\"updateStrategy\":{\"type\":\"RollingUpdate\"}},\"status\":"
+      "{\"currentNumberScheduled\":0,\"numberMisscheduled\":0,\"desiredNumberScheduled\":0,\"numberReady\":0}}" },
+    { "batch", "jobs",
+      "{\"spec\":{\"backoffLimit\":6,\"completionMode\":\"NonIndexed\",\"manualSelector\":false,\"parallelism\":1,"
+      "\"completions\":1,\"podReplacementPolicy\":\"TerminatingOrFailed\",\"suspend\":false},\"status\":{}}" },
+    { "batch", "cronjobs",
+      "{\"spec\":{\"concurrencyPolicy\":\"Allow\",\"failedJobsHistoryLimit\":1,\"successfulJobsHistoryLimit\":3,"
+      "\"suspend\":false},\"status\":{}}" },
+};
+
+#define TCP "{\"protocol\":\"TCP\"}"
+#define MODE "{\"defaultMode\":420}"
+#define MESSAGES "\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\""
+
+/* What a type's object gets for members that are not there. */
+static const struct {
+    const char *type;
+    const char *json;
+} of_types[] = {
+    { "Container", "{\"resources\":{}," MESSAGES "}" },
+    { "EphemeralContainer", "{\"resources\":{}," MESSAGES "}" },
+    { "ContainerPort", TCP },
+    { "ServicePort", TCP },
+    { "NetworkPolicyPort", TCP },
+    { "EndpointPort", TCP },
+    { "Endpoint", "{\"conditions\":{}}" },
+    { "Probe", "{\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,\"failureThreshold\":3}" },
+    { "HTTPGetAction", "{\"path\":\"/\",\"scheme\":\"HTTP\"}" },
+    { "GRPCAction", "{\"service\":\"\"}" },
+    { "ObjectFieldSelector", "{\"apiVersion\":\"v1\"}" },
+    { "ResourceFieldSelector", "{\"divisor\":\"0\"}" },
+    { "SecretVolumeSource", MODE },
+    { "ConfigMapVolumeSource", MODE },
+    { "DownwardAPIVolumeSource", MODE },
+    { "ProjectedVolumeSource", MODE },
+    { "ServiceAccountTokenProjection", "{\"expirationSeconds\":3600}" },
+    { "HostPathVolumeSource", "{\"type\":\"\"}" },
+    { "PodSpec", "{\"restartPolicy\":\"Always\",\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\","
+                 "\"securityContext\":{},\"schedulerName\":\"default-scheduler\"}" },
+    { "PodTemplateSpec", "{\"metadata\":{}}" },
+    { "JobTemplateSpec", "{\"metadata\":{}}" },
+    { "PersistentVolumeClaimSpec", "{\"volumeMode\":\"Filesystem\"}" },
+    { "HPAScalingRules", "{\"selectPolicy\":\"Max\"}" },
+};
+
+enum {
+    TYPE_RULES = sizeof of_types / sizeof of_types[0]
+};
+
+const char *kt_defaults_of(const ki_resource *resource) {
+    for (size_t i = 0; i < sizeof of_resources / sizeof of_resources[0]; i++) {
+        if (strcmp(of_resources[i].plural, resource->plural) == 0 &&
+            strcmp(of_resources[i].group, resource->group) == 0)
+            return of_resources[i].json;
+    }
+    return NULL;
+}
+
+typedef struct filler {
+    const ki_allocator *allocator;
+    const kt_schema *schema;
+    yyjson_mut_doc *doc;
+    yyjson_doc *parsed[TYPE_RULES]; /* as they are needed */
+    bool failed;
+} filler;
+
+/* ---- one member ---- */
+
+static yyjson_mut_val *get(yyjson_mut_val *obj, const char *key) {
+    yyjson_mut_val *val = yyjson_mut_obj_get(obj, key);
+    return yyjson_mut_is_null(val) ? NULL : val;
+}
+
+static bool is(yyjson_mut_val *obj, const char *key, const char *text) {
+    return yyjson_mut_equals_str(yyjson_mut_obj_get(obj, key), text);
+}
+
+static void put(filler *f, yyjson_mut_val *obj, const char *key, yyjson_mut_val *val) {
+    if (!val || !yyjson_mut_obj_put(obj, yyjson_mut_str(f->doc, key), val))
+        f->failed = true;
+}
+
+/* Where nothing is there yet. */
+static void put_text(filler *f, yyjson_mut_val *obj, const char *key, const char *text) {
+    if (!get(obj, key))
+        put(f, obj, key, yyjson_mut_str(f->doc, text));
+}
+
+static void put_json(filler *f, yyjson_mut_val *obj, const char *key, const char *json) {
+    yyjson_doc *doc = NULL;
+    if (get(obj, key))
+        return;
+    if (kt_json_read_trusted(f->allocator, ki_str_of(json), &doc, NULL))
+        f->failed = true;
+    else
+        put(f, obj, key, yyjson_val_mut_copy(f->doc, yyjson_doc_get_root(doc)));
+    yyjson_doc_free(doc);
+}
+
+/* The object at `key`, made where there is none. NULL: something else is there. */
+static yyjson_mut_val *object_at(filler *f, yyjson_mut_val *obj, const char *key) {
+    put_json(f, obj, key, "{}");
+    yyjson_mut_val *val = get(obj, key);
+    return yyjson_mut_is_obj(val) ? val : NULL;
+}
+
+/* ---- what depends on something ---- */
+
+/* An image without a tag, or with :latest, may be another one tomorrow. */
+static const char *pull_policy(yyjson_mut_val *container) {
+    const char *image = yyjson_mut_get_str(get(container, "image"));
+    const char *name = image ? strrchr(image, '/') : NULL;
+    if (!image || strchr(image, '@'))
+        return "IfNotPresent";
+    const char *tag = strrchr(name ? name : image, ':');
+    return !tag || strcmp(tag, ":latest") == 0 ? "Always" : "IfNotPresent";
+}
+
+static void fill_container(filler *f, yyjson_mut_val *obj) {
+    if (get(obj, "image"))
+        put_text(f, obj, "imagePullPolicy", pull_policy(obj));
+}
+
+static void fill_volume(filler *f, yyjson_mut_val *obj) {
+    if (yyjson_mut_obj_size(obj) == 1)
+        put_json(f, obj, "emptyDir", "{}");
+}
+
+static void fill_service(filler *f, yyjson_mut_val *spec) {
+    bool external = is(spec, "type", "ExternalName"), balanced = is(spec, "type", "LoadBalancer");
+    yyjson_mut_val *ip = get(spec, "clusterIP");
+    if (external)
+        return;
+    put_text(f, spec, "internalTrafficPolicy", "Cluster");
+    put_text(f, spec, "ipFamilyPolicy", "SingleStack");
+    put_json(f, spec, "ipFamilies", "[\"IPv4\"]");
+    if (balanced)
+        put_json(f, spec, "allocateLoadBalancerNodePorts", "true");
+    if (balanced || is(spec, "type", "NodePort"))
+        put_text(f, spec, "externalTrafficPolicy", "Cluster");
+    if (yyjson_mut_is_str(ip) && !get(spec, "clusterIPs")) {
+        yyjson_mut_val *ips = yyjson_mut_arr(f->doc);
+        if (!yyjson_mut_arr_append(ips, yyjson_mut_val_mut_copy(f->doc, ip)))
+            f->failed = true;
+        put(f, spec, "clusterIPs", ips);
+    }
+}
+
+static void fill_service_port(filler *f, yyjson_mut_val *obj) {
+    yyjson_mut_val *port = get(obj, "port");
+    if (port && !get(obj, "targetPort"))
+        put(f, obj, "targetPort", yyjson_mut_val_mut_copy(f->doc, port));
+}
+
+/* The strategy of a Deployment, StatefulSet or DaemonSet. */
+static void fill_rolling(filler *f, yyjson_mut_val *strategy, const char *const defaults[4]) {
+    yyjson_mut_val *rolling = is(strategy, "type", "RollingUpdate") ? object_at(f, strategy, "rollingUpdate") : NULL;
+    for (size_t i = 0; rolling && i < 4 && defaults[i]; i += 2)
+        put_json(f, rolling, defaults[i], defaults[i + 1]);
+}
+
+static void fill_deployment(filler *f, yyjson_mut_val *obj) {
+    static const char *const defaults[4] = { "maxUnavailable", "\"25%\"", "maxSurge", "\"25%\"" };
+    fill_rolling(f, obj, defaults);
+}
+
+static void fill_stateful(filler *f, yyjson_mut_val *obj) {
+    static const char *const defaults[4] = { "partition", "0" };
+    fill_rolling(f, obj, defaults);
+}
+
+static void fill_daemon(filler *f, yyjson_mut_val *obj) {
+    static const char *const defaults[4] = { "maxUnavailable", "1", "maxSurge", "0" };
+    fill_rolling(f, obj, defaults);
+}
+
+static void fill_claims(filler *f, yyjson_mut_val *spec) {
+    size_t index, count;
+    yyjson_mut_val *claim;
+    yyjson_mut_arr_foreach(get(spec, "volumeClaimTemplates"), index, count, claim) {
+        if (!yyjson_mut_is_obj(claim))
+            continue;
+        put_text(f, claim, "apiVersion", "v1");
+        put_text(f, claim, "kind", "PersistentVolumeClaim");
+        put_json(f, claim, "status", "{\"phase\":\"Pending\"}");
+    }
+}
+
+static void fill_network_policy(filler *f, yyjson_mut_val *spec) {
+    put_json(f, spec, "policyTypes",
+             yyjson_mut_arr_size(get(spec, "egress")) ? "[\"Ingress\",\"Egress\"]" : "[\"Ingress\"]");
+}
+
+static void fill_subject(filler *f, yyjson_mut_val *obj) {
+    if (is(obj, "kind", "User") || is(obj, "kind", "Group"))
+        put_text(f, obj, "apiGroup", "rbac.authorization.k8s.io");
+}
+
+static void fill_role_ref(filler *f, yyjson_mut_val *obj) {
+    put_text(f, obj, "apiGroup", "rbac.authorization.k8s.io");
+}
+
+static void fill_autoscaler(filler *f, yyjson_mut_val *spec) {
+    if (yyjson_mut_arr_size(get(spec, "metrics")) == 0)
+        put_json(f, spec, "metrics",
+                 "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":{\"type\":\"Utilization\","
+                 "\"averageUtilization\":80}}}]");
+}
+
+static void fill_behavior(filler *f, yyjson_mut_val *obj) {
+    yyjson_mut_val *up = object_at(f, obj, "scaleUp"), *down = object_at(f, obj, "scaleDown");
+    if (up) {
+        put_json(f, up, "stabilizationWindowSeconds", "0");
+        put_json(f, up, "policies",
+                 "[{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15},{\"type\":\"Percent\",\"value\":100,"
+                 "\"periodSeconds\":15}]");
+    }
+    if (down)
+        put_json(f, down, "policies", "[{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]");
+}
+
+static void fill_slice_port(filler *f, yyjson_mut_val *obj) {
+    put_text(f, obj, "name", "");
+}
+
+/* Its labels, and whom it selects, are its template's labels. */
+static void fill_replication(filler *f, yyjson_mut_val *root) {
+    yyjson_mut_val *spec = get(root, "spec"), *meta = get(root, "metadata");
+    yyjson_mut_val *labels = get(get(get(spec, "template"), "metadata"), "labels");
+    if (yyjson_mut_obj_size(labels) == 0)
+        return;
+    if (yyjson_mut_is_obj(spec) && !get(spec, "selector"))
+        put(f, spec, "selector", yyjson_mut_val_mut_copy(f->doc, labels));
+    if (yyjson_mut_is_obj(meta) && !get(meta, "labels"))
+        put(f, meta, "labels", yyjson_mut_val_mut_copy(f->doc, labels));
+}
+
+/* Who says how much it takes at most, and not how much it needs, needs that. Not in a template. */
+static void fill_requests(filler *f, yyjson_mut_val *containers) {
+    size_t index, count, inner_index, inner_count;
+    yyjson_mut_val *container, *key, *val;
+    yyjson_mut_arr_foreach(containers, index, count, container) {
+        yyjson_mut_val *resources = get(container, "resources"), *limits = get(resources, "limits");
+        if (!yyjson_mut_is_obj(limits) || yyjson_mut_obj_size(limits) == 0)
+            continue;
+        yyjson_mut_val *requests = object_at(f, resources, "requests");
+        if (!requests)
+            continue;
+        yyjson_mut_obj_foreach(limits, inner_index, inner_count, key, val) {
+            if (!yyjson_mut_obj_getn(requests, yyjson_mut_get_str(key), yyjson_mut_get_len(key)) &&
+                !yyjson_mut_obj_add(requests, yyjson_mut_val_mut_copy(f->doc, key),
+                                    yyjson_mut_val_mut_copy(f->doc, val)))
+                f->failed = true;
+        }
+    }
+}
+
+static void fill_pod(filler *f, yyjson_mut_val *root) {
+    yyjson_mut_val *spec = get(root, "spec");
+    fill_requests(f, get(spec, "containers"));
+    fill_requests(f, get(spec, "initContainers"));
+}
+
+static const struct {
+    const char *type;
+    const char *package; /* NULL: any */
+    void (*fill)(filler *f, yyjson_mut_val *obj);
+} special[] = {
+    { "Container", NULL, fill_container },
+    { "EphemeralContainer", NULL, fill_container },
+    { "Volume", NULL, fill_volume },
+    { "ServiceSpec", NULL, fill_service },
+    { "ServicePort", NULL, fill_service_port },
+    { "DeploymentStrategy", NULL, fill_deployment },
+    { "StatefulSetUpdateStrategy", NULL, fill_stateful },
+    { "StatefulSetSpec", NULL, fill_claims },
+    { "DaemonSetUpdateStrategy", NULL, fill_daemon },
+    { "NetworkPolicySpec", NULL, fill_network_policy },
+    { "Subject", "io.k8s.api.rbac.v1", fill_subject },
+    { "RoleRef", "io.k8s.api.rbac.v1", fill_role_ref },
+    { "HorizontalPodAutoscalerSpec", "io.k8s.api.autoscaling.v2", fill_autoscaler },
+    { "HorizontalPodAutoscalerBehavior", NULL, fill_behavior },
+    { "EndpointPort", "io.k8s.api.discovery.v1", fill_slice_port },
+    { "ReplicationController", NULL, fill_replication },
+    { "Pod", NULL, fill_pod },
+};
+
+/* ---- the whole ---- */
+
+static void fill_fixed(filler *f, size_t rule, yyjson_mut_val *obj) {
+    size_t index, count;
+    yyjson_val *key, *val;
+    if (!f->parsed[rule] &&
+        kt_json_read_trusted(f->allocator, ki_str_of(of_types[rule].json), &f->parsed[rule], NULL)) {
+        f->failed = true;
+        return;
+    }
+    yyjson_obj_foreach(yyjson_doc_get_root(f->parsed[rule]), index, count, key, val) {
+        if (get(obj, yyjson_get_str(key)))
+            continue;
+        yyjson_mut_val *name = yyjson_val_mut_copy(f->doc, key), *copy = yyjson_val_mut_copy(f->doc, val);
+        if (!name || !copy || !yyjson_mut_obj_put(obj, name, copy))
+            f->failed = true;
+    }
+}
+
+static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj);
+
+static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
+    const kt_type *type = kt_field_type(f->schema, field);
+    size_t index, count;
+    yyjson_mut_val *key, *element;
+    if (!type)
+        return;
+    if (field->wrap == KT_WRAP_ONE) {
+        fill(f, type, val);
+    } else if (field->wrap == KT_WRAP_LIST) {
+        yyjson_mut_arr_foreach(val, index, count, element) {
+            fill(f, type, element);
+        }
+    } else {
+        yyjson_mut_obj_foreach(val, index, count, key, element) {
+            fill(f, type, element);
+        }
+    }
+}
+
+/* Recursive: bodies are limited in depth (json.h). What is filled in is filled itself. */
+static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
+    size_t index, count;
+    yyjson_mut_val *key, *val;
+    if (!yyjson_mut_is_obj(obj) || f->failed)
+        return;
+    for (size_t i = 0; i < TYPE_RULES; i++) {
+        if (strcmp(of_types[i].type, type->name) == 0)
+            fill_fixed(f, i, obj);
+    }
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
+        if (strcmp(special[i].type, type->name) == 0 &&
+            (!special[i].package || strcmp(special[i].package, type->package) == 0))
+            special[i].fill(f, obj);
+    }
+    yyjson_mut_obj_foreach(obj, index, count, key, val) {
+        const kt_field *field = NULL;
+        if (yyjson_mut_is_ctn(val) && !f->failed)
+            field = kt_type_field(f->schema, type, (ki_str){ yyjson_mut_get_str(key), yyjson_mut_get_len(key) });
+        if (field)
+            fill_member(f, field, val);
+    }
+}
+
+ki_status kt_defaults_fill(const ki_allocator *allocator, const ki_resource *resource, yyjson_mut_doc *doc,
+                           yyjson_mut_val *root) {
+    filler f = { .allocator = allocator, .schema = kt_schema_builtin(), .doc = doc };
+    const kt_type *type = kt_schema_kind_of(resource);
+    if (type)
+        fill(&f, type, root);
+    for (size_t i = 0; i < TYPE_RULES; i++)
+        yyjson_doc_free(f.parsed[i]);
+    return f.failed ? KI_ERR_NO_MEMORY : KI_OK;
+}
+
+/* ---- quality of service ---- */
+
+static bool is_something(yyjson_val *quantity) {
+    ki_str text = kt_json_str(quantity);
+    return quantity && !ki_str_equals(text, "0") && !(yyjson_is_num(quantity) && yyjson_get_num(quantity) == 0);
+}
+
+static void look_at(yyjson_val *containers, bool *any, bool *all) {
+    static const char *const counted[] = { "cpu", "memory" };
+    size_t index, count;
+    yyjson_val *container;
+    yyjson_arr_foreach(containers, index, count, container) {
+        yyjson_val *resources = yyjson_obj_get(container, "resources");
+        for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+            yyjson_val *limit = yyjson_obj_get(yyjson_obj_get(resources, "limits"), counted[i]);
+            yyjson_val *request = yyjson_obj_get(yyjson_obj_get(resources, "requests"), counted[i]);
+            *any = *any || is_something(limit) || is_something(request);
+            *all = *all && is_something(limit) && (!request || yyjson_equals(limit, request));
+        }
+    }
+}
+
+const char *kt_defaults_qos(yyjson_val *pod) {
+    yyjson_val *spec = yyjson_obj_get(pod, "spec");
+    bool any = false, all = true;
+    look_at(yyjson_obj_get(spec, "containers"), &any, &all);
+    look_at(yyjson_obj_get(spec, "initContainers"), &any, &all);
+    return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
+}

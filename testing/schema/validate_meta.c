@@ -1,0 +1,202 @@
+/* validate_meta.c: finalizers, owner references and annotations, as ValidateObjectMeta of the real server checks them. */
+#include "testing/schema/validate.h"
+
+#include "testing/values/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    ANNOTATIONS_MAX = 256 * 1024, /* bytes of all names and values */
+    FIELD_SIZE = 64
+};
+
+static bool has(yyjson_val *list, ki_str word) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(list, index, count, one) {
+        if (ki_str_equal(kt_json_str(one), word))
+            return true;
+    }
+    return false;
+}
+
+/* Adds an "Invalid value" that shows `value` as JSON. */
+static void add_json(kt_causes *causes, const char *field, yyjson_val *value, const char *detail) {
+    ki_buffer shown;
+    ki_buffer_init(&shown, causes->text.allocator, 0);
+    if (kt_json_append(&shown, value))
+        causes->text.failed = KI_ERR_NO_MEMORY;
+    kt_causes_add_value(causes, KT_CAUSE_INVALID, field, (ki_str){ shown.data, shown.size }, false, detail);
+    ki_buffer_free(&shown);
+}
+
+static void validate_finalizers(kt_causes *causes, yyjson_val *finalizers) {
+    static const char *const standard[] = { "kubernetes", KT_FINALIZER_ORPHAN, KT_FINALIZER_FOREGROUND };
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(finalizers, index, count, one) {
+        const char *why = kt_validate_qualified_name(kt_json_str(one));
+        if (why)
+            kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.finalizers", kt_json_str(one), why);
+    }
+    yyjson_arr_foreach(finalizers, index, count, one) {
+        ki_str name = kt_json_str(one);
+        bool is_fine = name.size && memchr(name.data, '/', name.size) != NULL;
+        char field[FIELD_SIZE];
+        for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++)
+            is_fine = is_fine || ki_str_equals(name, standard[i]);
+        snprintf(field, sizeof field, "metadata.finalizers[%zu]", index);
+        if (!is_fine)
+            kt_causes_add(causes, KT_CAUSE_INVALID, field, name,
+                          "name is neither a standard finalizer name nor is it fully qualified");
+    }
+    if (has(finalizers, KI_STR(KT_FINALIZER_ORPHAN)) && has(finalizers, KI_STR(KT_FINALIZER_FOREGROUND)))
+        add_json(causes, "metadata.finalizers", finalizers,
+                 "finalizer orphan and foregroundDeletion cannot be both set");
+}
+
+/* ---- owner references ---- */
+
+/* A reference as the real server shows it: its members in the order of its type. */
+static void append_reference(ki_buffer *out, yyjson_val *ref) {
+    static const char *const members[] = { "apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion" };
+    char before = '{';
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        yyjson_val *member = yyjson_obj_get(ref, members[i]);
+        if (!member && i > 3)
+            continue;
+        ki_buffer_printf(out, "%c\"%s\":", before, members[i]);
+        if (member)
+            kt_json_append(out, member);
+        else
+            ki_buffer_append_string(out, "\"\"");
+        before = ',';
+    }
+    ki_buffer_append_char(out, '}');
+}
+
+/* Adds an "Invalid value" that shows one reference, or a list of them. */
+static void add_references(kt_causes *causes, yyjson_val *shown, const char *detail) {
+    size_t index, count;
+    yyjson_val *ref;
+    ki_buffer text;
+    ki_buffer_init(&text, causes->text.allocator, 0);
+    if (yyjson_is_arr(shown))
+        ki_buffer_append_char(&text, '[');
+    else
+        append_reference(&text, shown);
+    yyjson_arr_foreach(shown, index, count, ref) {
+        ki_buffer_append_string(&text, index ? "," : "");
+        append_reference(&text, ref);
+    }
+    if (yyjson_is_arr(shown))
+        ki_buffer_append_char(&text, ']');
+    if (text.failed)
+        causes->text.failed = text.failed;
+    kt_causes_add_value(causes, KT_CAUSE_INVALID, "metadata.ownerReferences", (ki_str){ text.data, text.size }, false,
+                        detail);
+    ki_buffer_free(&text);
+}
+
+static void validate_owner(kt_causes *causes, yyjson_val *ref) {
+    static const char *const needed[] = { "kind", "name", "uid" };
+    ki_str version, group = ki_str_split(kt_json_get_str(ref, "apiVersion"), '/', &version);
+    char field[FIELD_SIZE];
+    bool is_core = !version.data, is_nested = version.size && memchr(version.data, '/', version.size);
+    if (is_core ? !group.size : !version.size || is_nested)
+        kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.ownerReferences.apiVersion",
+                      kt_json_get_str(ref, "apiVersion"), "version must not be empty");
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        snprintf(field, sizeof field, "metadata.ownerReferences.%s", needed[i]);
+        if (!kt_json_get_str(ref, needed[i]).size)
+            kt_causes_add(causes, KT_CAUSE_INVALID, field, KI_STR(""), "must not be empty");
+    }
+    if (is_core && ki_str_equals(group, "v1") && ki_str_equals(kt_json_get_str(ref, "kind"), "Event"))
+        add_references(causes, ref, "/v1, Kind=Event is disallowed from being an owner");
+}
+
+static void validate_owners(kt_causes *causes, yyjson_val *owners) {
+    size_t index, count;
+    yyjson_val *ref, *controller = NULL;
+    yyjson_arr_foreach(owners, index, count, ref) {
+        validate_owner(causes, ref);
+        if (!yyjson_get_bool(yyjson_obj_get(ref, "controller")))
+            continue;
+        if (controller) {
+            ki_buffer why;
+            ki_buffer_init(&why, causes->text.allocator, 0);
+            const char *names[] = { "kind", "name" };
+            ki_buffer_append_string(&why, "Only one reference can have Controller set to true. Found \"true\" in "
+                                          "references for ");
+            for (size_t i = 0; i < 2; i++) {
+                ki_buffer_append_string(&why, i ? " and " : "");
+                ki_buffer_append_view(&why, kt_json_get_str(i ? ref : controller, names[0]));
+                ki_buffer_append_char(&why, '/');
+                ki_buffer_append_view(&why, kt_json_get_str(i ? ref : controller, names[1]));
+            }
+            if (why.failed)
+                causes->text.failed = why.failed;
+            else
+                add_references(causes, owners, why.data);
+            ki_buffer_free(&why);
+            return;
+        }
+        controller = ref;
+    }
+}
+
+/* ---- the rest ---- */
+
+static void validate_annotations(kt_causes *causes, yyjson_val *annotations) {
+    size_t index, count, size = 0;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach(annotations, index, count, key, val) {
+        size += yyjson_get_len(key) + yyjson_get_len(val);
+    }
+    if (size > ANNOTATIONS_MAX)
+        kt_causes_add(causes, KT_CAUSE_TOO_LONG, "metadata.annotations", KI_STR(""),
+                      "may not be more than 262144 bytes");
+}
+
+static int compare(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void validate_added_finalizers(kt_causes *causes, yyjson_val *old, yyjson_val *now) {
+    enum {
+        SHOWN_MAX = 64
+    };
+    const char *added[SHOWN_MAX];
+    size_t index, count, added_count = 0;
+    yyjson_val *one;
+    yyjson_arr_foreach(now, index, count, one) {
+        if (yyjson_is_str(one) && !has(old, kt_json_str(one)) && added_count < SHOWN_MAX)
+            added[added_count++] = yyjson_get_str(one);
+    }
+    if (!added_count)
+        return;
+    qsort(added, added_count, sizeof added[0], compare);
+    ki_buffer why;
+    ki_buffer_init(&why, causes->text.allocator, 0);
+    ki_buffer_append_string(&why, "no new finalizers can be added if the object is being deleted, found new finalizers "
+                                  "[]string{");
+    for (size_t i = 0; i < added_count; i++) {
+        ki_buffer_append_string(&why, i ? ", " : "");
+        ki_buffer_append_json_string(&why, ki_str_of(added[i]));
+    }
+    ki_buffer_append_char(&why, '}');
+    if (why.failed)
+        causes->text.failed = why.failed;
+    else
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "metadata.finalizers", KI_STR(""), why.data);
+    ki_buffer_free(&why);
+}
+
+void kt_validate_meta_refs(kt_causes *causes, yyjson_val *old_meta, yyjson_val *meta) {
+    validate_annotations(causes, yyjson_obj_get(meta, "annotations"));
+    validate_owners(causes, yyjson_obj_get(meta, "ownerReferences"));
+    validate_finalizers(causes, yyjson_obj_get(meta, "finalizers"));
+    if (yyjson_obj_get(old_meta, "deletionTimestamp"))
+        validate_added_finalizers(causes, yyjson_obj_get(old_meta, "finalizers"), yyjson_obj_get(meta, "finalizers"));
+}

@@ -1,0 +1,435 @@
+/* validate_object.c: see validate_object.h. One function for each kind; the table at the end has all of them. */
+#include "testing/schema/validate_object.h"
+
+#include "testing/schema/validate_pod.h"
+#include "testing/values/arena.h"
+#include "testing/values/equal.h"
+#include "testing/values/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define IMMUTABLE "field is immutable"
+#define MARKED_IMMUTABLE "field is immutable when `immutable` is set"
+#define MISMATCH "`selector` does not match template `labels`"
+
+enum {
+    PORT_MAX = 65535
+};
+
+static const ki_str nothing = { NULL, 0 };
+
+typedef struct checked {
+    kt_causes *causes;
+    kt_arena arena;
+    yyjson_val *old; /* NULL of a new object */
+    yyjson_val *root;
+    yyjson_val *old_spec;
+    yyjson_val *spec;
+    const char *what; /* "deployment" */
+} checked;
+
+static bool is_nothing(yyjson_val *val) {
+    return !val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0);
+}
+
+static bool is_same(checked *c, yyjson_val *a, yyjson_val *b) {
+    return is_nothing(a) || is_nothing(b) ? is_nothing(a) == is_nothing(b) : kt_equal(&c->arena, a, b);
+}
+
+static void add_required(checked *c, const char *field) {
+    kt_causes_add(c->causes, KT_CAUSE_REQUIRED, field, nothing, "");
+}
+
+/* Adds an "Invalid value" that shows `val` as JSON. */
+static void add_json(checked *c, const char *field, yyjson_val *val, const char *detail) {
+    ki_buffer shown;
+    ki_buffer_init(&shown, c->causes->text.allocator, 0);
+    if (val ? kt_json_append(&shown, val) : ki_buffer_append_string(&shown, "null"))
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    kt_causes_add_value(c->causes, KT_CAUSE_INVALID, field, (ki_str){ shown.data, shown.size }, false, detail);
+    ki_buffer_free(&shown);
+}
+
+static void check_least(checked *c, const char *field, yyjson_val *val, int64_t least, const char *detail) {
+    if (yyjson_is_int(val) && yyjson_get_sint(val) < least)
+        add_json(c, field, val, detail);
+}
+
+static void check_replicas(checked *c) {
+    check_least(c, "spec.replicas", yyjson_obj_get(c->spec, "replicas"), 0, "must be greater than or equal to 0");
+}
+
+/* ---- selectors ---- */
+
+static bool has_value(yyjson_val *expression, ki_str value) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(yyjson_obj_get(expression, "values"), index, count, one) {
+        if (ki_str_equal(kt_json_str(one), value))
+            return true;
+    }
+    return false;
+}
+
+static bool satisfies(yyjson_val *expression, yyjson_val *labels) {
+    ki_str key = kt_json_get_str(expression, "key"), op = kt_json_get_str(expression, "operator");
+    yyjson_val *label = key.size ? yyjson_obj_getn(labels, key.data, key.size) : NULL;
+    if (ki_str_equals(op, "Exists"))
+        return label != NULL;
+    if (ki_str_equals(op, "DoesNotExist"))
+        return label == NULL;
+    bool among = label && has_value(expression, kt_json_str(label));
+    return ki_str_equals(op, "NotIn") ? !among : among;
+}
+
+static bool selects(yyjson_val *selector, yyjson_val *labels) {
+    yyjson_val *match = yyjson_obj_get(selector, "matchLabels"), *key, *val;
+    yyjson_val *expressions = yyjson_obj_get(selector, "matchExpressions"), *expression;
+    size_t index, count;
+    if (is_nothing(match) && is_nothing(expressions))
+        return false;
+    yyjson_obj_foreach(match, index, count, key, val) {
+        ki_str name = kt_json_str(key);
+        if (!ki_str_equal(kt_json_str(val), kt_json_str(yyjson_obj_getn(labels, name.data, name.size))))
+            return false;
+    }
+    yyjson_arr_foreach(expressions, index, count, expression) {
+        if (!satisfies(expression, labels))
+            return false;
+    }
+    return true;
+}
+
+/* ---- workloads ---- */
+
+static void check_template(checked *c, bool checks_mounts) {
+    yyjson_val *pod = yyjson_obj_get(yyjson_obj_get(c->spec, "template"), "spec");
+    kt_validate_pod_spec(c->causes, "spec.template.spec", pod, checks_mounts);
+}
+
+static void check_always_restarts(checked *c) {
+    yyjson_val *pod = yyjson_obj_get(yyjson_obj_get(c->spec, "template"), "spec");
+    ki_str policy = kt_json_get_str(pod, "restartPolicy");
+    if (ki_str_equals(policy, "Never") || ki_str_equals(policy, "OnFailure"))
+        kt_causes_add(c->causes, KT_CAUSE_NOT_SUPPORTED, "spec.template.spec.restartPolicy", policy,
+                      "supported values: \"Always\"");
+}
+
+/* A selector that is there, is not empty, and selects the template. */
+static void check_selector(checked *c, bool is_required) {
+    yyjson_val *selector = yyjson_obj_get(c->spec, "selector");
+    yyjson_val *meta = yyjson_obj_get(yyjson_obj_get(c->spec, "template"), "metadata");
+    bool is_empty = yyjson_is_obj(selector) && is_nothing(yyjson_obj_get(selector, "matchLabels")) &&
+                    is_nothing(yyjson_obj_get(selector, "matchExpressions"));
+    char words[96];
+    snprintf(words, sizeof words, "empty selector is invalid for %s", c->what);
+    if (!selector && is_required)
+        add_required(c, "spec.selector");
+    if (is_empty)
+        add_json(c, "spec.selector", selector, words);
+    else if (!selects(selector, yyjson_obj_get(meta, "labels")))
+        add_json(c, "spec.template.metadata.labels", yyjson_obj_get(meta, "labels"), MISMATCH);
+}
+
+static void check_selector_stays(checked *c) {
+    yyjson_val *selector = yyjson_obj_get(c->spec, "selector");
+    if (c->old && !is_same(c, yyjson_obj_get(c->old_spec, "selector"), selector))
+        add_json(c, "spec.selector", selector, IMMUTABLE);
+}
+
+static void deployment(checked *c) {
+    check_replicas(c);
+    check_selector(c, true);
+    check_template(c, true);
+    check_always_restarts(c);
+    yyjson_val *strategy = yyjson_obj_get(c->spec, "strategy");
+    if (ki_str_equals(kt_json_get_str(strategy, "type"), "Recreate") &&
+        yyjson_is_obj(yyjson_obj_get(strategy, "rollingUpdate")))
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec.strategy.rollingUpdate", nothing,
+                      "may not be specified when strategy `type` is 'Recreate'");
+    check_selector_stays(c);
+}
+
+static void replica_set(checked *c) {
+    check_replicas(c);
+    check_selector(c, true);
+    check_template(c, true);
+    check_always_restarts(c);
+    check_selector_stays(c);
+}
+
+static void daemon_set(checked *c) {
+    check_selector(c, false);
+    check_template(c, true);
+    check_always_restarts(c);
+    check_selector_stays(c);
+}
+
+static void stateful_set(checked *c) {
+    static const char *const changeable[] = { "replicas",
+                                              "ordinals",
+                                              "template",
+                                              "updateStrategy",
+                                              "revisionHistoryLimit",
+                                              "persistentVolumeClaimRetentionPolicy",
+                                              "minReadySeconds" };
+    yyjson_val *specs[2] = { c->old_spec, c->spec }, *key, *val;
+    size_t index, count;
+    bool changed = false;
+    check_replicas(c);
+    check_selector(c, true);
+    check_template(c, false);
+    check_always_restarts(c);
+    for (size_t side = 0; c->old && side < 2; side++) {
+        yyjson_obj_foreach(specs[side], index, count, key, val) {
+            ki_str name = kt_json_str(key);
+            bool free = is_same(c, val, yyjson_obj_getn(specs[!side], name.data, name.size));
+            for (size_t i = 0; i < sizeof changeable / sizeof changeable[0]; i++)
+                free = free || ki_str_equals(name, changeable[i]);
+            changed = changed || !free;
+        }
+    }
+    if (changed)
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "spec", nothing,
+                      "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+                      "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
+                      "'minReadySeconds' are forbidden");
+}
+
+static void job(checked *c) {
+    static const char *const fixed[] = { "spec.completions", "spec.selector", "spec.template", "spec.completionMode" };
+    check_template(c, true);
+    yyjson_val *pod = yyjson_obj_get(yyjson_obj_get(c->spec, "template"), "spec");
+    ki_str policy = kt_json_get_str(pod, "restartPolicy");
+    if (!policy.size || ki_str_equals(policy, "Always"))
+        kt_causes_add(c->causes, KT_CAUSE_REQUIRED, "spec.template.spec.restartPolicy", nothing,
+                      "valid values: \"OnFailure\", \"Never\"");
+    for (size_t i = 0; c->old && i < sizeof fixed / sizeof fixed[0]; i++) {
+        const char *name = fixed[i] + sizeof "spec." - 1;
+        yyjson_val *val = yyjson_obj_get(c->spec, name);
+        if (!is_same(c, yyjson_obj_get(c->old_spec, name), val))
+            add_json(c, fixed[i], val, IMMUTABLE);
+    }
+}
+
+static void pod(checked *c) {
+    kt_validate_pod_spec(c->causes, "spec", c->spec, true);
+    if (c->old)
+        kt_validate_pod_update(c->causes, c->arena.allocator, c->old_spec, c->spec);
+}
+
+/* ---- services ---- */
+
+static void service(checked *c) {
+    yyjson_val *ports = yyjson_obj_get(c->spec, "ports"), *port;
+    ki_str type = kt_json_get_str(c->spec, "type"), address = kt_json_get_str(c->spec, "clusterIP");
+    ki_str old_address = kt_json_get_str(c->old_spec, "clusterIP");
+    bool is_external = ki_str_equals(type, "ExternalName");
+    size_t index, count;
+    if (yyjson_arr_size(ports) == 0 && !is_external && !ki_str_equals(address, "None"))
+        add_required(c, "spec.ports");
+    if (is_external && !kt_json_get_str(c->spec, "externalName").size)
+        add_required(c, "spec.externalName");
+    yyjson_arr_foreach(ports, index, count, port) {
+        char shown[32];
+        int64_t number = yyjson_get_sint(yyjson_obj_get(port, "port"));
+        snprintf(shown, sizeof shown, "%" PRId64, number);
+        if (count > 1 && !kt_json_get_str(port, "name").size)
+            kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "spec.ports[%zu].name", index);
+        if (number < 1 || number > PORT_MAX)
+            kt_validate_add(c->causes, KT_CAUSE_INVALID, ki_str_of(shown), false,
+                            "must be between 1 and 65535, inclusive", "spec.ports[%zu].port", index);
+    }
+    if (type.size && !is_external && !ki_str_equals(type, "ClusterIP") && !ki_str_equals(type, "NodePort") &&
+        !ki_str_equals(type, "LoadBalancer"))
+        kt_causes_add(c->causes, KT_CAUSE_NOT_SUPPORTED, "spec.type", type,
+                      "supported values: \"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\"");
+    if (!is_external && old_address.size && address.size && !ki_str_equal(address, old_address)) {
+        ki_buffer shown;
+        ki_buffer_init(&shown, c->causes->text.allocator, 0);
+        ki_buffer_append_char(&shown, '[');
+        ki_buffer_append_json_string(&shown, address);
+        if (ki_buffer_append_char(&shown, ']'))
+            c->causes->text.failed = KI_ERR_NO_MEMORY;
+        kt_causes_add_value(c->causes, KT_CAUSE_INVALID, "spec.clusterIPs[0]", (ki_str){ shown.data, shown.size },
+                            false, "may not change once set");
+        ki_buffer_free(&shown);
+    }
+}
+
+/* ---- config maps and secrets ---- */
+
+static const char *key_words(ki_str key) {
+    if (ki_str_equals(key, "."))
+        return "must not be '.'";
+    if (ki_str_equals(key, ".."))
+        return "must not be '..'";
+    for (size_t i = 0; i < key.size; i++) {
+        char letter = key.data[i];
+        if (!(letter >= 'a' && letter <= 'z') && !(letter >= 'A' && letter <= 'Z') &&
+            !(letter >= '0' && letter <= '9') && letter != '-' && letter != '_' && letter != '.')
+            return "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
+                   "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+    }
+    return NULL;
+}
+
+static void check_keys(checked *c, const char *member) {
+    yyjson_val *key, *val;
+    size_t index, count;
+    yyjson_obj_foreach(yyjson_obj_get(c->root, member), index, count, key, val) {
+        ki_str name = kt_json_str(key);
+        const char *why = key_words(name);
+        if (why)
+            kt_validate_add(c->causes, KT_CAUSE_INVALID, name, true, why, "%s[%.*s]", member, (int)name.size,
+                            name.data);
+    }
+}
+
+static void check_marked_immutable(checked *c, const char *const *members) {
+    if (!yyjson_get_bool(yyjson_obj_get(c->old, "immutable")))
+        return;
+    if (!yyjson_get_bool(yyjson_obj_get(c->root, "immutable")))
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "immutable", nothing, MARKED_IMMUTABLE);
+    for (; *members; members++) {
+        if (!is_same(c, yyjson_obj_get(c->old, *members), yyjson_obj_get(c->root, *members)))
+            kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, *members, nothing, MARKED_IMMUTABLE);
+    }
+}
+
+static void config_map(checked *c) {
+    static const char *const members[] = { "data", "binaryData", NULL };
+    check_keys(c, "data");
+    check_keys(c, "binaryData");
+    check_marked_immutable(c, members);
+}
+
+static void secret(checked *c) {
+    static const char *const members[] = { "data", NULL };
+    static const struct {
+        const char *type;
+        const char *keys[3];
+    } typed[] = { { "kubernetes.io/tls", { "tls.crt", "tls.key", NULL } },
+                  { "kubernetes.io/dockerconfigjson", { ".dockerconfigjson", NULL, NULL } } };
+    ki_str type = kt_json_get_str(c->root, "type"), old_type = kt_json_get_str(c->old, "type");
+    yyjson_val *data = yyjson_obj_get(c->root, "data"), *text = yyjson_obj_get(c->root, "stringData");
+    check_keys(c, "data");
+    for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++) {
+        for (const char *const *key = typed[i].keys; ki_str_equals(type, typed[i].type) && *key; key++) {
+            if (!yyjson_obj_get(data, *key) && !yyjson_obj_get(text, *key))
+                kt_validate_add(c->causes, KT_CAUSE_REQUIRED, nothing, true, "", "data[%s]", *key);
+        }
+    }
+    if (old_type.size && type.size && !ki_str_equal(type, old_type))
+        kt_causes_add(c->causes, KT_CAUSE_INVALID, "type", type, IMMUTABLE);
+    check_marked_immutable(c, members);
+}
+
+/* ---- others ---- */
+
+static void lease(checked *c) {
+    check_least(c, "spec.leaseDurationSeconds", yyjson_obj_get(c->spec, "leaseDurationSeconds"), 1,
+                "must be greater than 0");
+    check_least(c, "spec.leaseTransitions", yyjson_obj_get(c->spec, "leaseTransitions"), 0,
+                "must be greater than or equal to 0");
+}
+
+static void priority_class(checked *c) {
+    if (c->old && !is_same(c, yyjson_obj_get(c->old, "value"), yyjson_obj_get(c->root, "value")))
+        kt_causes_add(c->causes, KT_CAUSE_FORBIDDEN, "value", nothing, "may not be changed in an update.");
+}
+
+static void role_binding(checked *c) {
+    yyjson_val *ref = yyjson_obj_get(c->root, "roleRef"), *old = yyjson_obj_get(c->old, "roleRef");
+    static const char *const members[] = { "apiGroup", "kind", "name" };
+    static const char *const shown[] = { "APIGroup", "Kind", "Name" };
+    bool is_local = strcmp(c->what, "RoleBinding") == 0, changed = false;
+    ki_str kind = kt_json_get_str(ref, "kind");
+    ki_buffer text;
+    if (!ki_str_equals(kind, "ClusterRole") && !(is_local && ki_str_equals(kind, "Role")))
+        kt_causes_add(c->causes, KT_CAUSE_NOT_SUPPORTED, "roleRef.kind", kind,
+                      is_local ? "supported values: \"Role\", \"ClusterRole\"" : "supported values: \"ClusterRole\"");
+    if (!kt_json_get_str(ref, "name").size)
+        add_required(c, "roleRef.name");
+    ki_buffer_init(&text, c->causes->text.allocator, 0);
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        changed = changed || (old && !ki_str_equal(kt_json_get_str(ref, members[i]), kt_json_get_str(old, members[i])));
+        ki_buffer_printf(&text, "%s\"%s\":", i ? "," : "{", shown[i]);
+        ki_buffer_append_json_string(&text, kt_json_get_str(ref, members[i]));
+    }
+    if (ki_buffer_append_char(&text, '}'))
+        c->causes->text.failed = KI_ERR_NO_MEMORY;
+    if (changed)
+        kt_causes_add_value(c->causes, KT_CAUSE_INVALID, "roleRef", (ki_str){ text.data, text.size }, false,
+                            "cannot change roleRef");
+    ki_buffer_free(&text);
+}
+
+static const struct {
+    const char *group;
+    const char *plural;
+    const char *what;
+    void (*check)(checked *c);
+} kinds[] = {
+    { "", "configmaps", "config map", config_map },
+    { "", "pods", "pod", pod },
+    { "", "secrets", "secret", secret },
+    { "", "services", "service", service },
+    { "apps", "daemonsets", "daemonset", daemon_set },
+    { "apps", "deployments", "deployment", deployment },
+    { "apps", "replicasets", "replica set", replica_set },
+    { "apps", "statefulsets", "statefulset", stateful_set },
+    { "batch", "jobs", "job", job },
+    { "coordination.k8s.io", "leases", "lease", lease },
+    { "rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding", role_binding },
+    { "rbac.authorization.k8s.io", "rolebindings", "RoleBinding", role_binding },
+    { "scheduling.k8s.io", "priorityclasses", "priority class", priority_class },
+};
+
+enum {
+    KIND_COUNT = sizeof kinds / sizeof kinds[0]
+};
+
+static size_t find(const ki_resource *resource) {
+    size_t i = 0;
+    while (i < KIND_COUNT &&
+           (strcmp(resource->group, kinds[i].group) != 0 || strcmp(resource->plural, kinds[i].plural) != 0))
+        i++;
+    return i;
+}
+
+bool kt_validate_compares(const ki_resource *resource) {
+    return find(resource) < KIND_COUNT;
+}
+
+static void check(kt_causes *causes, const ki_allocator *allocator, size_t kind, yyjson_val *old_root,
+                  yyjson_val *root) {
+    checked c = { .causes = causes,
+                  .old = old_root,
+                  .root = root,
+                  .old_spec = yyjson_obj_get(old_root, "spec"),
+                  .spec = yyjson_obj_get(root, "spec"),
+                  .what = kinds[kind].what };
+    kt_arena_init(&c.arena, allocator);
+    kinds[kind].check(&c);
+    if (c.arena.failed)
+        causes->text.failed = KI_ERR_NO_MEMORY;
+    kt_arena_free(&c.arena);
+}
+
+void kt_validate_object(kt_causes *causes, const ki_allocator *allocator, const ki_resource *resource,
+                        yyjson_val *old_root, yyjson_val *root) {
+    size_t kind = find(resource);
+    kt_causes before;
+    if (kind == KIND_COUNT)
+        return;
+    kt_causes_init(&before, allocator);
+    if (old_root)
+        check(&before, allocator, kind, NULL, old_root);
+    if (before.text.failed || before.json.failed)
+        causes->text.failed = KI_ERR_NO_MEMORY;
+    else if (!before.count) /* an object that was put in without a request may be changed as it is */
+        check(causes, allocator, kind, old_root, root);
+    kt_causes_free(&before);
+}

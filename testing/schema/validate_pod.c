@@ -1,0 +1,225 @@
+/* validate_pod.c: see validate_pod.h. The checks that tests of controllers lean on, in the real server's order and words. */
+#include "testing/schema/validate_pod.h"
+
+#include "testing/schema/validate.h"
+#include "testing/values/arena.h"
+#include "testing/values/equal.h"
+#include "testing/values/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define UPDATES_FORBIDDEN \
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`," \
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," \
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+
+enum {
+    FIELD_SIZE = 192,
+    PORT_MAX = 65535,
+    COMPARED_MAX = 1000, /* elements of a list whose names are compared */
+    CAUSES_MAX = 100
+};
+
+static const ki_str nothing = { NULL, 0 };
+
+void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool quoted, const char *detail,
+                     const char *format, ...) {
+    char field[FIELD_SIZE];
+    va_list args;
+    if (causes->count >= CAUSES_MAX)
+        return;
+    va_start(args, format);
+    vsnprintf(field, sizeof field, format, args);
+    va_end(args);
+    kt_causes_add_value(causes, type, field, value, quoted, detail);
+}
+
+/* Is `val` one of `known`, which are separated by commas? An absent value is. */
+static void check_choice(kt_causes *causes, const char *path, const char *name, yyjson_val *val, const char *known) {
+    ki_str value = kt_json_str(val), rest = ki_str_of(known);
+    ki_buffer detail;
+    bool is_known = !val || yyjson_is_null(val);
+    ki_buffer_init(&detail, causes->text.allocator, 0);
+    ki_buffer_append_string(&detail, "supported values: ");
+    while (rest.size) {
+        ki_str one = ki_str_split(rest, ',', &rest);
+        is_known = is_known || ki_str_equal(one, value);
+        ki_buffer_printf(&detail, "\"%.*s\"%s", (int)one.size, one.data, rest.size ? ", " : "");
+    }
+    if (detail.failed)
+        causes->text.failed = detail.failed;
+    else if (!is_known)
+        kt_validate_add(causes, KT_CAUSE_NOT_SUPPORTED, value, true, detail.data, "%s.%s", path, name);
+    ki_buffer_free(&detail);
+}
+
+static bool is_named(yyjson_val *list, ki_str name, size_t before) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_foreach(list, index, count, one) {
+        if (index == before || index == COMPARED_MAX)
+            return false;
+        if (ki_str_equal(kt_json_get_str(one, "name"), name))
+            return true;
+    }
+    return false;
+}
+
+/* `one`, which is `list[index]`, has a name that is a DNS label, and is not in `list` before it, nor in `other`. */
+static void check_name(kt_causes *causes, const char *path, yyjson_val *list, size_t index, yyjson_val *one,
+                       yyjson_val *other) {
+    ki_str name = kt_json_get_str(one, "name");
+    const char *why = kt_validate_dns_label(name);
+    if (!name.size)
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s[%zu].name", path, index);
+    else if (why)
+        kt_validate_add(causes, KT_CAUSE_INVALID, name, true, why, "%s[%zu].name", path, index);
+    if (name.size && index < COMPARED_MAX && (is_named(list, name, index) || is_named(other, name, SIZE_MAX)))
+        kt_validate_add(causes, KT_CAUSE_DUPLICATE, name, true, "", "%s[%zu].name", path, index);
+}
+
+static void check_ports(kt_causes *causes, const char *path, yyjson_val *ports) {
+    size_t index, count;
+    yyjson_val *port;
+    yyjson_arr_foreach(ports, index, count, port) {
+        char own[2 * FIELD_SIZE], shown[32];
+        int64_t number = yyjson_get_sint(yyjson_obj_get(port, "containerPort"));
+        snprintf(own, sizeof own, "%s.ports[%zu]", path, index);
+        snprintf(shown, sizeof shown, "%" PRId64, number);
+        if (number == 0)
+            kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.containerPort", own);
+        else if (number < 0 || number > PORT_MAX)
+            kt_validate_add(causes, KT_CAUSE_INVALID, ki_str_of(shown), false, "must be between 1 and 65535, inclusive",
+                            "%s.containerPort", own);
+        check_choice(causes, own, "protocol", yyjson_obj_get(port, "protocol"), "SCTP,TCP,UDP");
+    }
+}
+
+static void check_container(kt_causes *causes, const char *path, yyjson_val *container, yyjson_val *volumes,
+                            bool checks_mounts) {
+    size_t index, count;
+    yyjson_val *one;
+    if (!kt_json_get_str(container, "image").size)
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.image", path);
+    check_ports(causes, path, yyjson_obj_get(container, "ports"));
+    yyjson_arr_foreach(yyjson_obj_get(container, "env"), index, count, one) {
+        ki_str name = kt_json_get_str(one, "name");
+        if (!name.size)
+            kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.env[%zu].name", path, index);
+        else if (memchr(name.data, '=', name.size))
+            kt_validate_add(causes, KT_CAUSE_INVALID, name, true,
+                            "a valid environment variable name must consist only of printable ASCII characters other "
+                            "than '='",
+                            "%s.env[%zu].name", path, index);
+    }
+    yyjson_arr_foreach(yyjson_obj_get(container, "volumeMounts"), index, count, one) {
+        ki_str name = kt_json_get_str(one, "name");
+        if (!name.size)
+            kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.volumeMounts[%zu].name", path, index);
+        else if (checks_mounts && !is_named(volumes, name, SIZE_MAX))
+            kt_validate_add(causes, KT_CAUSE_NOT_FOUND, name, true, "", "%s.volumeMounts[%zu].name", path, index);
+        if (!kt_json_get_str(one, "mountPath").size)
+            kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.volumeMounts[%zu].mountPath", path,
+                            index);
+    }
+    check_choice(causes, path, "imagePullPolicy", yyjson_obj_get(container, "imagePullPolicy"),
+                 "Always,IfNotPresent,Never");
+}
+
+static void check_containers(kt_causes *causes, const char *path, const char *name, yyjson_val *spec, yyjson_val *other,
+                             bool checks_mounts) {
+    yyjson_val *list = yyjson_obj_get(spec, name), *container;
+    size_t index, count;
+    char own[FIELD_SIZE];
+    snprintf(own, sizeof own, "%s.%s", path, name);
+    yyjson_arr_foreach(list, index, count, container) {
+        char place[FIELD_SIZE];
+        snprintf(place, sizeof place, "%s.%s[%zu]", path, name, index);
+        check_name(causes, own, list, index, container, other);
+        check_container(causes, place, container, yyjson_obj_get(spec, "volumes"), checks_mounts);
+    }
+}
+
+void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec, bool checks_mounts) {
+    checks_mounts = checks_mounts && yyjson_arr_size(yyjson_obj_get(spec, "volumes")) <= COMPARED_MAX;
+    yyjson_val *volumes = yyjson_obj_get(spec, "volumes"), *containers = yyjson_obj_get(spec, "containers");
+    size_t index, count;
+    yyjson_val *volume;
+    char own[FIELD_SIZE];
+    snprintf(own, sizeof own, "%s.volumes", path);
+    yyjson_arr_foreach(volumes, index, count, volume) {
+        check_name(causes, own, volumes, index, volume, NULL);
+    }
+    if (yyjson_arr_size(containers) == 0)
+        kt_validate_add(causes, KT_CAUSE_REQUIRED, nothing, true, "", "%s.containers", path);
+    check_containers(causes, path, "containers", spec, NULL, checks_mounts);
+    check_containers(causes, path, "initContainers", spec, containers, checks_mounts);
+    check_choice(causes, path, "restartPolicy", yyjson_obj_get(spec, "restartPolicy"), "Always,OnFailure,Never");
+    check_choice(causes, path, "dnsPolicy", yyjson_obj_get(spec, "dnsPolicy"),
+                 "ClusterFirstWithHostNet,ClusterFirst,Default,None");
+}
+
+/* ---- updates ---- */
+
+/* Are two lists of containers the same but for their images? */
+static bool same_containers(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
+    size_t index, count;
+    yyjson_val *one;
+    yyjson_arr_iter others = yyjson_arr_iter_with(now);
+    yyjson_arr_foreach(old, index, count, one) {
+        yyjson_val *other = yyjson_arr_iter_next(&others), *key, *val;
+        size_t k, key_count;
+        if (yyjson_obj_size(one) - (yyjson_obj_get(one, "image") != NULL) !=
+            yyjson_obj_size(other) - (yyjson_obj_get(other, "image") != NULL))
+            return false;
+        yyjson_obj_foreach(one, k, key_count, key, val) {
+            ki_str name = kt_json_str(key);
+            if (!ki_str_equals(name, "image") && !kt_equal(arena, val, yyjson_obj_getn(other, name.data, name.size)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Are two specs the same but for what an update of a pod may change? */
+static bool same_spec(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
+    static const char *const changeable[] = { "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
+                                              "schedulingGates" };
+    yyjson_val *specs[2] = { old, now }, *key, *val;
+    size_t index, count;
+    for (size_t side = 0; side < 2; side++) {
+        yyjson_obj_foreach(specs[side], index, count, key, val) {
+            ki_str name = kt_json_str(key);
+            yyjson_val *other = yyjson_obj_getn(specs[!side], name.data, name.size);
+            bool same = ki_str_equals(name, "containers") || ki_str_equals(name, "initContainers")
+                            ? same_containers(arena, val, other)
+                            : (yyjson_is_null(val) && !other) || kt_equal(arena, val, other);
+            for (size_t i = 0; i < sizeof changeable / sizeof changeable[0]; i++)
+                same = same || ki_str_equals(name, changeable[i]);
+            bool is_empty = !other && (yyjson_is_ctn(val) ? yyjson_get_len(val) == 0 : false);
+            if (!same && !is_empty)
+                return false;
+        }
+    }
+    return true;
+}
+
+void kt_validate_pod_update(kt_causes *causes, const ki_allocator *allocator, yyjson_val *old_spec, yyjson_val *spec) {
+    static const char *const lists[] = { "containers", "initContainers" };
+    kt_arena arena;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        if (yyjson_arr_size(yyjson_obj_get(old_spec, lists[i])) == yyjson_arr_size(yyjson_obj_get(spec, lists[i])))
+            continue;
+        kt_validate_add(causes, KT_CAUSE_FORBIDDEN, nothing, true, "pod updates may not add or remove containers",
+                        "spec.%s", lists[i]);
+        return;
+    }
+    kt_arena_init(&arena, allocator);
+    bool same = same_spec(&arena, old_spec, spec);
+    if (arena.failed)
+        causes->text.failed = KI_ERR_NO_MEMORY;
+    else if (!same)
+        kt_causes_add(causes, KT_CAUSE_FORBIDDEN, "spec", nothing, UPDATES_FORBIDDEN);
+    kt_arena_free(&arena);
+}

@@ -1,0 +1,38 @@
+/* base64.c: standard base64 with padding. */
+#include "testing/values/base64.h"
+
+ki_status kt_base64_append(ki_buffer *out, ki_str bytes) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    ki_buffer_append_char(out, '"');
+    for (size_t i = 0; i < bytes.size; i += 3) {
+        uint32_t three = 0;
+        size_t left = bytes.size - i;
+        for (size_t k = 0; k < 3; k++)
+            three = three << 8 | (k < left ? (uint8_t)bytes.data[i + k] : 0);
+        char four[4] = { digits[three >> 18], digits[three >> 12 & 63], left > 1 ? digits[three >> 6 & 63] : '=',
+                         left > 2 ? digits[three & 63] : '=' };
+        ki_buffer_append(out, four, 4);
+    }
+    return ki_buffer_append_char(out, '"');
+}
+
+static bool is_digit(char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+}
+
+size_t kt_base64_check(ki_str text) {
+    size_t digits = 0, padding = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (c == '\r' || c == '\n')
+            continue;
+        bool may_pad = digits % 4 >= 2 && padding < 4 - digits % 4;
+        if (c == '=' ? !may_pad : !is_digit(c) || padding)
+            return i;
+        if (c == '=')
+            padding++;
+        else
+            digits++;
+    }
+    return (digits + padding) % 4 ? text.size : SIZE_MAX;
+}

@@ -1,0 +1,116 @@
+/* test_json.c: JSON is written at the end of a buffer: what stands there stays, a limit is a limit of the text alone, and memory may run out. */
+#include "src/base/memory.h"
+#include "testing/values/json.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const char *const texts[] = {
+    "null",
+    "-1.5",
+    "\"a \\\"word\\\"\"",
+    "[]",
+    "{}",
+    "{\"a\":{\"b\":[1,2,{\"c\":\"d\"}],\"e\":null},\"f\":true}",
+    "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
+    "[\"a text that is far longer than what a value takes on average, so that the block has to grow while it is being "
+    "written, and not only once, but again and again, as long as there is no end of it\",\"and one more of these, with "
+    "\\\\, \\n and \\u0001 in it; and one more of these, with \\\\, \\n and \\u0001 in it; and one more of these\"]",
+};
+enum {
+    TEXTS = sizeof texts / sizeof texts[0],
+    BEFORE_MAX = 150
+};
+
+static yyjson_doc *read(const char *text) {
+    yyjson_doc *doc = NULL;
+    assert_int_equal(kt_json_read(&ki_allocator_default, ki_str_of(text), &doc, NULL), KI_OK);
+    return doc;
+}
+
+static ki_status append(ki_buffer *out, yyjson_doc *doc, bool mutable) {
+    if (!mutable)
+        return kt_json_append(out, yyjson_doc_get_root(doc));
+    yyjson_mut_doc *copy = yyjson_doc_mut_copy(doc, NULL);
+    ki_status status = kt_json_append_mut(out, yyjson_mut_doc_get_root(copy));
+    yyjson_mut_doc_free(copy);
+    return status;
+}
+
+static void a_value_follows_what_stands_there(void **state) {
+    (void)state;
+    for (size_t i = 0; i < TEXTS * BEFORE_MAX * 2; i++) {
+        const char *text = texts[i % TEXTS];
+        size_t before = i / TEXTS / 2;
+        ki_buffer out;
+        ki_buffer_init(&out, &ki_allocator_default, 0);
+        for (size_t n = 0; n < before; n++)
+            ki_buffer_append_char(&out, 'x');
+        yyjson_doc *doc = read(text);
+        assert_int_equal(append(&out, doc, i / TEXTS % 2), KI_OK);
+        yyjson_doc_free(doc);
+        assert_int_equal(out.size, before + strlen(text));
+        assert_true(before == 0 || (out.data[0] == 'x' && out.data[before - 1] == 'x'));
+        assert_string_equal(out.data + before, text);
+        ki_buffer_free(&out);
+    }
+}
+
+static void a_limit_holds_for_the_text_and_not_for_the_room_to_write_it(void **state) {
+    (void)state;
+    for (size_t i = 0; i < TEXTS * 2; i++) {
+        const char *text = texts[i / 2];
+        yyjson_doc *doc = read(text);
+        ki_buffer out;
+        ki_buffer_init(&out, &ki_allocator_default, strlen(text) + 1);
+        ki_buffer_append_char(&out, 'x');
+        assert_int_equal(append(&out, doc, i % 2), KI_OK);
+        assert_string_equal(out.data + 1, text);
+        assert_int_equal(append(&out, doc, i % 2), KI_ERR_LIMIT);
+        assert_string_equal(out.data + 1, text);
+        assert_int_equal(out.failed, KI_ERR_LIMIT);
+        ki_buffer_free(&out);
+        yyjson_doc_free(doc);
+    }
+}
+
+static void without_memory_the_buffer_stays_as_it_was(void **state) {
+    (void)state;
+    for (size_t i = 0; i < TEXTS * 4; i++) {
+        yyjson_doc *doc = read(texts[i / 4]);
+        bool is_limited = i % 4 / 2;
+        for (size_t n = 1;; n++) { /* the first is for what stands there */
+            scarce_memory memory;
+            scarce_memory_init(&memory, n);
+            ki_buffer out;
+            ki_buffer_init(&out, &memory.allocator, is_limited ? 10000 : 0);
+            assert_int_equal(ki_buffer_append_string(&out, "before"), KI_OK);
+            ki_status status = append(&out, doc, i % 2);
+            bool failed = scarce_memory_failed(&memory);
+            assert_int_equal(status, failed ? KI_ERR_NO_MEMORY : KI_OK);
+            assert_int_equal(out.failed, status);
+            assert_int_equal(out.size, strlen(out.data));
+            if (failed)
+                assert_string_equal(out.data, "before");
+            ki_buffer_free(&out);
+            assert_int_equal(scarce_memory_in_use(&memory), 0);
+            if (!failed)
+                break;
+        }
+        yyjson_doc_free(doc);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_follows_what_stands_there),
+        cmocka_unit_test(a_limit_holds_for_the_text_and_not_for_the_room_to_write_it),
+        cmocka_unit_test(without_memory_the_buffer_stays_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+/* test_load.c: the load makes a cluster that looks like one, and repeats itself for the same seed. */
+#include "src/base/memory.h"
+#include "testing/http/gzip.h"
+#include "testing/load/load.h"
+#include "testing/load/text.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <yyjson.h>
+#include <zlib.h>
+
+enum {
+    PODS = 60,
+    CHANGES = 5000
+};
+static const int64_t start_ms = 1750000000000;
+
+typedef struct world {
+    kt_cluster *cluster;
+    kt_load *load;
+} world;
+
+static world make(const kt_load_options *options) {
+    world w = { NULL, NULL };
+    const kt_cluster_options cluster = { .seed = 1 };
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(kt_cluster_new(&ki_allocator_default, &cluster, &w.cluster, &err), KI_OK);
+    if (kt_load_new(&ki_allocator_default, w.cluster, options, start_ms, &w.load, &err))
+        fail_msg("%s", ki_error_message(&err));
+    return w;
+}
+
+static void end(world *w) {
+    kt_load_free(w->load);
+    kt_cluster_free(w->cluster);
+}
+
+static void change(world *w, int count) {
+    for (int i = 0; i < count; i++)
+        assert_int_equal(kt_load_change(w->load, start_ms + i * 10, i * 10000000LL, NULL), KI_OK);
+}
+
+static void the_same_seed_gives_the_same_objects(void **state) {
+    (void)state;
+    const kt_load_options options = { .pods = PODS, .nodes = 4, .seed = 9, .stamp = "stamp" };
+    world a = make(&options);
+    world b = make(&options);
+    size_t a_cursor = 0, b_cursor = 0, count = 0;
+    ki_str a_key, b_key, a_json, b_json;
+    change(&a, CHANGES);
+    change(&b, CHANGES);
+    while (kt_cluster_next(a.cluster, KI_PODS, &a_cursor, &a_key, &a_json)) {
+        assert_true(kt_cluster_next(b.cluster, KI_PODS, &b_cursor, &b_key, &b_json));
+        assert_true(ki_str_equal(a_key, b_key));
+        assert_true(ki_str_equal(a_json, b_json));
+        count++;
+    }
+    assert_in_range(count, PODS * 3 / 4, PODS); /* some are between deletion and being made anew */
+    end(&a);
+    end(&b);
+}
+
+static void each_change_is_one_event(void **state) {
+    (void)state;
+    world w = make(&(kt_load_options){ .pods = PODS, .seed = 3 });
+    uint64_t before = kt_cluster_revision(w.cluster);
+    change(&w, CHANGES);
+    assert_int_equal(kt_cluster_revision(w.cluster) - before, CHANGES);
+    end(&w);
+}
+
+static void a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists(void **state) {
+    (void)state;
+    static const struct {
+        bool managed_fields;
+        size_t least, most;
+    } rows[] = { { false, 4500, 6000 }, { true, 8000, 9500 } };
+    for (size_t i = 0; i < 2; i++) {
+        world w = make(&(kt_load_options){ .pods = PODS, .seed = 3, .managed_fields = rows[i].managed_fields });
+        size_t cursor = 0;
+        ki_str key, json, owner;
+        while (kt_cluster_next(w.cluster, KI_PODS, &cursor, &key, &json)) {
+            assert_in_range(json.size, rows[i].least, rows[i].most);
+            yyjson_doc *doc = yyjson_read(json.data, json.size, 0);
+            yyjson_val *pod = yyjson_doc_get_root(doc);
+            yyjson_val *reference = yyjson_ptr_get(pod, "/metadata/ownerReferences/0");
+            const char *ns = yyjson_get_str(yyjson_ptr_get(pod, "/metadata/namespace"));
+            assert_int_equal(yyjson_ptr_get(pod, "/metadata/managedFields") != NULL, rows[i].managed_fields);
+            assert_int_equal(kt_cluster_get(w.cluster, KI_REPLICASETS, ns,
+                                            yyjson_get_str(yyjson_obj_get(reference, "name")), &owner),
+                             KI_OK);
+            ki_str uid = ki_str_of(yyjson_get_str(yyjson_obj_get(reference, "uid")));
+            assert_int_equal(uid.size, 36);
+            assert_non_null(memmem(owner.data, owner.size, uid.data, uid.size));
+            yyjson_doc_free(doc);
+        }
+        end(&w);
+    }
+}
+
+static void pods_that_a_client_deletes_are_made_anew(void **state) {
+    (void)state;
+    world w = make(&(kt_load_options){ .pods = PODS, .seed = 3 });
+    for (int i = 0; i < PODS; i++) {
+        size_t cursor = 0;
+        ki_str key, json;
+        char text[256];
+        assert_true(kt_cluster_next(w.cluster, KI_PODS, &cursor, &key, &json));
+        snprintf(text, sizeof text, "%.*s", (int)key.size, key.data);
+        char *name = strchr(text, '/');
+        *name++ = '\0';
+        assert_int_equal(kt_cluster_delete(w.cluster, KI_PODS, text, name, start_ms, NULL), KI_OK);
+    }
+    assert_int_equal(kt_cluster_count(w.cluster, KI_PODS), 0);
+    change(&w, CHANGES);
+    assert_in_range(kt_cluster_count(w.cluster, KI_PODS), PODS * 3 / 4, PODS);
+    end(&w);
+}
+
+static void nodes_alone_and_too_many_pods(void **state) {
+    (void)state;
+    world w = make(&(kt_load_options){ .nodes = 3 });
+    change(&w, 100);
+    assert_int_equal(kt_cluster_count(w.cluster, KI_NODES), 3);
+    kt_load *load = NULL;
+    assert_int_equal(
+        kt_load_new(&ki_allocator_default, w.cluster, &(kt_load_options){ .pods = SIZE_MAX }, start_ms, &load, NULL),
+        KI_ERR_LIMIT);
+    end(&w);
+}
+
+static void lack_of_memory_is_a_failure_and_nothing_more(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        kt_cluster *cluster = NULL;
+        kt_load *load = NULL;
+        const kt_cluster_options options = { .seed = 1 };
+        scarce_memory_init(&memory, n);
+        ki_status status = kt_cluster_new(&memory.allocator, &options, &cluster, NULL);
+        if (!status)
+            status = kt_load_new(&memory.allocator, cluster, &(kt_load_options){ .pods = 2, .stamp = "s" }, start_ms,
+                                 &load, NULL);
+        bool failed_before = scarce_memory_failed(&memory);
+        if (failed_before)
+            assert_true(status);
+        for (int i = 0; i < 10 && load; i++) { /* whatever fails is left out, and it goes on */
+            ki_status changed = kt_load_change(load, start_ms + i * 1000, 0, NULL);
+            assert_true(!changed || changed == KI_ERR_NO_MEMORY);
+        }
+        kt_load_free(load);
+        kt_cluster_free(cluster);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!scarce_memory_failed(&memory))
+            break;
+    }
+}
+
+static void times_are_rfc_3339(void **state) {
+    (void)state;
+    static const struct {
+        int64_t seconds;
+        const char *text;
+    } rows[] = { { 0, "1970-01-01T00:00:00Z" },
+                 { 951827696, "2000-02-29T12:34:56Z" },
+                 { 1735689599, "2024-12-31T23:59:59Z" },
+                 { 4107542400, "2100-03-01T00:00:00Z" } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[KT_LOAD_TIME_SIZE];
+        kt_load_format_time(rows[i].seconds, text);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
+static void gzip_is_chosen_by_the_header_and_unpacks_to_the_same(void **state) {
+    (void)state;
+    static const struct {
+        const char *header;
+        bool accepted;
+    } rows[] = { { NULL, false },       { "", false },          { "gzip", true },           { "br, gzip", true },
+                 { "gzip;q=0", false }, { "gzip;q=0.5", true }, { "xgzip,deflate", false }, { "identity", false } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(kt_gzip_is_accepted(rows[i].header), rows[i].accepted);
+
+    static char data[100000], unpacked[100001];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)(i * i / 7);
+    ki_buffer packed;
+    assert_int_equal(kt_gzip(&ki_allocator_default, data, sizeof data, &packed), KI_OK);
+    z_stream stream = { .next_in = (Bytef *)packed.data,
+                        .avail_in = (uInt)packed.size,
+                        .next_out = (Bytef *)unpacked,
+                        .avail_out = sizeof unpacked };
+    assert_int_equal(inflateInit2(&stream, 31), Z_OK);
+    assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(stream.total_out, sizeof data);
+    assert_memory_equal(data, unpacked, sizeof data);
+    inflateEnd(&stream);
+    ki_buffer_free(&packed);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_seed_gives_the_same_objects),
+        cmocka_unit_test(each_change_is_one_event),
+        cmocka_unit_test(a_pod_has_the_size_of_a_real_one_and_an_owner_that_exists),
+        cmocka_unit_test(pods_that_a_client_deletes_are_made_anew),
+        cmocka_unit_test(nodes_alone_and_too_many_pods),
+        cmocka_unit_test(lack_of_memory_is_a_failure_and_nothing_more),
+        cmocka_unit_test(times_are_rfc_3339),
+        cmocka_unit_test(gzip_is_chosen_by_the_header_and_unpacks_to_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

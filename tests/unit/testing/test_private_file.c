@@ -1,0 +1,100 @@
+/* test_private_file.c: a file with a token in it is for its owner alone. */
+#include "src/base/error.h"
+#include "testing/server/private_file.h"
+#include "tests/support/folder.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void check(const char *name, const char *text) {
+    struct stat is;
+    char read[64] = "";
+    assert_int_equal(lstat(folder_file(name), &is), 0);
+    assert_true(S_ISREG(is.st_mode));
+    assert_int_equal(is.st_mode & 0777, 0600);
+    FILE *in = fopen(folder_file(name), "re");
+    assert_non_null(in);
+    assert_int_equal(fread(read, 1, sizeof read - 1, in), strlen(text));
+    fclose(in);
+    assert_string_equal(read, text);
+}
+
+static void a_new_file_is_for_its_owner_alone(void **state) {
+    (void)state;
+    mode_t before = umask(0);
+    ki_status status = kt_private_file_write(folder_file("new"), KI_STR("secret"), NULL);
+    umask(before);
+    assert_int_equal(status, KI_OK);
+    check("new", "secret");
+}
+
+static void a_file_that_others_may_read_is_replaced(void **state) {
+    (void)state;
+    folder_write("old", "something longer");
+    assert_int_equal(chmod(folder_file("old"), 0666), 0);
+    int reader = open(folder_file("old"), O_RDONLY | O_CLOEXEC);
+    assert_true(reader >= 0);
+    assert_int_equal(kt_private_file_write(folder_file("old"), KI_STR("secret"), NULL), KI_OK);
+    check("old", "secret");
+    char first[8] = "";
+    assert_int_equal(read(reader, first, 4), 4); /* who had it open sees the old one */
+    assert_string_equal(first, "some");
+    close(reader);
+}
+
+static void a_link_is_replaced_and_not_followed(void **state) {
+    (void)state;
+    folder_write("target", "mine");
+    assert_int_equal(symlink(folder_file("target"), folder_file("link")), 0);
+    assert_int_equal(kt_private_file_write(folder_file("link"), KI_STR("secret"), NULL), KI_OK);
+    check("link", "secret");
+    char read[8] = "";
+    FILE *in = fopen(folder_file("target"), "re");
+    assert_non_null(in);
+    assert_non_null(fgets(read, sizeof read, in));
+    fclose(in);
+    assert_string_equal(read, "mine");
+}
+
+static void what_is_no_file_is_written_to(void **state) {
+    (void)state;
+    assert_int_equal(kt_private_file_write("/dev/null", KI_STR("secret"), NULL), KI_OK);
+    assert_int_equal(mkfifo(folder_file("pipe"), 0600), 0);
+    int reader = open(folder_file("pipe"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0);
+    assert_int_equal(kt_private_file_write(folder_file("pipe"), KI_STR("secret"), NULL), KI_OK);
+    char text[8] = "";
+    assert_int_equal(read(reader, text, 7), 6);
+    assert_string_equal(text, "secret");
+    close(reader);
+}
+
+static void what_cannot_be_written_says_why(void **state) {
+    (void)state;
+    ki_error err = KI_ERROR_INIT;
+    assert_int_equal(kt_private_file_write(folder_file("nowhere/file"), KI_STR("x"), &err), KI_ERR_SYSTEM);
+    assert_non_null(strstr(ki_error_message(&err), "nowhere/file"));
+    static char path[8192];
+    memset(path, 'a', sizeof path - 1);
+    assert_int_equal(kt_private_file_write(path, KI_STR("x"), &err), KI_ERR_LIMIT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_new_file_is_for_its_owner_alone, folder_open, folder_close),
+        cmocka_unit_test_setup_teardown(a_file_that_others_may_read_is_replaced, folder_open, folder_close),
+        cmocka_unit_test_setup_teardown(a_link_is_replaced_and_not_followed, folder_open, folder_close),
+        cmocka_unit_test_setup_teardown(what_is_no_file_is_written_to, folder_open, folder_close),
+        cmocka_unit_test_setup_teardown(what_cannot_be_written_says_why, folder_open, folder_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* test_secret.c: the texts of a Secret's stringData end up in data. */
+#include "src/base/memory.h"
+#include "testing/cluster/secret.h"
+#include "testing/values/json.h"
+#include "tests/support/scarce_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void texts_go_into_data_in_base64(void **state) {
+    (void)state;
+    static const struct {
+        const char *given, *kept;
+    } rows[] = {
+        { "{\"stringData\":{\"a\":\"1\"}}", "{\"data\":{\"a\":\"MQ==\"}}" },
+        { "{\"kind\":\"Secret\",\"data\":{\"a\":\"AAAA\",\"b\":\"Mg==\"},\"stringData\":{\"a\":\"1\",\"c\":\"\"}}",
+          "{\"kind\":\"Secret\",\"data\":{\"b\":\"Mg==\",\"a\":\"MQ==\",\"c\":\"\"}}" },
+        { "{\"data\":{\"a\":\"AAAA\"},\"stringData\":{\"a\":null}}", "{\"data\":{\"a\":\"AAAA\"}}" },
+        { "{\"data\":{\"a\":\"AAAA\"},\"stringData\":null,\"type\":\"t\"}",
+          "{\"type\":\"t\",\"data\":{\"a\":\"AAAA\"}}" },
+        { "{\"stringData\":{}}", "{}" },
+        { "{\"data\":{\"a\":\"AAAA\"}}", "{\"data\":{\"a\":\"AAAA\"}}" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        yyjson_doc *doc;
+        ki_buffer text;
+        ki_buffer_init(&text, &ki_allocator_default, 0);
+        assert_int_equal(kt_json_read(&ki_allocator_default, ki_str_of(rows[i].given), &doc, NULL), KI_OK);
+        assert_int_equal(kt_secret_fold(&ki_allocator_default, KI_SECRETS, &doc), KI_OK);
+        assert_int_equal(kt_json_append(&text, yyjson_doc_get_root(doc)), KI_OK);
+        assert_string_equal(text.data, rows[i].kept);
+        ki_buffer_free(&text);
+        yyjson_doc_free(doc);
+    }
+}
+
+static void other_objects_stay_as_they_are(void **state) {
+    (void)state;
+    yyjson_doc *doc;
+    assert_int_equal(kt_json_read(&ki_allocator_default, KI_STR("{\"stringData\":{}}"), &doc, NULL), KI_OK);
+    const yyjson_doc *same = doc;
+    assert_int_equal(kt_secret_fold(&ki_allocator_default, KI_CONFIGMAPS, &doc), KI_OK);
+    assert_ptr_equal(doc, same);
+    yyjson_doc_free(doc);
+}
+
+static void lack_of_memory_at_any_point_leaks_nothing(void **state) {
+    (void)state;
+    for (size_t n = 0;; n++) {
+        scarce_memory memory;
+        yyjson_doc *doc = NULL;
+        scarce_memory_init(&memory, n);
+        ki_status status =
+            kt_json_read(&memory.allocator, KI_STR("{\"data\":{\"b\":\"\"},\"stringData\":{\"a\":\"1\"}}"), &doc, NULL);
+        if (!status)
+            status = kt_secret_fold(&memory.allocator, KI_SECRETS, &doc);
+        bool failed = scarce_memory_failed(&memory);
+        assert_int_equal(status, failed ? KI_ERR_NO_MEMORY : KI_OK);
+        yyjson_doc_free(doc);
+        assert_int_equal(scarce_memory_in_use(&memory), 0);
+        if (!failed)
+            break;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_go_into_data_in_base64),
+        cmocka_unit_test(other_objects_stay_as_they_are),
+        cmocka_unit_test(lack_of_memory_at_any_point_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
