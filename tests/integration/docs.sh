@@ -132,5 +132,5 @@ for document in docs/how-*.md; do
     done <"$work/constants"
 done
 
+[ $bad -eq 0 ] || exit 1
 echo "docs: $programs programs and $fragments fragments compile, $links links lead somewhere, $constants constants are where the documents say"
-exit $bad
