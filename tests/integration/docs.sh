@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks the documents: each C block compiles against the public headers, each relative link leads to a file and a heading that exist, and each
-# constant in a table "constant, value, where" is in the file that the table names (without a folder: in src/cache).
+# Checks the documents: each C block compiles against the public headers, each relative link leads to a file and a heading that exist,
+# each path in backquotes exists, and each constant in a table "constant, value, where" is in the file that the table names.
 # usage: docs.sh BUILD CC [FLAGS...]
 #
 # A block of C that has a main function is a program of its own: it is linked with the shared libraries. Where the line before the block says
@@ -107,6 +107,23 @@ for document in $documents; do
     done <"$work/links"
 done
 
+# ---- the names of files ----
+
+# A path in backquotes exists: from the top folder, or a file of src/cache or include/. A star stands for any rest.
+paths=0
+for document in docs/*.md docs/*/*.md; do
+    # shellcheck disable=SC2016 # the backquotes are those of Markdown
+    awk '/^```/ { inside = !inside; next } !inside' "$document" |
+        grep -oE '`((src|testing|cli|sim|scripts|tests|examples|include|cmake|bench)/[^` ]+|[a-z_*]+[.][ch])`' | tr -d '`' | sort -u >"$work/paths" || true
+    while read -r path; do
+        paths=$((paths + 1))
+        case $path in */*) places=$path ;; *) places="src/cache/$path include/kinformer/$path include/kinformer-testing/$path" ;; esac
+        # shellcheck disable=SC2086 # a star is to be replaced by names
+        ls -d $places >"$work/found" 2>/dev/null || true
+        [ -s "$work/found" ] || case $path in *FOLDER* | *'<'*) ;; *) complain "$document: there is no $path" ;; esac
+    done <"$work/paths"
+done
+
 # ---- the constants ----
 
 # Prints "NAME FILE" for each constant of a document's tables; NAME beginning with "_" goes on from the name before it.
@@ -133,4 +150,4 @@ for document in docs/how-*.md; do
 done
 
 [ $bad -eq 0 ] || exit 1
-echo "docs: $programs programs and $fragments fragments compile, $links links lead somewhere, $constants constants are where the documents say"
+echo "docs: $programs programs and $fragments fragments compile, $links links lead somewhere, $paths files exist, $constants constants are where the documents say"
