@@ -2,6 +2,8 @@
 #ifndef CLI_DEFINITION_H
 #define CLI_DEFINITION_H
 
+#include <kinformer-print/columns.h>
+
 #include "session.h"
 
 /* One for each target, in order; freed with definitions_free. Turns the session's loop until the server has answered, which takes a few

@@ -1,9 +1,9 @@
 /* doctor.c: kinformer doctor: the way to the cluster, step by step, and what to mend. */
+#include "src/checkup/checkup.h"
+
 #include "connection.h"
 #include "flags.h"
 #include "output.h"
-
-#include <kinformer/checkup.h>
 
 #include <string.h>
 

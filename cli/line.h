@@ -2,6 +2,8 @@
 #ifndef CLI_LINE_H
 #define CLI_LINE_H
 
+#include <kinformer-print/columns.h>
+
 #include "session.h"
 
 typedef enum change_type {

@@ -2,6 +2,8 @@
 #ifndef CLI_LISTING_H
 #define CLI_LISTING_H
 
+#include <kinformer-print/columns.h>
+
 #include "printer.h"
 #include "session.h"
 

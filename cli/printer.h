@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "table.h"
 
+#include <kinformer-print/jsonpath.h>
 #include <kinformer/kinformer.h>
 
 typedef enum format {

@@ -1,6 +1,8 @@
 /* sort.c: see sort.h. */
 #include "sort.h"
 
+#include <kinformer-print/jsonpath.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <yyjson.h>

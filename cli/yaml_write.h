@@ -2,7 +2,7 @@
 #ifndef CLI_YAML_WRITE_H
 #define CLI_YAML_WRITE_H
 
-#include <kinformer/jsonpath.h>
+#include <kinformer-print/jsonpath.h>
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-# The kinformer program: a user of the public headers like any other, so it sees no other folder.
+# The kinformer program: a user of the public headers like any other, but for src/checkup.
 ki_sources(sources cli/*.c)
 if(NOT sources OR NOT TARGET kinformer-testing)
     return()
@@ -8,7 +8,8 @@ add_executable(kinformer-program ${sources})
 ki_target(kinformer-program)
 set_target_properties(kinformer-program PROPERTIES OUTPUT_NAME kinformer)
 target_compile_definitions(kinformer-program PRIVATE _GNU_SOURCE)
-target_link_libraries(kinformer-program PRIVATE kinformer-testing-static kinformer-static PkgConfig::ki_deps
+target_include_directories(kinformer-program PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(kinformer-program PRIVATE kinformer-checkup kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::ki_deps
     PkgConfig::kt_deps Threads::Threads)
 
 # Manual pages and completions are what the program prints of itself.

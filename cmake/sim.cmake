@@ -1,9 +1,5 @@
 # The simulation, one program: sim. It uses the internals of both libraries.
 option(KI_SIM "Build the simulation" ${PROJECT_IS_TOP_LEVEL})
-option(KI_MUTANTS "Build the deliberate bugs into the library (sim/README.md): never to be shipped" OFF)
-if(KI_MUTANTS)
-    add_compile_definitions(KI_MUTANTS)
-endif()
 ki_sources(sources sim/*.c sim/controllers/*.c)
 if(NOT KI_SIM OR NOT sources OR NOT TARGET kinformer-testing)
     return()
@@ -14,7 +10,7 @@ target_compile_definitions(sim PRIVATE _GNU_SOURCE)
 target_include_directories(sim PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(sim PRIVATE kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps
     Threads::Threads)
-if(KI_TESTS AND NOT KI_MUTANTS)
+if(KI_TESTS)
     add_test(NAME sim/seeds COMMAND sim --seeds 200)
     add_test(NAME sim/same_trace COMMAND sh -c "a=$($1 --seed 77 --trace | cksum) && b=$($1 --seed 77 --trace | cksum) && \
 test \"$a\" = \"$b\"" sh $<TARGET_FILE:sim>)

@@ -18,9 +18,10 @@ set_target_properties(kinformer-testing PROPERTIES VERSION ${PROJECT_VERSION} SO
                       LINK_DEPENDS ${version_script})
 set_target_properties(kinformer-testing-static PROPERTIES OUTPUT_NAME kinformer-testing)
 target_link_options(kinformer-testing PRIVATE -Wl,--version-script=${version_script})
-target_link_libraries(kinformer-testing PRIVATE $<BUILD_INTERFACE:kinformer-static> PkgConfig::kt_deps Threads::Threads)
+target_link_libraries(kinformer-testing PRIVATE $<BUILD_INTERFACE:kinformer-print-static>
+    $<BUILD_INTERFACE:kinformer-static> PkgConfig::kt_deps Threads::Threads)
 target_link_libraries(kinformer-testing INTERFACE $<INSTALL_INTERFACE:kinformer::kinformer>) # KI_PODS, ki_error_message, …
-target_link_libraries(kinformer-testing-static PUBLIC kinformer-static PRIVATE PkgConfig::kt_deps Threads::Threads)
+target_link_libraries(kinformer-testing-static PUBLIC kinformer-print-static kinformer-static PRIVATE PkgConfig::kt_deps Threads::Threads)
 foreach(target kinformer-testing kinformer-testing-static)
     set_property(TARGET ${target} PROPERTY LINKER_LANGUAGE C)
     target_include_directories(${target} PUBLIC

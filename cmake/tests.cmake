@@ -11,7 +11,7 @@ function(ki_test_target target)
     if(TARGET kinformer-testing)
         target_link_libraries(${target} PRIVATE kinformer-testing-static)
     endif()
-    target_link_libraries(${target} PRIVATE kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
+    target_link_libraries(${target} PRIVATE kinformer-checkup kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
         Threads::Threads)
 endfunction()
 
@@ -55,7 +55,7 @@ endforeach()
 
 # unit/null_arguments calls each function of the public headers.
 if(TARGET unit-null_arguments)
-    ki_sources(public_headers include/kinformer/*.h include/kinformer-testing/*.h)
+    ki_sources(public_headers include/kinformer/*.h include/kinformer-print/*.h include/kinformer-testing/*.h)
     set(null_calls ${PROJECT_BINARY_DIR}/tests/generated/null_calls.h)
     add_custom_command(OUTPUT ${null_calls}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/tests/generated

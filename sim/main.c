@@ -2,8 +2,6 @@
 #include "sim/jobs.h"
 #include "sim/shrink.h"
 
-#include "src/base/mutant.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +15,6 @@ typedef struct arguments {
     unsigned jobs;
     bool one, trace, shrink;
 } arguments;
-
-#ifdef KI_MUTANTS
-static int list_mutants(void) {
-#define PRINT(name, what, test) puts(#name "\t" what "\t" test);
-    KI_MUTANT_LIST(PRINT)
-#undef PRINT
-    return 0;
-}
-#else
-static int list_mutants(void) {
-    fputs("sim: there are no mutants in this build\n", stderr);
-    return 2;
-}
-#endif
 
 static int usage(void) {
     fputs("usage: sim [--scenario NAME] [--seeds N] [--from SEED] [--seed SEED] [--without MASK] [--jobs N] [--trace] "
@@ -133,8 +117,6 @@ static int run_many(const arguments *given) {
 
 int main(int argc, char **argv) {
     arguments given;
-    if (argc == 2 && strcmp(argv[1], "--list-mutants") == 0)
-        return list_mutants();
     if (!parse(argc, argv, &given))
         return usage();
     if (given.one)

@@ -10,9 +10,7 @@
 #define KINFORMER_KINFORMER_H
 
 #include <kinformer/allocator.h>
-#include <kinformer/checkup.h>
 #include <kinformer/client.h>
-#include <kinformer/columns.h>
 #include <kinformer/config.h>
 #include <kinformer/controller.h>
 #include <kinformer/discovery.h>
@@ -23,7 +21,6 @@
 #include <kinformer/export.h>
 #include <kinformer/factory.h>
 #include <kinformer/informer.h>
-#include <kinformer/jsonpath.h>
 #include <kinformer/leader.h>
 #include <kinformer/lister.h>
 #include <kinformer/log.h>

@@ -4,7 +4,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 
 enum {
     PAGE = 500,
@@ -58,7 +57,7 @@ static void rest(ki_audit *audit) {
 /* A Retry-After holds for the next audit, and for a check that comes before it. */
 static void note_retry_after(ki_audit *audit, const ki_error *err) {
     int64_t asked_ms = err->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? err->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
-    if (asked_ms > 0 && !KI_MUTANT(AUDITS_IGNORE_RETRY_AFTER))
+    if (asked_ms > 0)
         audit->not_before = ki_engine_now(audit->options.engine) + KI_MILLISECONDS(asked_ms);
 }
 

@@ -9,7 +9,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/base/ring.h"
 #include "src/base/wide_map.h"
 #include "src/cache/processor.h"
@@ -220,8 +219,7 @@ static void merge_deletions(entry *e) {
     ki_delta *older = newer - 1;
     if (older->type != KI_DELTA_DELETED || newer->type != KI_DELTA_DELETED || are_two_objects(older, newer))
         return;
-    bool is_replaced = is_older(older, newer) ||
-                       (older->tombstone && (!is_older(newer, older) || KI_MUTANT(OLD_DELETE_HIDES_TOMBSTONE)));
+    bool is_replaced = is_older(older, newer) || (older->tombstone && !is_older(newer, older));
     ki_object *dropped = is_replaced ? older->obj : newer->obj;
     if (is_replaced)
         *older = *newer;
@@ -239,10 +237,6 @@ static void append(delta_fifo *fifo, entry *e, const ki_delta *delta) {
     if (delta->type == KI_DELTA_SYNC && !e->is_sync) {
         e->is_sync = true;
         fifo->syncs++;
-    }
-    if (KI_MUTANT(KEEP_OLDEST_DELTA) && e->count) {
-        ki_object_unref(delta->obj);
-        return;
     }
     e->deltas[e->count++] = *delta;
     merge_deletions(e);
@@ -343,7 +337,7 @@ static list *new_list(delta_fifo *fifo, const ki_listing *listing) {
     *made = (list){ .objects = listing->objects,
                     .count = listing->count,
                     .keeps_all = listing->keeps_all,
-                    .is_initial = !fifo->populated || KI_MUTANT(ALWAYS_INITIAL) };
+                    .is_initial = !fifo->populated };
     ki_map_init(&made->kept, &fifo->allocator, fifo->options.seed);
     char *text = (char *)(made + 1);
     for (size_t i = 0; i < listing->kept_count; i++) {
@@ -451,7 +445,7 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
 static ki_status bury_queued(delta_fifo *fifo, const list *from) {
     entry *e = fifo->at;
     ki_status status = KI_OK;
-    if (e->listed != fifo->replaces && !KI_MUTANT(NO_QUEUED_TOMBSTONES)) {
+    if (e->listed != fifo->replaces) {
         ki_object *obj = last_state(fifo, e);
         status = bury(fifo, from, obj);
         ki_object_unref(obj);
@@ -464,12 +458,12 @@ static ki_status bury_queued(delta_fifo *fifo, const list *from) {
 /* A key that has an entry by now is listed, or was queued. */
 static ki_status bury_known(delta_fifo *fifo, const list *from, ki_object *obj) {
     const char *key = ki_object_key(obj);
-    bool is_gone = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key)) && !KI_MUTANT(NO_TOMBSTONES);
+    bool is_gone = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key));
     return is_gone ? bury(fifo, from, obj) : KI_OK;
 }
 
 static ki_status remind(delta_fifo *fifo, ki_object *obj) {
-    if (find(fifo, ki_object_key(obj)) && !KI_MUTANT(RESYNC_QUEUED_KEYS))
+    if (find(fifo, ki_object_key(obj)))
         return KI_OK; /* what is queued is newer */
     const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_object_ref(obj) };
     ki_status status = queue_delta(fifo, &delta, NULL);
@@ -489,10 +483,6 @@ static ki_status walk_on(delta_fifo *fifo, const arrival *first, bool *ret_done)
     if (!obj)
         return KI_OK;
     ki_status status = first->kind == ARRIVAL_LIST ? bury_known(fifo, first->list, obj) : remind(fifo, obj);
-    if (status && first->kind == ARRIVAL_RESYNC && KI_MUTANT(FAILED_RESYNC_COUNTS)) {
-        *ret_done = true;
-        return KI_OK;
-    }
     if (status)
         fifo->walked = obj;
     return status;
@@ -630,7 +620,7 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     bool requeue = false;
     ki_status status = process(&deltas, user, &requeue, err);
     fifo->processing--;
-    if (status && requeue && !KI_MUTANT(FORGET_FAILED_ITEM))
+    if (status && requeue)
         put_back(fifo, e);
     else
         processed(fifo, e);
@@ -648,7 +638,7 @@ static void fifo_close(ki_queue *queue) {
 
 static bool fifo_has_synced(const ki_queue *queue) {
     const delta_fifo *fifo = (const delta_fifo *)queue;
-    return fifo->populated && ((fifo->initial == 0 && !fifo->initial_waits) || KI_MUTANT(SYNCED_WITH_THE_LIST));
+    return fifo->populated && fifo->initial == 0 && !fifo->initial_waits;
 }
 
 static size_t fifo_length(const ki_queue *queue) {

@@ -1,7 +1,6 @@
 /* follow.c: see follow.h. */
 #include "src/cache/follow.h"
 
-#include "src/base/mutant.h"
 #include "src/object/object.h"
 
 static ki_order order_of(const ki_object *obj, const ki_object *known) {
@@ -14,10 +13,6 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unread
     ki_order order = delta->obj ? order_of(delta->obj, known) : KI_ORDER_UNKNOWN;
     if (order == KI_ORDER_OLDER && unreadable &&
         ki_unreadable_is_past(unreadable, ki_object_key(known), ki_object_resource_version(known)))
-        return false;
-    if (KI_MUTANT(REPEATED_IS_NEW) && delta->type != KI_DELTA_DELETED)
-        return false;
-    if (KI_MUTANT(OLDER_DELETE_COUNTS) && delta->type == KI_DELTA_DELETED)
         return false;
     switch (delta->type) {
     case KI_DELTA_ADDED:
@@ -34,12 +29,6 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unread
 }
 
 static void tell(ki_teller *to, ki_notification notification, ki_audience audience) {
-    if (KI_MUTANT(FORGET_TO_TELL_DELETES) && notification.type == KI_NOTIFY_DELETE)
-        return;
-    if (KI_MUTANT(RESYNC_FOR_ALL))
-        audience = KI_AUDIENCE_ALL;
-    if (KI_MUTANT(OLD_IS_NEW) && notification.old)
-        notification.old = notification.obj;
     to->count++;
     if (to->processor)
         ki_processor_distribute(to->processor, &notification, audience);
@@ -52,8 +41,6 @@ static void tell_added(ki_teller *to, const ki_delta *delta) {
 }
 
 void ki_tell_deleted(ki_teller *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
-    if (KI_MUTANT(ENDS_ARE_NEVER_KNOWN) || KI_MUTANT(ENDS_ARE_ALWAYS_KNOWN))
-        final_state_unknown = KI_MUTANT(ENDS_ARE_NEVER_KNOWN);
     tell(to,
          (ki_notification){
              .type = KI_NOTIFY_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown },
@@ -78,15 +65,13 @@ ki_object *ki_follow(const ki_delta *delta, ki_object *known, ki_teller *to) {
     if (delta->type == KI_DELTA_DELETED) {
         if (!known)
             return NULL;
-        if (KI_MUTANT(OTHER_S_DELETION_IS_NOTHING) && delta->obj && !ki_is_same_object(delta->obj, known))
-            return known;
         if (!delta->tombstone && delta->obj && ki_is_same_object(delta->obj, known))
             ki_tell_deleted(to, delta->obj, known, false);
         else
             ki_tell_deleted(to, known, known, true);
         return NULL;
     }
-    if (known && (ki_is_same_object(delta->obj, known) || KI_MUTANT(RECREATED_IS_UPDATED))) {
+    if (known && ki_is_same_object(delta->obj, known)) {
         ki_tell_updated(to, delta, known);
         return delta->obj;
     }

@@ -3,7 +3,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 
 /* ---- values ---- */
 
@@ -219,11 +218,9 @@ ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, 
         status = values_of_old(update, indexer, old);
     for (size_t i = 0; !status && i < before->count; i++) {
         ki_str value = ki_index_values_at(before, i);
-        if (!ki_index_values_has(values, value) && !KI_MUTANT(INDEX_KEEPS_OLD_VALUE))
+        if (!ki_index_values_has(values, value))
             status = ki_index_remove(schema, index, value, ki_str_of(ki_object_key(old)));
     }
-    if (KI_MUTANT(INDEX_FORGETS_SECOND_CHANGE) && old)
-        return status;
     for (size_t i = 0; !status && i < values->count; i++)
         status = ki_index_add(schema, index, ki_index_values_at(values, i), obj);
     return status;

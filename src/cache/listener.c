@@ -3,7 +3,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 
 /* --- new, free ------------------------------------------------------------------------------------------------------------ */
@@ -65,7 +64,7 @@ static void drop_replay(ki_listener *listener, bool on_loop) {
 
 static void call_on_removed(ki_listener *listener) {
     listener->is_closed = true;
-    if (!listener->handler.on_removed || KI_MUTANT(ON_REMOVED_NEVER))
+    if (!listener->handler.on_removed)
         return;
     ki_callback callback;
     ki_callback_enter(&callback, listener->owner);
@@ -101,8 +100,6 @@ static bool filter(const ki_listener *listener, ki_notification *change) {
         return true;
     bool was = change->type != KI_NOTIFY_ADD && matches(change->old, listener->user);
     bool is = matches(change->obj, listener->user);
-    if (KI_MUTANT(FILTER_FORGETS_OLD) && !is)
-        return false;
     if (was && !is) {
         change->type = KI_NOTIFY_DELETE;
         change->obj = change->old; /* the last state that the handler knows */
@@ -164,8 +161,7 @@ static void replay_one(ki_listener *listener, bool on_loop) {
         return;
     }
     ki_object *held = ki_object_ref(obj);
-    tell(listener, (ki_notification){
-                       .type = KI_NOTIFY_ADD, .obj = held, .is_in_initial_list = !KI_MUTANT(REPLAY_IS_NOT_INITIAL) });
+    tell(listener, (ki_notification){ .type = KI_NOTIFY_ADD, .obj = held, .is_in_initial_list = true });
     ki_object_unref(held);
     atomic_fetch_sub(&listener->to_replay, 1);
 }
@@ -189,14 +185,8 @@ typedef enum next_step {
 
 /* The caller holds the mutex. */
 static next_step next(ki_listener *listener, ki_notification *ret_change) {
-    if (KI_MUTANT(DELIVER_AFTER_REMOVAL) && listener->is_removed && ki_pending_pop(&listener->pending, ret_change))
-        return STEP_CHANGE;
     if (listener->is_removed || listener->is_stopped)
         return STEP_END;
-    if (KI_MUTANT(REPLAY_AND_EVENTS_OVERLAP) && ki_pending_pop(&listener->pending, ret_change))
-        return STEP_CHANGE;
-    if (KI_MUTANT(SYNCED_BEFORE_INITIAL) && listener->is_marked && !atomic_load(&listener->synced))
-        return STEP_SYNCED;
     if (listener->replay)
         return STEP_CHANGE; /* told outside the lock */
     if (listener->is_marked && !atomic_load(&listener->synced) && ki_pending_mark_is_reached(&listener->pending))
@@ -227,8 +217,7 @@ static next_step deliver(ki_listener *listener, bool wait) {
     }
     tell(listener, change);
     ki_object_unref(change.obj);
-    if (!KI_MUTANT(LEAK_OLD_STATE))
-        ki_object_unref(change.old);
+    ki_object_unref(change.old);
     return step;
 }
 
@@ -382,7 +371,7 @@ void ki_listener_mark_synced(ki_listener *listener) {
 /* What waits is dropped by the caller, after the lock; but where that is the loop, by the listener's thread, or the loop a part at a time. */
 void ki_listener_remove(ki_listener *listener) {
     ki_pending dropped;
-    bool drops = !ki_engine_on_loop(listener->engine) && !KI_MUTANT(DELIVER_AFTER_REMOVAL);
+    bool drops = !ki_engine_on_loop(listener->engine);
     ki_mutex_lock(&listener->mutex);
     listener->is_removed = true;
     if (drops)

@@ -1,7 +1,6 @@
 /* metrics.c: the table of metrics, and counting. */
 #include "src/cache/metrics.h"
 
-#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 
 static const ki_metric table[KI_METRIC_COUNT] = {
@@ -128,8 +127,7 @@ void ki_metrics_queue(ki_metrics_record *record, size_t depth) {
 
 int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now) {
     int64_t current = atomic_load_explicit(&record->current_at, memory_order_relaxed);
-    bool is_empty =
-        atomic_load_explicit(&record->queue_depth, memory_order_relaxed) == 0 || KI_MUTANT(YOUNG_BEFORE_STORED);
+    bool is_empty = atomic_load_explicit(&record->queue_depth, memory_order_relaxed) == 0;
     if (current != KI_NEVER && is_empty)
         current = atomic_load_explicit(&record->told_at, memory_order_relaxed);
     if (current == KI_NEVER)

@@ -3,7 +3,6 @@
 #include "src/cache/pending.h"
 
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 
 /* Notifications in one block, which stays below 1 KB: for more than that glibc's malloc first puts together all that is free, which may take long. */
 enum {
@@ -182,17 +181,11 @@ static void push_latest(ki_pending *pending, const ki_notification *notification
         first_change(pending, notification);
         return;
     }
-    if (KI_MUTANT(LATEST_FORGETS_DELETE) && notification->type == KI_NOTIFY_DELETE)
-        return;
-    if (notification->type == KI_NOTIFY_DELETE && !entry->known && !KI_MUTANT(LATEST_TELLS_UNKNOWN_DELETE)) {
+    if (notification->type == KI_NOTIFY_DELETE && !entry->known) {
         drop_entry(pending, entry); /* the listener never knew it */
         return;
     }
     ki_object *before = entry->obj;
-    if (KI_MUTANT(LATEST_OLD_IS_SKIPPED_STATE) && entry->known) {
-        ki_object_unref(entry->known);
-        entry->known = ki_object_ref(before);
-    }
     entry->obj = ki_object_ref(notification->obj);
     entry->is_gone = notification->type == KI_NOTIFY_DELETE;
     entry->final_state_unknown = notification->final_state_unknown;

@@ -7,7 +7,6 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/base/mutant.h"
 #include "src/cache/follow.h"
 #include "src/cache/snapshot.h"
 
@@ -56,7 +55,7 @@ static ki_status stage_events(const step *at) {
         ki_object *obj = follow_group(at, i, &next, &known, &silent);
         if (obj && obj != known)
             status = ki_store_stage_put(store, obj);
-        else if (!obj && known && !KI_MUTANT(STORE_KEEPS_DELETED))
+        else if (!obj && known)
             status = ki_store_stage_delete(store, ki_object_key(known));
     }
     return status;

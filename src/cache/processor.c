@@ -1,7 +1,6 @@
 /* processor.c: walks the listeners; the rules of resync periods. */
 #include "src/cache/processor.h"
 
-#include "src/base/mutant.h"
 #include "src/cache/listener.h"
 #include "src/object/object.h"
 
@@ -16,7 +15,7 @@ bool ki_is_same_state(const ki_object *a, const ki_object *b) {
     if (a == b)
         return true;
     return ki_is_same_object(a, b) && strcmp(ki_object_resource_version(a), ki_object_resource_version(b)) == 0 &&
-           (ki_object_has_same_content(a, b) || KI_MUTANT(SAME_VERSION_SAME_CONTENT));
+           ki_object_has_same_content(a, b);
 }
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns) {

@@ -6,7 +6,6 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/cache/processor.h"
 #include "src/cache/reflector_steps.h"
 
@@ -178,9 +177,7 @@ static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
         reflector->missing_since = now;
     bool has_objects = reflector->resource_version[0] != '\0' && !reflector->is_gone;
     bool is_sure = reflector->missing_answers >= GONE_ANSWERS && now - reflector->missing_since >= GONE_AFTER;
-    if (KI_MUTANT(GONE_AT_FIRST_ANSWER))
-        is_sure = true;
-    if (!reflector->options.may_go || !has_objects || !is_sure || KI_MUTANT(GONE_TYPE_KEEPS_OBJECTS))
+    if (!reflector->options.may_go || !has_objects || !is_sure)
         return false;
     if (strcmp(cause->reason, "NotFound") != 0)
         return true;
@@ -217,13 +214,11 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     ki_engine *engine = reflector->options.engine;
     int64_t now = ki_engine_now(engine);
     int64_t wait = ki_backoff_next(&reflector->backoff, now, ki_engine_random(engine));
-    if (needs_a_person(cause) && wait > BLOCKED_MAX && !KI_MUTANT(BLOCKED_WAITS_LONG))
+    if (needs_a_person(cause) && wait > BLOCKED_MAX)
         wait /= 2; /* the longest step is U[30 s, 60 s) */
     int64_t asked_ms = cause->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? cause->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
-    if (KI_MILLISECONDS(asked_ms) > wait && !KI_MUTANT(IGNORE_RETRY_AFTER))
+    if (KI_MILLISECONDS(asked_ms) > wait)
         wait = KI_MILLISECONDS(asked_ms);
-    if (KI_MUTANT(NO_BACKOFF))
-        wait = 0;
     ki_reflector_drop_objects(reflector);
     if (note_missing(reflector, cause))
         next = KI_REFLECT_FIND_TYPE;
@@ -235,9 +230,8 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     reflector->is_said_to_watch = false;
     ki_log_write(ki_engine_log(engine), KI_LOG_WARNING, "reflector", "%s: %s; next try in %.1f s",
                  reflector->options.name, ki_error_message(cause), seconds(wait));
-    bool is_blocked = needs_a_person(cause) && !KI_MUTANT(NOBODY_HAS_TO_ACT);
-    reflector->options.on_state(is_blocked ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause,
-                                KI_MUTANT(NOTHING_PLANNED) ? -1 : now + wait, reflector->options.user);
+    reflector->options.on_state(needs_a_person(cause) ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
+                                reflector->options.user);
 }
 
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
@@ -364,11 +358,10 @@ static ki_status queue_list(ki_reflector *reflector, const char *version, ki_err
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err) {
     ki_metrics_record *metrics = reflector->options.metrics;
     ki_status status = queue_list(reflector, version, err);
-    if (status && !KI_MUTANT(LIST_WITHOUT_QUEUEING))
+    if (status)
         return status;
     int64_t now = ki_engine_now(reflector->options.engine);
-    bool counts = !KI_MUTANT(ITEMS_ARE_CHANGES) || reflector->resource_version[0] == '\0';
-    ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, counts ? (double)reflector->object_count : 0);
+    ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list_began_at) / (double)KI_SECONDS(1));
     /* A list is of the moment it was asked for, or later; a stream has just said that this is all. */

@@ -6,7 +6,6 @@
  * that version. An answer means that all is well (a server without bookmarks, where nothing happens); "too large" means a list of all. */
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/base/mutant.h"
 #include "src/cache/reflector_steps.h"
 
 enum {
@@ -25,13 +24,11 @@ void ki_reflector_count_wordless(ki_reflector *reflector) {
 }
 
 bool ki_reflector_is_in_doubt(const ki_reflector *reflector) {
-    if (KI_MUTANT(WORDLESS_WATCHES_ARE_FINE))
-        return false;
     if (ki_resource_version_compare(reflector->resource_version, "0") == KI_ORDER_SAME ||
         !reflector->resource_version[0])
         return false; /* any server knows that one */
     int64_t silence = ki_engine_now(reflector->options.engine) - reflector->word_at;
-    return reflector->wordless >= (KI_MUTANT(CHECK_AFTER_ONE) ? 1 : WORDLESS) && silence >= KI_REFLECTOR_IDLE;
+    return reflector->wordless >= WORDLESS && silence >= KI_REFLECTOR_IDLE;
 }
 
 static void set_behind(ki_error *err, const char *version, const char *than) {
@@ -80,7 +77,7 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
     }
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector", "%s: check ended: %s",
                  reflector->options.name, err ? ki_error_message(err) : "the version is known");
-    if (err && !KI_MUTANT(CHECK_PASSES_ALWAYS)) {
+    if (err) {
         on_failure(reflector, err);
         return;
     }

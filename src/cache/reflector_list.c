@@ -1,7 +1,6 @@
 /* reflector_list.c: the plain list: page by page, or in one piece; then one replace. */
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/base/mutant.h"
 #include "src/cache/reflector_steps.h"
 
 enum {
@@ -33,7 +32,7 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
 }
 
 void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
-    if (err->retry_after_ms > 0 && !KI_MUTANT(STALE_LISTS_ARE_IMPATIENT)) {
+    if (err->retry_after_ms > 0) {
         ki_reflector_fail(reflector, err, next);
         return;
     }
@@ -44,16 +43,11 @@ void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, k
 
 static void on_failure(ki_reflector *reflector, const ki_error *err) {
     bool is_stale = err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV;
-    if (KI_MUTANT(EXPIRED_TOKEN_ENDS_LIST) && err->code == KI_ERR_EXPIRED && reflector->pages > 0 &&
-        !ki_reflector_replace(reflector, reflector->result_version, NULL)) {
-        ki_reflector_go(reflector, KI_REFLECT_WATCH);
-        return;
-    }
     if (err->code == KI_ERR_EXPIRED && reflector->pages > 0 && !reflector->is_full) {
         ki_reflector_list_otherwise(reflector, err, KI_REFLECT_LIST_FULL);
         return;
     }
-    if (is_stale && !KI_MUTANT(KEEP_EXPIRED_VERSION))
+    if (is_stale)
         reflector->is_unavailable = true;
     if (is_stale && !reflector->is_latest && reflector->list_version[0] != '\0') {
         ki_reflector_list_otherwise(reflector, err, KI_REFLECT_LIST_LATEST);
@@ -105,10 +99,6 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
     if (reflector->pages++ == 0)
         status = ki_reflector_copy_version(reflector->result_version, result->resource_version, &err);
     bool is_last = result->continue_token[0] == '\0';
-    if (KI_MUTANT(FORGET_FURTHER_PAGES))
-        is_last = true;
-    if (KI_MUTANT(EMPTY_PAGE_ENDS_LIST) && reflector->object_count == reflector->objects_before)
-        is_last = true;
     int64_t left = is_last ? 0 : result->remaining_item_count;
     int64_t total = left < 0 ? -1 : (int64_t)reflector->object_count + left;
     reflector->options.on_listed(reflector->object_count, total, reflector->options.user);
@@ -156,8 +146,7 @@ static const char *first_version(const ki_reflector *reflector) {
 }
 
 static void begin_list(ki_reflector *reflector, const char *version) {
-    if (!(KI_MUTANT(FULL_LIST_KEEPS_PAGES) && reflector->is_full))
-        ki_reflector_drop_objects(reflector);
+    ki_reflector_drop_objects(reflector);
     reflector->pages = reflector->empty_pages = reflector->thin_pages = reflector->objects_before = 0;
     /* Cannot be too long: it was copied by the same rule before. */
     if (ki_reflector_copy_version(reflector->list_version, version, NULL))
@@ -175,7 +164,7 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
     } else if (step != KI_REFLECT_LIST_PAGE) {
         reflector->is_full = reflector->has_pages = false;
         reflector->is_latest = step == KI_REFLECT_LIST_LATEST;
-        if (!reflector->is_latest || KI_MUTANT(LATEST_IS_A_LIST_MORE))
+        if (!reflector->is_latest)
             ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
         begin_list(reflector, first_version(reflector));
     }

@@ -1,7 +1,6 @@
 /* reflector_watch.c: the watch, and the streaming list, which is a watch that begins with everything there is. */
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/base/mutant.h"
 #include "src/cache/reflector_steps.h"
 
 #define STREAM_SILENCE \
@@ -18,8 +17,7 @@ enum {
 
 /* The server is too busy, or was not reached, for want of a descriptor perhaps: nothing says that the place to go on from is lost. */
 static bool is_retriable(const ki_error *err, bool opened) {
-    bool is_unreached =
-        err->code == KI_ERR_CONNECT || (err->code == KI_ERR_SYSTEM && !KI_MUTANT(LIST_WITHOUT_DESCRIPTORS));
+    bool is_unreached = err->code == KI_ERR_CONNECT || err->code == KI_ERR_SYSTEM;
     return err->http_status == 429 || (!opened && is_unreached);
 }
 
@@ -55,8 +53,6 @@ static void on_bytes(void *user) {
     ki_reflector *reflector = user;
     note_sign_of_life(reflector);
     reflector->bytes_at = reflector->heard_at;
-    if (KI_MUTANT(YOUNG_BY_ANY_BYTE))
-        ki_metrics_told(reflector->options.metrics, reflector->bytes_at);
 }
 
 static void on_read(void *user) {
@@ -87,7 +83,7 @@ static void on_open(void *user) {
     reflector->heard_at = ki_engine_now(reflector->options.engine);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         count_watch(reflector);
-    bool lists = reflector->phase == KI_REFLECTOR_STREAMS && !KI_MUTANT(STREAM_IS_A_WATCH);
+    bool lists = reflector->phase == KI_REFLECTOR_STREAMS;
     ki_reflector_set_state(reflector, lists ? KI_STATE_LISTING : KI_STATE_WATCHING);
 }
 
@@ -140,10 +136,6 @@ static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *o
     ki_object **place = staged_place(reflector, key);
     if (place && ki_reflector_is_older(ki_object_resource_version(obj), ki_object_resource_version(*place)))
         return KI_OK;
-    if (KI_MUTANT(STREAM_IGNORES_DELETES) && kind == KI_EVENT_DELETED)
-        return KI_OK;
-    if (KI_MUTANT(STREAM_KEEPS_FIRST_STATE) && place)
-        return KI_OK;
     if (kind == KI_EVENT_DELETED) {
         ki_reflector_unstage(reflector, key);
         return KI_OK;
@@ -153,10 +145,6 @@ static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *o
 
 static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
-    if (KI_MUTANT(DROP_DELETED_EVENT) && kind == KI_EVENT_DELETED)
-        return KI_OK;
-    if (KI_MUTANT(DROP_MODIFIED_EVENT) && kind == KI_EVENT_MODIFIED)
-        return KI_OK;
     switch (kind) {
     case KI_EVENT_ADDED:
         return queue->ops->add(queue, obj, err);
@@ -194,8 +182,6 @@ static ki_status take(ki_reflector *reflector, ki_watch_kind kind, ki_object *ob
 /* A server that repeats itself after a resume: what it tells is over, and the object may be gone by now. Deletions are not looked at here,
  * since some servers give them the version of the last state. */
 static bool is_over(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
-    if (KI_MUTANT(REPEATED_BRING_BACK))
-        return false;
     return kind != KI_EVENT_DELETED && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch_version);
 }
 
@@ -232,11 +218,11 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     ki_status status = take(reflector, kind, obj, &err);
     if (status == KI_ERR_CANCELLED)
         return;
-    if (status && !KI_MUTANT(ADVANCE_WITHOUT_QUEUEING)) {
+    if (status) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    bool advances = (!reflector->holds_version || kind != KI_EVENT_ADDED) && !KI_MUTANT(NEVER_ADVANCE);
+    bool advances = !reflector->holds_version || kind != KI_EVENT_ADDED;
     if (!advances || !go_on_from(reflector, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue has grown all the same */
     told(reflector);
@@ -271,24 +257,21 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
     memcpy(reflector->watch_version, checked, sizeof checked);
     reflector->before_bookmark[0] = '\0';
     ki_timer_cancel(&reflector->timer);
-    if (!KI_MUTANT(STREAMS_ARE_NO_WATCHES))
-        count_watch(reflector);
+    count_watch(reflector);
     ki_reflector_set_state(reflector, KI_STATE_WATCHING);
     return KI_OK;
 }
 
 static void on_bookmark(const char *version, bool initial_events_end, void *user) {
     ki_reflector *reflector = user;
-    if (reflector->phase == KI_REFLECTOR_WATCHES && ki_reflector_is_older(version, reflector->watch_version) &&
-        !KI_MUTANT(LOW_BOOKMARK_IS_FINE)) {
+    if (reflector->phase == KI_REFLECTOR_WATCHES && ki_reflector_is_older(version, reflector->watch_version)) {
         ki_reflector_find_behind(reflector, version);
         return;
     }
     heard(reflector);
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_error err = KI_ERROR_INIT;
-        if ((initial_events_end || KI_MUTANT(STREAM_ENDS_AT_ANY_BOOKMARK)) &&
-            end_of_initial_events(reflector, version, &err))
+        if (initial_events_end && end_of_initial_events(reflector, version, &err))
             ki_reflector_give_up(reflector, &err);
         return;
     }
@@ -334,7 +317,7 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
     }
     if (err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV) {
         bool may_help = !reflector->is_unavailable && reflector->resource_version[0] != '\0';
-        reflector->is_unavailable = !KI_MUTANT(STREAM_KEEPS_EXPIRED_VERSION);
+        reflector->is_unavailable = true;
         if (!may_help || err->retry_after_ms > 0) {
             ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
             return;
@@ -394,14 +377,10 @@ static bool was_good(const ki_reflector *reflector, int64_t lasted) {
 static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->opened_at;
-    if (lasted < VERY_SHORT_WATCH && reflector->events == 0 && !KI_MUTANT(SHORT_WATCH_IS_FINE)) {
-        ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, !KI_MUTANT(SHORT_WATCHES_ARE_NOT_COUNTED));
+    if (lasted < VERY_SHORT_WATCH && reflector->events == 0) {
+        ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
         ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, with no event");
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
-        return;
-    }
-    if (err && KI_MUTANT(LIST_AFTER_LOST_CONNECTION)) {
-        ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
         return;
     }
     if (err)
@@ -410,7 +389,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     bool is_good = was_good(reflector, lasted);
     if (is_good)
         reflector->has_reopened = false;
-    if (reflector->has_reopened && !KI_MUTANT(REOPEN_ALWAYS_AT_ONCE)) {
+    if (reflector->has_reopened) {
         ki_error_set(&cause, KI_ERR_CUT, "the watch is closed again and again, with no event");
         ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
         return;
@@ -443,8 +422,6 @@ static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
 }
 
 static bool is_watched_again(ki_reflector *reflector, const ki_error *err, bool opened, bool in_stream) {
-    if (KI_MUTANT(NO_LIST_AFTER_EXPIRED) && err->code == KI_ERR_EXPIRED)
-        return true;
     return is_retriable(err, opened) || (in_stream && may_retry_internal(reflector, err));
 }
 
@@ -489,7 +466,7 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
         .allow_bookmarks = true,
         .send_initial_events = initial_events,
         .timeout_s = WATCH_TIMEOUT_S + (int64_t)(ki_engine_random(engine) * WATCH_TIMEOUT_S),
-        .idle_timeout_ns = KI_MUTANT(NO_IDLE_TIMEOUT) ? 0 : KI_REFLECTOR_IDLE,
+        .idle_timeout_ns = KI_REFLECTOR_IDLE,
     };
     ki_watch_handler handler = {
         .on_open = on_open,
@@ -525,13 +502,12 @@ void ki_reflector_stream(ki_reflector *reflector) {
         stream_ended(reflector, &err, false);
         return;
     }
-    if (!KI_MUTANT(STREAM_WITHOUT_DEADLINE))
-        ki_timer_set(&reflector->timer, stream_deadline(reflector));
+    ki_timer_set(&reflector->timer, stream_deadline(reflector));
 }
 
 void ki_reflector_watch(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
-    const char *version = KI_MUTANT(WATCH_FROM_ZERO) ? "0" : reflector->resource_version;
+    const char *version = reflector->resource_version;
     reflector->holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
     memcpy(reflector->watch_version, reflector->resource_version, sizeof reflector->watch_version);
     reflector->before_bookmark[0] = '\0';

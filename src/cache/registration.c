@@ -1,7 +1,6 @@
 /* registration.c: what a program does with an informer: adds and removes handlers, sets what must be set before the start, asks how it is
  * and waits for it. */
 #include "src/base/error.h"
-#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 #include "src/cache/index_build.h"
 #include "src/cache/informer_parts.h"
@@ -162,8 +161,7 @@ static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t r
     if (status)
         return status;
     if (processor->started) {
-        if (!KI_MUTANT(NO_REPLAY))
-            ki_listener_set_replay(listener, ki_store_snapshot(informer->store), atomic_load(&informer->synced));
+        ki_listener_set_replay(listener, ki_store_snapshot(informer->store), atomic_load(&informer->synced));
         status = ki_listener_start(listener, processor->threaded, err);
         if (status)
             return status;

@@ -4,7 +4,6 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 #include "src/cache/delta_fifo.h"
 #include "src/cache/in_order_fifo.h"
@@ -380,7 +379,7 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
 /* Whom a resync is for is known by the time it is queued: the next one has to wait until it is through. */
 static void resync(ki_timer *timer, void *user) {
     ki_informer *informer = user;
-    if (informer->queue->ops->is_resyncing(informer->queue) && !KI_MUTANT(RESYNC_OVERTAKES)) {
+    if (informer->queue->ops->is_resyncing(informer->queue)) {
         informer->resync_waits = true;
         return;
     }
@@ -389,8 +388,6 @@ static void resync(ki_timer *timer, void *user) {
     ki_status status = begin_resync(informer, now, &err);
     if (status)
         ki_informer_report(informer, &err, "");
-    if (KI_MUTANT(RESYNC_ONLY_ONCE) && informer->queue->ops->is_resyncing(informer->queue))
-        return;
     ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
 }
 

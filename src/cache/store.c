@@ -4,7 +4,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/cache/snapshot.h"
 #include "src/engine/thread.h"
 #include "src/object/format.h"

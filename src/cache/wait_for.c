@@ -4,7 +4,6 @@
  * atomic load otherwise. A wait is put into the table before it looks at the store itself, so that it cannot miss a change in between. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/cache/callback.h"
 #include "src/cache/informer_parts.h"
 
@@ -30,7 +29,7 @@ static void note_waits(ki_informer *informer) {
 }
 
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
-    if (atomic_load(&informer->waits_in_all) == 0 || KI_MUTANT(WAITS_ARE_FORGOTTEN))
+    if (atomic_load(&informer->waits_in_all) == 0)
         return;
     ki_snapshot *now = ki_store_snapshot(informer->store);
     ki_mutex_lock(&informer->wait_lock);
@@ -67,8 +66,6 @@ static ki_status come_in(ki_informer *informer, ki_version_wait *wait, ki_error 
         return ki_error_no_memory(err, "waiting for a resource version");
     atomic_store(&informer->waits_in_all, informer->waits.undecided); /* from now on the loop looks, too */
     look_now(informer, wait->key);
-    if (KI_MUTANT(WAITS_END_EARLY))
-        ki_wait_table_seen(&informer->waits, NULL, wait->version, false);
     return KI_OK;
 }
 
@@ -165,7 +162,7 @@ static void set_timer(ki_informer *informer) {
     ki_mutex_lock(&informer->wait_lock);
     int64_t next = ki_wait_table_next_deadline(&informer->waits);
     ki_mutex_unlock(&informer->wait_lock);
-    if (next == INT64_MAX || KI_MUTANT(WAITS_NEVER_EXPIRE)) {
+    if (next == INT64_MAX) {
         ki_timer_cancel(&informer->wait_timer);
         return;
     }

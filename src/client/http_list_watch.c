@@ -10,7 +10,6 @@
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/object/field_selector.h"
 #include "src/object/json.h"
 #include "src/object/selector.h"
@@ -263,8 +262,6 @@ static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
     http_call *call = user;
     if (type == KI_WATCH_BOOKMARK)
         return bookmark(call, object);
-    if (KI_MUTANT(ERROR_EVENT_IGNORED) && type == KI_WATCH_ERROR)
-        return KI_OK;
     if (type == KI_WATCH_ERROR) {
         call->in_stream = true;
         ki_status status = ki_status_to_error(call->allocator, 0, object, -1, &call->failure);
@@ -544,7 +541,7 @@ static http_call *new_call(http_list_watch *owner, const char *verb) {
 static void begin_target(ki_buffer *target, const http_list_watch *owner) {
     ki_buffer_init(target, owner->allocator, 0);
     ki_resource_path(target, &owner->resource, owner->namespace_name, NULL);
-    parameter(target, "labelSelector", KI_MUTANT(SELECTOR_NOT_SENT) ? NULL : owner->label_selector);
+    parameter(target, "labelSelector", owner->label_selector);
     parameter(target, "fieldSelector", owner->field_selector);
 }
 
@@ -623,7 +620,7 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     ki_buffer *target = &call->target;
     begin_target(target, self);
     number_parameter(target, "limit", options->limit);
-    parameter(target, "continue", KI_MUTANT(CONTINUE_FROM_THE_START) ? NULL : options->continue_token);
+    parameter(target, "continue", options->continue_token);
     parameter(target, "resourceVersion", options->resource_version);
     parameter(target, "resourceVersionMatch", options->resource_version_match);
     return send_call(call, options->idle_timeout_ns, 0, err);

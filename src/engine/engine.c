@@ -5,7 +5,6 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -149,8 +148,6 @@ const ki_log *ki_engine_log(const ki_engine *engine) {
 }
 
 int64_t ki_engine_clock(const ki_engine *engine) {
-    if (KI_MUTANT(TIMERS_BY_THE_WALL_CLOCK))
-        return (int64_t)time(NULL) * KI_SECONDS(1);
     return engine->clock.now(engine->clock.user);
 }
 
@@ -342,8 +339,6 @@ static ki_status turn(ki_engine *engine, int max_work, int timeout_ms, ki_error 
         return status;
     engine->work_left = max_work;
     engine->dispatching = true;
-    if (KI_MUTANT(TASKS_COME_FIRST))
-        engine->next_kind = 0;
     for (unsigned idle = 0; idle < KINDS && may_go_on(engine);) {
         bool (*kind)(ki_engine * engine) = kinds[engine->next_kind];
         engine->next_kind = (engine->next_kind + 1) % KINDS;

@@ -8,7 +8,6 @@
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
-#include "src/base/mutant.h"
 #include "src/base/openmetrics.h"
 #include "src/cache/callback.h"
 #include "src/cache/metrics.h"
@@ -240,8 +239,6 @@ static ki_status fill(ki_factory *factory, const ki_config *config, const ki_fac
     ki_task_init(&factory->start_task, factory->engine, start_task, factory);
     ki_task_init(&factory->stop_task, factory->engine, stop_task, factory);
     ki_engine_call(factory->engine, draw_seed, &setup);
-    if (KI_MUTANT(ORDER_OF_ADDRESSES))
-        setup.seed = (uint64_t)(uintptr_t)factory;
     ki_informer_table_init(&factory->table, allocator, setup.seed);
     ki_status status = make_transport(factory, config, given, err);
     if (status)

@@ -2,8 +2,6 @@
  * where a value may end inside a block are its brackets looked at one by one. */
 #include "src/wire/framer.h"
 
-#include "src/base/mutant.h"
-
 #include <stdio.h>
 
 void ki_framer_init(ki_framer *framer, const ki_allocator *allocator, size_t limit) {
@@ -151,8 +149,6 @@ ki_frame ki_framer_next(ki_framer *framer, ki_str *chunk, ki_str *ret_value) {
         ki_buffer_reset(&framer->partial, KI_WIRE_BUFFER_KEEP);
         framer->handed_out = false;
     }
-    if (KI_MUTANT(CHUNK_FORGETS_STRING))
-        framer->scan.in_string = false;
     if (framer->in_value)
         return chunk->size ? continue_value(framer, chunk, 0, ret_value) : KI_FRAME_NEED_MORE;
 

@@ -2,7 +2,6 @@
 #include "src/wire/status.h"
 
 #include "src/base/error.h"
-#include "src/base/mutant.h"
 #include "src/object/json.h"
 
 #include <stdio.h>
@@ -77,10 +76,8 @@ static bool read_status(yyjson_val *root, int64_t header_retry_after_ms, ki_erro
 }
 
 static ki_status code_of(const ki_error *err, bool too_large) {
-    if (too_large && !KI_MUTANT(TOO_LARGE_IS_ANY_ERROR))
+    if (too_large)
         return KI_ERR_TOO_LARGE_RV;
-    if (KI_MUTANT(EXPIRED_IS_ANY_ERROR))
-        return KI_ERR_HTTP;
     if (err->http_status == 410 || strcmp(err->reason, "Expired") == 0 || strcmp(err->reason, "Gone") == 0)
         return KI_ERR_EXPIRED;
     return KI_ERR_HTTP;

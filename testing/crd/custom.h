@@ -5,8 +5,8 @@
 #define KT_CRD_CUSTOM_H
 
 #include "src/base/buffer.h"
-#include "src/object/columns.h"
 #include "src/object/resource_table.h"
+#include "src/print/columns.h"
 #include "testing/schema/structural.h"
 
 #include <yyjson.h>

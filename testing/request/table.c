@@ -1,7 +1,7 @@
-/* table.c: see table.h. Which columns there are, and what is in them, src/object/columns.h knows: the command shows the same. */
+/* table.c: see table.h. Which columns there are, and what is in them, src/print/columns.h knows: the command shows the same. */
 #include "testing/request/table.h"
 
-#include "src/object/columns.h"
+#include "src/print/columns.h"
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
 

@@ -2,7 +2,7 @@
 #include "testing/rest/subresource.h"
 #include "testing/values/time.h"
 
-#include "src/object/cells.h"
+#include "src/print/cells.h"
 #include "testing/cluster/view.h"
 #include "testing/request/body.h"
 #include "testing/request/status.h"

@@ -3,10 +3,10 @@
 #include "tests/support/raw_server.h"
 #include "tests/support/scarce_memory.h"
 
+#include "src/checkup/checkup.h"
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
-#include <kinformer/checkup.h>
 
 #include <setjmp.h>
 #include <stdarg.h>

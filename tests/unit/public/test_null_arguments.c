@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <kinformer-print/columns.h>
+#include <kinformer-print/jsonpath.h>
 #include <kinformer-testing/access.h>
 #include <kinformer-testing/faults.h>
 #include <kinformer-testing/server.h>
