@@ -55,10 +55,3 @@ void *ki_wide_map_remove(ki_wide_map *map, ki_str key) {
     map->count -= before - part->count;
     return value;
 }
-
-ki_status ki_wide_map_reserve(ki_wide_map *map, ki_str key, size_t more) {
-    if (!map->parts && make_parts(map))
-        return KI_ERR_NO_MEMORY;
-    ki_map *part = part_of(map, key);
-    return ki_map_reserve(part, part->count + more);
-}

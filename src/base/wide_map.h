@@ -24,7 +24,5 @@ bool ki_wide_map_has(const ki_wide_map *map, ki_str key);
 /* As ki_map_put. */
 ki_status ki_wide_map_put(ki_wide_map *map, ki_str key, void *value, void **ret_old);
 void *ki_wide_map_remove(ki_wide_map *map, ki_str key);
-/* Makes room for `more` keys in the part of `key`, so that putting `key` and so many other keys less one cannot fail. */
-ki_status ki_wide_map_reserve(ki_wide_map *map, ki_str key, size_t more);
 
 #endif

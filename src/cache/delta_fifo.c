@@ -76,7 +76,7 @@ typedef struct delta_fifo {
     size_t length;
     entry *free;
     size_t free_count;
-    size_t processing; /* entries taken out, for which the map has room to come back */
+    bool is_processing; /* the first entry is being processed */
     ki_ring arrivals;
     phase phase; /* of the first arrival */
     entry *at,
@@ -132,10 +132,6 @@ static void release_entry(delta_fifo *fifo, entry *e) {
 
 /* A new entry, in the map and not in the queue. */
 static entry *new_entry(delta_fifo *fifo, ki_object *named_by) {
-    ki_str key = ki_str_of(ki_object_key(named_by));
-    /* Entries that are being processed may come back: their room in the map is not to be used up. */
-    if (ki_wide_map_reserve(&fifo->entries, key, fifo->processing + 1))
-        return NULL;
     entry *e = fifo->free;
     if (e) {
         fifo->free = e->next;
@@ -284,7 +280,7 @@ static ki_status queue_change(delta_fifo *fifo, const ki_delta *delta) {
 /* ---- what comes in ---- */
 
 static size_t length(const delta_fifo *fifo) {
-    return fifo->length + fifo->arrivals.count;
+    return fifo->length + fifo->arrivals.count - fifo->is_processing;
 }
 
 static ki_status check_open(const delta_fifo *fifo, ki_error *err) {
@@ -568,33 +564,17 @@ static ki_status work_off(delta_fifo *fifo, ki_error *err) {
 
 /* ---- what goes out ---- */
 
-static void processed(delta_fifo *fifo, entry *e) {
+static void drop(delta_fifo *fifo, entry *e) {
+    dequeue(fifo, e);
+    ki_wide_map_remove(&fifo->entries, key_of(e));
     fifo->initial -= e->initial;
     fifo->syncs -= e->is_sync;
     release_entry(fifo, e);
 }
 
-/* Puts an entry back whose processing failed. Where something newer is queued that stands for it, in the
- * initial population too. */
-static void put_back(delta_fifo *fifo, entry *e) {
-    entry *newer = ki_wide_map_get(&fifo->entries, key_of(e));
-    if (newer) {
-        if (e->initial && !newer->initial) {
-            newer->initial = true;
-            fifo->initial++;
-        }
-        processed(fifo, e);
-        return;
-    }
-    ki_wide_map_put(&fifo->entries, key_of(e), e, NULL); /* its room was kept */
-    enqueue(fifo, e);
-    if (length(fifo) == 1)
-        tell_ready(fifo);
-}
-
-/* An empty queue gives back the table of a time when it was long. */
+/* Frees a large map once the queue is empty. */
 static void shrink(delta_fifo *fifo) {
-    if (fifo->most <= KEEP_COUNT || fifo->entries.count > 0 || fifo->processing > 0)
+    if (fifo->most <= KEEP_COUNT || fifo->entries.count > 0)
         return;
     ki_wide_map_free(&fifo->entries);
     fifo->most = 0;
@@ -610,20 +590,17 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
         ki_status status = check_open(fifo, err);
         return status ? status : ki_error_set(err, KI_ERR_NOT_FOUND, "the queue is empty");
     }
-    /* Out of all lists before it is handed over: the callback may queue the same key again. */
-    dequeue(fifo, e);
-    ki_wide_map_remove(&fifo->entries, key_of(e));
-    fifo->processing++;
+    if (fifo->is_processing)
+        return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
     ki_deltas deltas = {
         .key = ki_object_key(e->named_by), .items = e->deltas, .count = e->count, .is_in_initial_list = e->initial
     };
     bool requeue = false;
+    fifo->is_processing = true;
     ki_status status = process(&deltas, user, &requeue, err);
-    fifo->processing--;
-    if (status && requeue)
-        put_back(fifo, e);
-    else
-        processed(fifo, e);
+    fifo->is_processing = false;
+    if (!requeue)
+        drop(fifo, e);
     shrink(fifo);
     return status;
 }

@@ -69,7 +69,7 @@ typedef struct ki_deltas {
 } ki_deltas;
 
 /* KI_OK: done; with `*ret_requeue` true (a list or resync) only a part of it is, and it is handed over again. Anything else: the item was not
- * processed; `*ret_requeue` true puts it back unless something newer is queued. */
+ * processed; with `*ret_requeue` true it stays the first of the queue. Must not change the queue or pop from it. */
 typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 
 /* A walk over the objects that are known; all zero before it begins. */

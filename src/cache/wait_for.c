@@ -186,7 +186,7 @@ static bool may_lack(const ki_version_wait *wait, void *user) {
 
 void ki_informer_init_waits(ki_informer *informer) {
     ki_task_init(&informer->wait_task, informer->engine, run, informer);
-    ki_wait_table_init(&informer->waits, ki_engine_allocator(informer->engine), informer->seed);
+    ki_wait_table_init(&informer->waits, ki_engine_allocator(informer->engine), informer->options.seed);
     informer->waits.may_lack = may_lack;
     informer->waits.may_lack_user = informer;
 }

@@ -1,7 +1,6 @@
 /* The wide map holds what was put and not removed, and no single put moves more than a part of it. */
 #include "src/base/memory.h"
 #include "src/base/wide_map.h"
-#include "tests/support/scarce_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,32 +59,10 @@ static void no_put_needs_a_large_table(void **state) {
     ki_wide_map_free(&map);
 }
 
-static void after_a_reserve_as_many_puts_need_no_memory(void **state) {
-    (void)state;
-    scarce_memory memory;
-    ki_wide_map map;
-    scarce_memory_init(&memory, SIZE_MAX);
-    ki_wide_map_init(&map, &memory.allocator, 7);
-    for (size_t i = 0; i < 1000; i++)
-        assert_int_equal(ki_wide_map_put(&map, key(i), keys[i], NULL), KI_OK);
-    assert_int_equal(ki_wide_map_reserve(&map, key(1000), 1), KI_OK);
-    memory.fail_at = memory.calls;
-    memory.forever = true;
-    assert_int_equal(ki_wide_map_put(&map, key(1000), keys[1000], NULL), KI_OK);
-    size_t failed = 0;
-    for (size_t i = 1001; i < KEYS; i++)
-        failed += ki_wide_map_put(&map, key(i), keys[i], NULL) == KI_ERR_NO_MEMORY;
-    assert_true(failed > 0);
-    assert_int_equal(map.count, KEYS - failed);
-    ki_wide_map_free(&map);
-    assert_int_equal(scarce_memory_in_use(&memory), 0);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_put_is_found_and_what_was_removed_is_not),
         cmocka_unit_test(no_put_needs_a_large_table),
-        cmocka_unit_test(after_a_reserve_as_many_puts_need_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
