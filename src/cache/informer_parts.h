@@ -99,11 +99,10 @@ void ki_informer_go_on_resyncing(ki_informer *informer);
 void ki_informer_regulate(ki_informer *informer, size_t waiting);
 /* wait_for.c: is it stopped, or can nobody go on with it? Under `wait_lock`. */
 bool ki_informer_is_over(const ki_informer *informer);
-/* All on the loop but init and free. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
+/* All on the loop but init. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
 void ki_informer_init_waits(ki_informer *informer);
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 void ki_informer_end_waits(ki_informer *informer);
-void ki_informer_free_waits(ki_informer *informer);
 /* process.c: for the controller; `user` is the informer. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 ki_status ki_informer_drained(void *user, ki_error *err);

@@ -609,7 +609,6 @@ void ki_informer_free(ki_informer *informer) {
     ki_list_work_end(&informer->list_work);
     ki_waste_free(&informer->waste);
     ki_store_free(informer->store);
-    ki_informer_free_waits(informer);
     ki_unreadable_destroy(&informer->unreadable);
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);
