@@ -1,6 +1,7 @@
 # libkinformer-testing: the embedded API server, kinformer-testing (shared) and kinformer-testing-static.
 # It uses the library's internal base; the shared one carries its own copy, hidden by the version script.
 ki_sources(sources testing/*.c testing/*/*.c)
+list(FILTER sources EXCLUDE REGEX "testing/memory/")
 if(NOT sources OR NOT TARGET kinformer)
     return()
 endif()
@@ -28,3 +29,11 @@ foreach(target kinformer-testing kinformer-testing-static)
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     add_library(kinformer::${target} ALIAS ${target})
 endforeach()
+
+# The same cluster without a network, for this project's own tests and the simulation: in no library.
+ki_sources(sources testing/memory/*.c)
+add_library(testing-memory STATIC ${sources})
+ki_target(testing-memory)
+target_compile_definitions(testing-memory PRIVATE _GNU_SOURCE)
+target_include_directories(testing-memory PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(testing-memory PUBLIC kinformer-testing-static kinformer-static)

@@ -9,7 +9,7 @@ function(ki_test_target target)
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
     if(TARGET kinformer-testing)
-        target_link_libraries(${target} PRIVATE kinformer-testing-static)
+        target_link_libraries(${target} PRIVATE testing-memory kinformer-testing-static)
     endif()
     target_link_libraries(${target} PRIVATE kinformer-checkup kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
         Threads::Threads)
