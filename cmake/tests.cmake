@@ -74,7 +74,7 @@ foreach(source ${programs})
     ki_test_target(${program})
 endforeach()
 
-# What is installed, as others link it.
+# What is installed, as others link it, and what the documents show.
 if(TARGET example-watch-pods)
     separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
     if(KI_SANITIZE)
@@ -86,6 +86,11 @@ if(TARGET example-watch-pods)
     add_test(NAME integration/installed COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/installed.sh ${CMAKE_COMMAND}
         ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${flags})
     set_tests_properties(integration/installed PROPERTIES LABELS integration TIMEOUT 600)
+    if(TARGET kinformer-testing)
+        add_test(NAME integration/docs COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/docs.sh ${PROJECT_BINARY_DIR}
+            ${CMAKE_C_COMPILER} ${flags})
+        set_tests_properties(integration/docs PROPERTIES LABELS integration TIMEOUT 600)
+    endif()
 endif()
 
 add_test(NAME parity COMMAND ${PROJECT_SOURCE_DIR}/tests/check_parity.sh)

@@ -281,7 +281,7 @@ static void deliver_some(sim_connection *connection) {
         return;
     for (unsigned i = 0; i < BURST_OF_BYTES && connection->sent < connection->out.size; i++) {
         if (connection->cut_after == 0) {
-            finish(connection, KI_ERR_CUT);
+            finish(connection, KI_ERR_UNEXPECTED_EOF);
             return;
         }
         if (!deliver_chunk(connection))
@@ -318,7 +318,7 @@ static void deliver(void *user, uint64_t argument) {
 void sim_connection_end(sim_connection *connection, ki_status status) {
     connection->is_ended = true;
     connection->end = status;
-    if (status == KI_ERR_CUT)
+    if (status == KI_ERR_UNEXPECTED_EOF)
         connection->cut_after = connection->cut_after < 0 ? 0 : connection->cut_after;
     drop_response(connection);
     if (!connection->call)
@@ -408,7 +408,7 @@ static void give_answer(sim_connection *connection) {
     kt_request asked = { .method = "GET", .target = connection->target, .accept = "application/json" };
     if (kt_rest_handle(server->cluster, &asked, sim_server_now_ms(world), &connection->response)) {
         sim_fail(world, "a server failed");
-        sim_connection_end(connection, KI_ERR_CUT);
+        sim_connection_end(connection, KI_ERR_UNEXPECTED_EOF);
         return;
     }
     connection->has_response = true;
@@ -478,7 +478,7 @@ static bool has_other_requests(const sim_world *world) {
         if (world->plan.informers[i].checks)
             return true;
     }
-    return world->plan.audit_ms > 0;
+    return world->plan.consistency_check_ms > 0;
 }
 
 /* A list may come after a lack of memory, or be an audit's. */
@@ -619,7 +619,7 @@ void sim_network_free(sim_world *world) {
 void sim_network_drop_responses(sim_world *world) {
     for (sim_connection *connection = world->network.first, *next; connection; connection = next) {
         next = connection->next;
-        sim_connection_end(connection, KI_ERR_CUT);
+        sim_connection_end(connection, KI_ERR_UNEXPECTED_EOF);
     }
 }
 

@@ -283,13 +283,13 @@ static void answer(ctl_request *request) {
                                .user_agent = "simulation",
                                .body = { request->body, request->body_size } };
     if (!ctl_server_handle(world, request->process->index, &asked, &request->response)) {
-        end(request, KI_ERR_CUT);
+        end(request, KI_ERR_UNEXPECTED_EOF);
         return;
     }
     request->has_response = true;
     if (request->loses_answer) {
         CTL_TRACE(world, "request %" PRIu64 ": its answer is lost (%d)", request->number, request->response.status);
-        end(request, KI_ERR_CUT);
+        end(request, KI_ERR_UNEXPECTED_EOF);
         return;
     }
     request->status = request->response.status;
@@ -449,7 +449,7 @@ void ctl_network_cut(ctl_world *world) {
     for (ctl_request *request = world->network.first, *next; request; request = next) {
         next = request->next;
         if (request->call && request->is_watch && request->has_response)
-            end(request, KI_ERR_CUT);
+            end(request, KI_ERR_UNEXPECTED_EOF);
     }
 }
 

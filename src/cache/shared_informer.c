@@ -74,10 +74,10 @@ static void report_bad_object(const ki_error *err, const char *key, void *user) 
     report(informer, err, key);
 }
 
-static void set_aside(const ki_error *err, const char *key, void *user) {
+static void count_skipped(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
-    ki_health_count_set_aside(&informer->health);
-    ki_metrics_add(&informer->metrics, KI_METRIC_SET_ASIDE, 1);
+    ki_health_count_skipped(&informer->health);
+    ki_metrics_add(&informer->metrics, KI_METRIC_SKIPPED, 1);
     ki_complaints_add(&informer->complaints, err, key);
 }
 
@@ -480,7 +480,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_state = on_state,
         .on_listed = on_listed,
         .on_error = on_error,
-        .on_bad_object = set_aside,
+        .on_bad_object = count_skipped,
         .digest = informer->options.audit_source && informer->options.check_streaming_list ? digest : NULL,
         .on_streamed = on_streamed,
         .on_dropped = on_dropped,

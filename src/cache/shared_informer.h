@@ -49,7 +49,7 @@ void ki_informer_join(ki_informer *informer);
 void ki_informer_free(ki_informer *informer);
 
 enum {
-    KI_INFORMER_WHY_MAX = KI_HEALTH_WORDS_MAX + 32 /* bytes with the closing zero */
+    KI_INFORMER_WHY_MAX = KI_HEALTH_MESSAGE_MAX + 32 /* bytes with the closing zero */
 };
 /* Writes how it is and why: "blocked: forbidden: list pods at cluster scope". Returns `why`. Any thread. */
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);

@@ -13,7 +13,7 @@ typedef struct ki_checkup_way {
     const ki_config_options *config_options;
     ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err); /* NULL: from config_options */
     const ki_resource *resource;
-    const char *word;           /* a resource name to resolve by discovery; NULL: `resource` is set */
+    const char *resource_name;  /* a resource name to resolve by discovery; NULL: `resource` is set */
     const char *namespace_name; /* "": all namespaces; set once there is a config */
     const char *label_selector; /* NULL or "": all objects */
     const char *field_selector;

@@ -64,7 +64,7 @@ typedef struct ki_source {
     bool by_owner, any_owner;
     char *owner_group, *owner_kind;
     bool is_owner_namespaced;
-    void (*map)(const ki_object *obj, ki_requests *requests, void *user);
+    void (*map)(const ki_object *obj, ki_reconcile_keys *requests, void *user);
     ki_predicate predicate;
     void *user;
     /* Loop. */

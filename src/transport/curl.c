@@ -190,7 +190,7 @@ static int before_request(void *user, char *there, char *here, int port_there, i
         exchange->pool->wake = true;
     if (exchange->attempts++ == 0 || (exchange->is_safe && exchange->attempts <= ATTEMPTS_MAX))
         return CURL_PREREQFUNC_OK;
-    ki_error_set(&exchange->own_failure, KI_ERR_CUT,
+    ki_error_set(&exchange->own_failure, KI_ERR_UNEXPECTED_EOF,
                  exchange->is_safe
                      ? "%s refused the request, or closed the connection before a response, twice"
                      : "%s closed the connection before a response: the request may have been carried out, and is "
@@ -261,7 +261,8 @@ static void change_certificates(ki_curl_transport *transport) {
     transport->tls_number = ki_credentials_tls_number(transport->credentials);
     ki_curl_pools_retire_all(&transport->pools);
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_CUT, "the certificates have changed: connecting to %s again", transport->identity.server);
+    ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "the certificates have changed: connecting to %s again",
+                 transport->identity.server);
     for (ki_exchange *exchange = transport->exchanges; exchange;) {
         if (!exchange->is_endless || exchange->state != KI_EXCHANGE_ACTIVE) {
             exchange = exchange->next;
@@ -358,7 +359,7 @@ static bool end_one_finished(ki_curl_pool *pool) {
             ki_curl_error(exchange->easy, code, exchange->detail, transport->identity.config,
                           transport->identity.proxy.size > 0, &err);
         else if (!exchange->head_given) /* libcurl accepts an incomplete head */
-            ki_error_set(&err, KI_ERR_CUT, "%s closed the connection inside the response's head", server);
+            ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "%s closed the connection inside the response's head", server);
         if (err.code == KI_ERR_TLS && err.category == KI_CATEGORY_CREDENTIALS)
             ki_credentials_refused(transport->credentials, exchange->set);
         else if (err.code == KI_ERR_TLS)

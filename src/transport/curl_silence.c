@@ -44,7 +44,7 @@ static void ping_ended(const ki_error *err, void *user) {
     if (pool->last_byte < asked)
         pool->retired = true;
     ki_error dead = KI_ERROR_INIT;
-    ki_error_set(&dead, KI_ERR_CUT,
+    ki_error_set(&dead, KI_ERR_UNEXPECTED_EOF,
                  "the connection to %s is dead: nothing received for %d s, and no response to a ping within %d s",
                  transport->identity.server, KI_CURL_SILENCE_S, KI_CURL_PING_TIMEOUT_S);
     /* service frees the pool, and does not run in here. */

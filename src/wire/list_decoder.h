@@ -35,7 +35,7 @@ void ki_list_decoder_free(ki_list_decoder *decoder);
  * later. Errors: KI_ERR_PROTOCOL (not a JSON object, items not an array, malformed), KI_ERR_NO_MEMORY, KI_ERR_LIMIT, or
  * what the sink returned. */
 ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err);
-/* Ends the list. Errors: KI_ERR_CUT if the list is incomplete; KI_ERR_PROTOCOL if it has no metadata.resourceVersion or
+/* Ends the list. Errors: KI_ERR_UNEXPECTED_EOF if the list is incomplete; KI_ERR_PROTOCOL if it has no metadata.resourceVersion or
  * if its kind does not end in List (a Table, a Status; the message has the kind). */
 ki_status ki_list_decoder_finish(ki_list_decoder *decoder, ki_error *err);
 const ki_list_meta *ki_list_decoder_meta(const ki_list_decoder *decoder);

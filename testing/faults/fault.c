@@ -20,7 +20,7 @@ struct kt_fault {
     int64_t every; /* of the requests; of actions: milliseconds */
     int64_t percent;
     uint64_t requests; /* that it is for */
-    uint64_t struck;
+    uint64_t injected;
     int64_t next_ms; /* of actions */
 };
 
@@ -240,7 +240,7 @@ ki_status kt_faults_append(const kt_faults *faults, ki_buffer *out) {
     for (const kt_fault *fault = faults->first; fault; fault = fault->next) {
         ki_buffer_printf(out, "%s{\"id\":%" PRIu64 ",\"fault\":", fault == faults->first ? "" : ",", fault->id);
         ki_buffer_append_json_string(out, ki_str_of(fault->spec.text));
-        ki_buffer_printf(out, ",\"requests\":%" PRIu64 ",\"struck\":%" PRIu64 "}", fault->requests, fault->struck);
+        ki_buffer_printf(out, ",\"requests\":%" PRIu64 ",\"injected\":%" PRIu64 "}", fault->requests, fault->injected);
     }
     return ki_buffer_append_string(out, "]}");
 }
@@ -311,7 +311,7 @@ static bool strikes(kt_faults *faults, kt_fault *fault, const kt_call *call) {
     fault->requests++;
     int64_t n = 0;
     (void)kt_spec_number(&fault->spec, "n", 1, INT64_MAX, &n, NULL);
-    if (fault->count && fault->struck >= (uint64_t)fault->count)
+    if (fault->count && fault->injected >= (uint64_t)fault->count)
         return false;
     if (n && fault->requests != (uint64_t)n)
         return false;
@@ -319,7 +319,7 @@ static bool strikes(kt_faults *faults, kt_fault *fault, const kt_call *call) {
         return false;
     if (fault->percent < 100 && next_random(&faults->random) % 100 >= (uint64_t)fault->percent)
         return false;
-    fault->struck++;
+    fault->injected++;
     return true;
 }
 
@@ -448,13 +448,13 @@ bool kt_faults_next_action(kt_faults *faults, int64_t now_ms, kt_action *ret_act
     *ret_next_ms = INT64_MAX;
     for (kt_fault *fault = faults->first; fault; fault = fault->next) {
         int64_t times = fault->count ? fault->count : fault->every ? INT64_MAX : 1;
-        if (!is_action(fault->kind) || (int64_t)fault->struck >= times)
+        if (!is_action(fault->kind) || (int64_t)fault->injected >= times)
             continue;
         if (fault->next_ms > now_ms) {
             *ret_next_ms = fault->next_ms < *ret_next_ms ? fault->next_ms : *ret_next_ms;
             continue;
         }
-        fault->struck++;
+        fault->injected++;
         fault->next_ms = now_ms + (fault->every ? fault->every : 1);
         *ret_action = (kt_action){ .kind = fault->kind, .events = number(fault, "events", 1) };
         (void)kt_spec_duration_ms(&fault->spec, "down", &ret_action->down_ms, NULL);

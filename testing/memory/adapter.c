@@ -57,7 +57,7 @@ static void end_stream(stream *s, const ki_error *err) {
 
 static void cut_for_memory(stream *s) {
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_CUT, "the server ran out of memory");
+    ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "the server ran out of memory");
     end_stream(s, &err);
 }
 
@@ -143,7 +143,7 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
     kt_response response;
     stream *s = NULL;
 
-    ki_error_set(&no_memory, KI_ERR_CUT, "the server ran out of memory");
+    ki_error_set(&no_memory, KI_ERR_UNEXPECTED_EOF, "the server ran out of memory");
     if (kt_rest_handle(adapter->cluster, &asked, kt_memory_adapter_now_ms(adapter), &response)) {
         kt_memory_call_end(call, &no_memory);
         return;

@@ -166,7 +166,7 @@ ki_status stage_reconcile(ki_reconcile *call, const char *key, void *user, ki_er
     case 'f':
         return give_error(err);
     case 't':
-        ki_reconcile_is_terminal(call);
+        ki_reconcile_set_terminal(call);
         return give_error(err);
     case 'r':
         ki_reconcile_requeue(call);

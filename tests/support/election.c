@@ -42,7 +42,7 @@ static void answer(kt_memory_call *call, int status, const char *body) {
 }
 
 static void cut(kt_memory_call *call) {
-    const ki_error err = { .code = KI_ERR_CUT, .message = "cut" };
+    const ki_error err = { .code = KI_ERR_UNEXPECTED_EOF, .message = "cut" };
     kt_memory_call_end(call, &err);
 }
 

@@ -67,7 +67,7 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     case EVENT_ANSWER_SILENT:
         break;
     case EVENT_ANSWER_CUT:
-        fail_call(call, KI_ERR_CUT);
+        fail_call(call, KI_ERR_UNEXPECTED_EOF);
         break;
     case EVENT_ANSWER_CONNECT:
         fail_call(call, KI_ERR_CONNECT);

@@ -189,8 +189,8 @@ static void objects_set_aside_and_index_errors_are_counted(void **state) {
     stage s;
     open_stage(&s, &configmaps, NULL, false);
     play(&s, "bad default/b\nitem default/a 5\npage 10 -\nopen\nbad default/b");
-    assert_int_equal(s.informer->metrics.counters[KI_METRIC_SET_ASIDE], 2);
-    assert_int_equal(health_of(&s).set_aside, 2);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_SKIPPED], 2);
+    assert_int_equal(health_of(&s).skipped, 2);
     close_stage(&s);
 }
 
@@ -328,7 +328,7 @@ static void it_says_why_in_a_person_s_words(void **state) {
         play(&s, rows[i].fails);
         ki_health health = health_of(&s);
         assert_int_equal(health.state, rows[i].state);
-        assert_string_equal(health.words, rows[i].words);
+        assert_string_equal(health.message, rows[i].words);
         close_stage(&s);
     }
 }
@@ -515,7 +515,7 @@ static ki_status add_informers(host *h) {
         status = ki_factory_informer(h->factory, KI_CONFIGMAPS,
                                      &KI_INFORMER_OPTIONS(.namespace_name = "team", .no_streaming_list = true,
                                                           .label_selector = labels[i], .field_selector = fields[i],
-                                                          .audit_ms = 1),
+                                                          .consistency_check_ms = 1),
                                      &informer, NULL);
         for (int handlers = 0; !status && handlers < 3; handlers++)
             status = ki_informer_register(informer, &handler, NULL,
@@ -583,8 +583,8 @@ static void an_audit_of_a_factory_s_informer_lists_beside_its_watch(void **state
     assert_int_equal(add_informers(&h), KI_OK);
     assert_true(test_engine_advance(&h.engine, 10000)); /* less counts as that */
     assert_int_equal(ki_factory_metrics_text(h.factory, &text, NULL), KI_OK);
-    assert_non_null(strstr(text, "\ninformer_audits_total{"));
-    assert_non_null(strstr(strstr(text, "\ninformer_audits_total{"), "} 1\n"));
+    assert_non_null(strstr(text, "\ninformer_consistency_checks_total{"));
+    assert_non_null(strstr(strstr(text, "\ninformer_consistency_checks_total{"), "} 1\n"));
     ki_metrics_text_free(text);
     assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS,
                                          &KI_INFORMER_OPTIONS(.namespace_name = "team", .label_selector = "plain"),

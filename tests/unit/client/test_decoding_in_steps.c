@@ -170,7 +170,7 @@ static void an_error_behind_what_waits_comes_after_it(void **state) {
     (void)state;
     fixture self;
     ki_error cut = KI_ERROR_INIT;
-    cut.code = KI_ERR_CUT;
+    cut.code = KI_ERR_UNEXPECTED_EOF;
     set_up(&self);
     open_call(&self, true);
     send_items(&self, true);
@@ -179,7 +179,7 @@ static void an_error_behind_what_waits_comes_after_it(void **state) {
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.bad, ITEMS);
     assert_int_equal(self.ends, 1);
-    assert_int_equal(self.end, KI_ERR_CUT);
+    assert_int_equal(self.end, KI_ERR_UNEXPECTED_EOF);
     tear_down(&self);
 }
 

@@ -232,8 +232,8 @@ static void an_entry_has_all_that_the_server_tells(void **state) {
     assert_null(ki_resource_map_in_category(self.map, "all", &cursor));
     assert_string_equal(ki_resource_map_nearest(self.map, "deplyoment"), "deployments");
     assert_null(ki_resource_map_nearest(self.map, "zzzzzzzz"));
-    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "metrics.k8s.io/v1beta1");
-    assert_null(ki_resource_map_broken_at(self.map, 1));
+    assert_string_equal(ki_resource_map_failed_at(self.map, 0), "metrics.k8s.io/v1beta1");
+    assert_null(ki_resource_map_failed_at(self.map, 1));
     close_fixture(&self);
 }
 
@@ -327,9 +327,9 @@ static void of_a_group_whose_first_version_is_down_the_next_is_preferred(void **
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(ki_resource_map_at(self.map, i)->preferred, preferred[i]);
     assert_null(ki_resource_map_at(self.map, 3));
-    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "v1");
-    assert_string_equal(ki_resource_map_broken_at(self.map, 1), "apps/v2");
-    assert_null(ki_resource_map_broken_at(self.map, 2));
+    assert_string_equal(ki_resource_map_failed_at(self.map, 0), "v1");
+    assert_string_equal(ki_resource_map_failed_at(self.map, 1), "apps/v2");
+    assert_null(ki_resource_map_failed_at(self.map, 2));
     close_fixture(&self);
 }
 
@@ -388,9 +388,9 @@ static void a_group_that_is_down_spoils_only_itself(void **state) {
     ask(&self);
     assert_true(test_engine_advance(&self.engine, 5000));
     assert_int_equal(self.err.code, KI_OK);
-    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "down.io/v1");
-    assert_string_equal(ki_resource_map_broken_at(self.map, 1), "late.io/v1");
-    assert_null(ki_resource_map_broken_at(self.map, 2));
+    assert_string_equal(ki_resource_map_failed_at(self.map, 0), "down.io/v1");
+    assert_string_equal(ki_resource_map_failed_at(self.map, 1), "late.io/v1");
+    assert_null(ki_resource_map_failed_at(self.map, 2));
     close_fixture(&self);
 }
 
@@ -736,9 +736,9 @@ static void groups_that_are_too_long_spoil_themselves_and_together_all(void **st
     open_pages(&self, pages);
     ask(&self);
     assert_int_equal(self.err.code, KI_OK);
-    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "g15/v1");
-    assert_non_null(ki_resource_map_broken_at(self.map, GROUPS - FITTING - 1));
-    assert_null(ki_resource_map_broken_at(self.map, GROUPS - FITTING));
+    assert_string_equal(ki_resource_map_failed_at(self.map, 0), "g15/v1");
+    assert_non_null(ki_resource_map_failed_at(self.map, GROUPS - FITTING - 1));
+    assert_null(ki_resource_map_failed_at(self.map, GROUPS - FITTING));
     for (size_t i = FITTING; i < GROUPS; i++)
         pages[i + 1].body = fitting;
     ask(&self);

@@ -350,15 +350,15 @@ static const exchange_case exchange_cases[] = {
       0 },
     { "a list cut by the connection",
       false,
-      { 200, NULL, "{\"kind\":\"PodList\"", 0, 0, KI_ERR_CUT },
-      "end(cut off)",
+      { 200, NULL, "{\"kind\":\"PodList\"", 0, 0, KI_ERR_UNEXPECTED_EOF },
+      "end(unexpected EOF)",
       "list pods in all namespaces: the test's server says so",
       NULL,
       KI_CATEGORY_RETRY },
     { "a list cut without an error",
       false,
       { 200, NULL, "{\"kind\":\"PodList\"", 0, 0, KI_OK },
-      "end(cut off)",
+      "end(unexpected EOF)",
       "list pods in all namespaces: ",
       NULL,
       KI_CATEGORY_RETRY },
@@ -413,7 +413,7 @@ static const exchange_case exchange_cases[] = {
       KI_CATEGORY_CREDENTIALS },
     { "an error's body cut",
       false,
-      { 503, "text/plain", "busy", 0, 0, KI_ERR_CUT },
+      { 503, "text/plain", "busy", 0, 0, KI_ERR_UNEXPECTED_EOF },
       "end(http error)",
       "list pods",
       NULL,
@@ -520,14 +520,14 @@ static const exchange_case exchange_cases[] = {
     { "half an event at a clean end",
       true,
       { 200, NULL, EVENT("ADDED", POD("a", "2")) "{\"type\":\"MODI", 0, 0, KI_OK },
-      "open +n/a@2 end(cut off,opened)",
+      "open +n/a@2 end(unexpected EOF,opened)",
       "in the middle of an event",
       NULL,
       KI_CATEGORY_RETRY },
     { "a watch cut between two events",
       true,
-      { 200, NULL, EVENT("ADDED", POD("a", "2")), 0, 0, KI_ERR_CUT },
-      "open +n/a@2 end(cut off,opened)",
+      { 200, NULL, EVENT("ADDED", POD("a", "2")), 0, 0, KI_ERR_UNEXPECTED_EOF },
+      "open +n/a@2 end(unexpected EOF,opened)",
       "the test's server says so",
       NULL,
       KI_CATEGORY_RETRY },
@@ -606,13 +606,13 @@ static void a_stream_cut_at_any_byte_delivers_what_was_whole(void **state) {
         self.answer.body = body;
         self.answer.size = size;
         self.answer.chunk = 1;
-        self.answer.ended = KI_ERR_CUT;
+        self.answer.ended = KI_ERR_UNEXPECTED_EOF;
         assert_int_equal(start_watch(&self), KI_OK);
         step(&self);
         assert_int_equal(self.arrivals, size); /* each byte is a sign of life, whether or not it ends an event */
-        const char *want = size < first ? "open end(cut off,opened)"
-                           : size < all ? "open +n/a@2 end(cut off,opened)"
-                                        : "open +n/a@2 *n/\xc3\xa4@3 end(cut off,opened)";
+        const char *want = size < first ? "open end(unexpected EOF,opened)"
+                           : size < all ? "open +n/a@2 end(unexpected EOF,opened)"
+                                        : "open +n/a@2 *n/\xc3\xa4@3 end(unexpected EOF,opened)";
         assert_string_equal(self.trace, want);
         close_fixture(&self);
     }
@@ -628,7 +628,7 @@ static void a_list_cut_at_any_byte_is_never_taken_for_whole(void **state) {
         self.answer.size = size;
         assert_int_equal(start_list(&self), KI_OK);
         step(&self);
-        assert_int_equal(self.end.code, KI_ERR_CUT);
+        assert_int_equal(self.end.code, KI_ERR_UNEXPECTED_EOF);
         close_fixture(&self);
     }
 }

@@ -49,7 +49,7 @@ static void serve(kt_memory_call *call, const ki_request *request, void *user) {
         (!kt_memory_call_head(call, &head) || !kt_memory_call_data(call, what->body, strlen(what->body))))
         return;
     ki_error cut = KI_ERROR_INIT;
-    ki_error_set(&cut, KI_ERR_CUT, "cut");
+    ki_error_set(&cut, KI_ERR_UNEXPECTED_EOF, "cut");
     kt_memory_call_end(call, what->status ? NULL : &cut);
 }
 
@@ -115,7 +115,7 @@ static void only_an_answer_that_names_what_there_is_tells(void **state) {
         assert_int_equal(f.calls, 1);
         assert_int_equal(f.found, rows[i].found);
         int last = f.of_version.status == 404 ? f.of_groups.status : f.of_version.status;
-        assert_int_equal(f.err, last == 0 ? KI_ERR_CUT : last == 200 || last == 404 ? KI_OK : KI_ERR_HTTP);
+        assert_int_equal(f.err, last == 0 ? KI_ERR_UNEXPECTED_EOF : last == 200 || last == 404 ? KI_OK : KI_ERR_HTTP);
         assert_string_equal(f.asked,
                             f.of_version.status == 404 ? "/apis/example.com/v1 /apis " : "/apis/example.com/v1 ");
         tear_down(&f);

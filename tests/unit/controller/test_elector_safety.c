@@ -232,7 +232,7 @@ static void respond(world *self, message *mail) {
 }
 
 static void deliver(world *self, message *mail) {
-    static const ki_error cut = { .code = KI_ERR_CUT, .message = "cut" };
+    static const ki_error cut = { .code = KI_ERR_UNEXPECTED_EOF, .message = "cut" };
     kt_memory_call *call = mail->call;
     char text[TEXT];
     const ki_response_head head = { .status = mail->status, .retry_after_ms = -1, .content_type = "application/json" };

@@ -444,7 +444,7 @@ static void the_log_tells_what_it_is_doing(void **state) {
     assert_null(strstr(lines.text, "watch ended"));
     h.engine.now += KI_SECONDS(2);
     ki_error gone = KI_ERROR_INIT;
-    gone.code = KI_ERR_CUT;
+    gone.code = KI_ERR_UNEXPECTED_EOF;
     snprintf(gone.message, sizeof gone.message, "the line was cut");
     kt_memory_call *watch = h.server.watches[0];
     h.server.watches[0] = NULL;
