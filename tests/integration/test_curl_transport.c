@@ -149,6 +149,7 @@ static void exchange_once(const raw_answer *answer, const ki_request *request, o
 /* --- answers ---------------------------------------------------------------------------------------------------------------- */
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+#define CLOSED "closed the connection"
 #define CHUNKED OK_HEAD "Transfer-Encoding: chunked\r\n\r\n"
 
 static void an_answer_is_told_as_it_came(void **state) {
@@ -186,22 +187,17 @@ static void an_answer_is_told_as_it_came(void **state) {
           200,
           "bodyhalf a ch",
           KI_ERR_UNEXPECTED_EOF,
-          "closed the connection" },
-        { { CHUNKED "4\r\nbody\r\n", 0, RAW_CLOSE },
-          "hdx",
-          200,
-          "body",
-          KI_ERR_UNEXPECTED_EOF,
-          "closed the connection" },
-        { { CHUNKED "4\r\nbody\r\n", 0, RAW_RESET }, NULL, 200, NULL, KI_ERR_UNEXPECTED_EOF, "closed the connection" },
+          CLOSED },
+        { { CHUNKED "4\r\nbody\r\n", 0, RAW_CLOSE }, "hdx", 200, "body", KI_ERR_UNEXPECTED_EOF, CLOSED },
+        { { CHUNKED "4\r\nbody\r\n", 0, RAW_RESET }, NULL, 200, NULL, KI_ERR_UNEXPECTED_EOF, CLOSED },
         { { OK_HEAD "Content-Length: 10\r\n\r\nfour", 0, RAW_CLOSE },
           "hdx",
           200,
           "four",
           KI_ERR_UNEXPECTED_EOF,
-          "closed the connection" },
-        { { OK_HEAD, 0, RAW_CLOSE }, NULL, 0, NULL, KI_ERR_UNEXPECTED_EOF, "closed the connection" },
-        { { "", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_UNEXPECTED_EOF, "closed the connection" },
+          CLOSED },
+        { { OK_HEAD, 0, RAW_CLOSE }, NULL, 0, NULL, KI_ERR_UNEXPECTED_EOF, CLOSED },
+        { { "", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_UNEXPECTED_EOF, CLOSED },
         { { "What is it?\r\n\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not send HTTP" },
         { { "HTTP/1.1 200 OK\r\nno name\r\n\r\n", 0, RAW_CLOSE }, "x", 0, "", KI_ERR_PROTOCOL, "does not send HTTP" },
         { { CHUNKED "0\r\nno name\r\n\r\n", 0, RAW_CLOSE }, "hx", 200, "", KI_ERR_PROTOCOL, "does not send HTTP" },
