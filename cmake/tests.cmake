@@ -1,5 +1,5 @@
 # One cmocka program for each tests/unit/<folder>/test_<noun>.c and tests/integration/test_<noun>.c; tests/support/*.c is linked into all of them.
-if(NOT KI_TESTS OR NOT TARGET kinformer)
+if(NOT KI_TESTS)
     return()
 endif()
 enable_testing()
@@ -8,10 +8,7 @@ function(ki_test_target target)
     ki_target(${target})
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-    if(TARGET kinformer-testing)
-        target_link_libraries(${target} PRIVATE kinformer-testing-static)
-    endif()
-    target_link_libraries(${target} PRIVATE kinformer-checkup kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
+    target_link_libraries(${target} PRIVATE kinformer-checkup kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
         Threads::Threads)
 endfunction()
 
