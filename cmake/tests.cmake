@@ -83,6 +83,11 @@ if(TARGET example-watch-pods)
     add_test(NAME integration/installed COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/installed.sh ${CMAKE_COMMAND}
         ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${flags})
     set_tests_properties(integration/installed PROPERTIES LABELS integration TIMEOUT 600)
+    if(NOT KI_COVERAGE AND NOT KI_SANITIZE MATCHES thread) # it builds the library itself, without them
+        add_test(NAME integration/build_options COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/build_options.sh ${CMAKE_COMMAND}
+            ${CMAKE_GENERATOR} ${CMAKE_C_COMPILER})
+        set_tests_properties(integration/build_options PROPERTIES LABELS integration TIMEOUT 900)
+    endif()
 endif()
 
 add_test(NAME parity COMMAND ${PROJECT_SOURCE_DIR}/tests/check_parity.sh)
