@@ -15,10 +15,12 @@ typedef struct kt_web_sockets {
 
     /* under the lock of `streams` */
     ki_thread thread;
-    ki_cond emptied; /* the last one was closed */
+    ki_cond emptied; /* `first` or `upgrading` became zero */
     kt_web_socket *first;
     size_t count;
-    bool cutting; /* all are closed, and none begins */
+    size_t
+        upgrading; /* sockets whose 101 response is queued, and whose connection the daemon has not handed over yet */
+    bool cutting;  /* all are closed, and none begins */
     bool stopping;
 
     /* the thread only */
