@@ -37,7 +37,7 @@ case $1 in
         "$work/test"
         for page in ki_factory_new ki_testing_server_new; do
             test -s "/usr/share/man/man3/$page.3.gz"
-            echo "manual page: $(gunzip -c "/usr/share/man/man3/$page.3.gz" | sed -n '/^\.SH NAME/{n;p;}')"
+            gunzip -c "/usr/share/man/man3/$page.3.gz" | sed -n '/^\.SH NAME/{n;s/^/manual page: /p;}'
         done
         ;;
 esac
