@@ -2,7 +2,7 @@
 #include "sim/world.h"
 
 #include "src/cache/informer_parts.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

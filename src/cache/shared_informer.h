@@ -59,7 +59,4 @@ int64_t ki_deadline_of_timeout(int64_t timeout_ms);
 /* Until `deadline_ns` of the monotonic clock; else as ki_informer_wait_for_sync. */
 ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err);
 
-/* Borrowed. Any thread. */
-ki_store *ki_informer_store(const ki_informer *informer);
-
 #endif

@@ -143,8 +143,6 @@ struct ki_controller {
 void ki_controller_try_to_begin(ki_controller *controller);
 /* Loop only: looks again after `delay_ns`, or before. */
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns);
-/* Any thread; the mutex is held: all work has ended. */
-bool ki_controller_has_ended(const ki_controller *controller);
 /* Any thread; the mutex is held: tells those who may wait for the end. After the unlock the controller may be gone. */
 void ki_controller_note_change(ki_controller *controller);
 

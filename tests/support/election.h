@@ -8,7 +8,7 @@
 #include "tests/support/rest_server.h"
 #include "tests/support/test_engine.h"
 
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 
 enum {
     ELECTION_CANDIDATES = 2,
@@ -24,7 +24,7 @@ typedef struct candidate {
     ki_transport *transport;
     ki_factory *factory;
     ki_elector *elector;
-    ki_memory_call *open; /* the last request that was never answered; NULL: none, or it was abandoned */
+    kt_memory_call *open; /* the last request that was never answered; NULL: none, or it was abandoned */
     /* What becomes of the next requests, a letter each: '.' or the end: they are answered; '4': 409, '5': 500, '!': the connection is cut
      * before the request arrives; '?': after it was done; 'n': never answered; 'N': done, and never answered; 'g': done, and
      * answered with what is no Lease; 'h': answered with the Lease as a webhook changed it, which made itself the holder; 'p': as '.', but the process is suspended for 20 s while the response is read. */

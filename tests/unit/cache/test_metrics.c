@@ -11,7 +11,7 @@
 #include "src/base/error.h"
 #include "src/cache/informer_parts.h"
 #include "src/object/format.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
@@ -459,16 +459,16 @@ static const char list_text[] =
     "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":["
     "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\",\"uid\":\"u1\",\"resourceVersion\":\"5\"}}]}";
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     int *exact = user;
     *exact += strstr(request->target, "resourceVersionMatch=Exact") != NULL;
-    if (!ki_memory_call_head(call, &ok) || strstr(request->target, "watch=true"))
+    if (!kt_memory_call_head(call, &ok) || strstr(request->target, "watch=true"))
         return;
-    if (ki_memory_call_data(call, list_text, sizeof list_text - 1))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_data(call, list_text, sizeof list_text - 1))
+        kt_memory_call_end(call, NULL);
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     (void)call;
     (void)user;
 }
@@ -485,9 +485,9 @@ static ki_status open_host(host *h, const ki_allocator *allocator) {
     memset(h, 0, sizeof *h);
     if (!test_engine_open(&h->engine, allocator, 1))
         return KI_ERR_NO_MEMORY;
-    const ki_memory_server server = { serve, abandoned, &h->exact };
+    const kt_memory_server server = { serve, abandoned, &h->exact };
     const ki_metrics metrics = { on_counter, on_observe, on_gauge, &h->library };
-    ki_status status = ki_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
+    ki_status status = kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
     if (!status)
         status = ki_factory_new(
             NULL, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport, .metrics = &metrics),
@@ -601,9 +601,9 @@ static void any_thread_may_ask_while_the_loop_works(void **state) {
     host h;
     memset(&h, 0, sizeof h);
     ki_engine *engine = NULL;
-    const ki_memory_server server = { serve, abandoned, &h.exact };
+    const kt_memory_server server = { serve, abandoned, &h.exact };
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
-    assert_int_equal(ki_memory_transport_new(engine, &server, &h.transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(engine, &server, &h.transport, NULL), KI_OK);
     assert_int_equal(
         ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = h.transport), &h.factory, NULL), KI_OK);
     assert_int_equal(add_informers(&h), KI_OK);

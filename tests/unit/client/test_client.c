@@ -2,7 +2,7 @@
  * the process and the clock moves by hand. */
 #include "src/auth/config.h"
 #include "src/client/client.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
@@ -43,7 +43,7 @@ typedef struct fixture {
     ki_answer *answer;
 } fixture;
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     int at = self->requests < self->script_size ? self->requests : self->script_size - 1;
     const reply *what = &self->script[at];
@@ -59,13 +59,13 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
         const ki_response_head head = { .status = what->status,
                                         .retry_after_ms = what->retry_after_ms,
                                         .content_type = "application/json" };
-        if (!ki_memory_call_head(call, &head))
+        if (!kt_memory_call_head(call, &head))
             return;
-        if (what->body && what->body[0] && !ki_memory_call_data(call, what->body, strlen(what->body)))
+        if (what->body && what->body[0] && !kt_memory_call_data(call, what->body, strlen(what->body)))
             return;
     }
     ki_error err = { .code = what->ended };
-    ki_memory_call_end(call, what->ended ? &err : NULL);
+    kt_memory_call_end(call, what->ended ? &err : NULL);
 }
 
 static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
@@ -79,8 +79,8 @@ static void on_answer(const ki_answer *answer, const ki_error *err, void *user) 
 static void open_with(fixture *self, const ki_client_options *more) {
     *self = (fixture){ .script = { { .status = 200, .retry_after_ms = -1, .body = "{}" } }, .script_size = 1 };
     assert_true(test_engine_open(&self->engine, NULL, 1));
-    const ki_memory_server server = { serve, NULL, self };
-    assert_int_equal(ki_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, NULL, self };
+    assert_int_equal(kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
     ki_client_options options = KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport);
     if (more) {
         options.requests_per_second = more->requests_per_second;
@@ -688,8 +688,8 @@ static void waiting_on_a_hosts_engine_that_nobody_drives_is_refused(void **state
     ki_transport *transport = NULL;
     ki_client *client = NULL;
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
-    const ki_memory_server server = { serve, NULL, NULL };
-    assert_int_equal(ki_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, NULL, NULL };
+    assert_int_equal(kt_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
     assert_int_equal(ki_client_new(NULL, &KI_CLIENT_OPTIONS(.engine = engine, .transport = transport), &client, NULL),
                      KI_OK);
     assert_int_equal(ki_client_get(client, KI_PODS, "ns", "a", NULL, NULL, NULL), KI_ERR_STATE);
@@ -713,9 +713,9 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
             "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"12\"},\"items\":["
             "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}]}";
         if (test_engine_open(&self.engine, &memory.allocator, 1)) {
-            const ki_memory_server server = { serve, NULL, &self };
+            const kt_memory_server server = { serve, NULL, &self };
             bool sent = false;
-            if (!ki_memory_transport_new(self.engine.engine, &server, &self.transport, NULL) &&
+            if (!kt_memory_transport_new(self.engine.engine, &server, &self.transport, NULL) &&
                 !ki_client_new(NULL,
                                &KI_CLIENT_OPTIONS(.engine = self.engine.engine, .transport = self.transport,
                                                   .requests_per_second = 5),

@@ -1,7 +1,7 @@
 /* test_client_answers.c: a client's answers by HTTP status: good ones, refusals with a Status, with half of one and with none, and what of
  * them a stream is told. The server is in the process and the clock moves by hand. */
 #include "src/client/client.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 #include <setjmp.h>
@@ -36,19 +36,19 @@ typedef struct fixture {
     char streamed[256];
 } fixture;
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     const reply *what = &self->script[self->requests < self->script_size ? self->requests : self->script_size - 1];
     self->bytes += request->body.size;
     self->requests++;
     if (what->status) {
         const ki_response_head head = { .status = what->status, .retry_after_ms = what->retry_after_ms };
-        if (!ki_memory_call_head(call, &head) ||
-            (what->body && what->body[0] && !ki_memory_call_data(call, what->body, strlen(what->body))))
+        if (!kt_memory_call_head(call, &head) ||
+            (what->body && what->body[0] && !kt_memory_call_data(call, what->body, strlen(what->body))))
             return;
     }
     ki_error err = { .code = what->ended };
-    ki_memory_call_end(call, what->ended ? &err : NULL);
+    kt_memory_call_end(call, what->ended ? &err : NULL);
 }
 
 static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
@@ -70,8 +70,8 @@ static bool on_chunk(const void *data, size_t size, void *user) {
 static void open_fixture(fixture *self) {
     memset(self, 0, sizeof *self);
     assert_true(test_engine_open(&self->engine, NULL, 1));
-    const ki_memory_server server = { serve, NULL, self };
-    assert_int_equal(ki_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, NULL, self };
+    assert_int_equal(kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
     const ki_client_options options = KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport);
     assert_int_equal(ki_client_new(NULL, &options, &self->client, NULL), KI_OK);
 }

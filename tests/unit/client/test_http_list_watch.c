@@ -7,7 +7,7 @@
 
 #include "src/base/error.h"
 #include "src/client/http_list_watch.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ typedef struct fixture {
 
 /* --- the server ------------------------------------------------------------------------------------------------------------- */
 
-static bool send_body(ki_memory_call *call, const answer *what) {
+static bool send_body(kt_memory_call *call, const answer *what) {
     size_t size = what->size ? what->size : what->body ? strlen(what->body) : 0;
     size_t chunk = what->chunk ? what->chunk : size;
     for (size_t at = 0; at < size; at += chunk) {
@@ -52,7 +52,7 @@ static bool send_body(ki_memory_call *call, const answer *what) {
         char *copy = malloc(part); /* of its own, so that reading past it is found */
         assert_non_null(copy);
         memcpy(copy, what->body + at, part);
-        bool goes_on = ki_memory_call_data(call, copy, part);
+        bool goes_on = kt_memory_call_data(call, copy, part);
         free(copy);
         if (!goes_on)
             return false;
@@ -60,7 +60,7 @@ static bool send_body(ki_memory_call *call, const answer *what) {
     return true;
 }
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     answer what = self->answer;
     assert_string_equal(request->method, "GET");
@@ -68,13 +68,13 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     snprintf(self->target, sizeof self->target, "%s", request->target);
     if (what.status) {
         const ki_response_head head = { what.status, 7000, what.content_type ? what.content_type : "application/json" };
-        self->is_stopped = !ki_memory_call_head(call, &head) || !send_body(call, &what);
+        self->is_stopped = !kt_memory_call_head(call, &head) || !send_body(call, &what);
         if (self->is_stopped)
             return;
     }
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, what.ended, "the test's server says so");
-    ki_memory_call_end(call, what.ended ? &err : NULL);
+    kt_memory_call_end(call, what.ended ? &err : NULL);
 }
 
 /* --- the handler ------------------------------------------------------------------------------------------------------------ */
@@ -167,8 +167,8 @@ static ki_status open_fixture(fixture *self, const ki_allocator *allocator, cons
     ki_status status = ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1, .allocator = allocator), &self->engine, NULL);
     if (status)
         return status;
-    const ki_memory_server server = { serve, NULL, self };
-    status = ki_memory_transport_new(self->engine, &server, &self->transport, NULL);
+    const kt_memory_server server = { serve, NULL, self };
+    status = kt_memory_transport_new(self->engine, &server, &self->transport, NULL);
     if (!status)
         status = ki_object_format_new(ki_engine_allocator(self->engine), NULL, &self->format, NULL);
     if (!status)

@@ -1,6 +1,6 @@
-/* memory.c: the transport within the process. A request reaches the server in a task of its own, so that nothing comes back from
+/* transport.c: the transport within the process. A request reaches the server in a task of its own, so that nothing comes back from
  * inside send. Each call ends in exactly one way: ended by the server, abandoned by the client, or cut by a timeout. Loop only. */
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -10,14 +10,14 @@
 typedef struct memory_transport {
     ki_transport base; /* must be first */
     ki_engine *engine;
-    ki_memory_server server;
-    struct ki_memory_call *first; /* under way */
+    kt_memory_server server;
+    struct kt_memory_call *first; /* under way */
 } memory_transport;
 
 /* What the server knows as a call and the client as an exchange. */
-struct ki_memory_call {
+struct kt_memory_call {
     memory_transport *transport;
-    struct ki_memory_call *next, *previous;
+    struct kt_memory_call *next, *previous;
     ki_response_sink sink;
     void *server_user;
     ki_task arrival;
@@ -31,11 +31,11 @@ struct ki_memory_call {
     char *texts; /* one block: method, target, accept, content type, body */
 };
 
-static ki_memory_call *call_of(ki_exchange *exchange) {
-    return (ki_memory_call *)(void *)exchange;
+static kt_memory_call *call_of(ki_exchange *exchange) {
+    return (kt_memory_call *)(void *)exchange;
 }
 
-static void release(ki_memory_call *call) {
+static void release(kt_memory_call *call) {
     if (!call->over || call->callbacks > 0)
         return;
     const ki_allocator *allocator = ki_engine_allocator(call->transport->engine);
@@ -44,7 +44,7 @@ static void release(ki_memory_call *call) {
 }
 
 /* Nothing comes any more; the memory goes once no callback needs it. */
-static void finish(ki_memory_call *call) {
+static void finish(kt_memory_call *call) {
     call->over = true;
     ki_task_cancel(&call->arrival);
     ki_timer_close(&call->idle);
@@ -57,18 +57,18 @@ static void finish(ki_memory_call *call) {
         call->next->previous = call->previous;
 }
 
-static void abandon(ki_memory_call *call) {
+static void abandon(kt_memory_call *call) {
     memory_transport *transport = call->transport;
     if (call->served && transport->server.abandoned)
         transport->server.abandoned(call, transport->server.user);
 }
 
-static void touch(ki_memory_call *call) {
+static void touch(kt_memory_call *call) {
     if (call->idle_timeout_ns > 0)
         ki_timer_set(&call->idle, ki_engine_now(call->transport->engine) + call->idle_timeout_ns);
 }
 
-static void end(ki_memory_call *call, const ki_error *err) {
+static void end(kt_memory_call *call, const ki_error *err) {
     finish(call);
     call->callbacks++;
     call->sink.on_end(err, call->sink.user);
@@ -77,7 +77,7 @@ static void end(ki_memory_call *call, const ki_error *err) {
 }
 
 static void timed_out(ki_timer *timer, void *user) {
-    ki_memory_call *call = user;
+    kt_memory_call *call = user;
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "%s", timer == &call->idle ? "the server went silent" : "no answer in time");
     abandon(call);
@@ -86,7 +86,7 @@ static void timed_out(ki_timer *timer, void *user) {
 
 static void arrived(ki_task *task, void *user) {
     (void)task;
-    ki_memory_call *call = user;
+    kt_memory_call *call = user;
     memory_transport *transport = call->transport;
     call->served = true;
     call->callbacks++; /* the server may end it at once, while the request is still being read */
@@ -111,7 +111,7 @@ static const char *keep(char **at, const char *text) {
     return copy;
 }
 
-static ki_status keep_request(ki_memory_call *call, const ki_request *request) {
+static ki_status keep_request(kt_memory_call *call, const ki_request *request) {
     size_t size = room_for(request->method) + room_for(request->target) + room_for(request->accept) +
                   room_for(request->content_type) + request->body.size;
     call->texts = ki_alloc(ki_engine_allocator(call->transport->engine), size);
@@ -133,7 +133,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
                              ki_exchange **ret_exchange, ki_error *err) {
     memory_transport *transport = (memory_transport *)(void *)base;
     const ki_allocator *allocator = ki_engine_allocator(transport->engine);
-    ki_memory_call *call = ki_alloc_zero(allocator, sizeof *call);
+    kt_memory_call *call = ki_alloc_zero(allocator, sizeof *call);
     if (!call)
         return ki_error_no_memory(err, "sending a request");
     call->transport = transport;
@@ -160,7 +160,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
 }
 
 static void memory_cancel(ki_exchange *exchange) {
-    ki_memory_call *call = call_of(exchange);
+    kt_memory_call *call = call_of(exchange);
     if (call->over)
         return; /* from inside its own on_end */
     finish(call);
@@ -179,7 +179,7 @@ static void memory_free(ki_transport *base) {
 
 static const ki_transport_ops memory_ops = { .send = memory_send, .cancel = memory_cancel, .free = memory_free };
 
-ki_status ki_memory_transport_new(ki_engine *engine, const ki_memory_server *server, ki_transport **ret_transport,
+ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *server, ki_transport **ret_transport,
                                   ki_error *err) {
     memory_transport *transport = ki_alloc_zero(ki_engine_allocator(engine), sizeof *transport);
     if (!transport)
@@ -194,13 +194,13 @@ ki_status ki_memory_transport_new(ki_engine *engine, const ki_memory_server *ser
 /* --- the server's side ------------------------------------------------------------------------------------------------------ */
 
 /* After a callback: is the call still there? */
-static bool is_alive(ki_memory_call *call) {
+static bool is_alive(kt_memory_call *call) {
     bool alive = !call->over;
     release(call);
     return alive;
 }
 
-bool ki_memory_call_head(ki_memory_call *call, const ki_response_head *head) {
+bool kt_memory_call_head(kt_memory_call *call, const ki_response_head *head) {
     touch(call);
     call->callbacks++;
     call->sink.on_head(head, call->sink.user);
@@ -208,7 +208,7 @@ bool ki_memory_call_head(ki_memory_call *call, const ki_response_head *head) {
     return is_alive(call);
 }
 
-bool ki_memory_call_data(ki_memory_call *call, const char *data, size_t size) {
+bool kt_memory_call_data(kt_memory_call *call, const char *data, size_t size) {
     touch(call);
     call->callbacks++;
     call->sink.on_data(data, size, call->sink.user);
@@ -216,14 +216,14 @@ bool ki_memory_call_data(ki_memory_call *call, const char *data, size_t size) {
     return is_alive(call);
 }
 
-void ki_memory_call_end(ki_memory_call *call, const ki_error *err) {
+void kt_memory_call_end(kt_memory_call *call, const ki_error *err) {
     end(call, err);
 }
 
-void ki_memory_call_set_user(ki_memory_call *call, void *user) {
+void kt_memory_call_set_user(kt_memory_call *call, void *user) {
     call->server_user = user;
 }
 
-void *ki_memory_call_user(const ki_memory_call *call) {
+void *kt_memory_call_user(const kt_memory_call *call) {
     return call->server_user;
 }
