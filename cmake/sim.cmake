@@ -1,9 +1,8 @@
 # The simulation, one program: sim. It uses the internals of both libraries.
-option(KI_SIM "Build the simulation" ${PROJECT_IS_TOP_LEVEL})
-ki_sources(sources sim/*.c sim/controllers/*.c)
-if(NOT KI_SIM OR NOT sources OR NOT TARGET kinformer-testing)
+if(NOT KI_SIM)
     return()
 endif()
+ki_sources(sources sim/*.c sim/controllers/*.c)
 add_executable(sim ${sources})
 ki_target(sim)
 target_compile_definitions(sim PRIVATE _GNU_SOURCE)
