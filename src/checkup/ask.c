@@ -1,5 +1,5 @@
 /* ask.c: the checkup's steps that send requests with credentials. */
-#include "src/checkup/way.h"
+#include "src/checkup/state.h"
 
 #include "src/base/buffer.h"
 #include "src/base/error.h"
@@ -27,10 +27,10 @@ static bool is_error_response(const ki_error *err) {
 
 /* --- credentials -------------------------------------------------------------------------------------------------- */
 
-static ki_status post(ki_checkup_way *way, const char *path, const ki_buffer *body, ki_response **ret_answer,
+static ki_status post(ki_checkup_state *state, const char *path, const ki_buffer *body, ki_response **ret_answer,
                       ki_error *err) {
-    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = way->timeout_ms);
-    return ki_client_do(way->client,
+    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms);
+    return ki_client_do(state->client,
                         &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = path, .body = body->data,
                                            .body_size = body->size, .options = &call),
                         ret_answer, err);
@@ -53,89 +53,92 @@ static bool is_of_kind(const ki_response *answer, const char *kind) {
     return strcmp(found, kind) == 0;
 }
 
-static void remedy_credentials(ki_checkup_way *way) {
-    const unsigned has = way->description.credentials;
+static void remedy_credentials(ki_checkup_state *state) {
+    const unsigned has = state->description.credentials;
     if (has & KI_CREDENTIAL_EXEC)
-        ki_checkup_remedy(way, "run %s by hand: it may need a new login",
-                          way->description.exec_command ? way->description.exec_command : "the plugin");
+        ki_checkup_remedy(state, "run %s by hand: it may need a new login",
+                          state->description.exec_command ? state->description.exec_command : "the plugin");
     else if (has & KI_CREDENTIAL_TOKEN_FILE)
-        ki_checkup_remedy(way, "get a new token into %s",
-                          way->description.token_file ? way->description.token_file : "the token file");
+        ki_checkup_remedy(state, "get a new token into %s",
+                          state->description.token_file ? state->description.token_file : "the token file");
     else if (has & KI_CREDENTIAL_TOKEN)
-        ki_checkup_remedy(way, "the token is wrong or has expired: get a new one, or use another context or user");
+        ki_checkup_remedy(state, "the token is wrong or has expired: get a new one, or use another context or user");
     else if (has & KI_CREDENTIAL_CERTIFICATE)
-        ki_checkup_remedy(way, "the client certificate belongs to another cluster or has expired: get a new one");
+        ki_checkup_remedy(state, "the client certificate belongs to another cluster or has expired: get a new one");
     else
-        ki_checkup_remedy(way, "set credentials: a token, a client certificate or a plugin for the kubeconfig's user");
+        ki_checkup_remedy(state,
+                          "set credentials: a token, a client certificate or a plugin for the kubeconfig's user");
 }
 
 /* Reports a failed request that ends the checkup. */
-static void fail(ki_checkup_way *way, const ki_error *why) {
-    ki_checkup_find(way, "%s", ki_error_message(why));
+static void fail(ki_checkup_state *state, const ki_error *why) {
+    ki_checkup_find(state, "%s", ki_error_message(why));
     if (why->http_status == 401 || why->category == KI_CATEGORY_CREDENTIALS)
-        remedy_credentials(way);
+        remedy_credentials(state);
     else
-        ki_checkup_remedy(way, "%s",
+        ki_checkup_remedy(state, "%s",
                           why->category == KI_CATEGORY_RETRY || why->category == KI_CATEGORY_SERVER
                               ? "try again; if the error remains, read the server's log"
                               : "fix what the message names");
-    ki_checkup_end(way, KI_CHECK_FAILED);
-    way->is_lost = true;
+    ki_checkup_end(state, KI_CHECK_FAILED);
+    state->is_lost = true;
 }
 
-static void check_credentials(ki_checkup_way *way) {
+static void check_credentials(ki_checkup_state *state) {
     static const char review[] = "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}";
     ki_buffer body = { .data = (char *)(uintptr_t)review, .size = sizeof review - 1 };
     ki_response *answer = NULL;
     ki_error why = KI_ERROR_INIT;
-    char groups[200], *name = way->user_name;
+    char groups[200], *name = state->user_name;
 
-    ki_checkup_begin(way, KI_CHECK_CREDENTIALS);
-    ki_status status = post(way, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &answer, &why);
+    ki_checkup_begin(state, KI_CHECK_CREDENTIALS);
+    ki_status status = post(state, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &answer, &why);
     if (status && why.http_status == 401) {
-        fail(way, &why);
+        fail(state, &why);
     } else if (status && is_error_response(&why) && why.http_status < 500) {
-        ki_checkup_find(way, "the server does not return the user (%s)", ki_error_message(&why));
-        ki_checkup_end(way, KI_CHECK_WARNING);
+        ki_checkup_find(state, "the server does not return the user (%s)", ki_error_message(&why));
+        ki_checkup_end(state, KI_CHECK_WARNING);
     } else if (status) {
-        fail(way, &why);
+        fail(state, &why);
     } else if (!is_of_kind(answer, "SelfSubjectReview")) {
-        ki_checkup_find(way, "the server's response (HTTP %d) is not a SelfSubjectReview",
+        ki_checkup_find(state, "the server's response (HTTP %d) is not a SelfSubjectReview",
                         ki_response_http_status(answer));
-        ki_checkup_remedy(way, "check that the address is a Kubernetes API server's, not a proxy's or a login page's");
-        ki_checkup_end(way, KI_CHECK_FAILED);
-        way->is_lost = true;
+        ki_checkup_remedy(state,
+                          "check that the address is a Kubernetes API server's, not a proxy's or a login page's");
+        ki_checkup_end(state, KI_CHECK_FAILED);
+        state->is_lost = true;
     } else {
-        take_text(answer, "status.userInfo.username", name, sizeof way->user_name);
+        take_text(answer, "status.userInfo.username", name, sizeof state->user_name);
         take_text(answer, "status.userInfo.groups", groups, sizeof groups);
         bool is_anonymous = strcmp(name, "system:anonymous") == 0;
-        ki_checkup_find(way, "%s%s%s", name[0] ? name : "a user without a name", groups[0] ? ", groups " : "", groups);
+        ki_checkup_find(state, "%s%s%s", name[0] ? name : "a user without a name", groups[0] ? ", groups " : "",
+                        groups);
         if (is_anonymous)
-            remedy_credentials(way);
-        ki_checkup_end(way, is_anonymous ? KI_CHECK_WARNING : KI_CHECK_OK);
+            remedy_credentials(state);
+        ki_checkup_end(state, is_anonymous ? KI_CHECK_WARNING : KI_CHECK_OK);
     }
     ki_response_unref(answer);
 }
 
-static void check_version(ki_checkup_way *way) {
-    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = way->timeout_ms);
+static void check_version(ki_checkup_state *state) {
+    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms);
     ki_response *answer = NULL;
     ki_error why = KI_ERROR_INIT;
     char version[100];
 
-    ki_checkup_begin(way, KI_CHECK_VERSION);
+    ki_checkup_begin(state, KI_CHECK_VERSION);
     ki_status status = ki_client_do(
-        way->client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version", .options = &call),
+        state->client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version", .options = &call),
         &answer, &why);
     if (!status)
         take_text(answer, "gitVersion", version, sizeof version);
     if (!status && version[0]) {
-        ki_checkup_find(way, "%s", version);
-        ki_checkup_end(way, KI_CHECK_OK);
+        ki_checkup_find(state, "%s", version);
+        ki_checkup_end(state, KI_CHECK_OK);
     } else {
-        ki_checkup_find(way, "%s", status ? ki_error_message(&why) : "the response to /version has no gitVersion");
-        ki_checkup_remedy(way, "check that the address is a Kubernetes API server's");
-        ki_checkup_end(way, KI_CHECK_WARNING);
+        ki_checkup_find(state, "%s", status ? ki_error_message(&why) : "the response to /version has no gitVersion");
+        ki_checkup_remedy(state, "check that the address is a Kubernetes API server's");
+        ki_checkup_end(state, KI_CHECK_WARNING);
     }
     ki_response_unref(answer);
 }
@@ -157,18 +160,18 @@ static void append_name(ki_buffer *body, const char *selector) {
         append_text(body, "name", value);
 }
 
-static ki_status make_access_review(const ki_checkup_way *way, const char *verb, ki_buffer *body, ki_error *err) {
+static ki_status make_access_review(const ki_checkup_state *state, const char *verb, ki_buffer *body, ki_error *err) {
     ki_buffer_printf(body,
                      "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
                      "\"spec\":{\"resourceAttributes\":{\"verb\":\"%s\"",
                      verb);
-    append_text(body, "group", way->resource->group);
-    append_text(body, "version", way->resource->version);
-    append_text(body, "resource", way->resource->plural);
-    if (way->resource->namespaced && way->namespace_name[0])
-        append_text(body, "namespace", way->namespace_name);
-    if (way->field_selector)
-        append_name(body, way->field_selector);
+    append_text(body, "group", state->resource->group);
+    append_text(body, "version", state->resource->version);
+    append_text(body, "resource", state->resource->plural);
+    if (state->resource->namespaced && state->namespace_name[0])
+        append_text(body, "namespace", state->namespace_name);
+    if (state->field_selector)
+        append_name(body, state->field_selector);
     ki_buffer_append_string(body, "}}}");
     return body->failed ? ki_error_no_memory(err, "asking for permissions") : KI_OK;
 }
@@ -181,24 +184,24 @@ static const char *for_shell(const char *name, const char *otherwise) {
 
 /* Reports a missing permission. Suggests a new role: built-in roles such as `view` have no secrets, nodes or custom
  * resources. */
-static void say_not_allowed(ki_checkup_way *way, const char *verb, const char *reason) {
-    bool in_namespace = way->resource->namespaced && way->namespace_name[0];
+static void say_not_allowed(ki_checkup_state *state, const char *verb, const char *reason) {
+    bool in_namespace = state->resource->namespaced && state->namespace_name[0];
     const char *role = in_namespace ? "role" : "clusterrole";
     const char *dash_n = in_namespace ? " -n " : "";
-    const char *namespace_name = in_namespace ? way->namespace_name : "";
-    bool is_cut = strlen(way->user_name) == sizeof way->user_name - 1;
+    const char *namespace_name = in_namespace ? state->namespace_name : "";
+    bool is_cut = strlen(state->user_name) == sizeof state->user_name - 1;
     char resource[300];
-    snprintf(resource, sizeof resource, "%s%s%s", way->resource->plural, way->resource->group[0] ? "." : "",
-             way->resource->group);
-    ki_checkup_find(way, "not allowed: %s %s%s%s", verb, way->place, reason[0] ? ": " : "", reason);
-    ki_checkup_remedy(way,
+    snprintf(resource, sizeof resource, "%s%s%s", state->resource->plural, state->resource->group[0] ? "." : "",
+             state->resource->group);
+    ki_checkup_find(state, "not allowed: %s %s%s%s", verb, state->place, reason[0] ? ": " : "", reason);
+    ki_checkup_remedy(state,
                       "an administrator may grant it: kubectl create %s NAME --verb=get,list,watch --resource=%s%s%s; "
                       "kubectl create %sbinding NAME --%s=NAME --user=%s%s%s",
                       role, for_shell(resource, "RESOURCE"), dash_n, namespace_name, role, role,
-                      is_cut ? "USER" : for_shell(way->user_name, "USER"), dash_n, namespace_name);
+                      is_cut ? "USER" : for_shell(state->user_name, "USER"), dash_n, namespace_name);
 }
 
-static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const char *verb, bool *ret_may,
+static ki_status check_permission(ki_checkup_state *state, ki_check_step step, const char *verb, bool *ret_may,
                                   ki_error *err) {
     ki_buffer body;
     ki_response *answer = NULL;
@@ -206,20 +209,20 @@ static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const
     ki_value allowed = KI_VALUE_INIT;
     char reason[200] = "";
 
-    ki_checkup_begin(way, step);
-    ki_buffer_init(&body, ki_engine_allocator(way->engine), BODY_LIMIT);
-    ki_status status = make_access_review(way, verb, &body, err);
+    ki_checkup_begin(state, step);
+    ki_buffer_init(&body, ki_engine_allocator(state->engine), BODY_LIMIT);
+    ki_status status = make_access_review(state, verb, &body, err);
     if (status) {
         ki_buffer_free(&body);
         return status;
     }
     *ret_may = true; /* if the server does not say, the request will show it */
-    status = post(way, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &body, &answer, &why);
+    status = post(state, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &body, &answer, &why);
     ki_buffer_free(&body);
     if (status || !is_of_kind(answer, "SelfSubjectAccessReview")) {
-        ki_checkup_find(way, "the server does not return permissions (%s)",
+        ki_checkup_find(state, "the server does not return permissions (%s)",
                         status ? ki_error_message(&why) : "its response is not a SelfSubjectAccessReview");
-        ki_checkup_end(way, KI_CHECK_WARNING);
+        ki_checkup_end(state, KI_CHECK_WARNING);
         ki_response_unref(answer);
         return KI_OK;
     }
@@ -228,10 +231,10 @@ static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const
     ki_value_clear(&allowed);
     take_text(answer, "status.reason", reason, sizeof reason);
     if (*ret_may)
-        ki_checkup_find(way, "allowed: %s %s", verb, way->place);
+        ki_checkup_find(state, "allowed: %s %s", verb, state->place);
     else
-        say_not_allowed(way, verb, reason);
-    ki_checkup_end(way, *ret_may ? KI_CHECK_OK : KI_CHECK_FAILED);
+        say_not_allowed(state, verb, reason);
+    ki_checkup_end(state, *ret_may ? KI_CHECK_OK : KI_CHECK_FAILED);
     ki_response_unref(answer);
     return KI_OK;
 }
@@ -240,7 +243,7 @@ static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const
 
 /* A response that is inspected as it arrives, and not stored. */
 typedef struct reading {
-    ki_checkup_way *way;
+    ki_checkup_state *state;
     const char *mark;        /* ends the response where it is found; NULL: read to the end */
     char tail[2 * MARK_MAX]; /* the last bytes, for a mark that spans two chunks */
     size_t tail_size;
@@ -299,7 +302,7 @@ static void on_end(const ki_response *answer, const ki_error *err, void *user) {
 
 static ki_status wait_for(reading *r, const ki_client_request *request, ki_error *err) {
     r->sent_ns = ki_monotonic_now();
-    ki_status status = ki_client_send(r->way->client, request, on_end, r, NULL, err);
+    ki_status status = ki_client_send(r->state->client, request, on_end, r, NULL, err);
     if (status)
         return status;
     ki_mutex_lock(&r->mutex);
@@ -318,8 +321,8 @@ static void append_selector(ki_buffer *path, const char *name, const char *selec
 
 /* Reads the resource's collection with these parameters. */
 static ki_status read_collection(reading *r, const char *parameters, ki_error *err) {
-    ki_checkup_way *way = r->way;
-    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = way->timeout_ms);
+    ki_checkup_state *state = r->state;
+    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms);
     ki_buffer path;
     r->error = (ki_error)KI_ERROR_INIT;
     ki_status status = ki_mutex_init(&r->mutex, err);
@@ -330,11 +333,11 @@ static ki_status read_collection(reading *r, const char *parameters, ki_error *e
         ki_mutex_destroy(&r->mutex);
         return status;
     }
-    ki_buffer_init(&path, ki_engine_allocator(way->engine), KI_CLIENT_TARGET_MAX);
-    if (ki_resource_path(&path, way->resource, way->namespace_name, NULL) == KI_OK) {
+    ki_buffer_init(&path, ki_engine_allocator(state->engine), KI_CLIENT_TARGET_MAX);
+    if (ki_resource_path(&path, state->resource, state->namespace_name, NULL) == KI_OK) {
         ki_buffer_printf(&path, "?%s", parameters);
-        append_selector(&path, "labelSelector", way->label_selector);
-        append_selector(&path, "fieldSelector", way->field_selector);
+        append_selector(&path, "labelSelector", state->label_selector);
+        append_selector(&path, "fieldSelector", state->field_selector);
     }
     if (path.failed)
         status = ki_error_no_memory(err, "reading a list");
@@ -358,36 +361,36 @@ static void write_size(char text[32], uint64_t bytes) {
         snprintf(text, 32, "%llu MiB", (unsigned long long)(bytes / 1024 / 1024));
 }
 
-static void say_list_failed(ki_checkup_way *way, const ki_error *why) {
-    const ki_resource *resource = way->resource;
-    ki_checkup_find(way, "%s", ki_error_message(why));
+static void say_list_failed(ki_checkup_state *state, const ki_error *why) {
+    const ki_resource *resource = state->resource;
+    ki_checkup_find(state, "%s", ki_error_message(why));
     if (why->http_status == 404)
-        ki_checkup_remedy(way, "the server has no %s of %s/%s: install its definition, or use another version",
+        ki_checkup_remedy(state, "the server has no %s of %s/%s: install its definition, or use another version",
                           resource->plural, resource->group, resource->version);
     else if (why->http_status == 403)
-        ki_checkup_remedy(way, "an administrator may grant it: list %s", way->place);
+        ki_checkup_remedy(state, "an administrator may grant it: list %s", state->place);
     else
-        ki_checkup_remedy(way, "try again; if the error remains, read the server's log");
-    ki_checkup_end(way, KI_CHECK_FAILED);
+        ki_checkup_remedy(state, "try again; if the error remains, read the server's log");
+    ki_checkup_end(state, KI_CHECK_FAILED);
 }
 
-static ki_status check_list(ki_checkup_way *way, ki_error *err) {
+static ki_status check_list(ki_checkup_state *state, ki_error *err) {
     const ki_request_options call =
-        KI_REQUEST_OPTIONS(.timeout_ms = way->timeout_ms, .limit = FIRST_PAGE, .label_selector = way->label_selector,
-                           .field_selector = way->field_selector);
+        KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms, .limit = FIRST_PAGE,
+                           .label_selector = state->label_selector, .field_selector = state->field_selector);
     ki_response *answer = NULL;
     ki_error why = KI_ERROR_INIT;
     char parameters[32], size[32];
-    reading page = { .way = way };
+    reading page = { .state = state };
 
-    ki_checkup_begin(way, KI_CHECK_LIST);
+    ki_checkup_begin(state, KI_CHECK_LIST);
     snprintf(parameters, sizeof parameters, "limit=%d", FIRST_PAGE);
     ki_status status = read_collection(&page, parameters, err);
     if (status)
         return status;
     why = page.error;
-    if (why.code || ki_client_list(way->client, way->resource, way->namespace_name, &call, &answer, &why)) {
-        say_list_failed(way, &why);
+    if (why.code || ki_client_list(state->client, state->resource, state->namespace_name, &call, &answer, &why)) {
+        say_list_failed(state, &why);
         return KI_OK;
     }
     size_t count = ki_response_item_count(answer);
@@ -395,44 +398,45 @@ static ki_status check_list(ki_checkup_way *way, ki_error *err) {
     uint64_t bytes = count ? page.bytes / count * (count + (uint64_t)more) : page.bytes;
     write_size(size, more ? bytes : page.bytes);
     int64_t first_us = page.first_ns ? (page.first_ns - page.sent_ns) / 1000 : 0;
-    ki_checkup_find(way, "%lld %s, %s%s; first byte after %lld.%lld ms", (long long)count + (long long)more, way->place,
-                    more ? "about " : "", size, (long long)(first_us / 1000), (long long)(first_us % 1000 / 100));
-    ki_checkup_end(way, KI_CHECK_OK);
+    ki_checkup_find(state, "%lld %s, %s%s; first byte after %lld.%lld ms", (long long)count + (long long)more,
+                    state->place, more ? "about " : "", size, (long long)(first_us / 1000),
+                    (long long)(first_us % 1000 / 100));
+    ki_checkup_end(state, KI_CHECK_OK);
     ki_response_unref(answer);
     return KI_OK;
 }
 
-static ki_status check_streaming_list(ki_checkup_way *way, ki_error *err) {
-    reading stream = { .way = way, .mark = end_mark };
+static ki_status check_streaming_list(ki_checkup_state *state, ki_error *err) {
+    reading stream = { .state = state, .mark = end_mark };
     char size[32];
-    ki_checkup_begin(way, KI_CHECK_STREAMING_LIST);
+    ki_checkup_begin(state, KI_CHECK_STREAMING_LIST);
     ki_status status = read_collection(&stream, streaming, err);
     if (status)
         return status;
-    way->has_end_bookmark = stream.found;
+    state->has_end_bookmark = stream.found;
     write_size(size, stream.bytes);
     if (stream.found) {
-        ki_checkup_find(way, "supported: %s", size);
-        ki_checkup_end(way, KI_CHECK_OK);
+        ki_checkup_find(state, "supported: %s", size);
+        ki_checkup_end(state, KI_CHECK_OK);
     } else if (stream.error.http_status == 400 || stream.error.http_status == 422) {
-        ki_checkup_find(way, "not supported by this server: informers list in pages");
-        ki_checkup_end(way, KI_CHECK_WARNING);
+        ki_checkup_find(state, "not supported by this server: informers list in pages");
+        ki_checkup_end(state, KI_CHECK_WARNING);
     } else {
-        ki_checkup_find(way, "it did not complete: %s",
+        ki_checkup_find(state, "it did not complete: %s",
                         stream.error.code ? ki_error_message(&stream.error) : "the server closed the connection");
-        ki_checkup_remedy(way, "informers use plain lists; check for a proxy between this machine and the server");
-        ki_checkup_end(way, KI_CHECK_WARNING);
+        ki_checkup_remedy(state, "informers use plain lists; check for a proxy between this machine and the server");
+        ki_checkup_end(state, KI_CHECK_WARNING);
     }
     return KI_OK;
 }
 
-static ki_status check_bookmarks(ki_checkup_way *way, ki_error *err) {
-    reading watch = { .way = way, .mark = bookmark_mark };
+static ki_status check_bookmarks(ki_checkup_state *state, ki_error *err) {
+    reading watch = { .state = state, .mark = bookmark_mark };
     char parameters[100];
-    ki_checkup_begin(way, KI_CHECK_BOOKMARKS);
-    if (way->has_end_bookmark) {
-        ki_checkup_find(way, "supported: the streaming list ended with one");
-        ki_checkup_end(way, KI_CHECK_OK);
+    ki_checkup_begin(state, KI_CHECK_BOOKMARKS);
+    if (state->has_end_bookmark) {
+        ki_checkup_find(state, "supported: the streaming list ended with one");
+        ki_checkup_end(state, KI_CHECK_OK);
         return KI_OK;
     }
     snprintf(parameters, sizeof parameters, "watch=true&allowWatchBookmarks=true&timeoutSeconds=%d", BOOKMARK_WATCH_S);
@@ -440,97 +444,97 @@ static ki_status check_bookmarks(ki_checkup_way *way, ki_error *err) {
     if (status)
         return status;
     if (watch.found) {
-        ki_checkup_find(way, "supported");
-        ki_checkup_end(way, KI_CHECK_OK);
+        ki_checkup_find(state, "supported");
+        ki_checkup_end(state, KI_CHECK_OK);
         return KI_OK;
     }
-    ki_checkup_find(way, "none received within a watch of %d s%s%s", BOOKMARK_WATCH_S, watch.error.code ? ": " : "",
+    ki_checkup_find(state, "none received within a watch of %d s%s%s", BOOKMARK_WATCH_S, watch.error.code ? ": " : "",
                     watch.error.code ? ki_error_message(&watch.error) : "");
-    ki_checkup_remedy(way, "an interrupted watch may need a new list; newer servers send bookmarks");
-    ki_checkup_end(way, KI_CHECK_WARNING);
+    ki_checkup_remedy(state, "an interrupted watch may need a new list; newer servers send bookmarks");
+    ki_checkup_end(state, KI_CHECK_WARNING);
     return KI_OK;
 }
 
 /* --- all ---------------------------------------------------------------------------------------------------------- */
 
-static void name_place(ki_checkup_way *way) {
-    const ki_resource *resource = way->resource;
-    const char *in = !resource->namespaced ? "" : way->namespace_name[0] ? " in namespace " : " in all namespaces";
-    snprintf(way->place, sizeof way->place, "%s%s%s%s%s", resource->plural, *resource->group ? "." : "",
-             resource->group, in, resource->namespaced ? way->namespace_name : "");
+static void name_place(ki_checkup_state *state) {
+    const ki_resource *resource = state->resource;
+    const char *in = !resource->namespaced ? "" : state->namespace_name[0] ? " in namespace " : " in all namespaces";
+    snprintf(state->place, sizeof state->place, "%s%s%s%s%s", resource->plural, *resource->group ? "." : "",
+             resource->group, in, resource->namespaced ? state->namespace_name : "");
 }
 
-static ki_status check_resource(ki_checkup_way *way, ki_error *err) {
-    ki_status status = check_permission(way, KI_CHECK_MAY_LIST, "list", &way->may_list, err);
+static ki_status check_resource(ki_checkup_state *state, ki_error *err) {
+    ki_status status = check_permission(state, KI_CHECK_MAY_LIST, "list", &state->may_list, err);
     if (!status)
-        status = check_permission(way, KI_CHECK_MAY_WATCH, "watch", &way->may_watch, err);
-    if (!status && way->may_list)
-        status = check_list(way, err);
+        status = check_permission(state, KI_CHECK_MAY_WATCH, "watch", &state->may_watch, err);
+    if (!status && state->may_list)
+        status = check_list(state, err);
     else if (!status)
-        ki_checkup_skip(way, KI_CHECK_LIST, "listing is not allowed");
-    if (!status && way->may_watch)
-        status = check_streaming_list(way, err);
+        ki_checkup_skip(state, KI_CHECK_LIST, "listing is not allowed");
+    if (!status && state->may_watch)
+        status = check_streaming_list(state, err);
     else if (!status)
-        ki_checkup_skip(way, KI_CHECK_STREAMING_LIST, "watching is not allowed");
-    if (!status && way->may_watch)
-        status = check_bookmarks(way, err);
+        ki_checkup_skip(state, KI_CHECK_STREAMING_LIST, "watching is not allowed");
+    if (!status && state->may_watch)
+        status = check_bookmarks(state, err);
     else if (!status)
-        ki_checkup_skip(way, KI_CHECK_BOOKMARKS, "watching is not allowed");
+        ki_checkup_skip(state, KI_CHECK_BOOKMARKS, "watching is not allowed");
     return status;
 }
 
 /* Resolves the resource name by discovery. */
-static ki_status look_up(ki_checkup_way *way, ki_error *err) {
+static ki_status look_up(ki_checkup_state *state, ki_error *err) {
     ki_discovery *discovery = NULL;
     const ki_discovered *found = NULL;
     ki_status status =
-        ki_discovery_new(way->client, &KI_DISCOVERY_OPTIONS(.timeout_ms = way->timeout_ms), &discovery, err);
+        ki_discovery_new(state->client, &KI_DISCOVERY_OPTIONS(.timeout_ms = state->timeout_ms), &discovery, err);
     if (!status)
-        status = ki_discovery_find(discovery, way->resource_name, &way->map, &found, err);
+        status = ki_discovery_find(discovery, state->resource_name, &state->map, &found, err);
     if (!status)
-        way->resource = &found->resource;
+        state->resource = &found->resource;
     ki_discovery_free(discovery);
     return status;
 }
 
-static void say_not_found(ki_checkup_way *way, const ki_error *why) {
-    ki_checkup_skip(way, KI_CHECK_MAY_LIST, "the resource is not known");
-    ki_checkup_skip(way, KI_CHECK_MAY_WATCH, "the resource is not known");
-    ki_checkup_begin(way, KI_CHECK_LIST);
-    ki_checkup_find(way, "%s", ki_error_message(why));
-    ki_checkup_remedy(way, "install its definition, or use a resource of kubectl api-resources");
-    ki_checkup_end(way, KI_CHECK_FAILED);
-    ki_checkup_skip(way, KI_CHECK_STREAMING_LIST, "the resource is not known");
-    ki_checkup_skip(way, KI_CHECK_BOOKMARKS, "the resource is not known");
+static void say_not_found(ki_checkup_state *state, const ki_error *why) {
+    ki_checkup_skip(state, KI_CHECK_MAY_LIST, "the resource is not known");
+    ki_checkup_skip(state, KI_CHECK_MAY_WATCH, "the resource is not known");
+    ki_checkup_begin(state, KI_CHECK_LIST);
+    ki_checkup_find(state, "%s", ki_error_message(why));
+    ki_checkup_remedy(state, "install its definition, or use a resource of kubectl api-resources");
+    ki_checkup_end(state, KI_CHECK_FAILED);
+    ki_checkup_skip(state, KI_CHECK_STREAMING_LIST, "the resource is not known");
+    ki_checkup_skip(state, KI_CHECK_BOOKMARKS, "the resource is not known");
 }
 
-ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err) {
-    ki_status status = ki_client_new(way->config, &KI_CLIENT_OPTIONS(.engine = way->engine, .requests_per_second = -1),
-                                     &way->client, err);
+ki_status ki_checkup_ask(ki_checkup_state *state, ki_error *err) {
+    ki_status status = ki_client_new(
+        state->config, &KI_CLIENT_OPTIONS(.engine = state->engine, .requests_per_second = -1), &state->client, err);
     if (!status)
-        status = ki_engine_start(way->engine, err);
+        status = ki_engine_start(state->engine, err);
     if (status)
         return status;
-    check_credentials(way);
-    if (way->is_lost) {
+    check_credentials(state);
+    if (state->is_lost) {
         for (int step = KI_CHECK_VERSION; step < KI_CHECK_STEPS; step++)
-            ki_checkup_skip(way, (ki_check_step)step, "the credentials failed");
+            ki_checkup_skip(state, (ki_check_step)step, "the credentials failed");
         return KI_OK;
     }
-    check_version(way);
-    if (way->resource_name) {
+    check_version(state);
+    if (state->resource_name) {
         ki_error why = KI_ERROR_INIT;
-        status = look_up(way, &why);
+        status = look_up(state, &why);
         if (status == KI_ERR_NO_MEMORY) {
             if (err)
                 *err = why;
             return status;
         }
         if (status) {
-            say_not_found(way, &why);
+            say_not_found(state, &why);
             return KI_OK;
         }
     }
-    name_place(way);
-    return check_resource(way, err);
+    name_place(state);
+    return check_resource(state, err);
 }

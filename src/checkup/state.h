@@ -1,6 +1,6 @@
-/* way.h: what the files of a checkup share: its state, and how a step reports its result. One thread. */
-#ifndef KI_CHECKUP_WAY_H
-#define KI_CHECKUP_WAY_H
+/* state.h: what the files of a checkup share: its state, and how a step reports its result. One thread. */
+#ifndef KI_CHECKUP_STATE_H
+#define KI_CHECKUP_STATE_H
 
 #include "src/checkup/checkup.h"
 #include <kinformer/client.h>
@@ -8,7 +8,7 @@
 
 #include "src/base/string_view.h"
 
-typedef struct ki_checkup_way {
+typedef struct ki_checkup_state {
     /* options of the checkup */
     const ki_config_options *config_options;
     ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err); /* NULL: from config_options */
@@ -34,17 +34,17 @@ typedef struct ki_checkup_way {
     bool has_end_bookmark; /* the streaming list ended with a bookmark */
     int64_t began_ns;
     ki_check check; /* the current step */
-} ki_checkup_way;
+} ki_checkup_state;
 
-/* Begins a step. Its texts go into way->check until ki_checkup_end reports it. */
-void ki_checkup_begin(ki_checkup_way *way, ki_check_step step);
-void ki_checkup_end(ki_checkup_way *way, ki_check_result result);
-void ki_checkup_find(ki_checkup_way *way, const char *format, ...) KI_PRINTF(2, 3);
-void ki_checkup_remedy(ki_checkup_way *way, const char *format, ...) KI_PRINTF(2, 3);
+/* Begins a step. Its texts go into state->check until ki_checkup_end reports it. */
+void ki_checkup_begin(ki_checkup_state *state, ki_check_step step);
+void ki_checkup_end(ki_checkup_state *state, ki_check_result result);
+void ki_checkup_find(ki_checkup_state *state, const char *format, ...) KI_PRINTF(2, 3);
+void ki_checkup_remedy(ki_checkup_state *state, const char *format, ...) KI_PRINTF(2, 3);
 /* Reports a skipped step with the cause. */
-void ki_checkup_skip(ki_checkup_way *way, ki_check_step step, const char *why);
+void ki_checkup_skip(ki_checkup_state *state, ki_check_step step, const char *why);
 
 /* Runs the steps from the credentials on, which send requests. */
-ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err);
+ki_status ki_checkup_ask(ki_checkup_state *state, ki_error *err);
 
 #endif
