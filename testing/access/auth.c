@@ -225,17 +225,17 @@ static bool has_resource(ki_str list, const kt_attributes *wanted) {
         memcpy(text + size, wanted->subresource.data, wanted->subresource.size);
         size += wanted->subresource.size;
     }
-    return kt_words_have(list, (ki_str){ text, size });
+    return kt_spec_list_has(list, (ki_str){ text, size });
 }
 
 static bool rule_is_about(const kt_spec *spec, const kt_user *user) {
     ki_str name = kt_spec_get(spec, "user"), group = kt_spec_get(spec, "group");
-    if (name.data && !kt_words_have(name, user->name))
+    if (name.data && !kt_spec_list_has(name, user->name))
         return false;
     if (!group.data)
         return true;
     for (size_t i = 0; i < user->group_count; i++) {
-        if (kt_words_have(group, user->groups[i]))
+        if (kt_spec_list_has(group, user->groups[i]))
             return true;
     }
     return false;
@@ -243,14 +243,14 @@ static bool rule_is_about(const kt_spec *spec, const kt_user *user) {
 
 static bool rule_allows(const kt_spec *spec, const kt_user *user, const kt_attributes *wanted) {
     ki_str path = kt_spec_get(spec, "path");
-    if (!rule_is_about(spec, user) || !kt_words_have(kt_spec_get(spec, "verb"), wanted->verb))
+    if (!rule_is_about(spec, user) || !kt_spec_list_has(kt_spec_get(spec, "verb"), wanted->verb))
         return false;
     if (wanted->of_path)
-        return path.data ? kt_words_have(path, wanted->path) : !kt_spec_get(spec, "resource").data;
+        return path.data ? kt_spec_list_has(path, wanted->path) : !kt_spec_get(spec, "resource").data;
     ki_str namespaces = kt_spec_get(spec, "namespace"), names = kt_spec_get(spec, "name");
     return !path.data && has_resource(kt_spec_get(spec, "resource"), wanted) &&
-           (!namespaces.data || (wanted->ns.size && kt_words_have(namespaces, wanted->ns))) &&
-           (!names.data || (wanted->name.size && kt_words_have(names, wanted->name)));
+           (!namespaces.data || (wanted->ns.size && kt_spec_list_has(namespaces, wanted->ns))) &&
+           (!names.data || (wanted->name.size && kt_spec_list_has(names, wanted->name)));
 }
 
 bool kt_auth_rules_allow(const kt_auth *auth, const kt_user *user, const kt_attributes *wanted) {

@@ -200,7 +200,7 @@ static void append_rules(kt_call *call, ki_str ns, bool of_paths) {
             ki_buffer_append_char(list.out, ',');
             append_words(list.out, "nonResourceURLs", rule.paths);
             ki_buffer_append_char(list.out, '}');
-        } else if (!of_paths && !rule.paths.data && (!rule.namespaces.data || kt_words_have(rule.namespaces, ns))) {
+        } else if (!of_paths && !rule.paths.data && (!rule.namespaces.data || kt_spec_list_has(rule.namespaces, ns))) {
             append_resource_rule(&list, &rule);
         }
     }

@@ -120,7 +120,7 @@ static ki_status check_verbs(ki_str list, ki_error *err) {
         bool known = false;
         word = ki_str_split(list, '+', &list);
         for (size_t i = 0; i < sizeof verbs / sizeof *verbs && !known; i++)
-            known = kt_words_have(word, ki_str_of(verbs[i]));
+            known = kt_spec_list_has(word, ki_str_of(verbs[i]));
         if (!known) {
             return ki_error_set(
                 err, KI_ERR_INVALID,
@@ -257,7 +257,7 @@ static bool has_resource(ki_str list, const kt_call *call) {
     int size = snprintf(text, sizeof text, "%s%s%s%s%.*s", resource->plural, resource->group[0] ? "." : "",
                         resource->group, call->subresource.size ? "/" : "", (int)call->subresource.size,
                         call->subresource.size ? call->subresource.data : "");
-    return size > 0 && (size_t)size < sizeof text && kt_words_have(list, (ki_str){ text, (size_t)size });
+    return size > 0 && (size_t)size < sizeof text && kt_spec_list_has(list, (ki_str){ text, (size_t)size });
 }
 
 static bool is_for(const kt_fault *fault, const kt_call *call) {
@@ -268,10 +268,11 @@ static bool is_for(const kt_fault *fault, const kt_call *call) {
     kt_call_describe(call, small, &wanted);
     ki_str path = ki_str_split(ki_str_of(call->request->target), '?', &rest);
     ki_str names = kt_spec_get(spec, "name"), namespaces = kt_spec_get(spec, "namespace");
-    return kt_words_have(kt_spec_get(spec, "verb"), wanted.verb) && has_resource(kt_spec_get(spec, "resource"), call) &&
-           (!names.data || kt_words_have(names, wanted.name)) &&
-           (!namespaces.data || kt_words_have(namespaces, call->ns)) &&
-           kt_words_have(kt_spec_get(spec, "path"), path) && kt_words_have(kt_spec_get(spec, "user-agent"), agent);
+    return kt_spec_list_has(kt_spec_get(spec, "verb"), wanted.verb) &&
+           has_resource(kt_spec_get(spec, "resource"), call) && (!names.data || kt_spec_list_has(names, wanted.name)) &&
+           (!namespaces.data || kt_spec_list_has(namespaces, call->ns)) &&
+           kt_spec_list_has(kt_spec_get(spec, "path"), path) &&
+           kt_spec_list_has(kt_spec_get(spec, "user-agent"), agent);
 }
 
 /* Those that only a watch or a list can show leave other requests alone, and do not count them. */
