@@ -5,13 +5,13 @@
 #include "testing/request/status.h"
 #include "testing/values/json.h"
 
-static ki_status fail_misfit(kt_call *call, const kt_write *write, const kt_misfit *misfit) {
+static ki_status fail_type(kt_call *call, const kt_write *write, const kt_type_error *type_error) {
     ki_str ns = kt_json_get_str(yyjson_obj_get(write->applied, "metadata"), "namespace");
     ki_buffer version;
-    if (misfit->is_missing) { /* a list's key is a field that has to be there */
+    if (type_error->is_missing_key) { /* a list's key is a field that has to be there */
         kt_causes causes;
         kt_causes_init(&causes, call->allocator);
-        kt_causes_add(&causes, KT_CAUSE_REQUIRED, misfit->field.data, (ki_str){ NULL, 0 }, "");
+        kt_causes_add(&causes, KT_CAUSE_REQUIRED, type_error->field.data, (ki_str){ NULL, 0 }, "");
         return kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
     }
     ki_buffer_init(&version, call->allocator, 0);
@@ -19,24 +19,24 @@ static ki_status fail_misfit(kt_call *call, const kt_write *write, const kt_misf
     if (!status)
         status = kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
                          (int)ns.size, ns.size ? ns.data : "", (int)call->name.size, call->name.data, version.data,
-                         call->resource->kind, misfit->why.data);
+                         call->resource->kind, type_error->message.data);
     ki_buffer_free(&version);
     return status;
 }
 
 ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     kt_arena arena;
-    kt_misfit misfit;
+    kt_type_error type_error;
     kt_spot spot = kt_managed_fields_spot(write);
     kt_arena_init(&arena, call->allocator);
-    kt_misfit_init(&misfit, call->allocator);
+    kt_type_error_init(&type_error, call->allocator);
     ki_status status = KI_OK;
-    bool fits = kt_typed_check(&arena, &spot, write->applied, &misfit);
-    if (arena.failed || misfit.why.failed || misfit.field.failed)
+    bool fits = kt_typed_check(&arena, &spot, write->applied, &type_error);
+    if (arena.failed || type_error.message.failed || type_error.field.failed)
         status = KI_ERR_NO_MEMORY;
     else if (!fits)
-        status = fail_misfit(call, write, &misfit);
-    kt_misfit_free(&misfit);
+        status = fail_type(call, write, &type_error);
+    kt_type_error_free(&type_error);
     kt_arena_free(&arena);
     return status;
 }

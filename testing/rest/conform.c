@@ -126,12 +126,12 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     if (arena->failed)
         status = KI_ERR_NO_MEMORY;
     else if (!val && origin == KT_ORIGIN_STRATEGIC &&
-             ki_str_starts_with(ki_str_of(strict.refusal.data), KI_STR("json: cannot unmarshal"))) {
-        const char *type_name = strstr(strict.refusal.data, " of type ");
+             ki_str_starts_with(ki_str_of(strict.error.data), KI_STR("json: cannot unmarshal"))) {
+        const char *type_name = strstr(strict.error.data, " of type ");
         ki_buffer_printf(&text, "unrecognized type: %s", type_name ? type_name + sizeof " of type " - 1 : "");
         status = text.failed ? KI_ERR_NO_MEMORY : fail(call, arena, origin, patch, root, text.data);
     } else if (!val)
-        status = fail(call, arena, origin, patch, root, strict.refusal.data);
+        status = fail(call, arena, origin, patch, root, strict.error.data);
     else if (strict.notes.size && strictness == STRICT && origin != KT_ORIGIN_APPLY)
         status = fail_strict(call, arena, origin, patch, root, &strict.notes);
     else if (strict.notes.size && strictness == WARN && origin != KT_ORIGIN_APPLY)
