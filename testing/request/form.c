@@ -22,7 +22,7 @@ ki_status kt_shape_of(kt_call *call, kt_shape *ret_shape) {
 
 static ki_status append_partial(const kt_shape *shape, const kt_object *obj, ki_buffer *out) {
     ki_buffer_printf(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/%s\",", shape->version);
-    ki_buffer_append(out, obj->json.data + obj->bare, obj->meta_end - obj->bare);
+    ki_buffer_append(out, obj->json.data + obj->meta_start, obj->meta_end - obj->meta_start);
     return ki_buffer_append_char(out, '}');
 }
 
@@ -141,7 +141,7 @@ ki_status kt_shape_append_list(const kt_shape *shape, kt_object *const *objects,
             ki_buffer_append_view(out, obj->json);
         } else { /* a built-in type's items say neither kind nor apiVersion */
             ki_buffer_append_char(out, '{');
-            ki_buffer_append(out, obj->json.data + obj->bare, obj->json.size - obj->bare);
+            ki_buffer_append(out, obj->json.data + obj->meta_start, obj->json.size - obj->meta_start);
         }
     }
     return ki_buffer_append_string(out, "]}");

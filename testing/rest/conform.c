@@ -144,7 +144,7 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     if (!status) {
         yyjson_doc_free(*doc);
         *doc = typed;
-        status = kt_secret_fold(call->allocator, call->resource, doc);
+        status = kt_secret_merge_string_data(call->allocator, call->resource, doc);
     }
     ki_buffer_free(&text);
     kt_strict_free(&strict);

@@ -175,7 +175,7 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = ki_buffer_printf(&response.warnings, "%s\n", custom->deprecation);
     if (!status)
         status = call.storage ? resource_call(&call) : other_call(&call);
-    if (status == KI_ERR_HTTP && kt_cluster_settle(cluster, now_ms))
+    if (status == KI_ERR_HTTP && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
     if (status == KI_ERR_HTTP && call.strike.any) {
         response.faults = kt_fault_stream_new(&cluster->allocator, &call.strike);

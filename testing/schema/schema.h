@@ -1,5 +1,6 @@
 /* schema.h: the types of API objects: their fields, how fields are encoded, and how lists and maps merge.
- * \nThe built-in types are a constant table (builtin.inc, generated). A "spot" is the schema of one place in an
+ *
+ * The built-in types are a constant table (builtin.inc, generated). A "spot" is the schema of one place in an
  * object. Callers walk an object from its root spot along member and element spots. Constant data; any thread. */
 #ifndef KT_SCHEMA_SCHEMA_H
 #define KT_SCHEMA_SCHEMA_H
