@@ -185,9 +185,10 @@ static bool is_loopback(struct MHD_Connection *connection) {
 
 /* Has the answer to come bit by bit, because of a watch or a fault? */
 static bool is_streamed(const kt_response *response) {
-    const kt_strike *strike = response->faults ? &response->faults->strike : NULL;
-    return response->watch || (strike && (strike->delay_ms || strike->cut_at >= 0 || strike->silent_at >= 0 ||
-                                          strike->chunk || strike->bytes_a_second));
+    const kt_injection *injection = response->faults ? &response->faults->injection : NULL;
+    return response->watch ||
+           (injection && (injection->delay_ms || injection->cut_at >= 0 || injection->silent_at >= 0 ||
+                          injection->chunk || injection->bytes_a_second));
 }
 
 /* Impersonate-Group may come several times. Extras are not looked at. */
@@ -215,7 +216,7 @@ static void ask_who(kt_front *front, struct MHD_Connection *connection, char tex
     request->authorization = header(connection, "Authorization");
     MHD_get_connection_values(connection, MHD_HEADER_KIND, read_impersonation, &request->as);
     request->from_network = true;
-    request->from_here = is_loopback(connection);
+    request->is_local = is_loopback(connection);
 }
 
 /* The answer to a request for a watch over a WebSocket: 101, or the handshake's refusal, which has no body. Takes `response` over. */
@@ -257,8 +258,8 @@ static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *co
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
     bool streamed = !status && is_streamed(&response);
     bool is_web_socket = !status && response.watch && kt_web_socket_is_wanted(connection);
-    const kt_strike strike = !status && response.faults ? response.faults->strike : (kt_strike){ 0 };
-    if (strike.close) {
+    const kt_injection injection = !status && response.faults ? response.faults->injection : (kt_injection){ 0 };
+    if (injection.close) {
         kt_response_free(&response);
         kt_streams_unlock(&front->streams);
         return MHD_NO;
@@ -290,10 +291,10 @@ static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *co
         snprintf(number, sizeof number, "%d", response.retry_after_s);
         MHD_add_response_header(answer, "Retry-After", number);
     }
-    if (strike.close_after)
+    if (injection.close_after)
         MHD_add_response_header(answer, "Connection", "close");
-    if (strike.delay_ms && stream)
-        return kt_stream_queue_late(stream, response.status, answer, strike.delay_ms);
+    if (injection.delay_ms && stream)
+        return kt_stream_queue_late(stream, response.status, answer, injection.delay_ms);
     return queue(connection, response.status, answer);
 }
 

@@ -156,23 +156,23 @@ static bool pause_stream(kt_stream *stream, int64_t until_ms) {
 
 /* What faults leave of `max` bytes behind `position`; 0: none now, and the stream waits. */
 static ssize_t limit(kt_stream *stream, uint64_t position, size_t max) {
-    const kt_strike *strike = &stream->response.faults->strike;
+    const kt_injection *injection = &stream->response.faults->injection;
     int64_t at = (int64_t)position, room = (int64_t)max;
-    if (strike->cut_at >= 0 && at >= strike->cut_at)
+    if (injection->cut_at >= 0 && at >= injection->cut_at)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (strike->silent_at >= 0 && at >= strike->silent_at)
+    if (injection->silent_at >= 0 && at >= injection->silent_at)
         return pause_stream(stream, INT64_MAX) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
-    if (strike->cut_at >= 0 && strike->cut_at - at < room)
-        room = strike->cut_at - at;
-    if (strike->silent_at >= 0 && strike->silent_at - at < room)
-        room = strike->silent_at - at;
-    if (strike->chunk && strike->chunk < room)
-        room = strike->chunk;
-    if (strike->bytes_a_second) {
+    if (injection->cut_at >= 0 && injection->cut_at - at < room)
+        room = injection->cut_at - at;
+    if (injection->silent_at >= 0 && injection->silent_at - at < room)
+        room = injection->silent_at - at;
+    if (injection->chunk && injection->chunk < room)
+        room = injection->chunk;
+    if (injection->bytes_a_second) {
         int64_t now_ms = kt_streams_now_ms(stream->streams);
-        double allowed = (double)(now_ms - stream->start_ms) * (double)strike->bytes_a_second / 1000 - (double)at;
+        double allowed = (double)(now_ms - stream->start_ms) * (double)injection->bytes_a_second / 1000 - (double)at;
         if (allowed < 1) {
-            double wait_ms = (1 - allowed) * 1000 / (double)strike->bytes_a_second + 1;
+            double wait_ms = (1 - allowed) * 1000 / (double)injection->bytes_a_second + 1;
             return pause_stream(stream, now_ms + (int64_t)wait_ms) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
         }
         if (allowed < (double)room)

@@ -58,11 +58,11 @@ static void on_readable(void *user) {
 
 /* Faults that count bytes: what is pending ends where they begin. */
 static void limit(kt_web_socket *socket) {
-    const kt_strike *strike = socket->response.faults ? &socket->response.faults->strike : NULL;
-    if (!strike)
+    const kt_injection *injection = socket->response.faults ? &socket->response.faults->injection : NULL;
+    if (!injection)
         return;
-    bool is_silent = strike->silent_at >= 0 && (strike->cut_at < 0 || strike->silent_at < strike->cut_at);
-    int64_t end = is_silent ? strike->silent_at : strike->cut_at;
+    bool is_silent = injection->silent_at >= 0 && (injection->cut_at < 0 || injection->silent_at < injection->cut_at);
+    int64_t end = is_silent ? injection->silent_at : injection->cut_at;
     if (end < 0 || socket->total + (int64_t)socket->pending.size < end)
         return;
     socket->pending.size = (size_t)(end - socket->total);
@@ -323,7 +323,7 @@ struct MHD_Response *kt_web_socket_start(kt_web_sockets *sockets, struct MHD_Con
     socket->response = *response;
     socket->is_readable = true;
     if (response->faults)
-        socket->not_before = kt_streams_now_ms(sockets->streams) + response->faults->strike.delay_ms;
+        socket->not_before = kt_streams_now_ms(sockets->streams) + response->faults->injection.delay_ms;
     ki_buffer_init(&socket->pending, allocator, 0);
     *place = socket;
     return answer;

@@ -60,9 +60,9 @@ static ki_status choose_snapshot(kt_call *call, const kt_list_options *options, 
         return snapshot_at(call, options->revision, ret_snapshot);
     if (options->revision > kt_cluster_revision(call->cluster))
         return kt_fail_too_large(call, options->revision);
-    if (call->strike.behind) { /* as a server whose cache lags */
+    if (call->injection.stale_by) { /* as a server whose cache lags */
         const kt_cluster *cluster = call->cluster;
-        uint64_t back = (uint64_t)call->strike.behind, room = cluster->revision - cluster->compacted;
+        uint64_t back = (uint64_t)call->injection.stale_by, room = cluster->revision - cluster->compacted;
         return kt_storage_past(call->storage, cluster->revision - (back < room ? back : room), ret_snapshot);
     }
     return kt_storage_present(call->storage, ret_snapshot);

@@ -135,9 +135,9 @@ static ki_status other_call(kt_call *call) {
 }
 
 /* The faults that the request meets; a list goes on behind an empty page. */
-static ki_status strike(kt_call *call) {
+static ki_status injection(kt_call *call) {
     static const char again[] = "again.";
-    ki_status status = kt_faults_strike(&call->cluster->faults, call, &call->strike);
+    ki_status status = kt_faults_inject(&call->cluster->faults, call, &call->injection);
     for (size_t i = 0; i < call->param_count; i++) {
         ki_str *value = &call->params[i].value;
         if (!ki_str_equals(call->params[i].name, "continue") || !ki_str_starts_with(*value, KI_STR(again)))
@@ -161,11 +161,11 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     ki_buffer_init(&call.decoded, &cluster->allocator, DECODED_MAX);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
-    kt_strike_init(&call.strike);
+    kt_injection_init(&call.injection);
     if (!status && kt_fault_http_is(&call))
         status = kt_fault_http(&call);
     if (!status && cluster->faults.first && request->from_network)
-        status = strike(&call);
+        status = injection(&call);
     if (!status)
         status = kt_auth_check(&call);
     if (!status && request->body.size > KT_BODY_MAX)
@@ -177,11 +177,11 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = call.storage ? resource_call(&call) : other_call(&call);
     if (status == KI_ERR_HTTP && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
-    if (status == KI_ERR_HTTP && call.strike.any) {
-        response.faults = kt_fault_stream_new(&cluster->allocator, &call.strike);
+    if (status == KI_ERR_HTTP && call.injection.any) {
+        response.faults = kt_fault_stream_new(&cluster->allocator, &call.injection);
         status = response.faults ? status : KI_ERR_NO_MEMORY;
     }
-    kt_strike_free(&call.strike, &cluster->allocator);
+    kt_injection_free(&call.injection, &cluster->allocator);
     kt_call_free(&call);
     if (status != KI_ERR_HTTP) { /* every answer ends so; the rest is lack of memory */
         kt_response_free(&response);

@@ -190,9 +190,9 @@ static ki_status read_scale_patch(target *t, yyjson_doc **ret_doc) {
     ki_buffer text;
     yyjson_doc *scale = NULL, *patch = NULL;
     const char *why = NULL;
-    bool is_json_patch = kt_body_is(call, "application/json-patch+json");
-    if (!is_json_patch && !kt_body_is(call, "application/merge-patch+json") &&
-        !kt_body_is(call, "application/strategic-merge-patch+json"))
+    bool is_json_patch = kt_body_has_type(call, "application/json-patch+json");
+    if (!is_json_patch && !kt_body_has_type(call, "application/merge-patch+json") &&
+        !kt_body_has_type(call, "application/strategic-merge-patch+json"))
         return kt_fail_media_type(call, "application/json-patch+json, application/merge-patch+json, "
                                         "application/strategic-merge-patch+json");
     ki_status status = kt_json_read(call->allocator, call->request->body, &patch, &why);

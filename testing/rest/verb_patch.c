@@ -22,13 +22,13 @@ typedef enum patch_kind {
 } patch_kind;
 
 static ki_status kind_of(kt_call *call, patch_kind *ret_kind) {
-    if (kt_body_is(call, "application/json-patch+json"))
+    if (kt_body_has_type(call, "application/json-patch+json"))
         *ret_kind = PATCH_JSON;
-    else if (kt_body_is(call, "application/merge-patch+json"))
+    else if (kt_body_has_type(call, "application/merge-patch+json"))
         *ret_kind = PATCH_MERGE;
-    else if (kt_body_is(call, "application/strategic-merge-patch+json") && kt_schema_kind_of(call->resource))
+    else if (kt_body_has_type(call, "application/strategic-merge-patch+json") && kt_schema_kind_of(call->resource))
         *ret_kind = PATCH_STRATEGIC;
-    else if (kt_body_is(call, "application/apply-patch+yaml"))
+    else if (kt_body_has_type(call, "application/apply-patch+yaml"))
         *ret_kind = PATCH_APPLY;
     else
         return kt_fail_media_type(call, kt_custom_of(call->storage->info)
