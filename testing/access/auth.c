@@ -1,4 +1,4 @@
-/* auth.c: tokens and rules: what was given to the server to decide by. */
+/* auth.c: tokens and rules (auth.h). */
 #include "testing/access/auth.h"
 
 #include "src/base/error.h"
@@ -13,7 +13,7 @@ struct kt_token {
     kt_spec spec;
     ki_str secret;
     kt_user user;
-    int64_t expires_ms; /* 0: never; else it is a service account's */
+    int64_t expires_ms; /* 0: never; otherwise a service account's token */
 };
 
 struct kt_rule {
@@ -54,7 +54,7 @@ void kt_auth_free(kt_auth *auth) {
 
 /* ---- tokens ---- */
 
-/* As long over a wrong one as over the right one: tests of clients may look at this, and it costs nothing. */
+/* Compares in constant time. */
 static bool same_secret(ki_str a, ki_str b) {
     unsigned char differs = a.size != b.size;
     for (size_t i = 0; i < a.size && i < b.size; i++)
@@ -69,7 +69,7 @@ static const kt_token *find_token(const kt_auth *auth, ki_str secret) {
     return token;
 }
 
-/* Is the account, system:serviceaccount:NAMESPACE:NAME, still the one that the token is for? */
+/* Returns true if the account system:serviceaccount:NAMESPACE:NAME exists with the uid of the token. */
 static bool has_account(const kt_cluster *cluster, const kt_user *user) {
     ki_str rest = user->name, ns;
     for (int i = 0; i < 2; i++)
@@ -148,7 +148,7 @@ ki_status kt_auth_add_token(kt_auth *auth, const char *line, ki_error *err) {
                                   (int)existing->user.name.size, existing->user.name.data);
         while (!status && groups.size) {
             ki_str group = ki_str_split(groups, '+', &groups);
-            if (token->user.group_count + 1 == KT_GROUPS_MAX) /* system:authenticated comes on top */
+            if (token->user.group_count + 1 == KT_GROUPS_MAX) /* system:authenticated is added later */
                 status = ki_error_set(err, KI_ERR_LIMIT, "a user is in at most %d groups", (int)KT_GROUPS_MAX - 1);
             else
                 kt_user_join(&token->user, group);
@@ -206,7 +206,8 @@ ki_status kt_auth_add_rule(kt_auth *auth, const char *line, ki_error *err) {
     return KI_OK;
 }
 
-/* "pods", "deployments.apps", "pods/status"; a star at the end stands for any rest. */
+/* Returns true if `list` contains the resource: "pods", "deployments.apps", "pods/status"; a star at the end matches
+ * any rest. */
 static bool has_resource(ki_str list, const kt_attributes *wanted) {
     char text[256];
     size_t size = wanted->resource.size;

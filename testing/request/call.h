@@ -1,5 +1,5 @@
 /* call.h: one request in the REST layer: its parsed target, its user, and the response under construction.
- * 
+ *
  * Functions of the REST layer return KI_OK (continue), KI_ERR_HTTP (stop: the response is complete, an error or not)
  * or KI_ERR_NO_MEMORY. */
 #ifndef KT_REQUEST_CALL_H
