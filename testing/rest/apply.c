@@ -1,4 +1,4 @@
-/* apply.c: server-side apply. */
+/* apply.c: see apply.h. */
 #include "testing/rest/apply.h"
 
 #include "testing/cluster/managed_fields.h"
@@ -8,7 +8,7 @@
 static ki_status fail_type(kt_call *call, const kt_write *write, const kt_type_error *type_error) {
     ki_str ns = kt_json_get_str(yyjson_obj_get(write->applied, "metadata"), "namespace");
     ki_buffer version;
-    if (type_error->is_missing_key) { /* a list's key is a field that has to be there */
+    if (type_error->is_missing_key) { /* a list element needs its key field */
         kt_causes causes;
         kt_causes_init(&causes, call->allocator);
         kt_causes_add(&causes, KT_CAUSE_REQUIRED, type_error->field.data, (ki_str){ NULL, 0 }, "");
@@ -41,10 +41,10 @@ ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     return status;
 }
 
-/* ---- what a manager no longer names ---- */
+/* ---- fields that the manager no longer applies ---- */
 
-/* `val`, which it frees, as a document that can be walked. */
-static yyjson_doc *settle(kt_arena *arena, yyjson_mut_doc *made, yyjson_mut_val *val) {
+/* Returns `val` as an immutable document, and frees `made`. */
+static yyjson_doc *to_document(kt_arena *arena, yyjson_mut_doc *made, yyjson_mut_val *val) {
     yyjson_doc *doc = NULL;
     ki_buffer text;
     ki_buffer_init(&text, arena->allocator, 0);
@@ -65,16 +65,16 @@ static yyjson_doc *without(kt_arena *arena, const kt_spot *spot, yyjson_val *val
         arena->failed = true;
         return NULL;
     }
-    return settle(arena, made, kt_typed_remove(arena, made, spot, val, set));
+    return to_document(arena, made, kt_typed_remove(arena, made, spot, val, set));
 }
 
-/* Every field of `val`, those that hold others too. */
+/* Returns every field of `val`, also those that contain others. */
 static kt_set *all_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
     return kt_set_with_parents(arena, kt_typed_fields(arena, spot, val));
 }
 
-/* Takes out of `*merged` what the manager applied before and does not now, but for what others own, and for what stands below
- * it and was never applied. */
+/* Removes from `*merged` the fields that the manager applied before and no longer applies. Keeps fields that other
+ * managers own, and fields below them that the manager never applied. */
 static void prune(kt_arena *arena, const kt_spot *spot, const kt_managers *managers, const kt_set *last,
                   const kt_set *now, yyjson_doc **merged) {
     yyjson_val *root = yyjson_doc_get_root(*merged);
@@ -101,10 +101,10 @@ static void prune(kt_arena *arena, const kt_spot *spot, const kt_managers *manag
 
 typedef struct conflicts {
     const kt_manager *manager;
-    ki_buffer who; /* how the manager is named */
+    ki_buffer who; /* the manager as messages show it */
     ki_buffer causes;
-    ki_buffer list; /* of several, in words */
-    ki_buffer single;
+    ki_buffer list;   /* the message for several conflicts */
+    ki_buffer single; /* the message for one conflict */
     size_t count;
 } conflicts;
 
@@ -174,7 +174,7 @@ static ki_status check_conflicts(kt_call *call, kt_arena *arena, const kt_manage
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- merge ---- */
 
 static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yyjson_val *old, yyjson_doc **ret_doc) {
     kt_spot spot = kt_managed_fields_spot(write);
@@ -185,9 +185,9 @@ static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yy
     yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
     if (!made)
         return KI_ERR_NO_MEMORY;
-    *ret_doc = settle(arena, made, kt_typed_merge(arena, made, &spot, old, write->applied));
+    *ret_doc = to_document(arena, made, kt_typed_merge(arena, made, &spot, old, write->applied));
     kt_set *last = !arena->failed && managers.own < managers.count ? managers.list[managers.own].fields : NULL;
-    kt_set *now = kt_typed_fields(arena, &spot, write->applied); /* its name too, which keeps the metadata */
+    kt_set *now = kt_typed_fields(arena, &spot, write->applied); /* includes metadata.name, which keeps metadata */
     if (!arena->failed && !kt_set_is_empty(last))
         prune(arena, &spot, &managers, last, now, ret_doc);
     if (arena->failed)

@@ -1,4 +1,4 @@
-/* conform.c: objects on their way in. */
+/* conform.c: see conform.h. */
 #include "testing/rest/conform.h"
 
 #include "testing/cluster/secret.h"
@@ -14,7 +14,7 @@ typedef enum directive {
     STRICT
 } directive;
 
-static ki_status wanted(kt_call *call, directive *ret) {
+static ki_status read_directive(kt_call *call, directive *ret) {
     ki_str value = kt_call_param(call, "fieldValidation");
     *ret = WARN;
     if (!value.size || ki_str_equals(value, "Warn"))
@@ -33,7 +33,7 @@ static ki_status wanted(kt_call *call, directive *ret) {
     return kt_causes_fail(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
 }
 
-/* As Go prints it: map[spec:map[replicas:x]]. */
+/* Appends a value as Go prints it: map[spec:map[replicas:x]]. */
 static void append_go(kt_arena *arena, ki_buffer *out, yyjson_val *val) {
     if (yyjson_is_obj(val)) {
         kt_index index;
@@ -64,7 +64,7 @@ static void append_go(kt_arena *arena, ki_buffer *out, yyjson_val *val) {
     }
 }
 
-/* ` "" is invalid: patch: Invalid value: "…": why`, with what was sent or made. */
+/* Responds ` "" is invalid: patch: Invalid value: "…": why`, with the patch or its result. */
 static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
                             const char *why) {
     ki_buffer value;
@@ -91,7 +91,7 @@ static ki_status fail(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_v
                                resource->version, resource->kind, why);
 }
 
-/* strict decoding error: unknown field "a", unknown field "b" */
+/* Responds: strict decoding error: unknown field "a", unknown field "b" */
 static ki_status fail_strict(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
                              const ki_buffer *notes) {
     ki_buffer why;
@@ -156,7 +156,7 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
     const kt_type *type = kt_schema_kind_of(call->resource);
     directive strictness = WARN;
     kt_arena arena;
-    ki_status status = wanted(call, &strictness);
+    ki_status status = read_directive(call, &strictness);
     if (status || (!type && !kt_custom_of(call->storage->info)))
         return status;
     kt_arena_init(&arena, call->allocator);
