@@ -1,5 +1,6 @@
 /* bench_steps.c: how long one step of the loop takes with 200,000 objects, and how long another thread waits for a lock meanwhile: the first list,
- * relists, and a resync, with both queues, by plain and by streaming lists. Objects are decoded before they are measured. */
+ * relists, and a resync, with both queues, by plain and by streaming lists. Then what is not divided into steps. Objects are decoded before they are
+ * measured. */
 #include "bench/lock_times.h"
 #include "bench/small_objects.h"
 #include "bench/steady_memory.h"
@@ -43,7 +44,9 @@ typedef struct source {
     ki_list_handler list;
     ki_watch_handler watch;
     bool lists, streams;
-    bool fails; /* the next list, once all of its objects have come */
+    bool fails;     /* the next list, once all of its objects have come */
+    bool deletes;   /* the first object of a streaming list, before its end */
+    int64_t end_ns; /* CPU time of the call that ended the last streaming list */
     ki_object **
         objects; /* the references go as they are handed over, but not where it fails; NULL: large ones are made as they are */
     ki_object_format *format;
@@ -75,6 +78,17 @@ static void hand_over(source *from, ki_object *obj) {
         ki_object_unref(obj);
 }
 
+static void end_stream(source *from) {
+    if (from->deletes) {
+        ki_object *gone = make(from->format, 0, 2);
+        from->watch.on_event(KI_EVENT_DELETED, gone, from->watch.user);
+        ki_object_unref(gone);
+    }
+    int64_t start = now_ns();
+    from->watch.on_bookmark(from->version, true, from->watch.user);
+    from->end_ns = now_ns() - start;
+}
+
 static void end_all(source *from) {
     ki_error cause = KI_ERROR_INIT;
     bool lists = from->lists, fails = from->fails;
@@ -86,7 +100,7 @@ static void end_all(source *from) {
     else if (fails)
         from->watch.on_end(&cause, false, true, from->watch.user);
     else
-        from->watch.on_bookmark(from->version, true, from->watch.user);
+        end_stream(from);
 }
 
 static void arrive(ki_task *task, void *user) {
@@ -410,12 +424,79 @@ static void measure_transform(bool in_order) {
     object_count = all;
 }
 
+/* --- what is not divided into steps --------------------------------------------------------------------------------------------------- */
+
+typedef struct whole {
+    int64_t end_ns, check_ns, free_ns;
+} whole;
+
+/* Of a streaming list with `deletes`, and checks for objects that were written to with `detects`. */
+static whole play_whole(bool in_order, bool deletes, bool detects) {
+    static const ki_object_format_options format_options = { .namespaced = true };
+    static const ki_resource pods = { "", "v1", "pods", "Pod", true };
+    const ki_clock clock = { .now = read_clock };
+    source from = { .base = { .ops = &source_ops }, .version = "1000", .deletes = deletes };
+    ki_informer *informer = NULL;
+    whole seen = { .check_ns = 0 };
+    need(!ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .allocator = &steady, .seed = 42), &from.engine, NULL),
+         "engine");
+    need(!ki_object_format_new(&steady, &format_options, &from.format, NULL), "format");
+    from.objects = calloc(object_count, sizeof *from.objects);
+    need(from.objects != NULL, "memory");
+    for (unsigned i = 0; i < object_count; i++)
+        from.objects[i] = make(from.format, i, 1);
+    ki_task_init(&from.task, from.engine, arrive, &from);
+    ki_shared_informer_options options = { .engine = from.engine,
+                                           .list_watch = &from.base,
+                                           .resource = &pods,
+                                           .in_order = in_order,
+                                           .detect_mutations = detects,
+                                           .seed = 42 };
+    need(!ki_informer_new(&options, &informer, NULL) && !ki_informer_start(informer, NULL), "start");
+    while (!ki_informer_has_synced(informer) || ki_engine_timeout(from.engine) == 0)
+        need(!ki_engine_step(from.engine, 0, NULL), "step");
+    seen.end_ns = from.end_ns;
+    for (int second = 0; detects && second < 3; second++) {
+        atomic_fetch_add(&clock_now, KI_SECONDS(1));
+        int64_t start = now_ns();
+        need(!ki_engine_step(from.engine, 1, NULL), "step");
+        int64_t took = now_ns() - start;
+        seen.check_ns = took > seen.check_ns ? took : seen.check_ns;
+    }
+    ki_informer_stop(informer);
+    ki_informer_join(informer);
+    int64_t start = now_ns();
+    ki_informer_free(informer);
+    seen.free_ns = now_ns() - start;
+    ki_object_format_unref(from.format);
+    ki_engine_free(from.engine);
+    free(from.objects);
+    return seen;
+}
+
 static const char *verdict(int64_t ns, int goal_us) {
     return ns <= (int64_t)goal_us * 1000 ? "" : " MISSED";
 }
 
 static void keep_least(int64_t *least, int64_t ns) {
     *least = ns < *least ? ns : *least;
+}
+
+static void measure_whole(bool in_order) {
+    whole least = { INT64_MAX, INT64_MAX, INT64_MAX };
+    int64_t end_ns = INT64_MAX;
+    lock_times_begin(LOCK_NOT_MEASURED);
+    for (int round = 0; round < ROUNDS; round++) {
+        keep_least(&end_ns, play_whole(in_order, false, false).end_ns);
+        whole gaps = play_whole(in_order, true, false), checks = play_whole(in_order, false, true);
+        keep_least(&least.end_ns, gaps.end_ns);
+        keep_least(&least.free_ns, gaps.free_ns);
+        keep_least(&least.check_ns, checks.check_ns);
+    }
+    printf("  %-24s %9.2f ms for the end of a streaming list, %.2f ms where an object was deleted meanwhile; "
+           "%.2f ms for a check with detect_mutations; %.2f ms for ki_informer_free\n",
+           in_order ? "in-order queue" : "DeltaFIFO", (double)end_ns / 1e6, (double)least.end_ns / 1e6,
+           (double)least.check_ns / 1e6, (double)least.free_ns / 1e6);
 }
 
 /* Steps and memory of runs on their own, locks of runs with another thread. Of the longest each the least of some rounds: what is the library's own
@@ -458,6 +539,9 @@ int main(int argc, char **argv) {
     for (int in_order = 0; in_order < 2; in_order++)
         for (int streams = 0; streams < 2; streams++)
             measure(in_order, streams);
+    printf(" not divided into steps\n");
+    measure_whole(false);
+    measure_whole(true);
     printf(" peak of memory: %d objects of %d bytes, a transform that keeps the name\n", (int)LARGE_COUNT, (int)LARGE);
     measure_transform(false);
     measure_transform(true);

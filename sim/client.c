@@ -186,12 +186,12 @@ static void attach(sim_world *world, unsigned index) {
     informer->look_every_ms = at_least_1_s(informer->resync_ms);
     sim_witness_init(&informer->witness, world, index, watched->queue);
     watched->queue = &informer->witness.queue;
-    sim_source_init(&informer->source, world, index, false, watched->list_watch);
-    watched->list_watch = &informer->source.base;
-    if (!watched->audit_source)
+    sim_source_init(&informer->source, world, index, false, watched->options.list_watch);
+    watched->options.list_watch = &informer->source.base;
+    if (!watched->options.audit_source)
         return;
-    sim_source_init(&informer->audit_source, world, index, true, watched->audit_source);
-    watched->audit_source = &informer->audit_source.base;
+    sim_source_init(&informer->audit_source, world, index, true, watched->options.audit_source);
+    watched->options.audit_source = &informer->audit_source.base;
 }
 
 static bool make_informer(sim_world *world, const sim_informer_plan *plan) {

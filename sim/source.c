@@ -18,7 +18,7 @@ static ki_status source_list(ki_list_watch *base, const ki_list_options *options
     if (!source->is_audit && !options->continue_token && !is_check) {
         note_list(source);
         source->asked_stream = false;
-        source->lists += !reflector->is_full && !reflector->is_latest;
+        source->lists += !reflector->list.is_full && !reflector->list.is_latest;
     }
     world->asks = sim_source_number(source->informer, source->is_audit);
     ki_status status = source->inner->ops->list(source->inner, options, handler, err);

@@ -1,5 +1,5 @@
 /* informer_parts.h: what an informer consists of, for the files that make it up: shared_informer.c (its life), process.c (one change's
- * way), process_list.c (a list's), registration.c (handlers). */
+ * way), process_list.c (a list's), registration.c (handlers), settings.c, informer_health.c, informer_read.c, wait_for_sync.c and wait_for.c. */
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
@@ -25,24 +25,14 @@ enum {
 
 struct ki_informer {
     /* Constant. */
+    ki_shared_informer_options options; /* its texts and resource are the informer's own copies */
     ki_engine *engine;
     const void *owner;
-    ki_resource resource; /* its strings are the informer's own */
-    const char *name;     /* for messages; borrowed */
-    ki_list_watch *list_watch;
-    ki_object_format *format;    /* or NULL */
-    ki_list_watch *audit_source; /* NULL: no audits, no checks */
-    int64_t resync_ns;           /* of listeners that name none */
-    int64_t page_size;
-    bool no_streaming_list;
-    bool check_streaming_list;
-    bool may_go; /* the resource's type: a custom one */
-    bool detect_mutations;
-    int64_t audit_ns; /* 0: none */
-    int64_t internal_error_retry_ns;
+    ki_resource resource;                                   /* its strings are the informer's own */
+    const char *name;                                       /* for messages; borrowed */
+    bool may_go;                                            /* the resource's type: a custom one */
     char *namespace_name, *label_selector, *field_selector; /* for people: "" where there is none */
-    uint64_t seed;
-    ki_store *store; /* written under `change_lock` */
+    ki_store *store;                                        /* written under `change_lock` */
 
     /* Constant after freeze. */
     ki_transform transform;
@@ -99,6 +89,8 @@ struct ki_informer {
     ki_timer wait_timer;         /* of the callbacks' deadlines; loop; made where it is first needed */
 };
 
+/* settings.c: KI_ERR_STATE where the informer is stopped. Caller holds change_lock. */
+ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
 /* shared_informer.c */
 void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
 /* Begins the resync that waits, where the one before is through. */
@@ -107,11 +99,10 @@ void ki_informer_go_on_resyncing(ki_informer *informer);
 void ki_informer_regulate(ki_informer *informer, size_t waiting);
 /* wait_for.c: is it stopped, or can nobody go on with it? Under `wait_lock`. */
 bool ki_informer_is_over(const ki_informer *informer);
-/* All on the loop but init and free. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
+/* All on the loop but init. After a change of the store; `deltas` NULL where only its version has moved. End: when it is stopped. */
 void ki_informer_init_waits(ki_informer *informer);
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);
 void ki_informer_end_waits(ki_informer *informer);
-void ki_informer_free_waits(ki_informer *informer);
 /* process.c: for the controller; `user` is the informer. */
 ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 ki_status ki_informer_drained(void *user, ki_error *err);

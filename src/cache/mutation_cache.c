@@ -62,7 +62,7 @@ ki_status ki_mutation_cache_new(ki_informer *informer, const ki_mutation_cache_o
     cache->allocator = allocator;
     cache->capacity = given.capacity ? given.capacity : DEFAULT_CAPACITY;
     cache->ttl_ns = ttl_ns(given.ttl_ms);
-    ki_map_init(&cache->entries, allocator, informer->seed);
+    ki_map_init(&cache->entries, allocator, informer->options.seed);
     *ret_cache = cache;
     return KI_OK;
 }

@@ -111,7 +111,7 @@ static ki_status apply(step *at, ki_error *err) {
     if (at->after && version)
         (void)ki_reflector_copy_version(informer->store_version, version,
                                         NULL); /* one that fits: it is a copy of one */
-    if (at->after && informer->detect_mutations)
+    if (at->after && informer->options.detect_mutations)
         watch_stored(at);
     ki_teller tells = { .processor = &informer->processor, .unreadable = &informer->unreadable };
     tell_events(at, &tells);

@@ -49,7 +49,7 @@ static ki_status begin(slice *s) {
     if (status)
         return status;
     s->work->before = ki_store_snapshot(informer->store);
-    ki_wide_map_init(&s->work->listed, ki_engine_allocator(informer->engine), informer->seed);
+    ki_wide_map_init(&s->work->listed, ki_engine_allocator(informer->engine), informer->options.seed);
     go_to(s, is_list ? KI_LIST_NOTES : KI_LIST_REMINDS);
     return KI_OK;
 }
@@ -169,7 +169,7 @@ static void tell_next(slice *s) {
         return;
     ki_object *before = known_before(s, ki_object_key(delta.obj));
     (void)ki_follow(&delta, before, &s->teller);
-    if (s->informer->detect_mutations && before != delta.obj) /* an instance that stays is there already */
+    if (s->informer->options.detect_mutations && before != delta.obj) /* an instance that stays is there already */
         ki_mutation_detector_add(&s->informer->detector, delta.obj);
 }
 

@@ -294,7 +294,7 @@ ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object 
 }
 
 int64_t ki_reflector_told_at(const ki_reflector *reflector) {
-    return reflector->bytes_at == KI_NEVER ? ki_engine_now(reflector->options.engine) : reflector->bytes_at;
+    return reflector->watch.bytes_at == KI_NEVER ? ki_engine_now(reflector->options.engine) : reflector->watch.bytes_at;
 }
 
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj) {
@@ -363,10 +363,10 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     int64_t now = ki_engine_now(reflector->options.engine);
     ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
-                       (double)(now - reflector->list_began_at) / (double)KI_SECONDS(1));
+                       (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
     /* A list is of the moment it was asked for, or later; a stream has just said that this is all. */
     ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? ki_reflector_told_at(reflector)
-                                                                      : reflector->list_began_at);
+                                                                      : reflector->list.began_at);
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
     ki_reflector_hear_word(reflector);

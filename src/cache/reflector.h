@@ -69,6 +69,36 @@ typedef enum ki_reflector_phase {
     KI_REFLECTOR_CHECKS
 } ki_reflector_phase;
 
+/* A list in progress; assigned whole when a list begins. */
+typedef struct ki_list_progress {
+    char version[KI_RESOURCE_VERSION_MAX + 1];        /* requested */
+    char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of the first page */
+    int64_t began_at;
+    size_t pages;
+    size_t empty_pages;    /* in a row, up to now */
+    size_t thin_pages;     /* the same */
+    size_t objects_before; /* the current page */
+    bool has_pages;        /* more than one page; also where the list was then requested in one piece */
+    bool is_full;          /* in one piece, since a continue token had expired */
+    bool is_latest;        /* at "", since the version was expired or too large */
+} ki_list_progress;
+
+/* A watch in progress; assigned whole when a watch is opened. */
+typedef struct ki_watch_progress {
+    int64_t opened_at;
+    int64_t heard_at;    /* the last byte, or the opening */
+    int64_t bytes_at;    /* the arrival of the bytes that are being decoded; KI_NEVER: the source does not report it */
+    bool has_undated;    /* events of those bytes are in the queue, and others may wait to be decoded */
+    bool is_accepted;    /* the server accepted the watch */
+    bool received_event; /* an event or bookmark that was neither stale nor unreadable */
+    bool holds_version;  /* opened at "" or "0": until the first event that is not ADDED */
+    uint64_t events;
+    char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced version at the opening */
+    char version[KI_RESOURCE_VERSION_MAX + 1];        /* the watch started here: older events are repetitions */
+    char before_bookmark[KI_RESOURCE_VERSION_MAX +
+                         1]; /* the version before the last event, where that was a bookmark; else "" */
+} ki_watch_progress;
+
 typedef struct ki_reflector {
     ki_reflector_options options;
     bool is_open;
@@ -89,44 +119,29 @@ typedef struct ki_reflector {
     int64_t missing_since;
     bool is_gone; /* the type, and its objects have been deleted for that */
 
-    /* the list under way */
-    char list_version[KI_RESOURCE_VERSION_MAX + 1];   /* asked for */
-    char result_version[KI_RESOURCE_VERSION_MAX + 1]; /* of its first page, or of a streaming list */
-    char initial_version[KI_RESOURCE_VERSION_MAX +
-                         1]; /* of the first list that is in the queue: the initial population */
+    /* the first list that was queued: the initial population */
+    char initial_version[KI_RESOURCE_VERSION_MAX + 1];
     bool has_initial_version;
-    ki_buffer continue_token;
-    size_t pages;
-    size_t empty_pages;    /* in a row, up to now */
-    size_t thin_pages;     /* the same */
-    size_t objects_before; /* the page at hand */
-    bool has_pages;        /* more than one; also where it was then listed in one piece */
-    bool is_full;          /* in one piece, since a continue token had expired */
-    bool is_latest;        /* at "", since the version was expired or too large */
-    ki_object **objects;   /* those of a streaming list may have gaps */
-    size_t object_count, object_capacity;
-    ki_unreadable_marks listed_unreadable; /* of the list or streaming list under way */
 
-    /* the watch or streaming list under way */
-    int64_t list_began_at;
+    /* the list or streaming list in progress */
+    ki_list_progress list;
+    ki_buffer continue_token;
+    ki_object **objects; /* a streaming list's may have gaps */
+    size_t object_count, object_capacity;
     ki_wide_map staged; /* of a streaming list: the place from 1 in `objects` of each key */
-    uint64_t digest;    /* of what is staged: the sum of what each object adds */
-    int64_t opened_at, heard_at;
-    int64_t bytes_at; /* when those have arrived that are decoded now; KI_NEVER: the source does not tell */
-    bool has_undated; /* events of theirs are in the queue, and others may wait to be decoded */
-    char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced one when it was opened */
-    uint64_t events;
-    bool is_open_at_server;                          /* it has accepted it */
-    char watch_version[KI_RESOURCE_VERSION_MAX + 1]; /* that the watch goes on from: what is older has been told */
-    bool holds_version;                              /* opened at "" or "0": until the first event that is not ADDED */
-    bool is_said_to_watch;                           /* in the log, with no list and no failure since */
-    bool has_reopened;                               /* at once, and it has not proved good since */
-    char before_bookmark[KI_RESOURCE_VERSION_MAX + 1]; /* where the watch was; "": its last event was none */
-    bool has_resumed; /* from `resumed_version`, since an event after it could not be read */
+    uint64_t digest;    /* of the staged objects: the sum of what each adds */
+    ki_unreadable_marks listed_unreadable;
+
+    /* the watch in progress, or the streaming list's */
+    ki_watch_progress watch;
+
+    /* from one watch to the next */
+    bool is_said_to_watch; /* in the log, with no list and no failure since */
+    bool has_reopened;     /* at once, and the watch has not proved good since */
+    bool has_resumed;      /* from `resumed_version`, since an event after it could not be read */
     char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
-    bool has_word;     /* an event or bookmark has come, and not one that is over or bad */
-    unsigned wordless; /* watches in a row that were accepted and ended with none, since word_at */
-    int64_t word_at;   /* of the last one, or of the last list or check */
+    unsigned wordless; /* watches in a row that were accepted and ended without an event, since word_at */
+    int64_t word_at;   /* of the last event, list or check */
     bool is_counted;   /* a watch whose end is not counted yet */
     int64_t watching_since;
     uint64_t events_before;                      /* the watch: a streaming list's */

@@ -13,13 +13,13 @@ enum {
 };
 
 void ki_reflector_hear_word(ki_reflector *reflector) {
-    reflector->has_word = true;
+    reflector->watch.received_event = true;
     reflector->wordless = 0;
     reflector->word_at = ki_engine_now(reflector->options.engine);
 }
 
 void ki_reflector_count_wordless(ki_reflector *reflector) {
-    if (reflector->is_open_at_server && !reflector->has_word && reflector->wordless < WORDLESS)
+    if (reflector->watch.is_accepted && !reflector->watch.received_event && reflector->wordless < WORDLESS)
         reflector->wordless++;
 }
 
@@ -39,7 +39,7 @@ static void set_behind(ki_error *err, const char *version, const char *than) {
 
 void ki_reflector_find_behind(ki_reflector *reflector, const char *version) {
     ki_error err = KI_ERROR_INIT;
-    set_behind(&err, version, reflector->watch_version);
+    set_behind(&err, version, reflector->watch.version);
     reflector->is_unavailable = true;
     ki_reflector_give_up(reflector, &err);
 }

@@ -43,13 +43,13 @@ void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, k
 
 static void on_failure(ki_reflector *reflector, const ki_error *err) {
     bool is_stale = err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV;
-    if (err->code == KI_ERR_EXPIRED && reflector->pages > 0 && !reflector->is_full) {
+    if (err->code == KI_ERR_EXPIRED && reflector->list.pages > 0 && !reflector->list.is_full) {
         ki_reflector_list_otherwise(reflector, err, KI_REFLECT_LIST_FULL);
         return;
     }
     if (is_stale)
         reflector->is_unavailable = true;
-    if (is_stale && !reflector->is_latest && reflector->list_version[0] != '\0') {
+    if (is_stale && !reflector->list.is_latest && reflector->list.version[0] != '\0') {
         ki_reflector_list_otherwise(reflector, err, KI_REFLECT_LIST_LATEST);
         return;
     }
@@ -58,8 +58,8 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
 
 /* Where the server pages: at "", and at "0" where it has no cache to answer from. */
 static int64_t page_size(const ki_reflector *reflector) {
-    const char *version = reflector->list_version;
-    if (reflector->is_full)
+    const char *version = reflector->list.version;
+    if (reflector->list.is_full)
         return 0;
     if (reflector->options.page_size > 0)
         return reflector->options.page_size;
@@ -70,7 +70,7 @@ static int64_t page_size(const ki_reflector *reflector) {
 /* Is it the one that the page itself was asked for with? */
 static bool is_same_token(const ki_reflector *reflector, const char *token) {
     const ki_buffer *sent = &reflector->continue_token;
-    return reflector->pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token);
+    return reflector->list.pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token);
 }
 
 /* Empty pages that only lead to another one, without end, would be a loop as tight as the network is fast; pages of an object or two
@@ -78,15 +78,15 @@ static bool is_same_token(const ki_reflector *reflector, const char *token) {
 static ki_status check_progress(ki_reflector *reflector, const char *token, ki_error *err) {
     if (is_same_token(reflector, token))
         return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
-    size_t objects = reflector->object_count - reflector->objects_before;
+    size_t objects = reflector->object_count - reflector->list.objects_before;
     int64_t limit = page_size(reflector) ? page_size(reflector) : KI_REFLECTOR_PAGE;
     bool is_thin = (int64_t)objects < limit / THIN;
-    reflector->empty_pages = objects == 0 ? reflector->empty_pages + 1 : 0;
-    reflector->thin_pages = is_thin ? reflector->thin_pages + 1 : 0;
-    reflector->objects_before = reflector->object_count;
-    if (reflector->empty_pages > EMPTY_PAGES_MAX)
+    reflector->list.empty_pages = objects == 0 ? reflector->list.empty_pages + 1 : 0;
+    reflector->list.thin_pages = is_thin ? reflector->list.thin_pages + 1 : 0;
+    reflector->list.objects_before = reflector->object_count;
+    if (reflector->list.empty_pages > EMPTY_PAGES_MAX)
         return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d empty pages of the list in a row", EMPTY_PAGES_MAX);
-    if (reflector->thin_pages > THIN_PAGES_MAX)
+    if (reflector->list.thin_pages > THIN_PAGES_MAX)
         return ki_error_set(err, KI_ERR_PROTOCOL,
                             "more than %d pages of the list in a row with hardly an object, %zu of %lld in the last",
                             THIN_PAGES_MAX, objects, (long long)limit);
@@ -96,13 +96,13 @@ static ki_status check_progress(ki_reflector *reflector, const char *token, ki_e
 static void on_page(ki_reflector *reflector, const ki_list_result *result) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = KI_OK;
-    if (reflector->pages++ == 0)
-        status = ki_reflector_copy_version(reflector->result_version, result->resource_version, &err);
+    if (reflector->list.pages++ == 0)
+        status = ki_reflector_copy_version(reflector->list.result_version, result->resource_version, &err);
     bool is_last = result->continue_token[0] == '\0';
     int64_t left = is_last ? 0 : result->remaining_item_count;
     int64_t total = left < 0 ? -1 : (int64_t)reflector->object_count + left;
     reflector->options.on_listed(reflector->object_count, total, reflector->options.user);
-    reflector->has_pages = reflector->has_pages || !is_last;
+    reflector->list.has_pages = reflector->list.has_pages || !is_last;
     if (!status && !is_last)
         status = check_progress(reflector, result->continue_token, &err);
     if (!status && !is_last) {
@@ -116,12 +116,12 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
         return;
     }
     if (!status)
-        status = ki_reflector_replace(reflector, reflector->result_version, &err);
+        status = ki_reflector_replace(reflector, reflector->list.result_version, &err);
     if (status) {
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
         return;
     }
-    if (reflector->has_pages && strcmp(reflector->list_version, "0") == 0)
+    if (reflector->list.has_pages && strcmp(reflector->list.version, "0") == 0)
         reflector->is_paginated = true;
     ki_reflector_go(reflector, KI_REFLECT_WATCH);
 }
@@ -145,34 +145,35 @@ static const char *first_version(const ki_reflector *reflector) {
     return reflector->resource_version[0] ? reflector->resource_version : "0";
 }
 
-static void begin_list(ki_reflector *reflector, const char *version) {
+/* `begun` says how the list is requested; the rest of it is zero. */
+static void begin_list(ki_reflector *reflector, const char *version, ki_list_progress begun) {
     ki_reflector_drop_objects(reflector);
-    reflector->pages = reflector->empty_pages = reflector->thin_pages = reflector->objects_before = 0;
     /* Cannot be too long: it was copied by the same rule before. */
-    if (ki_reflector_copy_version(reflector->list_version, version, NULL))
-        reflector->list_version[0] = '\0';
+    if (ki_reflector_copy_version(begun.version, version, NULL))
+        begun.version[0] = '\0';
+    begun.began_at = ki_engine_now(reflector->options.engine);
+    reflector->list = begun;
     reflector->is_said_to_watch = false;
-    reflector->list_began_at = ki_engine_now(reflector->options.engine);
     reflector->options.on_listed(0, -1, reflector->options.user);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
 }
 
 void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
+    const ki_list_progress *list = &reflector->list;
     if (step == KI_REFLECT_LIST_FULL) {
-        reflector->is_full = true;
-        begin_list(reflector, reflector->list_version);
+        begin_list(reflector, list->version,
+                   (ki_list_progress){ .is_full = true, .has_pages = list->has_pages, .is_latest = list->is_latest });
     } else if (step != KI_REFLECT_LIST_PAGE) {
-        reflector->is_full = reflector->has_pages = false;
-        reflector->is_latest = step == KI_REFLECT_LIST_LATEST;
-        if (!reflector->is_latest)
+        bool is_latest = step == KI_REFLECT_LIST_LATEST;
+        if (!is_latest)
             ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
-        begin_list(reflector, first_version(reflector));
+        begin_list(reflector, first_version(reflector), (ki_list_progress){ .is_latest = is_latest });
     }
     ki_list_options options = { .limit = page_size(reflector), .idle_timeout_ns = KI_REFLECTOR_IDLE };
     if (step == KI_REFLECT_LIST_PAGE)
         options.continue_token = reflector->continue_token.data;
     else
-        options.resource_version = reflector->list_version;
+        options.resource_version = reflector->list.version;
     ki_list_handler handler = {
         .on_object = on_object, .on_bad_object = on_bad_object, .on_end = on_end, .user = reflector
     };
@@ -180,8 +181,8 @@ void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step) {
     ki_error err = KI_ERROR_INIT;
     reflector->phase = KI_REFLECTOR_LISTS;
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
-                 "%s: list opened at \"%s\", page %zu", reflector->options.name, reflector->list_version,
-                 reflector->pages + 1);
+                 "%s: list opened at \"%s\", page %zu", reflector->options.name, reflector->list.version,
+                 reflector->list.pages + 1);
     if (list_watch->ops->list(list_watch, &options, &handler, &err))
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
 }

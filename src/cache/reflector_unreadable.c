@@ -44,8 +44,8 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
 static void resume(ki_reflector *reflector, const ki_error *cause) {
     ki_error err = *cause;
     ki_error_prefix(&err, "an event that cannot be read; the watch is resumed");
-    if (reflector->before_bookmark[0])
-        memcpy(reflector->resource_version, reflector->before_bookmark, sizeof reflector->resource_version);
+    if (reflector->watch.before_bookmark[0])
+        memcpy(reflector->resource_version, reflector->watch.before_bookmark, sizeof reflector->resource_version);
     reflector->has_resumed = true;
     memcpy(reflector->resumed_version, reflector->resource_version, sizeof reflector->resumed_version);
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
@@ -95,7 +95,7 @@ static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
 
 void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad) {
     bool is_repeated = !bad->is_deleted && bad->resource_version[0] &&
-                       ki_reflector_is_older(bad->resource_version, reflector->watch_version);
+                       ki_reflector_is_older(bad->resource_version, reflector->watch.version);
     if (bad->err->code == KI_ERR_NO_MEMORY) /* nothing is wrong with the object */
         ki_reflector_give_up(reflector, bad->err);
     else if (bad->is_foreign || is_repeated)

@@ -24,21 +24,21 @@ static bool is_retriable(const ki_error *err, bool opened) {
 /* --- what comes ------------------------------------------------------------------------------------------------------------- */
 
 static void note_sign_of_life(ki_reflector *reflector) {
-    reflector->heard_at = ki_engine_now(reflector->options.engine);
+    reflector->watch.heard_at = ki_engine_now(reflector->options.engine);
 }
 
 /* Events are dated by the arrival of their bytes, and only once all that arrived with them is decoded: the cache lacks the rest until then. A part of
  * an event dates nothing. */
 static void date_events(ki_reflector *reflector) {
-    if (reflector->has_undated && reflector->phase == KI_REFLECTOR_WATCHES)
+    if (reflector->watch.has_undated && reflector->phase == KI_REFLECTOR_WATCHES)
         ki_metrics_told(reflector->options.metrics, ki_reflector_told_at(reflector));
-    reflector->has_undated = false;
+    reflector->watch.has_undated = false;
 }
 
 /* An event or bookmark is in the queue, or was there before. */
 static void told(ki_reflector *reflector) {
-    reflector->has_undated = true;
-    if (reflector->bytes_at == KI_NEVER)
+    reflector->watch.has_undated = true;
+    if (reflector->watch.bytes_at == KI_NEVER)
         date_events(reflector);
 }
 
@@ -46,13 +46,13 @@ static void heard(ki_reflector *reflector) {
     note_sign_of_life(reflector);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         ki_metrics_failed(reflector->options.metrics, false);
-    reflector->events++;
+    reflector->watch.events++;
 }
 
 static void on_bytes(void *user) {
     ki_reflector *reflector = user;
     note_sign_of_life(reflector);
-    reflector->bytes_at = reflector->heard_at;
+    reflector->watch.bytes_at = reflector->watch.heard_at;
 }
 
 static void on_read(void *user) {
@@ -63,7 +63,7 @@ static void count_watch(ki_reflector *reflector) {
     ki_metrics_add(reflector->options.metrics, KI_METRIC_WATCHES, 1);
     reflector->is_counted = true;
     reflector->watching_since = ki_engine_now(reflector->options.engine);
-    reflector->events_before = reflector->events;
+    reflector->events_before = reflector->watch.events;
 }
 
 void ki_reflector_count_watch_end(ki_reflector *reflector) {
@@ -73,14 +73,14 @@ void ki_reflector_count_watch_end(ki_reflector *reflector) {
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watching_since;
     ki_metrics_observe(reflector->options.metrics, KI_METRIC_WATCH_DURATION, (double)lasted / (double)KI_SECONDS(1));
     ki_metrics_observe(reflector->options.metrics, KI_METRIC_ITEMS_PER_WATCH,
-                       (double)(reflector->events - reflector->events_before));
+                       (double)(reflector->watch.events - reflector->events_before));
 }
 
 static void on_open(void *user) {
     ki_reflector *reflector = user;
-    reflector->is_open_at_server = true;
+    reflector->watch.is_accepted = true;
     reflector->missing_answers = 0;
-    reflector->heard_at = ki_engine_now(reflector->options.engine);
+    reflector->watch.heard_at = ki_engine_now(reflector->options.engine);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         count_watch(reflector);
     bool lists = reflector->phase == KI_REFLECTOR_STREAMS;
@@ -182,12 +182,12 @@ static ki_status take(ki_reflector *reflector, ki_watch_kind kind, ki_object *ob
 /* A server that repeats itself after a resume: what it tells is over, and the object may be gone by now. Deletions are not looked at here,
  * since some servers give them the version of the last state. */
 static bool is_over(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
-    return kind != KI_EVENT_DELETED && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch_version);
+    return kind != KI_EVENT_DELETED && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
 }
 
 /* Never backwards within a watch: one from there would bring back what has been deleted since. */
 static bool go_on_from(ki_reflector *reflector, const char *version) {
-    reflector->holds_version = false;
+    reflector->watch.holds_version = false;
     return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
 }
 
@@ -195,7 +195,7 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     ki_error err = KI_ERROR_INIT;
     heard(reflector);
-    reflector->before_bookmark[0] = '\0';
+    reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_object *kept;
         if (!ki_reflector_transform(reflector, obj, kind == KI_EVENT_DELETED, &kept))
@@ -222,7 +222,7 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
         ki_reflector_give_up(reflector, &err);
         return;
     }
-    bool advances = !reflector->holds_version || kind != KI_EVENT_ADDED;
+    bool advances = !reflector->watch.holds_version || kind != KI_EVENT_ADDED;
     if (!advances || !go_on_from(reflector, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue has grown all the same */
     told(reflector);
@@ -253,9 +253,9 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
         return status;
     reflector->options.on_listed(count, (int64_t)count, reflector->options.user);
     reflector->phase = KI_REFLECTOR_WATCHES;
-    reflector->holds_version = false;
-    memcpy(reflector->watch_version, checked, sizeof checked);
-    reflector->before_bookmark[0] = '\0';
+    reflector->watch.holds_version = false;
+    memcpy(reflector->watch.version, checked, sizeof checked);
+    reflector->watch.before_bookmark[0] = '\0';
     ki_timer_cancel(&reflector->timer);
     count_watch(reflector);
     ki_reflector_set_state(reflector, KI_STATE_WATCHING);
@@ -264,7 +264,7 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
 
 static void on_bookmark(const char *version, bool initial_events_end, void *user) {
     ki_reflector *reflector = user;
-    if (reflector->phase == KI_REFLECTOR_WATCHES && ki_reflector_is_older(version, reflector->watch_version)) {
+    if (reflector->phase == KI_REFLECTOR_WATCHES && ki_reflector_is_older(version, reflector->watch.version)) {
         ki_reflector_find_behind(reflector, version);
         return;
     }
@@ -276,10 +276,10 @@ static void on_bookmark(const char *version, bool initial_events_end, void *user
         return;
     }
     ki_reflector_hear_word(reflector);
-    char before[sizeof reflector->before_bookmark];
+    char before[sizeof reflector->watch.before_bookmark];
     memcpy(before, reflector->resource_version, sizeof before);
     if (go_on_from(reflector, version))
-        memcpy(reflector->before_bookmark, before, sizeof before);
+        memcpy(reflector->watch.before_bookmark, before, sizeof before);
     told(reflector);
 }
 
@@ -331,8 +331,8 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
 }
 
 static int64_t stream_deadline(const ki_reflector *reflector) {
-    int64_t silence = reflector->heard_at + STREAM_SILENCE;
-    int64_t total = reflector->opened_at + STREAM_TOTAL;
+    int64_t silence = reflector->watch.heard_at + STREAM_SILENCE;
+    int64_t total = reflector->watch.opened_at + STREAM_TOTAL;
     return silence < total ? silence : total;
 }
 
@@ -345,9 +345,9 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "no end of the streaming list after %d s; it is listed in pages",
-                 (int)((now - reflector->opened_at) / KI_SECONDS(1)));
+                 (int)((now - reflector->watch.opened_at) / KI_SECONDS(1)));
     fall_back(reflector, &err,
-              reflector->is_open_at_server); /* else it was out of reach: that says nothing of streaming */
+              reflector->watch.is_accepted); /* else it was out of reach: that says nothing of streaming */
 }
 
 /* --- how a watch ends ------------------------------------------------------------------------------------------------------- */
@@ -369,15 +369,15 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
 /* Did the watch bring an event or a bookmark? A bookmark that repeats the version, and then the end within a second, is nothing: a server that
  * goes on like that would be asked without an end. */
 static bool was_good(const ki_reflector *reflector, int64_t lasted) {
-    bool has_advanced = strcmp(reflector->resource_version, reflector->opened_version) != 0;
-    return lasted >= GOOD_WATCH || (reflector->has_word && (has_advanced || lasted >= VERY_SHORT_WATCH));
+    bool has_advanced = strcmp(reflector->resource_version, reflector->watch.opened_version) != 0;
+    return lasted >= GOOD_WATCH || (reflector->watch.received_event && (has_advanced || lasted >= VERY_SHORT_WATCH));
 }
 
 /* The server closed it, or the connection went: what was received holds, and the last version is where to go on. */
 static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
-    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->opened_at;
-    if (lasted < VERY_SHORT_WATCH && reflector->events == 0) {
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
+    if (lasted < VERY_SHORT_WATCH && reflector->watch.events == 0) {
         ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
         ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, with no event");
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
@@ -430,10 +430,10 @@ static const char *name_of_stream(const ki_reflector *reflector) {
 }
 
 static void log_end(const ki_reflector *reflector, const ki_error *err) {
-    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->opened_at;
+    int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_DEBUG, "reflector",
                  "%s: %s ended after %.1f s, %llu events: %s", reflector->options.name, name_of_stream(reflector),
-                 (double)lasted / (double)KI_SECONDS(1), (unsigned long long)reflector->events,
+                 (double)lasted / (double)KI_SECONDS(1), (unsigned long long)reflector->watch.events,
                  err ? ki_error_message(err) : "closed by the server");
 }
 
@@ -478,12 +478,12 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
         .on_end = on_end,
         .user = reflector,
     };
-    reflector->opened_at = reflector->heard_at = ki_engine_now(engine);
-    reflector->events = 0;
-    reflector->bytes_at = KI_NEVER;
-    reflector->has_undated = false;
-    reflector->is_open_at_server = reflector->has_word = false;
-    memcpy(reflector->opened_version, reflector->resource_version, sizeof reflector->opened_version);
+    int64_t now = ki_engine_now(engine);
+    bool holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
+    reflector->watch =
+        (ki_watch_progress){ .opened_at = now, .heard_at = now, .bytes_at = KI_NEVER, .holds_version = holds_version };
+    memcpy(reflector->watch.opened_version, reflector->resource_version, sizeof reflector->resource_version);
+    memcpy(reflector->watch.version, reflector->resource_version, sizeof reflector->resource_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
                  reflector->options.name, name_of_stream(reflector), version, (long long)options.timeout_s);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
@@ -494,7 +494,7 @@ void ki_reflector_stream(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     ki_reflector_drop_objects(reflector);
     reflector->options.on_listed(0, -1, reflector->options.user);
-    reflector->list_began_at = ki_engine_now(reflector->options.engine);
+    reflector->list = (ki_list_progress){ .began_at = ki_engine_now(reflector->options.engine) };
     ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
     reflector->phase = KI_REFLECTOR_STREAMS;
     reflector->is_said_to_watch = false;
@@ -507,11 +507,7 @@ void ki_reflector_stream(ki_reflector *reflector) {
 
 void ki_reflector_watch(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
-    const char *version = reflector->resource_version;
-    reflector->holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
-    memcpy(reflector->watch_version, reflector->resource_version, sizeof reflector->watch_version);
-    reflector->before_bookmark[0] = '\0';
     reflector->phase = KI_REFLECTOR_WATCHES;
-    if (open_watch(reflector, version, false, &err))
+    if (open_watch(reflector, reflector->resource_version, false, &err))
         on_end(&err, false, false, reflector);
 }

@@ -86,7 +86,7 @@ static void on_mutation(const ki_error *err, const char *key, void *user) {
 }
 
 void ki_informer_regulate(ki_informer *informer, size_t waiting) {
-    ki_list_watch *source = informer->list_watch;
+    ki_list_watch *source = informer->options.list_watch;
     size_t queued = informer->queue->ops->length(informer->queue);
     bool is_much = queued + waiting >= (informer->is_held ? HELD_FROM / 2 : HELD_FROM);
     informer->waiting = waiting;
@@ -193,6 +193,9 @@ static ki_status copy_texts(ki_informer *informer, const ki_shared_informer_opti
         free_texts(informer);
         return ki_error_no_memory(err, "making an informer");
     }
+    informer->options.namespace_name = informer->namespace_name;
+    informer->options.label_selector = informer->label_selector;
+    informer->options.field_selector = informer->field_selector;
     const ki_resource *resource = &informer->resource;
     const ki_label labels[KI_INFORMER_LABELS] = {
         { "group", resource->group },
@@ -246,7 +249,8 @@ static ki_status make_locks(ki_informer *informer, ki_error *err) {
     status = ki_health_init(&informer->health, ki_engine_now(informer->engine), err);
     if (status)
         goto no_health;
-    status = ki_unreadable_init(&informer->unreadable, ki_engine_allocator(informer->engine), informer->seed, err);
+    status =
+        ki_unreadable_init(&informer->unreadable, ki_engine_allocator(informer->engine), informer->options.seed, err);
     if (!status)
         return KI_OK;
     ki_health_destroy(&informer->health);
@@ -267,7 +271,7 @@ static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
     ki_delta_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
         .known = { .get = known_get, .next = known_next, .end = known_end, .user = informer },
-        .seed = informer->seed,
+        .seed = informer->options.seed,
     };
     return ki_delta_fifo_new(&options, &informer->queue, err);
 }
@@ -276,7 +280,7 @@ static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
     ki_in_order_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
         .batch_size = KI_INFORMER_AT_ONCE,
-        .seed = informer->seed,
+        .seed = informer->options.seed,
     };
     return ki_in_order_fifo_new(&options, &informer->queue, err);
 }
@@ -284,7 +288,7 @@ static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
 static ki_status make_store_and_queue(ki_informer *informer, bool in_order, ki_error *err) {
     ki_store_options store_options = {
         .allocator = ki_engine_allocator(informer->engine),
-        .seed = informer->seed,
+        .seed = informer->options.seed,
         .namespaced = informer->resource.namespaced,
         .on_index_error = on_index_error,
         .on_index_error_user = informer,
@@ -303,20 +307,10 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_informer *informer = ki_alloc_zero(allocator, sizeof *informer);
     if (!informer)
         return ki_error_no_memory(err, "making an informer");
+    informer->options = *options;
     informer->engine = options->engine;
     informer->owner = options->owner ? options->owner : informer;
-    informer->list_watch = options->list_watch;
-    informer->format = options->format;
-    informer->resync_ns = options->resync_ns;
-    informer->page_size = options->page_size;
-    informer->no_streaming_list = options->no_streaming_list;
-    informer->detect_mutations = options->detect_mutations;
     ki_mutation_detector_init(&informer->detector, allocator, on_mutation, informer);
-    informer->seed = options->seed;
-    informer->internal_error_retry_ns = options->internal_error_retry_ns;
-    informer->audit_source = options->audit_source;
-    informer->audit_ns = options->audit_ns;
-    informer->check_streaming_list = options->check_streaming_list;
     ki_metrics_init(&informer->metrics, options->metrics, informer->owner);
     ki_informer_init_waits(informer);
     ki_task_init(&informer->report_task, options->engine, report_index_errors, informer);
@@ -325,6 +319,8 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
     ki_status status = copy_resource(allocator, options->resource, &informer->resource, err);
     if (status)
         goto no_resource;
+    informer->options.resource = &informer->resource;
+    informer->options.metrics = NULL;
     informer->may_go = ki_resource_is_custom(&informer->resource);
     informer->name = options->name ? options->name : informer->resource.plural;
     status = copy_texts(informer, options, err);
@@ -408,7 +404,7 @@ static void check_for_mutations(ki_timer *timer, void *user) {
 /* A store that lags since the watch is held, or was until now, proves nothing. */
 static bool is_watching(void *user) {
     const ki_informer *informer = user;
-    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.is_open_at_server &&
+    return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.watch.is_accepted &&
            !informer->is_held && informer->waiting < HELD_FROM / 2;
 }
 
@@ -445,18 +441,18 @@ static void on_wasted(ki_snapshot *snapshot, void *user) {
 static ki_status open_audit(ki_informer *informer, ki_error *err) {
     const ki_audit_options options = {
         .engine = informer->engine,
-        .list_watch = informer->audit_source,
+        .list_watch = informer->options.audit_source,
         .store = informer->store,
-        .interval_ns = informer->audit_ns,
+        .interval_ns = informer->options.audit_ns,
         .metrics = &informer->metrics,
-        .seed = informer->seed,
+        .seed = informer->options.seed,
         .is_watching = is_watching,
         .on_difference = on_difference,
         .on_wasted = on_wasted,
         .on_failure = on_error,
         .user = informer,
     };
-    return informer->audit_source ? ki_audit_open(&informer->audit, &options, err) : KI_OK;
+    return informer->options.audit_source ? ki_audit_open(&informer->audit, &options, err) : KI_OK;
 }
 
 static ki_status open_parts(ki_informer *informer, ki_error *err) {
@@ -470,13 +466,13 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
     };
     ki_reflector_options reflector = {
         .engine = informer->engine,
-        .list_watch = informer->list_watch,
+        .list_watch = informer->options.list_watch,
         .queue = informer->queue,
         .name = informer->name,
-        .page_size = informer->page_size,
-        .no_streaming_list = informer->no_streaming_list,
+        .page_size = informer->options.page_size,
+        .no_streaming_list = informer->options.no_streaming_list,
         .may_go = informer->may_go,
-        .internal_error_retry_ns = informer->internal_error_retry_ns,
+        .internal_error_retry_ns = informer->options.internal_error_retry_ns,
         .metrics = &informer->metrics,
         .unreadable = &informer->unreadable,
         .transform = { informer->transform ? transform : NULL, informer },
@@ -485,7 +481,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_listed = on_listed,
         .on_error = on_error,
         .on_bad_object = set_aside,
-        .digest = informer->audit_source && informer->check_streaming_list ? digest : NULL,
+        .digest = informer->options.audit_source && informer->options.check_streaming_list ? digest : NULL,
         .on_streamed = on_streamed,
         .on_dropped = on_dropped,
         .on_progress = on_progress,
@@ -528,10 +524,10 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     int64_t period = informer->processor.resync_ns;
     if (period > 0)
         ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine) + period);
-    if (informer->detect_mutations)
+    if (informer->options.detect_mutations)
         ki_timer_set(&informer->detector_timer, ki_engine_now(informer->engine) + KI_MUTATION_PERIOD);
     ki_reflector_start(&informer->reflector);
-    if (informer->audit_source)
+    if (informer->options.audit_source)
         ki_audit_start(&informer->audit);
     return KI_OK;
 }
@@ -606,14 +602,13 @@ void ki_informer_free(ki_informer *informer) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     free_listeners(&informer->processor.first);
     free_listeners(&informer->processor.leaving);
-    informer->list_watch->ops->free(informer->list_watch);
-    if (informer->audit_source)
-        informer->audit_source->ops->free(informer->audit_source);
+    informer->options.list_watch->ops->free(informer->options.list_watch);
+    if (informer->options.audit_source)
+        informer->options.audit_source->ops->free(informer->options.audit_source);
     informer->queue->ops->free(informer->queue);
     ki_list_work_end(&informer->list_work);
     ki_waste_free(&informer->waste);
     ki_store_free(informer->store);
-    ki_informer_free_waits(informer);
     ki_unreadable_destroy(&informer->unreadable);
     ki_health_destroy(&informer->health);
     ki_cond_destroy(&informer->changed);

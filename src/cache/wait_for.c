@@ -23,7 +23,7 @@ static void see_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
 
 /* The wait lock is held. What has happened to the table is made known. */
 static void note_waits(ki_informer *informer) {
-    atomic_store(&informer->waits_in_all, informer->waits.undecided);
+    atomic_store(&informer->waits_in_all, informer->waits.count);
     if (ki_wait_table_has_decided(&informer->waits))
         ki_task_post(&informer->wait_task);
 }
@@ -61,12 +61,10 @@ static void look_now(ki_informer *informer, const char *key) {
 }
 
 /* The wait lock is held. */
-static ki_status come_in(ki_informer *informer, ki_version_wait *wait, ki_error *err) {
-    if (ki_wait_table_add(&informer->waits, wait))
-        return ki_error_no_memory(err, "waiting for a resource version");
-    atomic_store(&informer->waits_in_all, informer->waits.undecided); /* from now on the loop looks, too */
+static void come_in(ki_informer *informer, ki_version_wait *wait) {
+    ki_wait_table_add(&informer->waits, wait);
+    atomic_store(&informer->waits_in_all, informer->waits.count); /* from now on the loop looks, too */
     look_now(informer, wait->key);
-    return KI_OK;
 }
 
 bool ki_informer_is_over(const ki_informer *informer) {
@@ -87,21 +85,19 @@ static ki_status tell_end(const ki_informer *informer, const ki_version_wait *wa
 }
 
 /* The wait lock is held. */
-static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline, ki_error *err) {
-    ki_status status = come_in(informer, wait, err);
-    if (status)
-        return status;
+static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline) {
+    come_in(informer, wait);
     note_waits(informer); /* what it saw was waited for by others, too */
     bool in_time = true;
     while (!wait->is_decided && !ki_informer_is_over(informer) && in_time)
         in_time = ki_engine_wait(informer->engine, wait->changed, &informer->wait_lock, deadline);
-    status = in_time ? KI_ERR_CANCELLED : KI_ERR_TIMEOUT;
+    ki_status status = in_time ? KI_ERR_CANCELLED : KI_ERR_TIMEOUT;
     if (wait->is_decided)
         status = wait->status;
     else if (ki_informer_is_over(informer))
         status = KI_ERR_CANCELLED;
     ki_wait_table_remove(&informer->waits, wait);
-    atomic_store(&informer->waits_in_all, informer->waits.undecided);
+    atomic_store(&informer->waits_in_all, informer->waits.count);
     return status;
 }
 
@@ -120,7 +116,7 @@ ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, c
         .key = key, .version = resource_version ? resource_version : "", .deadline = INT64_MAX, .changed = &changed
     };
     ki_mutex_lock(&informer->wait_lock);
-    status = wait_until(informer, &wait, ki_deadline_of_timeout(timeout_ms), err);
+    status = wait_until(informer, &wait, ki_deadline_of_timeout(timeout_ms));
     ki_mutex_unlock(&informer->wait_lock);
     ki_cond_destroy(&changed);
     return tell_end(informer, &wait, status, err);
@@ -186,7 +182,7 @@ static bool may_lack(const ki_version_wait *wait, void *user) {
 
 void ki_informer_init_waits(ki_informer *informer) {
     ki_task_init(&informer->wait_task, informer->engine, run, informer);
-    ki_wait_table_init(&informer->waits, ki_engine_allocator(informer->engine), informer->seed);
+    ki_wait_table_init(&informer->waits, informer->options.seed);
     informer->waits.may_lack = may_lack;
     informer->waits.may_lack_user = informer;
 }
@@ -201,10 +197,6 @@ void ki_informer_end_waits(ki_informer *informer) {
     while (call_next(informer)) {}
     ki_task_cancel(&informer->wait_task);
     ki_timer_close(&informer->wait_timer);
-}
-
-void ki_informer_free_waits(ki_informer *informer) {
-    ki_wait_table_free(&informer->waits);
 }
 
 /* One block with its texts. */
@@ -242,8 +234,10 @@ ki_status ki_informer_when_version(ki_informer *informer, const char *key, const
     wait->handler = handler;
     wait->user = user;
     ki_mutex_lock(&informer->wait_lock);
-    status = informer->is_over ? ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name)
-                               : come_in(informer, wait, err);
+    if (informer->is_over)
+        status = ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name);
+    else
+        come_in(informer, wait);
     if (!status)
         note_waits(informer);
     if (!status && wait->deadline != INT64_MAX)

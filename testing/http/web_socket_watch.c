@@ -278,6 +278,7 @@ static void on_upgrade(void *user, struct MHD_Connection *connection, void *stat
     if (is_served && !sockets->thread.started)
         is_served = !ki_thread_start(&sockets->thread, "kt-websocket", run, sockets, NULL);
     if (is_served) {
+        sockets->upgrading--;
         socket->fd = fd;
         socket->handle = handle;
         if (!kt_web_socket_read(&socket->reader, extra, extra_size, &socket->pending))
@@ -321,6 +322,9 @@ struct MHD_Response *kt_web_socket_start(kt_web_sockets *sockets, struct MHD_Con
         ki_free(allocator, socket);
         return NULL;
     }
+    kt_streams_lock(sockets->streams);
+    sockets->upgrading++;
+    kt_streams_unlock(sockets->streams);
     socket->owner = sockets;
     socket->place = place;
     socket->response = *response;
@@ -337,6 +341,8 @@ void kt_web_socket_free(kt_web_socket *socket) {
         return;
     kt_streams *streams = socket->owner->streams;
     kt_streams_lock(streams);
+    if (--socket->owner->upgrading == 0)
+        ki_cond_broadcast(&socket->owner->emptied);
     kt_response_free(&socket->response);
     kt_streams_unlock(streams);
     ki_buffer_free(&socket->pending);
@@ -366,7 +372,8 @@ void kt_web_sockets_drain(kt_web_sockets *sockets) {
     const int64_t deadline_ns = ki_monotonic_now() + KT_STREAM_DRAIN_MS * (int64_t)1000000;
     kt_streams *streams = sockets->streams;
     kt_streams_lock(streams);
-    while (sockets->first && ki_cond_wait_until(&sockets->emptied, &streams->mutex, deadline_ns)) {}
+    while ((sockets->first || sockets->upgrading) &&
+           ki_cond_wait_until(&sockets->emptied, &streams->mutex, deadline_ns)) {}
     kt_streams_unlock(streams);
 }
 

@@ -15,10 +15,11 @@ typedef struct kt_web_sockets {
 
     /* ---- under the lock of `streams` ---- */
     ki_thread thread;
-    ki_cond emptied; /* the last socket was closed */
+    ki_cond emptied; /* `first` became NULL or `upgrading` became 0 */
     kt_web_socket *first;
     size_t count;
-    bool cutting; /* all sockets are closed, also new ones */
+    size_t upgrading; /* sockets with a queued 101 whose connection the daemon has not handed over */
+    bool cutting;     /* all sockets are closed, also new ones */
     bool stopping;
 
     /* ---- the thread only ---- */

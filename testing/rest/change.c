@@ -73,8 +73,8 @@ static bool is_service(const kt_call *call) {
     return !call->resource->group[0] && strcmp(call->resource->plural, "services") == 0;
 }
 
-/* Keeps a service's address, or assigns a new one from 10.96.0.0/12. The address comes from the write's revision, so
- * no two services have the same. */
+/* Keeps a service's address, or assigns a new one from 10.96.0.0/12. The address comes from the write's revision,
+ * which is unique. */
 static bool assign_address(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
     static const char *const kept[] = { "clusterIP", "clusterIPs" };
     yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");

@@ -221,6 +221,20 @@ static void whoever_hears_of_a_list_finds_all_of_it(void **state) {
     close_stage(&s);
 }
 
+static void a_handler_that_comes_after_a_list_hears_of_what_follows(void **state) {
+    (void)state;
+    stage s;
+    assert_int_equal(open_stage(&s, NULL, 0), KI_OK);
+    start(&s);
+    play(&s, "item default/a 6\npage 10 -\nopen\n");
+    settle(&s);
+    listen(&s);
+    expect(&s, "+a=6");
+    play(&s, "mod default/a 11\nadd default/b 12");
+    expect(&s, "~a=6>11 +b=12");
+    close_stage(&s);
+}
+
 static void what_cannot_be_transformed_stays_as_it_was_known(void **state) {
     (void)state;
     stage s;
@@ -305,6 +319,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_is_told_in_its_order_what_is_gone_first),
         cmocka_unit_test(whoever_hears_of_a_list_finds_all_of_it),
+        cmocka_unit_test(a_handler_that_comes_after_a_list_hears_of_what_follows),
         cmocka_unit_test(what_cannot_be_transformed_stays_as_it_was_known),
         cmocka_unit_test(a_resync_reminds_of_everything_once),
         cmocka_unit_test(a_list_is_applied_whole_or_not_at_all_whatever_allocation_fails),

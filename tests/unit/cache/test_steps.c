@@ -83,7 +83,8 @@ typedef struct stage {
     ki_object_format *format;
     ki_informer *informer;
     hearer hearer, other; /* the other one gets the latest only */
-    size_t most;          /* calls of the allocator in one step, or in one call of the source */
+    ki_registration registration, other_registration;
+    size_t most; /* calls of the allocator in one step, or in one call of the source */
 } stage;
 
 static void open_stage(stage *s, bool in_order, bool streams) {
@@ -102,8 +103,9 @@ static void open_stage(stage *s, bool in_order, bool streams) {
                                            .seed = 5 };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .resync_ms = -1);
-    assert_int_equal(ki_informer_add_handler(s->informer, &hearing, &s->hearer, NULL), KI_OK);
-    assert_int_equal(ki_informer_register(s->informer, &hearing, &s->other, &latest, NULL, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, &hearing, &s->hearer, NULL, &s->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, &hearing, &s->other, &latest, &s->other_registration, NULL),
+                     KI_OK);
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
 }
 
@@ -122,13 +124,18 @@ static void note(stage *s, size_t before) {
     s->most = calls > s->most ? calls : s->most;
 }
 
-/* Does one unit of what is due. Returns false where nothing is. */
+static size_t handler_calls(const stage *s) {
+    return s->hearer.adds + s->hearer.updates + s->hearer.deletes + s->other.adds + s->other.updates + s->other.deletes;
+}
+
+/* Does one unit of what is due, which calls one handler at most. Returns false where nothing is due. */
 static bool step(stage *s) {
     if (ki_engine_timeout(s->engine.engine) != 0)
         return false;
-    size_t before = s->memory.calls;
+    size_t before = s->memory.calls, handler_calls_before = handler_calls(s);
     assert_int_equal(ki_engine_step(s->engine.engine, 1, NULL), KI_OK);
     note(s, before);
+    assert_true(handler_calls(s) <= handler_calls_before + 1);
     return true;
 }
 
@@ -209,39 +216,56 @@ static void give_up_list(stage *s, unsigned first, unsigned count) {
     settle(s);
 }
 
-/* Takes steps that are long beside the calls of handlers, of which there is one in a turn. Returns false where nothing is due. */
-static bool take_long_steps(stage *s, unsigned count) {
-    for (unsigned i = 0; i < count; i++) {
-        if (ki_engine_timeout(s->engine.engine) != 0)
-            return false;
-        size_t before = s->memory.calls;
+/* Replaces all objects once a list is asked for, in steps that are long beside the calls of the handler, of which there is one in a turn. Ends once only
+ * the handler is left with something to do. */
+static void outrun(stage *s, unsigned count, const char *version) {
+    size_t calls;
+    add_items(s, 0, count, version);
+    end_list(s, version);
+    do {
+        calls = handler_calls(s);
         assert_int_equal(ki_engine_step(s->engine.engine, LONG_STEP, NULL), KI_OK);
-        note(s, before);
-    }
-    return true;
+    } while (handler_calls(s) < calls + LONG_STEP);
+    assert_true(ki_registration_pending(s->registration) > count / 2);
 }
 
-/* Handlers that come while all is replaced, and go before they have heard of it. */
-static void replay_and_go(stage *s, unsigned count) {
-    for (unsigned part = 0; part < 6; part++) {
-        ki_registration early = { NULL, 0 }, late = { NULL, 0 };
-        char version[16];
-        snprintf(version, sizeof version, "4%u", part);
-        assert_int_equal(ki_informer_register(s->informer, &hearing, &s->hearer, NULL, &early, NULL), KI_OK);
-        settle(s);
-        expire(s);
-        add_items(s, part * count / 2, count, version);
-        end_list(s, version);
-        (void)take_long_steps(s, 1 + part * count / LONG_STEP);
-        assert_int_equal(ki_informer_register(s->informer, &hearing, &s->hearer, NULL, &late, NULL), KI_OK);
-        (void)take_long_steps(s, (10 - part) * count / LONG_STEP);
-        size_t before = s->memory.calls;
-        assert_int_equal(ki_informer_remove_handler(s->informer, early, NULL), KI_OK);
-        note(s, before);
-        while (take_long_steps(s, 1)) {}
-        assert_int_equal(ki_informer_remove_handler(s->informer, late, NULL), KI_OK);
-        settle(s);
-    }
+typedef struct removal {
+    ki_informer *informer;
+    ki_registration registration;
+} removal;
+
+static void remove_handler(void *user) {
+    removal *it = user;
+    assert_int_equal(ki_informer_remove_handler(it->informer, it->registration, NULL), KI_OK);
+}
+
+/* Off the loop the caller drops what waits for the handler, at once. */
+static void remove_on_loop(stage *s, ki_registration registration) {
+    removal it = { s->informer, registration };
+    size_t before = s->memory.calls;
+    ki_engine_call(s->engine.engine, remove_handler, &it);
+    note(s, before);
+    settle(s);
+}
+
+/* A handler that comes before all objects are replaced. */
+static void outrun_late_handler(stage *s, unsigned count, const char *version) {
+    expire(s);
+    assert_int_equal(ki_informer_register(s->informer, &hearing, &s->hearer, NULL, &s->registration, NULL), KI_OK);
+    assert_int_equal(ki_registration_pending(s->registration), count);
+    outrun(s, count, version);
+}
+
+/* What waits for a handler, or is there for its replay, is the only reference to very many objects that the cache has replaced. */
+static void replay_and_remove(stage *s, unsigned count) {
+    remove_on_loop(s, s->other_registration);
+    expire(s);
+    outrun(s, count, "40");
+    remove_on_loop(s, s->registration); /* with changes */
+    outrun_late_handler(s, count, "41");
+    remove_on_loop(s, s->registration); /* with a replay and changes */
+    outrun_late_handler(s, count, "42");
+    settle(s); /* the replay ends */
 }
 
 /* --- how much a step does ------------------------------------------------------------------------------------------------------------ */
@@ -267,7 +291,7 @@ static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
     settle(&s); /* a resync */
     assert_int_equal(s.hearer.updates, count);
     give_up_list(&s, count, count);
-    replay_and_go(&s, count);
+    replay_and_remove(&s, count);
     close_stage(&s);
     return s.most;
 }

@@ -69,10 +69,10 @@ static void mutations_are_detected_where_option_or_environment_asks_for_it(void 
             unsetenv(DETECTOR);
         open_host(&h, cases[i].option);
         assert_int_equal(ki_factory_informer(h.factory, KI_PODS, NULL, &before, NULL), KI_OK);
-        assert_int_equal(before->detect_mutations, cases[i].detects);
+        assert_int_equal(before->options.detect_mutations, cases[i].detects);
         setenv(DETECTOR, "true", 1); /* read when the factory was made, and not again */
         assert_int_equal(ki_factory_informer(h.factory, KI_NODES, NULL, &after, NULL), KI_OK);
-        assert_int_equal(after->detect_mutations, cases[i].detects);
+        assert_int_equal(after->options.detect_mutations, cases[i].detects);
         close_host(&h);
     }
     unsetenv(DETECTOR);
@@ -117,7 +117,7 @@ static void the_order_of_things_follows_from_the_engine_s_seed_alone(void **stat
         open_host(&h[i], false);
         assert_int_equal(ki_factory_informer(h[i].factory, KI_PODS, NULL, &pods[i], NULL), KI_OK);
     }
-    assert_true(pods[0]->seed == pods[1]->seed && pods[1]->seed == pods[2]->seed);
+    assert_true(pods[0]->options.seed == pods[1]->options.seed && pods[1]->options.seed == pods[2]->options.seed);
     for (int i = 0; i < 3; i++)
         close_host(&h[i]);
 }
