@@ -97,12 +97,12 @@ static void add_rules(grants *all, yyjson_val *role) {
 
 /* ---- permissions of the user ---- */
 
-static bool has(yyjson_val *list, ki_str word) {
+static bool has(yyjson_val *list, ki_str value) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
         ki_str text = kt_json_str(one);
-        if (ki_str_equals(text, "*") || ki_str_equal(text, word))
+        if (ki_str_equals(text, "*") || ki_str_equal(text, value))
             return true;
     }
     return false;
@@ -162,10 +162,10 @@ static bool mark_held(yyjson_val *rule, const char *why, void *context) {
 
 /* ---- the error message ---- */
 
-static void append_list(ki_buffer *out, const char *label, ki_str word) {
+static void append_list(ki_buffer *out, const char *label, ki_str value) {
     ki_buffer_append_string(out, label);
     ki_buffer_append_string(out, ":[");
-    ki_buffer_append_json_string(out, word);
+    ki_buffer_append_json_string(out, value);
     ki_buffer_append_char(out, ']');
 }
 

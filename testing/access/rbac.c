@@ -116,12 +116,12 @@ bool kt_rbac_each_rule(const kt_cluster *cluster, const kt_user *user, ki_str ns
 
 /* ---- one request ---- */
 
-static bool has(yyjson_val *list, ki_str word) {
+static bool has(yyjson_val *list, ki_str value) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
         ki_str text = kt_json_str(one);
-        if (ki_str_equals(text, "*") || ki_str_equal(text, word))
+        if (ki_str_equals(text, "*") || ki_str_equal(text, value))
             return true;
     }
     return false;

@@ -1,5 +1,5 @@
-/* review.h: SelfSubjectReview, SubjectAccessReview and the like, TokenReview: created objects that are answered and
- * not stored. */
+/* review.h: reviews: SelfSubjectReview, SubjectAccessReview and the like, TokenReview. A create responds with the
+ * result and stores nothing. */
 #ifndef KT_ACCESS_REVIEW_H
 #define KT_ACCESS_REVIEW_H
 

@@ -175,8 +175,8 @@ ki_status kt_cluster_delete(kt_cluster *cluster, const ki_resource *resource, co
         return ki_error_set(err, KI_ERR_NOT_FOUND, "%s \"%s\" not found", resource->plural, name);
     kt_write write = { .storage = storage, .now_ms = now_ms, .subresource = "" };
     kt_object *last = NULL;
-    bool gone = false;
-    ki_status status = strcmp(resource->kind, "Namespace") == 0 ? kt_write_delete(&write, old, &last, &gone)
+    bool is_removed = false;
+    ki_status status = strcmp(resource->kind, "Namespace") == 0 ? kt_write_delete(&write, old, &last, &is_removed)
                                                                 : kt_write_remove(&write, old, &last);
     if (status)
         return ki_error_no_memory(err, "deleting the object");

@@ -44,8 +44,8 @@ static void free_list(gc_list *list) {
 
 /* ---- reading metadata ---- */
 
-static bool meta_has(const kt_object *obj, const char *word, size_t size) {
-    return memmem(obj->json.data + obj->meta_start, obj->meta_end - obj->meta_start, word, size) != NULL;
+static bool meta_has(const kt_object *obj, const char *text, size_t size) {
+    return memmem(obj->json.data + obj->meta_start, obj->meta_end - obj->meta_start, text, size) != NULL;
 }
 
 static bool names_owners(const kt_object *obj) {
@@ -201,8 +201,8 @@ static ki_status remove_object(const gc_object *item, kt_propagation propagation
         .storage = item->storage, .now_ms = now_ms, .subresource = "", .propagation = propagation
     };
     kt_object *last = NULL;
-    bool gone;
-    ki_status status = kt_write_delete(&write, item->obj, &last, &gone);
+    bool is_removed;
+    ki_status status = kt_write_delete(&write, item->obj, &last, &is_removed);
     kt_object_unref(last);
     return status;
 }

@@ -35,8 +35,9 @@ ki_status kt_write_create(const kt_write *write, ki_str ns, ki_str name, yyjson_
 ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old_root, yyjson_val *body,
                           yyjson_val *root, yyjson_val *status_root, kt_object **ret_obj);
 /* Removes an object, or sets deletionTimestamp if finalizers keep it. `propagation` sets and removes the garbage
- * collector's finalizers. Also empties a namespace. `*ret_gone`: the object is removed (dry run: would be removed). */
-ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_gone);
+ * collector's finalizers. Also empties a namespace. `*ret_is_removed`: the object is removed (dry run: would be
+ * removed). */
+ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_is_removed);
 /* Removes an object regardless of its finalizers. */
 ki_status kt_write_remove(const kt_write *write, kt_object *old, kt_object **ret_obj);
 

@@ -19,11 +19,11 @@ bool kt_write_is_namespace(const kt_write *write) {
 
 /* ---- finalizers after a deletion ---- */
 
-static bool has(yyjson_val *list, const char *word) {
+static bool has(yyjson_val *list, const char *name) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equals(kt_json_str(one), word))
+        if (ki_str_equals(kt_json_str(one), name))
             return true;
     }
     return false;
@@ -200,12 +200,12 @@ static ki_status empty_namespace(const kt_write *write, ki_str ns) {
         while (storage->info->resource->namespaced && kt_view_leads(cluster->storages[i]) &&
                (kt_objects_range(storage->objects, storage->count, ns, &begin, &end), begin + kept < end)) {
             kt_object *obj;
-            bool gone = false;
-            ki_status status = kt_write_delete(&own, storage->objects[begin + kept], &obj, &gone);
+            bool is_removed = false;
+            ki_status status = kt_write_delete(&own, storage->objects[begin + kept], &obj, &is_removed);
             if (status)
                 return status;
             kt_object_unref(obj);
-            kept += !gone;
+            kept += !is_removed;
         }
     }
     return KI_OK;
@@ -229,7 +229,7 @@ static ki_status mark(const kt_write *write, kt_object *old, yyjson_val *root, y
     return status;
 }
 
-ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_gone) {
+ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_is_removed) {
     const ki_allocator *allocator = &write->storage->cluster->allocator;
     yyjson_doc *doc = NULL, *made = NULL;
     ki_buffer text;
@@ -244,8 +244,8 @@ ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret
     if (!status)
         status = kt_json_read_trusted(allocator, (ki_str){ text.data, text.size }, &made, NULL);
     if (!status) {
-        *ret_gone = !kept && !kt_write_is_namespace(write);
-        if (*ret_gone)
+        *ret_is_removed = !kept && !kt_write_is_namespace(write);
+        if (*ret_is_removed)
             status = kt_write_remove(write, old, ret_obj);
         else if (is_marked && yyjson_equals(yyjson_doc_get_root(made), finalizers))
             *ret_obj = kt_object_ref(old);

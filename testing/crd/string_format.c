@@ -184,14 +184,14 @@ static bool is_duration(ki_str text) {
         size_t unit = at;
         while (at < text.size && !is_digit(text.data[at]) && text.data[at] != ' ')
             at++;
-        ki_str word = { text.data + unit, at - unit };
+        ki_str unit_name = { text.data + unit, at - unit };
         bool is_unit = false;
         for (size_t i = 0; units[i]; i++)
-            is_unit = is_unit || ki_str_equals(word, units[i]);
-        if (word.size > 1 && word.data[word.size - 1] == 's' && !is_unit)
-            word.size--;
+            is_unit = is_unit || ki_str_equals(unit_name, units[i]);
+        if (unit_name.size > 1 && unit_name.data[unit_name.size - 1] == 's' && !is_unit)
+            unit_name.size--;
         for (size_t i = 0; names[i]; i++)
-            is_unit = is_unit || ki_str_equals(word, names[i]);
+            is_unit = is_unit || ki_str_equals(unit_name, names[i]);
         if (!has_number || !is_unit)
             return false;
         any = true;

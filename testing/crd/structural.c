@@ -27,11 +27,11 @@ static bool flag(yyjson_val *schema, const char *name) {
     return yyjson_get_bool(yyjson_obj_get(schema, name));
 }
 
-static bool is_listed(yyjson_val *list, ki_str word) {
+static bool is_listed(yyjson_val *list, ki_str name) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equal(kt_json_str(one), word))
+        if (ki_str_equal(kt_json_str(one), name))
             return true;
     }
     return false;

@@ -116,18 +116,18 @@ static ki_status check_verbs(ki_str list, ki_error *err) {
     static const char *const verbs[] = { "get",    "list",  "watch",  "create",
                                          "update", "patch", "delete", "deletecollection",
                                          "post",   "put",   "head",   "options" };
-    ki_str word;
+    ki_str verb;
     while (list.size) {
         bool known = false;
-        word = ki_str_split(list, '+', &list);
+        verb = ki_str_split(list, '+', &list);
         for (size_t i = 0; i < sizeof verbs / sizeof *verbs && !known; i++)
-            known = kt_spec_list_has(word, ki_str_of(verbs[i]));
+            known = kt_spec_list_has(verb, ki_str_of(verbs[i]));
         if (!known) {
             return ki_error_set(
                 err, KI_ERR_INVALID,
                 "there is no verb '%.*s'; there are get, list, watch, create, update, patch, delete and "
                 "deletecollection",
-                (int)(word.size < 64 ? word.size : 64), word.data);
+                (int)(verb.size < 64 ? verb.size : 64), verb.data);
         }
     }
     return KI_OK;

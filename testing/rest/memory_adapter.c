@@ -134,17 +134,17 @@ static stream *start_stream(kt_memory_adapter *adapter, ki_memory_call *call, kt
 
 static void on_request(ki_memory_call *call, const ki_request *request, void *user) {
     kt_memory_adapter *adapter = user;
-    const kt_request asked = { .method = request->method,
-                               .target = request->target,
-                               .accept = request->accept ? request->accept : "application/json",
-                               .content_type = request->content_type,
-                               .body = request->body };
+    const kt_request rest_request = { .method = request->method,
+                                      .target = request->target,
+                                      .accept = request->accept ? request->accept : "application/json",
+                                      .content_type = request->content_type,
+                                      .body = request->body };
     ki_error no_memory = KI_ERROR_INIT;
     kt_response response;
     stream *s = NULL;
 
     ki_error_set(&no_memory, KI_ERR_CUT, "the server ran out of memory");
-    if (kt_rest_handle(adapter->cluster, &asked, kt_memory_adapter_now_ms(adapter), &response)) {
+    if (kt_rest_handle(adapter->cluster, &rest_request, kt_memory_adapter_now_ms(adapter), &response)) {
         ki_memory_call_end(call, &no_memory);
         return;
     }

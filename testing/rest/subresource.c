@@ -303,13 +303,13 @@ static ki_status scale_call(kt_call *call) {
 static ki_status eviction(kt_call *call) {
     target t;
     kt_object *last = NULL;
-    bool gone = false;
+    bool is_removed = false;
     ki_status status = begin(call, &t, true);
     yyjson_val *options = yyjson_obj_get(yyjson_doc_get_root(t.body), "deleteOptions");
     if (!status)
         status = kt_delete_options_take(call, options, &t.write);
     if (!status)
-        status = kt_write_delete(&t.write, t.old, &last, &gone);
+        status = kt_write_delete(&t.write, t.old, &last, &is_removed);
     if (!status)
         status = success(call, 201);
     kt_object_unref(last);

@@ -11,11 +11,11 @@ enum {
     FIELD_SIZE = 64
 };
 
-static bool has(yyjson_val *list, ki_str word) {
+static bool has(yyjson_val *list, ki_str name) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equal(kt_json_str(one), word))
+        if (ki_str_equal(kt_json_str(one), name))
             return true;
     }
     return false;

@@ -41,20 +41,20 @@ ki_status kt_response_error(const kt_response *response, ki_error *err) {
     return KI_ERR_HTTP;
 }
 
-static void give(const ki_allocator *allocator, char *data, size_t size, ki_testing_text *ret_text) {
+static void set_text(const ki_allocator *allocator, char *data, size_t size, ki_testing_text *ret_text) {
     *ret_text = (ki_testing_text){ .data = data, .size = size, .owner = allocator };
 }
 
 ki_status kt_text_take(const ki_allocator *allocator, kt_response *response, ki_testing_text *ret_text) {
     size_t size = 0;
     if (!response->body.size) {
-        give(allocator, NULL, 0, ret_text);
+        set_text(allocator, NULL, 0, ret_text);
         return KI_OK;
     }
     char *data = ki_buffer_take(&response->body, &size);
     if (!data)
         return KI_ERR_NO_MEMORY;
-    give(allocator, data, size, ret_text);
+    set_text(allocator, data, size, ret_text);
     return KI_OK;
 }
 
@@ -62,7 +62,7 @@ ki_status kt_text_copy(const ki_allocator *allocator, ki_str text, ki_testing_te
     char *data = ki_strndup(allocator, text.data, text.size);
     if (!data)
         return KI_ERR_NO_MEMORY;
-    give(allocator, data, text.size, ret_text);
+    set_text(allocator, data, text.size, ret_text);
     return KI_OK;
 }
 

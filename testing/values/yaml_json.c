@@ -43,9 +43,9 @@ static void fail(writer *w, const char *why) {
         w->why = why;
 }
 
-static bool is_one_of(const char *text, const char *const *words) {
-    for (; *words; words++) {
-        if (strcmp(text, *words) == 0)
+static bool is_one_of(const char *text, const char *const *names) {
+    for (; *names; names++) {
+        if (strcmp(text, *names) == 0)
             return true;
     }
     return false;
