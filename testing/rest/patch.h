@@ -24,12 +24,12 @@ enum {
 };
 
 /* Applies a JSON patch (RFC 6902) and appends the result.
- * 
+ *
  * Deviates like the real server (gopkg.in/evanphx/json-patch.v4): `test` treats a missing member as null; `replace`
  * adds a missing member; `copy` from a missing member gives null; a missing value is null; `add` and `copy` fail for
  * the root; element numbers can be negative, have a sign and leading zeros; a `~` before any character but 0 and 1
  * is a plain character; text before a path's first slash is skipped.
- * 
+ *
  * `*ret_code` is 0 on success; 422 if the patch does not fit the object, or the result is no object or is deeper
  * than KT_JSON_MAX_DEPTH; 413 if the result is too large or takes too long. `out` has undefined content after an
  * error. */
