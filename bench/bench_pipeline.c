@@ -6,8 +6,8 @@
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
 #include "src/object/format.h"
-#include "src/transport/memory.h"
 #include "src/wire/framer.h"
+#include "testing/memory/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ typedef struct bench {
     ki_buffer list;            /* an empty PodList */
     size_t events;
     size_t objects_bytes;
-    ki_memory_call *watch; /* the watch under way */
+    kt_memory_call *watch; /* the watch under way */
     unsigned long heard;
 } bench;
 
@@ -153,18 +153,18 @@ static void measure_decoding(const bench *b, const char *what, const ki_field *f
 
 /* --- all of it -------------------------------------------------------------------------------------------------------------- */
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     bench *b = user;
     ki_response_head head = { .status = 200, .retry_after_ms = -1, .content_type = "application/json" };
     if (strstr(request->target, "watch=")) {
         b->watch = call;
-        ki_memory_call_head(call, &head);
-    } else if (ki_memory_call_head(call, &head) && ki_memory_call_data(call, b->list.data, b->list.size)) {
-        ki_memory_call_end(call, NULL);
+        kt_memory_call_head(call, &head);
+    } else if (kt_memory_call_head(call, &head) && kt_memory_call_data(call, b->list.data, b->list.size)) {
+        kt_memory_call_end(call, NULL);
     }
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     bench *b = user;
     if (b->watch == call)
         b->watch = NULL;
@@ -200,9 +200,9 @@ static void measure_pipeline(bench *b, int rounds) {
     ki_transport *transport = NULL;
     ki_factory *factory = NULL;
     ki_informer *pods = NULL;
-    ki_memory_server server = { .serve = serve, .abandoned = abandoned, .user = b };
+    kt_memory_server server = { .serve = serve, .abandoned = abandoned, .user = b };
     ki_handler handler = { .on_add = on_change, .on_update = on_change, .on_delete = on_change };
-    if (ki_engine_new(NULL, &engine, &err) || ki_memory_transport_new(engine, &server, &transport, &err) ||
+    if (ki_engine_new(NULL, &engine, &err) || kt_memory_transport_new(engine, &server, &transport, &err) ||
         ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = transport), &factory, &err) ||
         ki_factory_informer(factory, KI_PODS, &KI_INFORMER_OPTIONS(.view = view, .no_streaming_list = true), &pods,
                             &err) ||
@@ -217,7 +217,7 @@ static void measure_pipeline(bench *b, int rounds) {
         double begin = cpu_seconds();
         for (size_t at = 0; at < b->frames.size; at += CHUNK) {
             size_t left = b->frames.size - at;
-            if (!b->watch || !ki_memory_call_data(b->watch, b->frames.data + at, left < CHUNK ? left : CHUNK))
+            if (!b->watch || !kt_memory_call_data(b->watch, b->frames.data + at, left < CHUNK ? left : CHUNK))
                 fail("the watch was given up", NULL);
             step(engine);
         }

@@ -6,6 +6,7 @@
 #include "src/cache/delta_fifo.h"
 #include "src/cache/in_order_fifo.h"
 #include "src/cache/store.h"
+#include "tests/support/store_changes.h"
 
 enum {
     KEYS = 100000,
@@ -82,7 +83,7 @@ int main(void) {
     for (unsigned i = 0; i < KEYS; i++)
         objects[i] = make(format, i, i + 1);
     need(!ki_store_new(&store_options, &store, NULL), "store");
-    need(!ki_store_replace(store, objects, KEYS, "1", NULL), "replace");
+    need(!store_replace(store, objects, KEYS, "1", NULL), "replace");
     const ki_delta_fifo_options delta_options = { .allocator = &counting,
                                                   .seed = 42,
                                                   .known = { .get = get_known, .user = store } };

@@ -3,6 +3,7 @@
 #include "src/base/memory.h"
 #include "src/cache/store.h"
 #include "src/object/format.h"
+#include "tests/support/store_changes.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -63,16 +64,16 @@ static void bench_indexes(ki_object **old, ki_object **new, unsigned count, int 
     const ki_indexer indexer = { .name = "node", .index = index_node };
     ki_store *store = new_store(indexes > 0);
     if (indexes > 1)
-        need(!ki_store_add_indexers(store, &indexer, 1, NULL), "index");
+        need(!store_add_indexers(store, &indexer, 1, NULL), "index");
     printf(" %u objects, %d indexes\n", count, indexes);
     size_t before = mallinfo2().uordblks;
     int64_t from = now_ns();
-    need(!ki_store_replace(store, old, count, "1", NULL), "replace");
+    need(!store_replace(store, old, count, "1", NULL), "replace");
     report("replace, each", from, count);
     printf("  %-34s %8.1f bytes\n", "trees, each object", (double)(mallinfo2().uordblks - before) / count);
     from = now_ns();
     for (unsigned i = 0; i < count; i++)
-        need(!ki_store_put(store, new[shuffled(i, count)], "2", NULL, NULL), "put");
+        need(!store_put(store, new[shuffled(i, count)], "2", NULL, NULL), "put");
     report("put of an update", from, count);
     from = now_ns();
     for (unsigned i = 0; i < count; i++)
@@ -89,11 +90,11 @@ static void bench_indexes(ki_object **old, ki_object **new, unsigned count, int 
     ki_snapshot_free(snapshot);
     from = now_ns();
     for (unsigned i = 0; i < count; i++)
-        need(!ki_store_delete(store, ki_object_key(new[shuffled(i, count)]), "3", NULL, NULL), "delete");
+        need(!store_delete(store, ki_object_key(new[shuffled(i, count)]), "3", NULL, NULL), "delete");
     report("delete", from, count);
     from = now_ns();
     for (unsigned i = 0; i < count; i++)
-        need(!ki_store_put(store, new[shuffled(i, count)], "4", NULL, NULL), "put");
+        need(!store_put(store, new[shuffled(i, count)], "4", NULL, NULL), "put");
     report("put of a new one", from, count);
     ki_store_free(store);
 }

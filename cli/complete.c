@@ -141,12 +141,12 @@ static bool is_given(const line *l, const char *name) {
 
 /* The names of a resource that was written as `word`. */
 static void offer_names(const line *l, const char *word) {
-    const ki_call_options how = { .size = sizeof how, .timeout_ms = ASK_MS, .limit = NAMES_MAX };
+    const ki_request_options how = { .size = sizeof how, .timeout_ms = ASK_MS, .limit = NAMES_MAX };
     const ki_resource *resource = ki_resource_find(word);
     const ki_object *obj;
     ki_resource_map *map = NULL;
     ki_discovery *discovery = NULL;
-    ki_answer *answer = NULL;
+    ki_response *answer = NULL;
     cluster c;
     bool is_connected = connect_to(l, &c);
     if (is_connected && !resource) {
@@ -159,11 +159,11 @@ static void offer_names(const line *l, const char *word) {
         if (ki_client_list(c.client, resource, ns, &how, &answer, NULL))
             answer = NULL;
     }
-    for (size_t i = 0; answer && (obj = ki_answer_item(answer, i)); i++) {
+    for (size_t i = 0; answer && (obj = ki_response_item(answer, i)); i++) {
         if (!is_given(l, ki_object_name(obj)))
             offer(l, ki_object_name(obj), NULL);
     }
-    ki_answer_unref(answer);
+    ki_response_unref(answer);
     ki_resource_map_unref(map);
     ki_discovery_free(discovery);
     disconnect(&c);

@@ -12,19 +12,19 @@ enum {
 /* The definitions that were asked for. */
 typedef struct asked {
     const session *session;
-    const ki_answer *answers[TARGETS_MAX];
+    const ki_response *answers[TARGETS_MAX];
     struct request {
         struct asked *all;
         size_t index;
-        ki_call *call;
+        ki_pending_request *call;
     } requests[TARGETS_MAX];
     size_t under_way;
 } asked;
 
-static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_response(const ki_response *answer, const ki_error *err, void *user) {
     struct request *r = user;
     if (!err)
-        r->all->answers[r->index] = ki_answer_ref(answer);
+        r->all->answers[r->index] = ki_response_ref(answer);
     r->all->under_way--;
 }
 
@@ -45,7 +45,7 @@ static bool is_built_in(const ki_resource *resource) {
 
 static ki_status ask(session *s, asked *a, size_t index, ki_error *err) {
     const ki_resource *resource = &s->targets[index].resource;
-    const ki_call_options limits = { .size = sizeof limits, .timeout_ms = WAIT_MS };
+    const ki_request_options limits = { .size = sizeof limits, .timeout_ms = WAIT_MS };
     char *name = NULL;
     if (asprintf(&name, "%s.%s", resource->plural, resource->group) < 0)
         return KI_ERR_NO_MEMORY;
@@ -55,7 +55,7 @@ static ki_status ask(session *s, asked *a, size_t index, ki_error *err) {
                                         .name = name,
                                         .options = &limits };
     a->requests[index] = (struct request){ .all = a, .index = index };
-    ki_status status = ki_client_send(ki_factory_client(s->factory), &request, on_answer, &a->requests[index],
+    ki_status status = ki_client_send(ki_factory_client(s->factory), &request, on_response, &a->requests[index],
                                       &a->requests[index].call, err);
     a->under_way += !status;
     free(name);
@@ -77,12 +77,12 @@ ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_erro
         status = session_wait(s, have_all, a, err);
     for (size_t i = 0; a && i < s->target_count; i++) {
         if (a->requests[i].call)
-            ki_call_cancel(a->requests[i].call);
+            ki_pending_request_cancel(a->requests[i].call);
     }
     while (a && a->under_way && ki_engine_step(s->engine, 0, NULL) == KI_OK)
         ; /* each tells its end, after a signal, too */
     for (size_t i = 0; i < s->target_count && !status; i++) {
-        const ki_object *definition = a->answers[i] ? ki_answer_object(a->answers[i]) : NULL;
+        const ki_object *definition = a->answers[i] ? ki_response_object(a->answers[i]) : NULL;
         ki_value json = KI_VALUE_INIT;
         if (definition)
             status = ki_object_json(definition, &json, err);
@@ -91,8 +91,8 @@ ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_erro
         ki_value_clear(&json);
     }
     for (size_t i = 0; a && i < s->target_count; i++) {
-        ki_call_free(a->requests[i].call);
-        ki_answer_unref(a->answers[i]);
+        ki_pending_request_free(a->requests[i].call);
+        ki_response_unref(a->answers[i]);
     }
     free(a);
     return status;

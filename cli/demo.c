@@ -150,7 +150,7 @@ static void on_synced(ki_informer *informer, void *user) {
 
 /* How often the server has done something wrong. */
 static unsigned long long count_struck(demo *d) {
-    static const char field[] = "\"struck\":";
+    static const char field[] = "\"injected\":";
     ki_testing_text json = KI_TESTING_TEXT_INIT;
     unsigned long long sum = 0;
     if (ki_testing_server_faults(d->server, &json, NULL))

@@ -36,8 +36,9 @@ static void print_json_text(const char *name, const char *text) {
 static void print_check_json(doctor *d, const ki_check *check) {
     printf("%s{\"step\":\"%s\",\"result\":\"%s\"", d->is_first ? "" : ",\n", ki_check_step_name(check->step),
            word_of(check->result));
-    if (check->took_us >= 0)
-        printf(",\"milliseconds\":%lld.%03lld", (long long)(check->took_us / 1000), (long long)(check->took_us % 1000));
+    if (check->duration_us >= 0)
+        printf(",\"milliseconds\":%lld.%03lld", (long long)(check->duration_us / 1000),
+               (long long)(check->duration_us % 1000));
     print_json_text("finding", check->finding);
     if (check->remedy[0])
         print_json_text("remedy", check->remedy);
@@ -48,9 +49,9 @@ static void print_check(const ki_check *check) {
     static const char *const marks[] = { "\342\234\224", "!", "\342\234\230", "-" }; /* a tick, a cross */
     static const colour colours[] = { COLOUR_GREEN, COLOUR_YELLOW, COLOUR_RED, COLOUR_DIM };
     char took[24] = "";
-    if (check->took_us >= 0)
-        snprintf(took, sizeof took, "%lld.%lld ms", (long long)(check->took_us / 1000),
-                 (long long)(check->took_us % 1000 / 100));
+    if (check->duration_us >= 0)
+        snprintf(took, sizeof took, "%lld.%lld ms", (long long)(check->duration_us / 1000),
+                 (long long)(check->duration_us % 1000 / 100));
     printf("%s%s%s %-16s %10s  ", colour_text(stdout, colours[check->result]), marks[check->result],
            colour_text(stdout, COLOUR_NONE), title_of(check->step), took);
     print_tame(stdout, check->finding);
@@ -112,7 +113,7 @@ static int run(const options *o) {
     }
     const ki_checkup_options checkup = { .size = sizeof checkup,
                                          .make_config = make_config,
-                                         .word = word,
+                                         .resource_name = word,
                                          .namespace_name = o->all_namespaces ? "" : o->namespace_name,
                                          .timeout_ms = o->timeout_ms,
                                          .label_selector = o->selector,

@@ -139,9 +139,11 @@ static int spawn(exec_queue *queue, char **variables, int in) {
         posix_spawnattr_setsigmask(&attributes, &none);
         posix_spawnattr_setsigdefault(&attributes, &defaults);
         failure = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+#ifdef __GLIBC__ /* musl does not have the function */
 #if __GLIBC_PREREQ(2, 34)
         if (!failure) /* libcurl opens a pair without O_CLOEXEC; and whoever started us may have left us more */
             failure = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+#endif
 #endif
         if (!failure) /* posix_spawn promises not to change the words */
             failure = posix_spawn(&queue->child, "/bin/sh", &actions, &attributes, (char *const *)(uintptr_t)words,

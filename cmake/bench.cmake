@@ -1,5 +1,5 @@
 # One program, bench_<name>, for each file of bench/; it may use internal headers.
-if(NOT KI_BENCH OR NOT TARGET kinformer)
+if(NOT KI_BENCH)
     return()
 endif()
 ki_sources(sources bench/*.c)
@@ -11,10 +11,7 @@ foreach(source ${sources})
     set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
     target_compile_definitions(bench_${name} PRIVATE _GNU_SOURCE KI_BENCH_PEERS="${PROJECT_SOURCE_DIR}/bench/peers")
     target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-    if(TARGET kinformer-testing)
-        target_link_libraries(bench_${name} PRIVATE kinformer-testing-static)
-    endif()
-    target_link_libraries(bench_${name} PRIVATE kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
+    target_link_libraries(bench_${name} PRIVATE testing-memory kinformer-testing-static kinformer-static PkgConfig::kt_deps PkgConfig::ki_deps Threads::Threads)
 endforeach()
 # It measures locks: its own functions are called in place of these (bench/lock_times.h).
 target_link_options(

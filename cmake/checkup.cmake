@@ -1,4 +1,7 @@
 # What `kinformer doctor` runs: for the program and its tests, in no library.
+if(NOT KI_COMMAND)
+    return()
+endif()
 ki_sources(sources src/checkup/*.c)
 add_library(kinformer-checkup STATIC ${sources})
 ki_target(kinformer-checkup)

@@ -1,5 +1,5 @@
 # One program for each file of examples/ and examples/*/, as a user would build it: public headers, shared libraries, C99 or C++17.
-if(NOT KI_EXAMPLES OR NOT TARGET kinformer)
+if(NOT KI_EXAMPLES)
     return()
 endif()
 ki_sources(cxx_sources examples/*.cc)
@@ -25,8 +25,5 @@ foreach(source ${sources})
     set_target_properties(${target} PROPERTIES C_STANDARD 99 CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
         OUTPUT_NAME ${target} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
     target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
-    target_link_libraries(${target} PRIVATE kinformer Threads::Threads)
-    if(TARGET kinformer-testing)
-        target_link_libraries(${target} PRIVATE kinformer-testing)
-    endif()
+    target_link_libraries(${target} PRIVATE kinformer::kinformer Threads::Threads)
 endforeach()

@@ -1,58 +1,77 @@
 # What `cmake --install` puts where, and what lets others find it: pkg-config and CMake config files.
-if(NOT TARGET kinformer)
-    return()
-endif()
+# Components (cmake --install BUILD --component NAME): runtime (shared libraries of programs), development (headers, archives, API reference,
+# documents), command (the program), testing (everything of libkinformer-testing).
 include(CMakePackageConfigHelpers)
-
-string(REPLACE ";" " " ki_requires_text "${ki_requires}")
-string(REPLACE ";" " " kt_requires_text "${kt_requires}")
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/kinformer)
-set(libraries kinformer kinformer-static)
-set(pc_files kinformer)
-install(DIRECTORY include/kinformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
-if(TARGET kinformer-print)
-    list(APPEND libraries kinformer-print kinformer-print-static)
-    list(APPEND pc_files kinformer-print)
-    install(DIRECTORY include/kinformer-print DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# For programs that link an archive: the libraries by name, not their .pc files. Those would have pkg-config --static name all that libcurl.a
+# needs, of which a system has neither archives (Kerberos) nor development packages; and users of the shared library would need the .pc files, too.
+foreach(kind ki kt)
+    set(names ${${kind}_deps_LDFLAGS})
+    list(FILTER names EXCLUDE REGEX "^-L/usr/lib") # the linker looks there anyway
+    string(REPLACE ";" " " ${kind}_libraries "${names} -pthread")
+    string(REPLACE ";" " " ${kind}_requires_text "${${kind}_requires}")
+endforeach()
+
+# The .pc files find their prefix from where they are: an installation can be moved.
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+    OUTPUT_VARIABLE includedir_from_pc)
+
+# ki_install(NAME RUNTIME DEVELOPMENT PRIVATE...): installs a library, its headers, its targets for CMake and its .pc file. RUNTIME and
+# DEVELOPMENT are components. PRIVATE is what a program adds that links the archive; with archives only, that is every program.
+function(ki_install name runtime development)
+    set(targets)
+    if(ki_has_shared)
+        list(APPEND targets ${name})
+    endif()
+    if(ki_has_static)
+        list(APPEND targets ${name}-static)
+    endif()
+    install(TARGETS ${targets} EXPORT ${name}
+        LIBRARY COMPONENT ${runtime} NAMELINK_COMPONENT ${development}
+        ARCHIVE COMPONENT ${development})
+    install(EXPORT ${name} NAMESPACE kinformer:: FILE ${name}Targets.cmake DESTINATION ${package_dir} COMPONENT ${development})
+    install(DIRECTORY include/${name} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${development} FILES_MATCHING PATTERN *.h)
+
+    set(private "${ARGN}")
+    set(public "")
+    if(NOT ki_has_shared)
+        set(public " ${private}")
+        set(private "")
+    endif()
+    configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pc_dir} COMPONENT ${development})
+endfunction()
+
+ki_install(kinformer runtime development "${ki_libraries}")
+if(KI_PRINT)
+    ki_install(kinformer-print runtime development "${ki_libraries}")
 endif()
-if(TARGET kinformer-testing)
-    list(APPEND libraries kinformer-testing kinformer-testing-static)
-    list(APPEND pc_files kinformer-testing)
-    install(DIRECTORY include/kinformer-testing DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+if(KI_SERVER)
+    ki_install(kinformer-testing testing testing "-lkinformer-print -lkinformer ${ki_libraries} ${kt_libraries}")
 endif()
-install(TARGETS ${libraries} EXPORT kinformer)
-install(EXPORT kinformer NAMESPACE kinformer:: FILE kinformerTargets.cmake DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/kinformerConfig.cmake.in ${PROJECT_BINARY_DIR}/kinformerConfig.cmake
     INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/kinformerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/kinformerConfig.cmake ${PROJECT_BINARY_DIR}/kinformerConfigVersion.cmake
-    DESTINATION ${package_dir})
+    DESTINATION ${package_dir} COMPONENT development)
 
-# For who links libkinformer.a: the libraries by name, not their .pc files. Those would have pkg-config --static name all that libcurl.a needs,
-# of which a system has neither archives (Kerberos) nor development packages; and those of the headers would be asked for by who links
-# the shared library.
-foreach(kind ki kt)
-    set(libraries_of_others ${${kind}_deps_LDFLAGS})
-    list(FILTER libraries_of_others EXCLUDE REGEX "^-L/usr/lib") # found without being told
-    string(REPLACE ";" " " ${kind}_libraries_text "${libraries_of_others}")
-endforeach()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development OPTIONAL)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+if(KI_DOCS)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/reference/html DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/reference/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT development)
+endif()
 
-# The .pc files find their prefix from where they lie: an installation can be moved.
-cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
-    OUTPUT_VARIABLE includedir_from_pc)
-foreach(name ${pc_files})
-    configure_file(cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-endforeach()
-
-if(TARGET kinformer-program)
-    install(TARGETS kinformer-program)
+if(KI_COMMAND)
+    install(TARGETS kinformer-program COMPONENT command)
     if(NOT CMAKE_CROSSCOMPILING)
-        install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN *.1)
-        set(completions ${PROJECT_BINARY_DIR}/completions)
-        install(FILES ${completions}/kinformer DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-        install(FILES ${completions}/_kinformer DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-        install(FILES ${completions}/kinformer.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+        install(DIRECTORY ${manuals}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command FILES_MATCHING PATTERN *.1)
+        install(FILES ${completions}/kinformer DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT command)
+        install(FILES ${completions}/_kinformer DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT command)
+        install(FILES ${completions}/kinformer.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT command)
     endif()
 endif()

@@ -1,8 +1,8 @@
 # The kinformer program: a user of the public headers like any other, but for src/checkup.
-ki_sources(sources cli/*.c)
-if(NOT sources OR NOT TARGET kinformer-testing)
+if(NOT KI_COMMAND)
     return()
 endif()
+ki_sources(sources cli/*.c)
 
 add_executable(kinformer-program ${sources})
 ki_target(kinformer-program)

@@ -1,5 +1,5 @@
 # One cmocka program for each tests/unit/<folder>/test_<noun>.c and tests/integration/test_<noun>.c; tests/support/*.c is linked into all of them.
-if(NOT KI_TESTS OR NOT TARGET kinformer)
+if(NOT KI_TESTS)
     return()
 endif()
 enable_testing()
@@ -8,10 +8,7 @@ function(ki_test_target target)
     ki_target(${target})
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-    if(TARGET kinformer-testing)
-        target_link_libraries(${target} PRIVATE kinformer-testing-static)
-    endif()
-    target_link_libraries(${target} PRIVATE kinformer-checkup kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
+    target_link_libraries(${target} PRIVATE kinformer-checkup testing-memory kinformer-testing-static kinformer-print-static kinformer-static PkgConfig::cmocka PkgConfig::kt_deps PkgConfig::ki_deps
         Threads::Threads)
 endfunction()
 
@@ -74,7 +71,7 @@ foreach(source ${programs})
     ki_test_target(${program})
 endforeach()
 
-# What is installed, as others link it.
+# What is installed, as others link it, and what the documents show.
 if(TARGET example-watch-pods)
     separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
     if(KI_SANITIZE)
@@ -86,6 +83,16 @@ if(TARGET example-watch-pods)
     add_test(NAME integration/installed COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/installed.sh ${CMAKE_COMMAND}
         ${PROJECT_BINARY_DIR} ${CMAKE_C_COMPILER} ${flags})
     set_tests_properties(integration/installed PROPERTIES LABELS integration TIMEOUT 600)
+    if(TARGET kinformer-testing)
+        add_test(NAME integration/docs COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/docs.sh ${PROJECT_BINARY_DIR}
+            ${CMAKE_C_COMPILER} ${flags})
+        set_tests_properties(integration/docs PROPERTIES LABELS integration TIMEOUT 600)
+    endif()
+    if(NOT KI_COVERAGE AND NOT KI_SANITIZE MATCHES thread) # it builds the library itself, without them
+        add_test(NAME integration/build_options COMMAND ${PROJECT_SOURCE_DIR}/tests/integration/build_options.sh ${CMAKE_COMMAND}
+            ${CMAKE_GENERATOR} ${CMAKE_C_COMPILER})
+        set_tests_properties(integration/build_options PROPERTIES LABELS integration TIMEOUT 900)
+    endif()
 endif()
 
 add_test(NAME parity COMMAND ${PROJECT_SOURCE_DIR}/tests/check_parity.sh)

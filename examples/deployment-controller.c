@@ -27,7 +27,7 @@ struct informers {
 
 /* Adds the Deployment of a pod's ReplicaSet. Called for each event of a pod, also for a pod that was deleted while nobody watched: then
  * with its last known state. A ReplicaSet that is gone has queued its Deployment itself. */
-static void map_pod(const ki_object *pod, ki_requests *requests, void *user) {
+static void map_pod(const ki_object *pod, ki_reconcile_keys *requests, void *user) {
     const struct informers *informers = user;
     char key[KI_OBJECT_KEY_MAX];
     if (!ki_object_controller_key(pod, KI_REPLICASETS, key, sizeof key))
@@ -35,7 +35,7 @@ static void map_pod(const ki_object *pod, ki_requests *requests, void *user) {
     ki_object *replicaset = ki_informer_get(informers->replicasets, key);
     if (replicaset && ki_object_is_controlled_by(pod, replicaset) &&
         ki_object_controller_key(replicaset, KI_DEPLOYMENTS, key, sizeof key)) {
-        (void)ki_requests_add(requests, key); /* the controller remembers failures */
+        (void)ki_reconcile_keys_add(requests, key); /* the controller remembers failures */
     }
     ki_object_unref(replicaset);
 }

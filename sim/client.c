@@ -2,7 +2,7 @@
 #include "sim/world.h"
 
 #include "src/cache/informer_parts.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,7 +206,7 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
                             .label_selector = sim_selector_text(plan->selection.selector), .view = view_fields,
                             .resync_ms = plan->resync_ms, .page_size = plan->page_size,
                             .no_streaming_list = plan->no_streaming_list, .object_limit = SIM_OBJECT_LIMIT,
-                            .audit_ms = world->plan.audit_ms, .in_order = plan->in_order,
+                            .consistency_check_ms = world->plan.consistency_check_ms, .in_order = plan->in_order,
                             .check_streaming_list = plan->checks,
                             .internal_error_retry_ms = plan->internal_error_retry_ms);
     if (!is_fine(world, ki_factory_informer(client->factory, KI_CONFIGMAPS, &options, &informer->informer, &err),

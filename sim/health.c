@@ -58,7 +58,7 @@ static void check_backoff(sim_world *world, unsigned index, const ki_health *hea
 static void check_waiting(sim_world *world, unsigned informer, const ki_health *health, const sim_line *line) {
     int64_t retry_after_ms = (line->not_before - world->now) / SIM_MILLISECOND;
     int64_t longest = retry_after_ms > LONGEST_WAIT_MS ? retry_after_ms : LONGEST_WAIT_MS;
-    if (health->cause.code == KI_OK || !health->words[0] || health->next == KI_ATTEMPT_NONE || !health->failures)
+    if (health->cause.code == KI_OK || !health->message[0] || health->next == KI_ATTEMPT_NONE || !health->failures)
         sim_fail(world, "informer %u is %s, and does not say why", informer, ki_state_name(health->state));
     if (health->retry_in_ms < 0 || health->retry_in_ms > longest + 1)
         sim_fail(world, "informer %u is %s, and tries again in %lld ms", informer, ki_state_name(health->state),

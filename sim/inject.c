@@ -27,7 +27,7 @@ static void to_connection(sim_world *world, const sim_fault *fault) {
     case SIM_CUT:
         connection->cut_after = (int64_t)(detail >> 8 & 0x3ff);
         if (detail >> 20 & 1)
-            sim_connection_end(connection, KI_ERR_CUT);
+            sim_connection_end(connection, KI_ERR_UNEXPECTED_EOF);
         break;
     case SIM_CLOSE:
         if (detail >> 20 & 1 && connection->out.size > connection->sent) /* in the middle of what is under way */
@@ -56,7 +56,7 @@ static void to_connection(sim_world *world, const sim_fault *fault) {
         connection->bookmark_ahead = true;
         break;
     case SIM_LOST_EVENT:
-        connection->lose_next = world->plan.audit_ms > 0;
+        connection->lose_next = world->plan.consistency_check_ms > 0;
         break;
     case SIM_BAD_EVENT:
         connection->bad_next = true;
@@ -96,7 +96,7 @@ static void to_laggard(sim_world *world, uint64_t detail) {
     for (sim_connection *connection = world->network.first, *next; connection; connection = next) {
         next = connection->next;
         if (!connection->is_ended)
-            sim_connection_end(connection, detail >> 16 & 1 ? KI_ERR_CUT : KI_OK);
+            sim_connection_end(connection, detail >> 16 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
     }
 }
 
@@ -162,7 +162,7 @@ static void restart_client(void *user, uint64_t argument) {
 static void end_one(sim_world *world, uint64_t detail) {
     sim_connection *connection = sim_network_pick(world, detail >> 4, false);
     if (connection)
-        sim_connection_end(connection, detail >> 24 & 1 ? KI_ERR_CUT : KI_OK);
+        sim_connection_end(connection, detail >> 24 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
 }
 
 static void to_client(sim_world *world, const sim_fault *fault) {
@@ -216,7 +216,7 @@ void sim_inject(sim_world *world, const sim_fault *fault) {
         if (fault->detail >> 50 & 1) {
             sim_connection *connection = sim_network_pick(world, fault->detail, false);
             if (connection)
-                sim_connection_end(connection, fault->detail >> 51 & 1 ? KI_ERR_CUT : KI_OK);
+                sim_connection_end(connection, fault->detail >> 51 & 1 ? KI_ERR_UNEXPECTED_EOF : KI_OK);
         }
     } else if (fault->kind <= SIM_TYPE_GONE)
         to_server(world, fault);

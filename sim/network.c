@@ -194,7 +194,7 @@ static void check_doubts(sim_connection *connection) {
 
 /* Notifies the client of the end. */
 static void finish(sim_connection *connection, ki_status status) {
-    ki_memory_call *call = connection->call;
+    kt_memory_call *call = connection->call;
     ki_error err = KI_ERROR_INIT;
     connection->call = NULL;
     leave(connection);
@@ -211,7 +211,7 @@ static void finish(sim_connection *connection, ki_status status) {
               status ? ki_status_name(status) : "cleanly");
     sim_note(connection->world, connection->number * 31 + (uint64_t)status);
     drop_response(connection);
-    ki_memory_call_end(call, status ? &err : NULL);
+    kt_memory_call_end(call, status ? &err : NULL);
 }
 
 /* Some servers give Retry-After as a date: the transport makes a length of time of it, by the wall clock as it is just then. What jumps later
@@ -239,7 +239,7 @@ static bool deliver_head(sim_connection *connection) {
         connection->line->not_before = world->now + connection->retry_after_s * SIM_SECOND;
     connection->line->accepted += connection->status == 200 && connection->is_watch && !connection->is_stream;
     SIM_TRACE(world, "connection %llu: status %d", (unsigned long long)connection->number, connection->status);
-    return ki_memory_call_head(connection->call, &head);
+    return kt_memory_call_head(connection->call, &head);
 }
 
 static size_t next_chunk(sim_connection *connection) {
@@ -267,7 +267,7 @@ static bool deliver_chunk(sim_connection *connection) {
     sim_note(world, ki_hash(data, size, (uint64_t)world->now));
     if (world->trace)
         sim_say(world, "connection %llu: %.*s", (unsigned long long)connection->number, (int)size, data);
-    bool goes_on = ki_memory_call_data(connection->call, data, size);
+    bool goes_on = kt_memory_call_data(connection->call, data, size);
     sim_frames_arrived(connection, connection->sent - size, connection->sent);
     if (world->memory.per_mille && connection->informer < world->client.informer_count)
         world->client.informers[connection->informer].witness.is_unsure = true;
@@ -281,7 +281,7 @@ static void deliver_some(sim_connection *connection) {
         return;
     for (unsigned i = 0; i < BURST_OF_BYTES && connection->sent < connection->out.size; i++) {
         if (connection->cut_after == 0) {
-            finish(connection, KI_ERR_CUT);
+            finish(connection, KI_ERR_UNEXPECTED_EOF);
             return;
         }
         if (!deliver_chunk(connection))
@@ -318,7 +318,7 @@ static void deliver(void *user, uint64_t argument) {
 void sim_connection_end(sim_connection *connection, ki_status status) {
     connection->is_ended = true;
     connection->end = status;
-    if (status == KI_ERR_CUT)
+    if (status == KI_ERR_UNEXPECTED_EOF)
         connection->cut_after = connection->cut_after < 0 ? 0 : connection->cut_after;
     drop_response(connection);
     if (!connection->call)
@@ -408,7 +408,7 @@ static void give_answer(sim_connection *connection) {
     kt_request asked = { .method = "GET", .target = connection->target, .accept = "application/json" };
     if (kt_rest_handle(server->cluster, &asked, sim_server_now_ms(world), &connection->response)) {
         sim_fail(world, "a server failed");
-        sim_connection_end(connection, KI_ERR_CUT);
+        sim_connection_end(connection, KI_ERR_UNEXPECTED_EOF);
         return;
     }
     connection->has_response = true;
@@ -478,7 +478,7 @@ static bool has_other_requests(const sim_world *world) {
         if (world->plan.informers[i].checks)
             return true;
     }
-    return world->plan.audit_ms > 0;
+    return world->plan.consistency_check_ms > 0;
 }
 
 /* A list may come after a lack of memory, or be an audit's. */
@@ -535,7 +535,7 @@ static unsigned choose_server(sim_network *network) {
     return chosen;
 }
 
-static void on_request(ki_memory_call *call, const ki_request *request, void *user) {
+static void on_request(kt_memory_call *call, const ki_request *request, void *user) {
     sim_world *world = user;
     sim_network *network = &world->network;
     sim_connection *connection = sim_alloc(sizeof *connection);
@@ -569,19 +569,19 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
     connection->latency = sim_between(&network->random, 0, slow ? 4000 : 40) * SIM_MILLISECOND;
     if (world->now < network->small_until)
         connection->chunk = sim_chance(&network->random, 50) ? 1 : (size_t)sim_between(&network->random, 2, 60);
-    ki_memory_call_set_user(call, connection);
+    kt_memory_call_set_user(call, connection);
     sim_note(world, ki_hash(request->target, strlen(request->target), (uint64_t)world->now));
     SIM_TRACE(world, "connection %llu: server %u, %s", (unsigned long long)connection->number, connection->server,
               request->target);
     later(connection, world->now + connection->latency, arrive);
 }
 
-static void on_abandoned(ki_memory_call *call, void *user) {
+static void on_abandoned(kt_memory_call *call, void *user) {
     enum {
         LATEST_S = 95 /* of noticing silence: the idle deadline, and a handler that was slow just then */
     };
     sim_world *world = user;
-    sim_connection *connection = ki_memory_call_user(call);
+    sim_connection *connection = kt_memory_call_user(call);
     connection->call = NULL;
     leave(connection);
     lose_what_was_announced(connection);
@@ -619,7 +619,7 @@ void sim_network_free(sim_world *world) {
 void sim_network_drop_responses(sim_world *world) {
     for (sim_connection *connection = world->network.first, *next; connection; connection = next) {
         next = connection->next;
-        sim_connection_end(connection, KI_ERR_CUT);
+        sim_connection_end(connection, KI_ERR_UNEXPECTED_EOF);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "sim/fault.h"
 #include "sim/frame.h"
 #include "src/base/buffer.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "testing/rest/rest.h"
 
 typedef struct sim_world sim_world;
@@ -55,7 +55,7 @@ typedef struct sim_carrier {
 
 typedef struct sim_network {
     sim_world *world;
-    ki_memory_server server;
+    kt_memory_server server;
     sim_random random;
     sim_connection *first;
     sim_line lines[SIM_MAX_LINES];
@@ -70,7 +70,7 @@ typedef struct sim_network {
 typedef struct sim_connection {
     sim_world *world;
     sim_connection *next, *previous;
-    ki_memory_call *call; /* NULL: over for the client */
+    kt_memory_call *call; /* NULL: over for the client */
     sim_line *line;
     sim_carrier *carrier; /* NULL: it has left it */
     unsigned informer;

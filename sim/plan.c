@@ -92,7 +92,7 @@ void sim_plan_make(sim_plan *plan, uint64_t seed) {
     plan->names = (unsigned)sim_between(&random, 1, 12);
     make_informers(plan, &random);
     plan->max_work = sim_chance(&random, 70) ? 0 : (int)sim_between(&random, 1, 20);
-    plan->audit_ms = sim_chance(&random, 85) ? 0 : sim_between(&random, 10000, 60000);
+    plan->consistency_check_ms = sim_chance(&random, 85) ? 0 : sim_between(&random, 10000, 60000);
     plan->reentry = sim_chance(&random, 50) ? 0 : (unsigned)sim_between(&random, 1, 10);
     plan->late_events = (unsigned)sim_below(&random, 6);
     plan->duration = sim_between(&random, 540, 720) * SIM_SECOND;
@@ -140,8 +140,8 @@ void sim_plan_print(const sim_plan *plan) {
     for (unsigned i = 0; i < plan->informer_count; i++) {
         const sim_informer_plan *informer = &plan->informers[i];
         const char *selector = sim_selector_text(informer->selection.selector);
-        if (i == 0 && plan->audit_ms)
-            printf("  audits every %" PRId64 " ms\n", plan->audit_ms);
+        if (i == 0 && plan->consistency_check_ms)
+            printf("  audits every %" PRId64 " ms\n", plan->consistency_check_ms);
         printf("  informer %u: namespace %d, %s, %s, pages of %" PRId64 ", resync %" PRId64 " ms, %u handlers%s%s\n", i,
                informer->selection.ns, selector ? selector : "no selector",
                informer->no_streaming_list ? "lists" : "streams", informer->page_size, informer->resync_ms,

@@ -63,10 +63,10 @@ typedef struct sim_plan {
     /* the client */
     unsigned informer_count;
     sim_informer_plan informers[SIM_MAX_INFORMERS];
-    int64_t audit_ms;     /* of all informers; 0: none */
-    int max_work;         /* of one step */
-    unsigned reentry;     /* percent of the events in which a handler calls back */
-    unsigned late_events; /* late handlers, removals, late indexes */
+    int64_t consistency_check_ms; /* of all informers; 0: none */
+    int max_work;                 /* of one step */
+    unsigned reentry;             /* percent of the events in which a handler calls back */
+    unsigned late_events;         /* late handlers, removals, late indexes */
     /* the workload */
     int64_t duration;    /* of the faults, ns */
     int64_t write_every; /* mean, ns */

@@ -2,7 +2,7 @@
 #include "sim/world.h"
 
 #include "src/base/error.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void free_socket(ki_transport *base) {
 
 ki_status sim_socket_new(sim_world *world, ki_transport **ret_transport, ki_error *err) {
     ki_transport *inner;
-    ki_status status = ki_memory_transport_new(world->engine, &world->network.server, &inner, err);
+    ki_status status = kt_memory_transport_new(world->engine, &world->network.server, &inner, err);
     if (status)
         return status;
     socket_transport *transport = sim_alloc(sizeof *transport);

@@ -86,8 +86,8 @@ void sim_waiter_written(sim_world *world, uint64_t version) {
     snprintf(text, sizeof text, "%" PRIu64, version);
     /* Written just now: a copy that is past it is still of the time before a restore, whose versions come again. It cannot know. */
     wait->is_of_another_time = version_of_copy(wait) >= version;
-    ki_status status = ki_informer_when_version(world->client.informers[informer].informer, NULL, text, timeout_ms,
-                                                on_version, wait, NULL);
+    ki_status status = ki_informer_wait_for_version_async(world->client.informers[informer].informer, NULL, text,
+                                                          timeout_ms, on_version, wait, NULL);
     if (status && status != KI_ERR_NO_MEMORY)
         sim_fail(world, "waiting for a version: %s", ki_status_name(status));
     waiter->count += status == KI_OK;

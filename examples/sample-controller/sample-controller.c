@@ -58,10 +58,10 @@ static ki_unstructured *new_deployment(const ki_object *foo) {
 static ki_status create_deployment(struct sample *s, const ki_object *foo, ki_object **ret_deployment, ki_error *err) {
     ki_unstructured *deployment = new_deployment(foo);
     const char *json = ki_unstructured_json(deployment, err);
-    ki_status status = !json
-                           ? err->code
-                           : ki_client_create(ki_factory_client(s->factory), KI_DEPLOYMENTS, ki_object_namespace(foo),
-                                              json, &KI_CALL_OPTIONS(.field_manager = component), ret_deployment, err);
+    ki_status status =
+        !json ? err->code
+              : ki_client_create(ki_factory_client(s->factory), KI_DEPLOYMENTS, ki_object_namespace(foo), json,
+                                 &KI_REQUEST_OPTIONS(.field_manager = component), ret_deployment, err);
     ki_unstructured_free(deployment);
     return status;
 }
@@ -74,7 +74,7 @@ static ki_status update_deployment(struct sample *s, const ki_object *foo, ki_ob
     ki_status status = !json ? err->code
                              : ki_client_update(ki_factory_client(s->factory), KI_DEPLOYMENTS, ki_object_namespace(foo),
                                                 ki_object_name(*deployment), json,
-                                                &KI_CALL_OPTIONS(.field_manager = component), &updated, err);
+                                                &KI_REQUEST_OPTIONS(.field_manager = component), &updated, err);
     if (!status) {
         ki_object_unref(*deployment);
         *deployment = updated;
@@ -92,7 +92,7 @@ static ki_status update_foo_status(struct sample *s, const ki_object *foo, int64
     ki_status status = !json ? err->code
                              : ki_client_update_status(ki_factory_client(s->factory), &foo_resource,
                                                        ki_object_namespace(foo), ki_object_name(foo), json,
-                                                       &KI_CALL_OPTIONS(.field_manager = component), NULL, err);
+                                                       &KI_REQUEST_OPTIONS(.field_manager = component), NULL, err);
     ki_unstructured_free(copy);
     return status;
 }

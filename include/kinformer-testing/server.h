@@ -1,17 +1,17 @@
-/* server.h: an embedded Kubernetes API server, for the tests of any program that talks to one.
+/* server.h: an embedded Kubernetes API server for tests.
  *
  *     ki_testing_server *server;
  *     if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 100), &server, &err)) …
- *     … the program under test, pointed at ki_testing_server_url(server) …
+ *     … run the program under test with ki_testing_server_url(server) …
  *     ki_testing_server_patch(server, KI_PODS, "default", "web", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 0, &err);
  *     ki_testing_server_free(server);
  *
- * It serves HTTP or HTTPS on loopback from threads of its own, keeps everything in memory, and knows the built-in resources. kubectl,
- * client-go and kube-rs work against it unchanged. There is no limit to how many run in one process.
+ * The server serves HTTP or HTTPS on the loopback interface, on threads of its own, and keeps all data in memory. It
+ * has the built-in resources, and custom resources whose CustomResourceDefinition is created. kubectl, client-go and
+ * kube-rs work with it unchanged. A process can run any number of servers.
  *
- * Functions here may be called from any thread at any time between new and free, unless they say otherwise. JSON is passed as
- * `json` with its `size` in bytes; size 0 means that the text ends with a zero. For resources without namespaces
- * `namespace_name` is NULL. */
+ * Threads: any thread may call any function at any time, unless the comment says otherwise. JSON texts have a parameter
+ * `size` in bytes; with size 0 the text ends with a zero. `namespace_name` is NULL for cluster-scoped resources. */
 #ifndef KINFORMER_TESTING_SERVER_H
 #define KINFORMER_TESTING_SERVER_H
 
@@ -25,80 +25,82 @@ KI_BEGIN_DECLS
 
 typedef struct ki_testing_server ki_testing_server;
 
-/* With `stamp_changes` set: the annotation in which each object that the load changes carries when it was changed, as nanoseconds
- * of CLOCK_MONOTONIC in decimal. For measuring how long a change takes to reach a program. */
+/* The annotation that `stamp_changes` adds to each object that the load changes: the time of the change in nanoseconds
+ * of CLOCK_MONOTONIC, in decimal. Use it to measure how long a change takes to reach a program. */
 #define KI_TESTING_CHANGED_AT "load.kinformer/changed-at-ns"
 
 /* Strings are copied. */
 typedef struct ki_testing_server_options {
     size_t size;                   /* sizeof(ki_testing_server_options); set by the macro */
-    const ki_allocator *allocator; /* copied; NULL: malloc. The HTTP library underneath uses malloc nevertheless */
-    const char *
-        listen; /* "ADDRESS:PORT", "ADDRESS" or ":PORT", IPv6 as "[::1]:8080"; port 0: any free one; NULL: 127.0.0.1:0 */
-    uint64_t seed; /* of the load, and of uids and generated names */
-    size_t pods;   /* load: about so many pods at all times, with their owners, in several namespaces */
-    size_t nodes;  /* load: so many nodes; 0 with pods: one for each 30 pods */
-    int64_t churn; /* load: changes a second */
-    bool
-        managed_fields; /* load: objects carry metadata.managedFields as a real server's do (a pod of 8.5 KB, not 5 KB) */
-    bool stamp_changes;   /* load: KI_TESTING_CHANGED_AT */
-    size_t compact_after; /* events of history that are kept; 0: 100,000 */
-    bool no_watch_list;   /* as a server without streaming lists */
-    bool tls;             /* HTTPS, with a CA and a certificate of its own; see access.h for what follows from it */
-    const char *tls_certificate; /* HTTPS with this certificate, a PEM file, and this key */
-    const char *tls_key;
-    const char *
-        tls_ca; /* with those two: who signs clients' certificates, and what kubeconfigs have; NULL: the certificate itself */
-    bool rbac; /* roles and bindings decide, as on a real server; see access.h */
-    bool
-        collects_garbage; /* objects go with their owners (ownerReferences), as in a cluster with its garbage collector */
+    const ki_allocator *allocator; /* copied; NULL: malloc. libmicrohttpd always uses malloc */
+    /* "ADDRESS:PORT", "ADDRESS" or ":PORT", with IPv6 as "[::1]:8080". Port 0: a free port. NULL: 127.0.0.1:0. */
+    const char *listen;
+    uint64_t seed;               /* of the load, of uids and of generated names */
+    size_t pods;                 /* load: approximate number of pods, with their owners, in several namespaces */
+    size_t nodes;                /* load: number of nodes; 0 with pods: one for 30 pods */
+    int64_t churn;               /* load: changes a second */
+    bool managed_fields;         /* load: objects have metadata.managedFields (a pod of 8.5 KB, not 5 KB) */
+    bool stamp_changes;          /* load: changed objects have the annotation KI_TESTING_CHANGED_AT */
+    size_t compact_after;        /* number of events in the history; 0: 100,000 */
+    bool no_watch_list;          /* the server does not support streaming lists */
+    bool tls;                    /* HTTPS with a generated CA and certificate; requires authentication (access.h) */
+    const char *tls_certificate; /* PEM file: HTTPS with this certificate, and `tls_key` */
+    const char *tls_key;         /* PEM file */
+    /* PEM file: the CA of client certificates, also in kubeconfigs, for `tls_certificate`. NULL: the certificate
+     * itself. */
+    const char *tls_ca;
+    bool rbac;             /* roles and bindings authorize requests, as on a real server (access.h) */
+    bool collects_garbage; /* deletes objects whose owners (ownerReferences) are deleted, as a cluster does */
 } ki_testing_server_options;
 
 #define KI_TESTING_SERVER_OPTIONS(...) \
     ((ki_testing_server_options){ .size = sizeof(ki_testing_server_options), __VA_ARGS__ })
 
-/* Starts serving. With a load, its objects are there when this returns. `options` may be NULL.
- * Ownership: the caller's, freed with ki_testing_server_free. Blocks: while the load is made (20,000 pods: about a second).
- * Errors: KI_ERR_INVALID, KI_ERR_SYSTEM (the address is taken, no such address), KI_ERR_NO_MEMORY. */
+/* Starts a server. The objects of the load exist when this returns. `options` may be NULL.
+ * Ownership: the caller frees the server with ki_testing_server_free. Blocks: while the load is made (20,000 pods take
+ * about a second).
+ * Errors: KI_ERR_INVALID, KI_ERR_SYSTEM (the address is in use or does not exist), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_new(const ki_testing_server_options *options,
                                                      ki_testing_server **ret_server, ki_error *err);
 
-/* Ends watches cleanly, with all that had happened until then, and frees it. NULL is accepted. Blocks: until its threads have ended; half
- * a second more at most for clients that do not read, which are cut then.
- * Threads: no other call with it may be under way. */
+/* Stops and frees a server. Open watches get all events up to now, and end cleanly. NULL is accepted.
+ * Threads: not while another thread uses the server. Blocks: until the server's threads have ended. Connections of
+ * clients that do not read are closed after half a second. */
 KI_API void ki_testing_server_free(ki_testing_server *server);
 
-/* "http://127.0.0.1:41873", or https://. Ownership: borrowed. Blocks: no. */
+/* Returns the server's URL, such as "http://127.0.0.1:41873". Ownership: borrowed from `server`. Blocks: no. */
 KI_API const char *ki_testing_server_url(const ki_testing_server *server);
 
-/* Writes a kubeconfig with this server as its only cluster and current context, with what a client needs to be let in: the CA and the
- * administrator's token (which clients send to a server with `tls` only). The file is a new one that only its owner may read; a file or link that is there
- * is replaced.
+/* Writes a kubeconfig with the server as its only cluster and current context. The kubeconfig has the CA and the
+ * administrator's token, if the server has them; clients send the token only with HTTPS. The file is new and readable
+ * by its owner only; an existing file or link is replaced.
  * Errors: KI_ERR_SYSTEM, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_write_kubeconfig(const ki_testing_server *server, const char *path,
                                                                   ki_error *err);
 
-/* ---- objects, as a client would ---- */
+/* ---- requests, processed as a client's: defaults, validation, conflicts, finalizers, namespaces ---- */
 
-/* The requests create, update, merge patch and delete, with all that a server does with them: defaults, validation, conflicts,
- * finalizers, namespaces that must exist. Blocks: while another thread is in the server.
- * The resource version that a write gave its object is in what ki_testing_server_get gives, and in the answer of ki_testing_server_request.
- * Errors: KI_ERR_HTTP with the Status' code, reason and message; KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
+/* Creates an object. The new resource version is in the object that ki_testing_server_get returns.
+ * Blocks: while another thread is in the server. Errors: KI_ERR_HTTP (code, reason and message of the Status),
+ * KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_create(ki_testing_server *server, const ki_resource *resource,
                                                         const char *namespace_name, const char *json, size_t size,
                                                         ki_error *err);
+/* Replaces an object (an update request). Blocks, Errors: as ki_testing_server_create. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_replace(ki_testing_server *server, const ki_resource *resource,
                                                          const char *namespace_name, const char *name, const char *json,
                                                          size_t size, ki_error *err);
+/* Applies a merge patch to an object. Blocks, Errors: as ki_testing_server_create. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_patch(ki_testing_server *server, const ki_resource *resource,
                                                        const char *namespace_name, const char *name, const char *json,
                                                        size_t size, ki_error *err);
+/* Deletes an object. Blocks, Errors: as ki_testing_server_create. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_delete(ki_testing_server *server, const ki_resource *resource,
                                                         const char *namespace_name, const char *name, ki_error *err);
 
-/* Text that the server gives away. */
+/* A text that the caller owns. */
 typedef struct ki_testing_text {
-    char *data; /* closed with a zero; NULL where empty */
+    char *data; /* ends with a zero; NULL if empty */
     size_t size;
     const void *owner; /* private */
 } ki_testing_text;
@@ -106,59 +108,62 @@ typedef struct ki_testing_text {
 #define KI_TESTING_TEXT_INIT \
     { NULL, 0, NULL }
 
-/* Frees what it holds and empties it. Must come before the server goes. */
+/* Frees the text and empties `*text`. Call it before ki_testing_server_free. */
 KI_API void ki_testing_text_clear(ki_testing_text *text);
 
-/* Any request, without a network: `target` is path and query, percent-encoded. `json` may be NULL; it is sent as `content_type` (NULL:
- * application/json). The answer's body goes to `*ret_body` (may be NULL), whatever its HTTP status; a watch cannot be
- * asked for this way (KI_ERR_INVALID).
- * Ownership: `*ret_body` is the caller's, to be freed with ki_testing_text_clear. Errors: as above. */
+/* Makes any request except a watch, without the network. `target` is the percent-encoded path and query. `json` is the
+ * body, of type `content_type` (NULL: application/json); NULL: no body. `*ret_body` receives the body of the response,
+ * also of an error response; `ret_body` may be NULL.
+ * Ownership: the caller empties `*ret_body` with ki_testing_text_clear.
+ * Blocks, Errors: as ki_testing_server_create; KI_ERR_INVALID (a watch). */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_request(ki_testing_server *server, const char *method,
                                                          const char *target, const char *content_type, const char *json,
                                                          size_t size, ki_testing_text *ret_body, ki_error *err);
 
-/* ---- objects, directly ---- */
+/* ---- direct access, without the checks of a request ---- */
 
-/* Creates the object, or replaces it where its name is taken, without any of a request's checks: status, managedFields and
- * deletionTimestamp are stored as given, and its namespace is created where it does not exist. The fast way to fill a server.
- * Errors: KI_ERR_PARSE, KI_ERR_INVALID (no name, no namespace, not a known resource), KI_ERR_NO_MEMORY. */
+/* Stores an object, in place of an object with the same name. Status, managedFields and deletionTimestamp are stored as
+ * given, and a missing namespace is created. The fastest way to fill a server.
+ * Errors: KI_ERR_PARSE, KI_ERR_INVALID (no name, no namespace, or an unknown resource), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_put(ki_testing_server *server, const ki_resource *resource,
                                                      const char *json, size_t size, ki_error *err);
 
-/* The object as it is now, as compact JSON with kind and apiVersion.
- * Ownership: `*ret_json` as in ki_testing_server_request. Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
+/* Gets the current state of an object as compact JSON with kind and apiVersion.
+ * Ownership: as ki_testing_server_request. Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_get(ki_testing_server *server, const ki_resource *resource,
                                                      const char *namespace_name, const char *name,
                                                      ki_testing_text *ret_json, ki_error *err);
 
-/* Calls `visit` for every object of a resource at one moment, in the order of a list; it must not call the server. Ends early where
- * `visit` gives false. `key` and `json` are valid during the call; neither ends with a zero byte that could be relied on. */
+/* Calls `visit` for every object of a resource in the order of a list, until `visit` returns false. No object changes
+ * meanwhile; `visit` must not call the server. `key` and `json` are borrowed for the call, and need not end with a
+ * zero. */
 KI_API void ki_testing_server_each(ki_testing_server *server, const ki_resource *resource,
                                    bool (*visit)(const char *key, size_t key_size, const char *json, size_t size,
                                                  void *user) KI_NOEXCEPT,
                                    void *user);
 
-/* Objects of one resource, in all namespaces. */
+/* Returns the number of objects of a resource, in all namespaces. */
 KI_API size_t ki_testing_server_count(ki_testing_server *server, const ki_resource *resource);
 
 /* ---- the server as a whole ---- */
 
-/* The resource version now. */
+/* Returns the current resource version. */
 KI_API uint64_t ki_testing_server_revision(ki_testing_server *server);
-/* Forgets all history up to now: watches and continue tokens from before get 410 Gone. */
+/* Deletes the history up to now: watches from older resource versions and older continue tokens get 410 Gone. */
 KI_API void ki_testing_server_compact(ki_testing_server *server);
-/* Ends all watches cleanly, as a server does that restarts. */
+/* Ends all watches cleanly, as a restarting server does. */
 KI_API void ki_testing_server_close_watches(ki_testing_server *server);
-/* Changes a second from now on; 0 stops the load (once this has returned nothing more is changed).
- * Errors: KI_ERR_STATE on a server without pods or nodes of the load's. */
+/* Sets the load's number of changes a second. 0 stops the load: after this returns the load changes nothing.
+ * Errors: KI_ERR_INVALID, KI_ERR_STATE (a server without `pods` and `nodes`). */
 KI_API KI_MUST_CHECK ki_status ki_testing_server_set_churn(ki_testing_server *server, int64_t changes_per_second,
                                                            ki_error *err);
 
-/* What the load has done since the start. */
+/* Counters of the load since the start. */
 typedef struct ki_testing_load {
-    uint64_t changes;
-    uint64_t behind; /* changes that it could not make in time and dropped */
+    uint64_t changes; /* changes made */
+    uint64_t dropped; /* changes dropped, because they were late */
 } ki_testing_load;
+/* Writes the counters of the load. */
 KI_API void ki_testing_server_load(ki_testing_server *server, ki_testing_load *ret_load);
 
 KI_END_DECLS

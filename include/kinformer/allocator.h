@@ -1,4 +1,4 @@
-/* allocator.h: where the library's memory comes from. */
+/* allocator.h: the memory functions of an engine, a configuration or a client. */
 #ifndef KINFORMER_ALLOCATOR_H
 #define KINFORMER_ALLOCATOR_H
 
@@ -8,11 +8,11 @@
 
 KI_BEGIN_DECLS
 
-/* Three functions with malloc's, realloc's and free's meaning, so that a host can count and bound what an engine and all that
- * belongs to it use. NULL from `alloc` or `realloc` makes the call at hand fail with KI_ERR_NO_MEMORY and nothing else.
- *
- * Ownership: the struct is copied; what `user` points to must outlive every object that came from the engine.
- * Threads: called from every thread that uses the library, at once: must be thread-safe. */
+/* Three functions that work as malloc, realloc and free. With them a program counts or limits the memory of an engine
+ * and of everything made with that engine. When `alloc` or `realloc` returns NULL, the current call fails with
+ * KI_ERR_NO_MEMORY and changes nothing.
+ * Ownership: the struct is copied. `user` must stay valid until every object of the engine is released.
+ * Threads: the functions are called from all threads that use the library, also at the same time. */
 typedef struct ki_allocator {
     void *(*alloc)(size_t size, void *user);
     void *(*realloc)(void *memory, size_t size, void *user);

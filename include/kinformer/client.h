@@ -1,15 +1,19 @@
-/* client.h: requests to the API server: get, list, create, update, patch, apply, delete, and anything else by its path.
+/* client.h: requests to the API server: get, list, create, update, patch, apply, delete, and any other request by its
+ * path.
  *
  *     ki_object *pod = NULL;
- *     if (ki_client_get(client, KI_PODS, "default", "web-1", NULL, &pod, &err)) …       waits, 30 s at most
+ *     if (ki_client_get(client, KI_PODS, "default", "web-1", NULL, &pod, &err)) …       waits, for 30 s at most
  *
- *     ki_client_send(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_NODES), on_nodes, me, NULL, &err)
- *                                                                                        returns at once; on_nodes comes on the loop
+ *     ki_client_send(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_NODES), on_nodes, me, NULL,
+ *                    &err);
+ *                                                           does not wait; the loop calls on_nodes later
  *
- * All requests of a client, and all lists of its factory's informers, share one limit of the client's side: 5 a second after 10 at once,
- * or what the configuration says; they pass in the order in which they came. Where the server answers 429 or 5xx and says when to come again
- * (Retry-After), a request is sent again by itself, 10 times at most; a GET whose connection was cut before any answer, too.
- * A write that may have reached the server is never sent twice otherwise. */
+ * Rate limit: the requests of a client and the lists of its factory's informers share one client-side limit, by default
+ * 5 requests a second after 10 at once. Requests pass in the order in which they were made.
+ *
+ * Retries: a 429 or 5xx response with Retry-After is retried after that time, and a GET whose connection broke before a
+ * response after 1 s; at most 10 times. A write is not sent again after a broken connection, because the server may
+ * have executed it. */
 #ifndef KINFORMER_CLIENT_H
 #define KINFORMER_CLIENT_H
 
@@ -22,50 +26,55 @@
 KI_BEGIN_DECLS
 
 typedef struct ki_client ki_client;
-typedef struct ki_answer ki_answer; /* what the server said; immutable and shared */
-typedef struct ki_call ki_call;     /* a request under way */
+typedef struct ki_response ki_response;               /* a response; immutable and reference-counted */
+typedef struct ki_pending_request ki_pending_request; /* a request that was sent and can be cancelled */
 
 enum {
-    KI_CLIENT_TIMEOUT_MS = 30000,     /* where a request names no time limit */
-    KI_CLIENT_MAX_RETRIES = 10,       /* because of Retry-After, or a cut connection */
-    KI_CLIENT_BODY_MAX = 64 << 20,    /* bytes of a request's body */
-    KI_CLIENT_ANSWER_MAX = 256 << 20, /* bytes of an answer, where the client's options name no other limit */
-    KI_CLIENT_TARGET_MAX = 64 << 10,  /* bytes of a request's path and parameters */
-    KI_CLIENT_CAUSES_MAX = 1024       /* causes of a refusal that are kept */
+    KI_CLIENT_TIMEOUT_MS = 30000,       /* time limit of a request that names none */
+    KI_CLIENT_MAX_RETRIES = 10,         /* retries of one request */
+    KI_CLIENT_BODY_MAX = 64 << 20,      /* bytes of a request's body */
+    KI_CLIENT_RESPONSE_MAX = 256 << 20, /* bytes of a response, unless the client's options name another limit */
+    KI_CLIENT_TARGET_MAX = 64 << 10,    /* bytes of a request's path and parameters */
+    KI_CLIENT_CAUSES_MAX = 1024         /* causes of an error response; further causes are dropped */
 };
 
 typedef struct ki_client_options {
-    size_t size;       /* sizeof(ki_client_options); set by the macro */
-    ki_engine *engine; /* the host's, which drives it and outlives the client; NULL: the client has one of its own */
-    const ki_allocator *allocator;  /* of its own engine; copied; NULL: malloc */
-    const ki_log *log;              /* of its own engine; copied; NULL: silent */
-    struct ki_transport *transport; /* in place of a network, for tests; outlives the client; NULL: libcurl */
-    int requests_per_second;        /* of the limit; 0: the configuration's; negative: no limit */
-    int request_burst;              /* 0: the configuration's */
-    size_t answer_max;              /* bytes of one answer; 0: KI_CLIENT_ANSWER_MAX */
+    size_t size; /* sizeof(ki_client_options); set by the macro */
+    /* The program's engine. The program drives it, and frees it after the client. NULL: the client makes an engine of
+     * its own. */
+    ki_engine *engine;
+    const ki_allocator *allocator;  /* of the client's own engine; copied; NULL: malloc */
+    const ki_log *log;              /* of the client's own engine; copied; NULL: no log */
+    struct ki_transport *transport; /* replaces the network in tests; freed after the client; NULL: libcurl */
+    int requests_per_second;        /* the rate limit; 0: the configuration's; < 0: no limit */
+    int request_burst;              /* requests at once before the rate limit applies; 0: the configuration's */
+    size_t response_max;            /* bytes of one response; 0: KI_CLIENT_RESPONSE_MAX */
 } ki_client_options;
 
 #define KI_CLIENT_OPTIONS(...) ((ki_client_options){ .size = sizeof(ki_client_options), __VA_ARGS__ })
 
-/* A client of the cluster of `config` (copied; may be NULL with a transport: then there is no limit unless the options ask for one).
- * `options` may be NULL. Ownership: the caller's, freed with ki_client_free. Blocks: no.
+/* Makes a client for the cluster of `config`. `config` is copied; with a transport it may be NULL, and there is no rate
+ * limit then unless the options name one. `options` may be NULL.
+ * Ownership: the caller frees the client with ki_client_free. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 KI_API KI_MUST_CHECK ki_status ki_client_new(const ki_config *config, const ki_client_options *options,
                                              ki_client **ret_client, ki_error *err);
 
-/* The factory's own client: its connections, credentials and limit are those of the informers.
+/* Returns the factory's client, which shares connections, credentials and rate limit with the informers.
  * Ownership: borrowed from the factory. Threads: any. Blocks: no. */
 KI_API ki_client *ki_factory_client(ki_factory *factory);
 
-/* Ends what is under way with KI_ERR_CANCELLED, and frees it. NULL is accepted, a factory's client left alone.
- * Threads: not from a callback of its own, nor while another thread uses it. Blocks: until a running callback has returned. */
+/* Ends all requests with KI_ERR_CANCELLED and frees the client. Does nothing for NULL and for a factory's client.
+ * Threads: not in a callback of the client, and not while another thread uses the client. Blocks: until a running
+ * callback has returned. */
 KI_API void ki_client_free(ki_client *client);
 
-/* The host's engine, or the client's own. A program that only waits for its requests need not drive the client's own: the waiting calls
- * do. One that sends (ki_client_send) drives it: ki_engine_start, run or step. Ownership: borrowed. */
+/* Returns the program's engine, or the client's own. Functions that wait drive the client's own engine themselves. A
+ * program that calls ki_client_send drives it: ki_engine_start, ki_engine_run or ki_engine_step.
+ * Ownership: borrowed from the client. Threads: any. */
 KI_API ki_engine *ki_client_engine(const ki_client *client);
 
-/* --- requests --------------------------------------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 typedef enum ki_client_verb {
     KI_CLIENT_GET = 1,
@@ -81,175 +90,199 @@ typedef enum ki_client_verb {
 typedef enum ki_patch_type {
     KI_PATCH_MERGE = 0,     /* RFC 7396 */
     KI_PATCH_JSON = 1,      /* RFC 6902 */
-    KI_PATCH_STRATEGIC = 2, /* built-in resources only */
-    KI_PATCH_APPLY = 3      /* server-side apply; JSON or YAML; needs a field manager */
+    KI_PATCH_STRATEGIC = 2, /* strategic merge patch; built-in resources only */
+    KI_PATCH_APPLY = 3      /* server-side apply; JSON or YAML; needs options->field_manager */
 } ki_patch_type;
 
+/* What a deletion does to the objects that the deleted object owns (propagationPolicy). */
 typedef enum ki_propagation {
-    KI_PROPAGATION_DEFAULT = 0,
+    KI_PROPAGATION_DEFAULT = 0, /* the resource's default */
     KI_PROPAGATION_ORPHAN = 1,
     KI_PROPAGATION_BACKGROUND = 2,
     KI_PROPAGATION_FOREGROUND = 3
 } ki_propagation;
 
-#define KI_GRACE_NOW (-1) /* a grace period of 0 s: at once */
+#define KI_GRACE_NOW (-1) /* for grace_period_s: delete at once (gracePeriodSeconds 0) */
 
-/* One reason of several why the server refused. Strings are never NULL. */
+/* One cause of an error response. Strings are never NULL. */
 typedef struct ki_cause {
     const char *reason;  /* "FieldValueInvalid" */
     const char *message; /* "must be no more than 63 characters" */
-    const char *field;   /* "metadata.labels"; "" where none is meant */
+    const char *field;   /* "metadata.labels"; "" if the cause names no field */
 } ki_cause;
 
-/* The Status of a server that refused, in full (a ki_error has room for its first words). Strings are never NULL. */
-typedef struct ki_refusal {
+/* The whole Status of an error response; a ki_error has a truncated message and no causes. Strings are never NULL. */
+typedef struct ki_error_response {
     int http_status;
-    int64_t retry_after_ms;                /* -1: not said */
-    const char *reason;                    /* "Invalid", "Conflict", …; "" where the answer was no Status */
-    const char *message;                   /* the whole of it, as the server wrote it */
-    const char *group, *kind, *name, *uid; /* of what it is about */
+    int64_t retry_after_ms;                /* the Retry-After header; -1 without one */
+    const char *reason;                    /* "Invalid", "Conflict", …; "" if the response is not a Status */
+    const char *message;                   /* complete, as the server wrote it */
+    const char *group, *kind, *name, *uid; /* the object that the error is about */
     const ki_cause *causes;
     size_t cause_count;
-} ki_refusal;
+} ki_error_response;
 
-/* Frees what a waiting call gave through `ret_refusal`. NULL is accepted. */
-KI_API void ki_refusal_free(ki_refusal *refusal);
+/* Frees an error response that a function stored in ki_request_options.ret_error_response. NULL is accepted. */
+KI_API void ki_error_response_free(ki_error_response *error_response);
 
-/* What a request may say beside its verb, resource and name. Strings are copied; NULL or "": not said. */
-typedef struct ki_call_options {
-    size_t size;                /* sizeof(ki_call_options); set by the macro */
-    int64_t timeout_ms;         /* for all of it, waiting and retries too; 0: KI_CLIENT_TIMEOUT_MS; < 0: none */
-    const char *subresource;    /* "status", "scale", "eviction", "binding", "token", "log", … */
-    const char *label_selector; /* list, delete collection */
-    const char *field_selector;
-    int64_t limit;                      /* list: objects in one answer; 0: all */
-    const char *continue_token;         /* list: ki_answer_continue of the page before */
-    const char *resource_version;       /* get, list: not older than */
-    const char *resource_version_match; /* list: "Exact" or "NotOlderThan" */
-    const char *field_manager;          /* writes */
-    bool force;                         /* apply: takes over fields of other managers */
-    bool dry_run;                       /* writes: nothing is kept */
-    const char *field_validation;       /* writes: "Strict", "Warn" or "Ignore" */
-    const char *precondition_uid;       /* delete: only if it is still this one */
-    const char *precondition_resource_version;
-    ki_propagation propagation; /* delete */
-    int64_t grace_period_s;     /* delete: 0: the object's own; KI_GRACE_NOW: none */
-    const char *parameters;     /* more of the query, already percent-encoded: "container=web&tailLines=10" */
-    ki_refusal **
-        ret_refusal; /* waiting calls: where the server refused, its Status is put here; else untouched. The caller's */
-} ki_call_options;
+/* Optional parts of a request. Strings are copied; NULL and "" mean none. Each member names the verbs that use it. */
+typedef struct ki_request_options {
+    size_t size;                  /* sizeof(ki_request_options); set by the macro */
+    int64_t timeout_ms;           /* time limit with rate limit and retries; 0: KI_CLIENT_TIMEOUT_MS; < 0: no limit */
+    const char *subresource;      /* "status", "scale", "eviction", "binding", "token", "log", … */
+    const char *label_selector;   /* list, delete collection */
+    const char *field_selector;   /* list, delete collection */
+    int64_t limit;                /* list: objects of one page; 0: all objects in one response */
+    const char *continue_token;   /* list: ki_response_continue of the previous page */
+    const char *resource_version; /* get, list: the response is at least as new as this version */
+    const char *resource_version_match;        /* list: "Exact" or "NotOlderThan" */
+    const char *field_manager;                 /* writes */
+    bool force;                                /* apply: take over fields of other managers */
+    bool dry_run;                              /* writes: the server checks the request but stores nothing */
+    const char *field_validation;              /* writes: "Strict", "Warn" or "Ignore" */
+    const char *precondition_uid;              /* delete: only an object with this uid */
+    const char *precondition_resource_version; /* delete: only an object at this version */
+    ki_propagation propagation;                /* delete, delete collection */
+    int64_t grace_period_s;                    /* delete: 0: the object's own; KI_GRACE_NOW: none */
+    const char *parameters; /* further query parameters, percent-encoded: "container=web&tailLines=10" */
+    /* Functions that wait store an error response here, which the caller frees with ki_error_response_free. Not changed
+     * without an error response. NULL: not stored. */
+    ki_error_response **ret_error_response;
+} ki_request_options;
 
-#define KI_CALL_OPTIONS(...) ((ki_call_options){ .size = sizeof(ki_call_options), __VA_ARGS__ })
+#define KI_REQUEST_OPTIONS(...) ((ki_request_options){ .size = sizeof(ki_request_options), __VA_ARGS__ })
 
 typedef struct ki_client_request {
     size_t size; /* sizeof(ki_client_request); set by the macro */
     ki_client_verb verb;
-    const ki_resource *resource; /* of all verbs but KI_CLIENT_RAW; copied */
-    const char *namespace_name;  /* NULL or "": all (list only), or not namespaced */
-    const char *name;            /* all but list and delete collection; create: only with a subresource */
-    const void *body;            /* create, update: the object as JSON; patch: the patch; raw: anything. Copied */
+    const ki_resource *resource; /* all verbs but KI_CLIENT_RAW; copied */
+    const char *namespace_name;  /* list: NULL or "" for all namespaces; not for cluster-scoped resources */
+    const char *name;            /* all verbs but list and delete collection; create: only with a subresource */
+    const void *body;            /* create, update: the object as JSON; patch: the patch; raw: any bytes. Copied */
     size_t body_size;
     ki_patch_type patch;
-    const char *method; /* raw: "GET", "POST", … */
-    const char *path;   /* raw: "/healthz", "/api/v1/namespaces/default/pods/web-1/log?follow=true", percent-encoded */
-    const char *content_type;       /* NULL: what goes with the verb; raw: application/json */
-    const char *accept;             /* NULL: application/json; raw and subresources also anything else */
-    const ki_call_options *options; /* NULL: none */
-    /* ki_client_send only: bytes of a good answer as they come, in place of keeping them; false ends the request with KI_ERR_CANCELLED.
-     * For answers without end, such as a log that is followed. Threads: the loop. */
+    const char *method;                /* raw: "GET", "POST", … */
+    const char *path;                  /* raw: percent-encoded path and query, such as "/healthz" */
+    const char *content_type;          /* NULL: the verb's; raw: application/json */
+    const char *accept;                /* NULL: application/json; for raw requests and subresources any type */
+    const ki_request_options *options; /* NULL: none */
+    /* For ki_client_send: receives the bytes of a successful response as they arrive. The response then has no body.
+     * Returns false to end the request with KI_ERR_CANCELLED. For responses without an end, such as a followed log.
+     * Threads: called on the loop. */
     bool (*on_data)(const void *data, size_t size, void *user) KI_NOEXCEPT;
 } ki_client_request;
 
 #define KI_CLIENT_REQUEST(...) ((ki_client_request){ .size = sizeof(ki_client_request), __VA_ARGS__ })
 
-/* How a request ended; comes exactly once. `err` is NULL where the server did as it was asked, and then `answer` is there; where it
- * refused, both are, and ki_answer_refusal has its words; where no answer came, `answer` is NULL.
- * Ownership: both borrowed for the call; ki_answer_ref keeps an answer. Threads: the loop. Must not block. */
-typedef void (*ki_answer_function)(const ki_answer *answer, const ki_error *err, void *user) KI_NOEXCEPT;
+/* Receives the end of a request, exactly once. After success `err` is NULL. After an error response both are set, and
+ * ki_response_error returns the Status. Without a response `response` is NULL.
+ * Ownership: both are borrowed for the call; ki_response_ref keeps the response. Threads: called on the loop; must not
+ * block. */
+typedef void (*ki_response_handler)(const ki_response *response, const ki_error *err, void *user) KI_NOEXCEPT;
 
-/* Sends a request and returns at once. `ret_call` may be NULL: then it cannot be cancelled.
- * Ownership: `*ret_call` is the caller's, freed with ki_call_free before the client. Threads: any. Blocks: no; `on_answer` never comes
- * from inside. Errors: KI_ERR_INVALID (the message names what is missing), KI_ERR_LIMIT, KI_ERR_STATE (the engine has
- * ended), KI_ERR_NO_MEMORY; then `on_answer` does not come. */
+/* Sends a request without waiting. The loop calls `on_response` later, never inside this function; after an error of
+ * this function `on_response` is not called. `ret_request` may be NULL; the request cannot be cancelled then.
+ * Ownership: the caller frees `*ret_request` with ki_pending_request_free before the client. Threads: any. Blocks: no.
+ * Errors: KI_ERR_INVALID (the message names what is missing), KI_ERR_LIMIT, KI_ERR_STATE (the engine has ended),
+ * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_client_send(ki_client *client, const ki_client_request *request,
-                                              ki_answer_function on_answer, void *user, ki_call **ret_call,
-                                              ki_error *err);
+                                              ki_response_handler on_response, void *user,
+                                              ki_pending_request **ret_request, ki_error *err);
 
-/* Ends it with KI_ERR_CANCELLED, unless it has ended already; on_answer comes from the loop, not from inside.
- * Whether a write has reached the server is then not known. Threads: any. Blocks: no. */
-KI_API void ki_call_cancel(ki_call *call);
-/* Gives the handle back; the request goes on. NULL is accepted. Threads: any. */
-KI_API void ki_call_free(ki_call *call);
+/* Ends a request with KI_ERR_CANCELLED, unless it has ended already. The loop calls `on_response`, not this function.
+ * The server may have executed a cancelled write. NULL is accepted. Threads: any. Blocks: no. */
+KI_API void ki_pending_request_cancel(ki_pending_request *request);
+/* Frees the handle of a request; the request continues. NULL is accepted. Threads: any. */
+KI_API void ki_pending_request_free(ki_pending_request *request);
 
-/* The same, waiting for the answer. `ret_answer` may be NULL.
- * Ownership: `*ret_answer` is a reference, the caller's (ki_answer_unref). Threads: any but the loop's. Blocks: up to the time limit.
- * Errors: as ki_client_send; KI_ERR_HTTP and its like where the server refused (ki_error_is_conflict and friends tell how),
- * KI_ERR_TIMEOUT (at once where the client's own limit would make it too late), KI_ERR_CONNECT, KI_ERR_TLS, KI_ERR_CUT, KI_ERR_PROTOCOL,
- * KI_ERR_LIMIT (the answer is too large), KI_ERR_DEADLOCK on the loop's thread, KI_ERR_STATE where nobody drives the host's engine,
- * KI_ERR_CANCELLED where the engine ended. */
-KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_answer **ret_answer,
-                                            ki_error *err);
+/* Sends a request and waits for the response. `ret_response` may be NULL.
+ * Ownership: `*ret_response` is a reference that the caller releases with ki_response_unref. Threads: any but the
+ * loop's.
+ * Blocks: up to the time limit.
+ * Errors: those of ki_client_send; for an error response KI_ERR_HTTP, KI_ERR_EXPIRED or KI_ERR_TOO_LARGE_RV
+ * (ki_error_is_conflict and the like tell which); KI_ERR_TIMEOUT (at once if the rate limit would delay the request
+ * past its time limit), KI_ERR_CONNECT, KI_ERR_TLS, KI_ERR_UNEXPECTED_EOF, KI_ERR_PROTOCOL, KI_ERR_LIMIT (the response
+ * is too large), KI_ERR_DEADLOCK (called on the loop), KI_ERR_STATE (nobody drives the program's engine),
+ * KI_ERR_CANCELLED (the engine has ended). */
+KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_request *request,
+                                            ki_response **ret_response, ki_error *err);
 
-/* --- the frequent ones, waiting --------------------------------------------------------------------------------------------- */
-/* All as ki_client_do. `options` and `ret_obj` may be NULL; `*ret_obj` is a reference, the caller's. `json` is zero-terminated. */
+/* ---- one function for each verb; all wait, with the Threads, Blocks and Errors of ki_client_do ----
+ *
+ * `options` and `ret_obj` may be NULL. `*ret_obj` is a reference that the caller releases with ki_object_unref. `json`
+ * ends with a zero. */
 
+/* Gets an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_get(ki_client *client, const ki_resource *resource, const char *namespace_name,
-                                             const char *name, const ki_call_options *options, ki_object **ret_obj,
+                                             const char *name, const ki_request_options *options, ki_object **ret_obj,
                                              ki_error *err);
-/* One page where options->limit says so: ki_answer_continue goes into the next one's continue_token. */
+/* Lists objects: all, or one page of options->limit. ki_response_continue of a page is the continue_token of the next
+ * page. */
 KI_API KI_MUST_CHECK ki_status ki_client_list(ki_client *client, const ki_resource *resource,
-                                              const char *namespace_name, const ki_call_options *options,
-                                              ki_answer **ret_answer, ki_error *err);
+                                              const char *namespace_name, const ki_request_options *options,
+                                              ki_response **ret_response, ki_error *err);
+/* Creates an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_create(ki_client *client, const ki_resource *resource,
                                                 const char *namespace_name, const char *json,
-                                                const ki_call_options *options, ki_object **ret_obj, ki_error *err);
-/* The object in full; with a metadata.resourceVersion only if it is still that (else ki_error_is_conflict). */
+                                                const ki_request_options *options, ki_object **ret_obj, ki_error *err);
+/* Replaces an object. If `json` has a metadata.resourceVersion, the object must still be at that version (else
+ * ki_error_is_conflict). */
 KI_API KI_MUST_CHECK ki_status ki_client_update(ki_client *client, const ki_resource *resource,
                                                 const char *namespace_name, const char *name, const char *json,
-                                                const ki_call_options *options, ki_object **ret_obj, ki_error *err);
+                                                const ki_request_options *options, ki_object **ret_obj, ki_error *err);
+/* Replaces the status of an object (the subresource "status"). */
 KI_API KI_MUST_CHECK ki_status ki_client_update_status(ki_client *client, const ki_resource *resource,
                                                        const char *namespace_name, const char *name, const char *json,
-                                                       const ki_call_options *options, ki_object **ret_obj,
+                                                       const ki_request_options *options, ki_object **ret_obj,
                                                        ki_error *err);
+/* Patches an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_patch(ki_client *client, const ki_resource *resource,
                                                const char *namespace_name, const char *name, ki_patch_type type,
-                                               const char *patch, const ki_call_options *options, ki_object **ret_obj,
-                                               ki_error *err);
-/* Server-side apply; options->field_manager says in whose name. Unlike the others', `json` must have apiVersion and kind. Where another manager
- * has set a field (ki_error_is_conflict; the refusal's causes name both), options->force takes it over. */
+                                               const char *patch, const ki_request_options *options,
+                                               ki_object **ret_obj, ki_error *err);
+/* Applies an object (server-side apply) in the name of options->field_manager. `json` must have apiVersion and kind. If
+ * another manager owns a field, ki_error_is_conflict is true, and the causes of the error response name manager and
+ * field; options->force takes the field over. */
 KI_API KI_MUST_CHECK ki_status ki_client_apply(ki_client *client, const ki_resource *resource,
                                                const char *namespace_name, const char *name, const char *json,
-                                               const ki_call_options *options, ki_object **ret_obj, ki_error *err);
+                                               const ki_request_options *options, ki_object **ret_obj, ki_error *err);
+/* Deletes an object. */
 KI_API KI_MUST_CHECK ki_status ki_client_delete(ki_client *client, const ki_resource *resource,
                                                 const char *namespace_name, const char *name,
-                                                const ki_call_options *options, ki_error *err);
+                                                const ki_request_options *options, ki_error *err);
+/* Deletes all objects that match the selectors of the options. */
 KI_API KI_MUST_CHECK ki_status ki_client_delete_collection(ki_client *client, const ki_resource *resource,
-                                                           const char *namespace_name, const ki_call_options *options,
-                                                           ki_error *err);
+                                                           const char *namespace_name,
+                                                           const ki_request_options *options, ki_error *err);
 
-/* --- answers ---------------------------------------------------------------------------------------------------------------- */
+/* ---- responses: any thread; strings and objects are borrowed from the response ---- */
 
-/* Another owner, and one less. Both accept NULL. Threads: any. */
-KI_API ki_answer *ki_answer_ref(const ki_answer *answer);
-KI_API void ki_answer_unref(const ki_answer *answer);
+/* Returns `response` with one more reference. NULL is accepted. */
+KI_API ki_response *ki_response_ref(const ki_response *response);
+/* Releases a reference; the last one frees the response. NULL is accepted. */
+KI_API void ki_response_unref(const ki_response *response);
 
-/* What it holds is borrowed from it. Threads: any. */
-KI_API int ki_answer_http_status(const ki_answer *answer);
-/* The object that came, or NULL: a list, a Status, something without a name. */
-KI_API const ki_object *ki_answer_object(const ki_answer *answer);
-/* A list's objects by number from 0; NULL past the last. */
-KI_API const ki_object *ki_answer_item(const ki_answer *answer, size_t index);
-KI_API size_t ki_answer_item_count(const ki_answer *answer);
-KI_API const char *ki_answer_resource_version(const ki_answer *answer); /* a list's; "" where none */
-KI_API const char *ki_answer_continue(const ki_answer *answer);         /* "": it was the last page */
-KI_API int64_t ki_answer_remaining(const ki_answer *answer);            /* objects after this page; -1: not said */
-/* The bytes, closed by a zero that does not count; "" for lists, which are not kept. */
-KI_API const char *ki_answer_body(const ki_answer *answer, size_t *ret_size);
-/* A field of the body, which must be JSON, as ki_object_field: for answers that are no objects. Errors: as there. */
-KI_API KI_MUST_CHECK ki_status ki_answer_field(const ki_answer *answer, const char *path, ki_value *ret_value,
-                                               ki_error *err);
-/* Where the server refused, why; else NULL. */
-KI_API const ki_refusal *ki_answer_refusal(const ki_answer *answer);
+/* Returns the HTTP status, such as 200. */
+KI_API int ki_response_http_status(const ki_response *response);
+/* Returns the object of a response; NULL for a list, a Status, and a body without a name. */
+KI_API const ki_object *ki_response_object(const ki_response *response);
+/* Returns the object number `index` of a list, counted from 0; NULL past the last. */
+KI_API const ki_object *ki_response_item(const ki_response *response, size_t index);
+/* Returns the number of objects of a list. */
+KI_API size_t ki_response_item_count(const ki_response *response);
+/* Returns the resource version of a list; else "". */
+KI_API const char *ki_response_resource_version(const ki_response *response);
+/* Returns the continue token of a page; "" for the last page. */
+KI_API const char *ki_response_continue(const ki_response *response);
+/* Returns the number of objects after this page (remainingItemCount); -1 if the server did not send it. */
+KI_API int64_t ki_response_remaining(const ki_response *response);
+/* Returns the body, with a zero byte after it that `*ret_size` does not count. "" for lists, whose body is not kept. */
+KI_API const char *ki_response_body(const ki_response *response, size_t *ret_size);
+/* Gets a field of a JSON body by its path; for responses that are no objects. Ownership, Errors: as ki_object_field. */
+KI_API KI_MUST_CHECK ki_status ki_response_field(const ki_response *response, const char *path, ki_value *ret_value,
+                                                 ki_error *err);
+/* Returns the error response; NULL after success. */
+KI_API const ki_error_response *ki_response_error(const ki_response *response);
 
 KI_END_DECLS
 

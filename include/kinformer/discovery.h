@@ -1,6 +1,7 @@
-/* discovery.h: what resources a server has, and which of them a person's word means: pods, po, Deployment, deployments.v1.apps, all, …
+/* discovery.h: the resources of a server, custom ones too, found by name: pods, po, Deployment, deployments.v1.apps,
+ * all, …
  *
- * The built-in ones need none of this (resource.h). A custom resource:
+ * Built-in resources need no discovery (resource.h). An informer of a custom resource:
  *
  *     ki_discovery_find(discovery, "certificates.cert-manager.io", &map, &found, &err)
  *     ki_factory_informer(factory, &found->resource, NULL, &informer, &err); ki_resource_map_unref(map); */
@@ -12,21 +13,21 @@
 
 KI_BEGIN_DECLS
 
-typedef struct ki_resource_map ki_resource_map; /* all that a server has at one moment; immutable and shared */
-typedef struct ki_discovery ki_discovery;       /* keeps the latest */
+typedef struct ki_resource_map ki_resource_map; /* the resources of a server; immutable and reference-counted */
+typedef struct ki_discovery ki_discovery;       /* requests resource maps, and caches the latest */
 
 enum {
-    KI_DISCOVERY_TTL_MS = 10 * 60 * 1000,   /* after so long the server is asked again */
-    KI_DISCOVERY_REFRESH_MS = 10 * 1000,    /* an unknown word makes it ask again, but not more often than this */
-    KI_DISCOVERY_GROUP_VERSIONS_MAX = 2000, /* of one server */
-    KI_DISCOVERY_RESOURCES_MAX = 50000,     /* of one server */
-    KI_DISCOVERY_BYTES_MAX = 64 << 20,      /* of all documents of one server together */
-    KI_DISCOVERY_GROUP_BYTES_MAX = 4 << 20, /* of the document of one group and version, where they come one by one */
-    KI_DISCOVERY_NAME_MAX = 253, /* bytes of a group, plural, kind, short name, …; longer ones are left out */
-    KI_DISCOVERY_WORDS_MAX = 64  /* short names, categories, verbs and subresources of one resource, each */
+    KI_DISCOVERY_TTL_MS = 10 * 60 * 1000,   /* age after which the cached map is requested again */
+    KI_DISCOVERY_REFRESH_MS = 10 * 1000,    /* age after which an unknown name causes a new request */
+    KI_DISCOVERY_GROUP_VERSIONS_MAX = 2000, /* group versions of one server */
+    KI_DISCOVERY_RESOURCES_MAX = 50000,     /* resources of one server */
+    KI_DISCOVERY_BYTES_MAX = 64 << 20,      /* bytes of all discovery documents of one server */
+    KI_DISCOVERY_GROUP_BYTES_MAX = 4 << 20, /* bytes of the document of one group version, without aggregation */
+    KI_DISCOVERY_NAME_MAX = 253, /* bytes of a group, plural, kind, short name, …; longer ones are skipped */
+    KI_DISCOVERY_NAMES_MAX = 64  /* short names of one resource; also its categories, verbs and subresources */
 };
 
-/* Lists end with NULL. Borrowed from its map. */
+/* A resource of a server. Lists end with NULL. Ownership: borrowed from its map. */
 typedef struct ki_discovered {
     ki_resource resource;
     const char *singular;
@@ -34,60 +35,76 @@ typedef struct ki_discovered {
     const char *const *categories;
     const char *const *verbs;
     const char *const *subresources; /* "status", "scale", … */
-    bool preferred;                  /* this version is the one that its group prefers */
+    bool preferred;                  /* this is the preferred version of the group */
 } ki_discovered;
 
-/* Another owner, and one less. Both accept NULL. Threads: any. */
+/* ---- resource maps: any thread; results are borrowed from the map ---- */
+
+/* Returns `map` with one more reference. NULL is accepted. */
 KI_API ki_resource_map *ki_resource_map_ref(const ki_resource_map *map);
+/* Releases a reference; the last one frees the map. NULL is accepted. */
 KI_API void ki_resource_map_unref(const ki_resource_map *map);
 
-/* By number from 0, groups in the server's order, the preferred version of each first; NULL past the last. Threads: any, as all below. */
+/* Returns the resource number `index`, counted from 0; NULL past the last. Groups come in the server's order, the
+ * preferred version of each first. */
 KI_API const ki_discovered *ki_resource_map_at(const ki_resource_map *map, size_t index);
-/* Which one is meant by a plural, singular, short name or kind, alone or with group, or version and group? Whole names go before short names,
- * those before kinds; where several groups have it, the server's first one, in its preferred version. NULL: none. */
-KI_API const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *word);
-/* Those of a category ("all"), one after the other: `*cursor` begins as 0; NULL at the end. Each in its preferred version only. */
+/* Returns the resource with a plural, singular, short name or kind, alone, with the group, or with version and group;
+ * NULL if there is none. Plurals and singulars are matched before short names, short names before kinds. If several
+ * groups match, the result is the server's first group in its preferred version. */
+KI_API const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *name);
+/* Returns the next resource of a category such as "all", in its preferred version; NULL at the end. `*cursor` is 0
+ * before the first call. */
 KI_API const ki_discovered *ki_resource_map_in_category(const ki_resource_map *map, const char *category,
                                                         size_t *cursor);
-/* The name closest to `word`, for "did you mean"; NULL where nothing is close. */
-KI_API const char *ki_resource_map_nearest(const ki_resource_map *map, const char *word);
-/* Groups and versions ("metrics.k8s.io/v1beta1") that could not be asked, mostly since what serves them is down; by number from 0, NULL past
- * the last. Their resources are missing, all others are there. */
-KI_API const char *ki_resource_map_broken_at(const ki_resource_map *map, size_t index);
+/* Returns the resource name that is most similar to `name`, for "did you mean"; NULL if none is similar. */
+KI_API const char *ki_resource_map_nearest(const ki_resource_map *map, const char *name);
+/* Returns the failed group version number `index`, counted from 0; NULL past the last. A group version such as
+ * "metrics.k8s.io/v1beta1" fails when the server behind it is down. The map lacks its resources only. */
+KI_API const char *ki_resource_map_failed_at(const ki_resource_map *map, size_t index);
+
+/* ---- discovery ---- */
 
 typedef struct ki_discovery_options {
     size_t size;        /* sizeof(ki_discovery_options); set by the macro */
     int64_t ttl_ms;     /* 0: KI_DISCOVERY_TTL_MS */
     int64_t refresh_ms; /* 0: KI_DISCOVERY_REFRESH_MS */
-    int64_t timeout_ms; /* of one request; 0: KI_CLIENT_TIMEOUT_MS */
+    int64_t timeout_ms; /* time limit of one request; 0: KI_CLIENT_TIMEOUT_MS */
 } ki_discovery_options;
 
 #define KI_DISCOVERY_OPTIONS(...) ((ki_discovery_options){ .size = sizeof(ki_discovery_options), __VA_ARGS__ })
 
-/* Ownership: the caller's, freed with ki_discovery_free before `client`. `options` may be NULL. Blocks: no; nothing is asked yet.
+/* Makes a discovery with an empty cache; sends no request. `options` may be NULL.
+ * Ownership: the caller frees the discovery with ki_discovery_free before `client`. Blocks: no.
  * Errors: KI_ERR_NO_MEMORY, KI_ERR_INVALID, KI_ERR_SYSTEM. */
 KI_API KI_MUST_CHECK ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *options,
                                                 ki_discovery **ret_discovery, ki_error *err);
-/* NULL is accepted. Threads: while no other one uses it. What waits for an answer is told KI_ERR_CANCELLED. */
+/* Frees a discovery. Functions registered with ki_discovery_refresh are called with KI_ERR_CANCELLED. NULL is accepted.
+ * Threads: not while another thread uses the discovery. */
 KI_API void ki_discovery_free(ki_discovery *discovery);
 
-/* `map` is borrowed for the call, NULL where `err` is not. */
+/* Receives a map, borrowed for the call, or an error; the other one is NULL. Threads: called on the loop; must not
+ * block. */
 typedef void (*ki_discovery_function)(const ki_resource_map *map, const ki_error *err, void *user) KI_NOEXCEPT;
 
-/* Asks the server anew, whatever is known; on_map comes exactly once. Several at once share one asking. The aggregated form is two requests; a
- * server that has only the old one is asked for each group and version, several at a time.
- * Threads: any; on_map on the loop. Blocks: no. Errors: KI_ERR_NO_MEMORY, KI_ERR_STATE; then on_map does not come. */
+/* Requests the resources from the server, also if the cached map is recent. Calls `on_map` exactly once; after an error
+ * of this function never. Concurrent calls share the requests. Aggregated discovery takes two requests; a server
+ * without aggregated discovery gets one request for each group version, 16 at a time.
+ * Threads: any. Blocks: no. Errors: KI_ERR_NO_MEMORY, KI_ERR_STATE. */
 KI_API KI_MUST_CHECK ki_status ki_discovery_refresh(ki_discovery *discovery, ki_discovery_function on_map, void *user,
                                                     ki_error *err);
 
-/* What is known, if it is not older than the time to live, else asked anew. `*ret_map` is a reference, the caller's.
- * Threads: any but the loop's. Blocks, errors: as ki_client_do. */
+/* Gets the cached map, or requests a new one if the cached map is older than `ttl_ms`.
+ * Ownership: `*ret_map` is a reference that the caller releases with ki_resource_map_unref. Threads: any but the
+ * loop's.
+ * Blocks, Errors: as ki_client_do. */
 KI_API KI_MUST_CHECK ki_status ki_discovery_get(ki_discovery *discovery, ki_resource_map **ret_map, ki_error *err);
 
-/* ki_resource_map_find in what is known; a word that is not known makes it ask anew, if the last asking was not just now.
- * `*ret_found` is borrowed from `*ret_map`, which is a reference, the caller's.
- * Errors: also KI_ERR_NOT_FOUND, with the nearest name in its message. */
-KI_API KI_MUST_CHECK ki_status ki_discovery_find(ki_discovery *discovery, const char *word, ki_resource_map **ret_map,
+/* Finds a resource by name, as ki_resource_map_find, in the map of ki_discovery_get. If the map lacks the name and is
+ * older than `refresh_ms`, a new map is requested first.
+ * Ownership: `*ret_found` is borrowed from `*ret_map`; the caller releases `*ret_map` with ki_resource_map_unref.
+ * Threads, Blocks: as ki_discovery_get.
+ * Errors: as ki_discovery_get; KI_ERR_NOT_FOUND (the message has the most similar name). */
+KI_API KI_MUST_CHECK ki_status ki_discovery_find(ki_discovery *discovery, const char *name, ki_resource_map **ret_map,
                                                  const ki_discovered **ret_found, ki_error *err);
 
 KI_END_DECLS

@@ -1,4 +1,4 @@
-/* export.h: marks what the library gives away. Included by every other header; a program never needs it by name. */
+/* export.h: attributes of declarations. Every other header includes it; a program need not. */
 #ifndef KINFORMER_EXPORT_H
 #define KINFORMER_EXPORT_H
 
@@ -12,9 +12,9 @@
 #define KI_PRINTF(format_index, first_index)
 #endif
 
-/* An exception must not leave a function that the library calls: it would unwind C frames, which hold locks and memory. Where the language has it in
- * types (C++17), a function or lambda that may throw is therefore no callback: write `[](const ki_event *event, void *user) noexcept { … }`. In
- * earlier C++ the program sees to it. */
+/* An exception must not leave a callback: it would unwind C functions of the library that hold locks and memory. In
+ * C++17 noexcept is part of a function's type, and a callback that may throw does not compile: write `[](const ki_event
+ * *event, void *user) noexcept { … }`. In earlier C++ the compiler does not check. */
 #if defined(__cplusplus) && __cplusplus >= 201703L
 #define KI_NOEXCEPT noexcept
 #else

@@ -1,11 +1,18 @@
-/* kinformer.h: Kubernetes informers for C. Includes every public header. What all of them agree on:
+/* kinformer.h: Kubernetes informers for C. Includes every public header. Conventions of all headers:
  *
- *   - A pointer that a function takes must not be NULL, unless its comment says what NULL means there. `user` and `err` always may
- *     be NULL, `options` where the comment says so, and every _free, _unref and _clear accepts NULL. A function that returns a ki_status says
- *     KI_ERR_INVALID of a NULL that it cannot work with.
- *   - Options are made by the macro of their name, KI_FACTORY_OPTIONS(.engine = engine), in C; in C++ the struct is emptied and its
- *     `size` set to its sizeof. Zero is each field's default.
- *   - A result in a ret_... parameter is written on success only. */
+ *   - Pointer parameters must not be NULL, unless the comment says what NULL means. `user` and `err` may always be
+ *     NULL. Every function whose name ends with _free, _unref or _clear accepts NULL. A function that returns a
+ *     ki_status returns KI_ERR_INVALID for a NULL that it does not accept.
+ *   - C programs make options with a macro: KI_FACTORY_OPTIONS(.engine = engine). C++ programs zero the struct and set
+ *     `size` to its sizeof. Zero is the default of every member.
+ *   - A parameter `ret_…` receives a result. It is written on success only.
+ *   - "Ownership" says who frees a result: "borrowed from X" means that the result is valid until X is freed or
+ *     changed, and must not be freed. "Static" results are valid forever.
+ *   - "Threads" says which threads may call a function, or on which thread a callback runs. The loop is the thread that
+ *     drives the engine (engine.h). A handler is any callback.
+ *   - "Blocks" says whether a function can wait. A function that does not block may still take a mutex for a short
+ *     time.
+ *   - Strings end with a zero byte, unless a parameter gives their size. Sizes are in bytes. */
 #ifndef KINFORMER_KINFORMER_H
 #define KINFORMER_KINFORMER_H
 

@@ -1,31 +1,35 @@
-/* leader.h: leader election: of several processes one at a time leads, as long as it renews a Lease.
+/* leader.h: leader election: of several processes at most one leads, as long as it renews a Lease.
  *
  *     ki_elector *elector = NULL;
- *     ki_elector_new(factory, &KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "my-controller", .release_on_stop = true), &elector, &err)
- *     ki_controller_new(factory, &KI_CONTROLLER_OPTIONS(.elector = elector, …), …)       works only while this process leads
+ *     ki_elector_new(factory, &KI_ELECTOR_OPTIONS(.namespace_name = "shop", .name = "my-controller"), &elector, &err)
+ *     ki_controller_new(factory, &KI_CONTROLLER_OPTIONS(.elector = elector, …), …)
  *
- * The algorithm, the Lease's fields and the default durations are those of client-go's tools/leaderelection: processes of both may compete for
- * one Lease. The Lease's times are only compared with each other, never with this machine's clock: a candidate takes the Lease when it has seen no change
- * of it for the holder's leaseDurationSeconds, by its own clock. A role needs the verbs get, create and update for leases in the namespace.
+ * The algorithm, the fields of the Lease and the default durations are those of client-go's tools/leaderelection;
+ * kinformer and client-go processes can compete for the same Lease. Times in the Lease are never compared with the
+ * local clock: a candidate takes the Lease when it has seen no change of it for leaseDurationSeconds of its own clock.
+ * A role needs the verbs get, create and update for leases in the namespace.
  *
- * What a Lease can promise. ki_elector_is_leader returns true only until `renew_deadline_ms` after the last successful renewal was sent. Another
- * process takes the Lease no earlier than `lease_duration_ms` after it saw that renewal. So two processes never return true at one moment while
- * their clocks' rates differ by less than lease_duration / renew_deadline (15 s / 10 s: 1.5; 10 % fast against 10 % slow is 1.22).
+ * What is guaranteed. ki_elector_is_leader returns true until at most `renew_deadline_ms` after the last successful
+ * renewal was sent. Another process takes the Lease no earlier than `lease_duration_ms` after it saw that renewal. Two
+ * processes therefore never return true at the same time, while the rates of their clocks differ by less than
+ * lease_duration / renew_deadline (15 s / 10 s = 1.5; a clock that is 10 % fast and one that is 10 % slow: 1.22).
  *
- * Threads of the program's own. A controller with an elector ends its reconciles before the Lease is released. Of other threads the elector
- * knows nothing. A program that has such workers, say of a ki_workqueue, uses ki_factory_start, waits for its signal (sigwait; the library's threads block
- * all signals), ends its workers (ki_workqueue_shut_down_with_drain, then join), and only then calls ki_factory_stop. Each worker asks
- * ki_elector_is_leader, or takes the fencing token, before each job.
+ * What is not guaranteed:
+ *   - A process may be suspended between ki_elector_is_leader and its next action. A write that it decided on before
+ *     can arrive when another process leads. A program that cannot accept this sends ki_elector_fencing_token with each
+ *     write to a server that rejects lower tokens, or a resourceVersion, which the API server checks.
+ *   - The clock is the engine's. CLOCK_MONOTONIC, the default, continues while a process is stopped, but not while the
+ *     machine is suspended: after the resume a process may consider itself the leader for the rest of its renew
+ *     deadline. On such machines use a ki_clock that reads CLOCK_BOOTTIME. A clock of a virtual machine may miss the
+ *     time for which the hypervisor paused the machine.
+ *   - If somebody deletes or edits the Lease while a process leads, any process that has not seen the Lease before can
+ *     take it. The leader notices at its next renewal.
  *
- * What it cannot promise:
- *   - A process may be suspended between the return of ki_elector_is_leader and what it does next. A write that was decided before can arrive when another
- *     process leads. A program that cannot accept that sends ki_elector_fencing_token with each write, to a server that refuses lower
- *     tokens; or a resourceVersion, which the API server checks.
- *   - The clock is the engine's. CLOCK_MONOTONIC, its default, goes on while a process is stopped, but stands still while the machine is suspended: after
- *     the resume the process may call itself leader for what was left of its renew deadline. A program for such machines gives its engine a ki_clock
- *     that reads CLOCK_BOOTTIME. No clock of a virtual machine need count the time for which the hypervisor paused it.
- *   - A Lease that is deleted or edited by hand while a process leads is free for every process that did not see it before. The leader
- *     notices at its next renewal. */
+ * The program's own threads. A controller with an elector ends its reconciles before the Lease is released. The elector
+ * does not know about other threads. A program with such workers, for instance of a ki_workqueue, uses
+ * ki_factory_start, waits for its signal (sigwait; the library's threads block all signals), ends its workers
+ * (ki_workqueue_shut_down_with_drain, then join), and only then calls ki_factory_stop. Each worker checks
+ * ki_elector_is_leader, or takes the fencing token, before each job. */
 #ifndef KINFORMER_LEADER_H
 #define KINFORMER_LEADER_H
 
@@ -39,70 +43,77 @@ enum {
     KI_LEASE_DURATION_MS = 15000,
     KI_RENEW_DEADLINE_MS = 10000,
     KI_RETRY_PERIOD_MS = 2000,
-    KI_IDENTITY_MAX = 256 /* bytes of an identity */
+    KI_IDENTITY_MAX = 256 /* bytes of an identity, without the closing zero */
 };
 
+/* Functions that are called on the loop. They must not block. Each may be NULL. */
 typedef struct ki_elector_callbacks {
     /* This process leads from now on. */
     void (*on_started_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
-    /* This process does not lead any more: its Lease was not renewed in time or was taken, or the elector was stopped. It goes on competing unless it was
-     * stopped. Called once after each on_started_leading, before another process can lead and before the Lease is released, unless the loop is held
-     * up. Also called, as in client-go, where an elector is stopped that never led. */
+    /* This process no longer leads: the Lease was not renewed in time, another process took it, or the elector was
+     * stopped. The elector goes on competing unless it was stopped. Called once after each on_started_leading, before
+     * another process can lead and before the Lease is released, unless the loop is blocked. As in client-go, also
+     * called when an elector that never led is stopped. */
     void (*on_stopped_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
-    /* The holder of the Lease has changed: to another process, to this one (its own identity), or to nobody (""). `identity` is borrowed. */
+    /* The Lease has another holder: another process, this process, or nobody (""). `identity` is borrowed for the
+     * call. */
     void (*on_new_leader)(ki_elector *elector, const char *identity, void *user) KI_NOEXCEPT;
-} ki_elector_callbacks; /* all on the loop; must not block; any may be NULL */
+} ki_elector_callbacks;
 
+/* Strings are copied. */
 typedef struct ki_elector_options {
     size_t size;                /* sizeof(ki_elector_options); set by the macro */
-    const char *namespace_name; /* of the Lease */
-    const char *name;           /* of the Lease; also the label of the elector's metrics */
-    const char *
-        identity; /* who this process is; no two processes may have the same. NULL: host name, "_" and 128 random bits */
-    int64_t
-        lease_duration_ms; /* 0: KI_LEASE_DURATION_MS; rounded up to seconds where it is written, since the Lease has no parts of them */
-    int64_t renew_deadline_ms; /* 0: KI_RENEW_DEADLINE_MS; less than the lease duration */
-    int64_t retry_period_ms;   /* 0: KI_RETRY_PERIOD_MS; 1.2 times it is less than the renew deadline */
-    bool release_on_stop;      /* give the Lease up at a stop, so that another process leads at once */
-    const char *labels;        /* a JSON map of strings: labels that the elector sets on the Lease; NULL: none */
+    const char *namespace_name; /* namespace of the Lease; required */
+    const char *name;           /* name of the Lease, and label of the elector's metrics; required */
+    const char *identity;       /* unique name of this process; NULL: host name, "_" and 128 random bits */
+    int64_t lease_duration_ms;  /* 0: KI_LEASE_DURATION_MS; rounded up to seconds in the Lease */
+    int64_t renew_deadline_ms;  /* 0: KI_RENEW_DEADLINE_MS; must be less than lease_duration_ms */
+    int64_t retry_period_ms;    /* 0: KI_RETRY_PERIOD_MS; 1.2 times this must be less than renew_deadline_ms */
+    bool release_on_stop;       /* release the Lease at a stop, so that another process can lead at once */
+    const char *labels;         /* labels that the elector sets on the Lease, as a JSON map of strings; NULL: none */
     ki_elector_callbacks callbacks;
-    void *user;
+    void *user; /* of the callbacks */
 } ki_elector_options;
 
 #define KI_ELECTOR_OPTIONS(...) ((ki_elector_options){ .size = sizeof(ki_elector_options), __VA_ARGS__ })
 
-/* Makes an elector. It starts to compete when the factory starts, and stops with the factory, after the factory's controllers have ended their
- * reconciles. Its requests do not wait for the client's own limit. What `options` points to is copied.
- * Ownership: the caller's, freed with ki_elector_free before the factory. Threads: any. Blocks: no; with a stepped engine on another thread than the one
- * that steps: until the next step.
- * Errors: KI_ERR_INVALID and KI_ERR_LIMIT (the message names the option), KI_ERR_STATE (the factory is stopped), KI_ERR_NO_MEMORY. */
+/* Makes an elector. It competes for the Lease from the start of the factory until the stop of the factory, when the
+ * factory's controllers have ended their reconciles. The client-side rate limit does not delay its requests.
+ * Ownership: the caller frees the elector with ki_elector_free before the factory; the options are copied. Threads:
+ * any.
+ * Blocks: no; but with an engine that another thread steps, until the next step.
+ * Errors: KI_ERR_INVALID and KI_ERR_LIMIT (the message names the option), KI_ERR_STATE (the factory is stopped),
+ * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options,
                                               ki_elector **ret_elector, ki_error *err);
 
-/* Frees the elector. Where it still leads, on_stopped_leading is called first; the Lease is not released: stop the elector or the factory for that.
- * NULL is accepted. Threads: any, but not from a callback of the elector. Blocks: until the loop has ended its work for it. */
+/* Frees an elector. If it leads, on_stopped_leading is called first, and the Lease is not released: to release the
+ * Lease, stop the elector or the factory before. NULL is accepted.
+ * Threads: any, but not in a callback of the elector. Blocks: until the loop has ended its work for the elector. */
 KI_API void ki_elector_free(ki_elector *elector);
 
-/* Stops competing: on_stopped_leading is called; then, with `release_on_stop`, the Lease is given up within `renew_deadline_ms`, unless another
- * process has taken it. Before the call, stop everything that may work only while this process leads: this function does not wait for running
- * reconciles. A stop of the factory does. Repeatable. Threads: any. Blocks: no. */
+/* Stops competing. The loop calls on_stopped_leading; with `release_on_stop` it then releases the Lease within
+ * `renew_deadline_ms`, unless another process holds it. Unlike a stop of the factory, this function does not wait for
+ * reconciles: first end everything that works only while this process leads. Repeatable. Threads: any. Blocks: no. */
 KI_API void ki_elector_stop(ki_elector *elector);
 
-/* Returns true while this process leads, by the clock at the time of the call (see the top). Threads: any. Blocks: no. */
+/* Returns true while this process leads. Reads the clock at each call (see the guarantee at the top). Threads: any.
+ * Blocks: no. */
 KI_API bool ki_elector_is_leader(const ki_elector *elector);
 
-/* Returns the number of this process's term: the Lease's leaseTransitions when this process acquired the Lease. Returns -1 where this process does not
- * lead. The number grows with each change of the leader: of two leaders the later one has the higher token. Where the Lease is deleted, or its
- * leaseTransitions are edited to a lower number, a process that saw the higher number counts on from there; a process that never saw it
- * counts from what it finds, or from 0. Threads: any. Blocks: no. */
+/* Returns the fencing token of this process's leadership, the leaseTransitions of the Lease when this process acquired
+ * it; -1 if this process does not lead. Of two leaders the later has the higher token. If the Lease is deleted, or its
+ * leaseTransitions edited to a lower number, a process that saw the higher number continues from there; a process that
+ * did not starts from the number it finds, or from 0. Threads: any. Blocks: no. */
 KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);
 
-/* Writes the holder of the Lease, as this process saw it last, as text of at most `size` bytes with the closing zero: "" where nobody holds the Lease.
+/* Writes the identity of the Lease's holder, as last seen by this process; "" if nobody holds the Lease. Truncates to
+ * `size` bytes with the closing zero.
  * Threads: any. Blocks: no. */
 KI_API void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t size);
 
-/* Returns KI_ERR_TIMEOUT where this process has not noticed that its Lease expired more than `tolerance_ms` ago: its loop is stuck. Else KI_OK. For health
- * checks. Threads: any. Blocks: no. */
+/* Checks, for health probes, that the loop is not stuck. Returns KI_ERR_TIMEOUT if the Lease of this process expired
+ * more than `tolerance_ms` ago and the loop has not noticed; else KI_OK. Threads: any. Blocks: no. */
 KI_API KI_MUST_CHECK ki_status ki_elector_check(const ki_elector *elector, int64_t tolerance_ms, ki_error *err);
 
 KI_END_DECLS

@@ -1,7 +1,7 @@
-/* lister.h: reading an informer's copy, from any thread, never from the network.
+/* lister.h: reading an informer's cache, from any thread, without requests to the server.
  *
- * A snapshot is one moment of the copy with all its indexes: it costs a reference, takes no lock that the loop holds while it works,
- * and does not change while the program looks at it. */
+ * A snapshot is an immutable state of the cache with all its indexes. Taking a snapshot costs a reference and never
+ * waits for the loop. The snapshot stays the same while the cache changes. */
 #ifndef KINFORMER_LISTER_H
 #define KINFORMER_LISTER_H
 
@@ -9,43 +9,51 @@
 
 KI_BEGIN_DECLS
 
-/* One object, by "namespace/name" or "name"; NULL where there is none.
- * Ownership: a reference, the caller's: ki_object_unref. Threads: any. Blocks: no. */
+/* Returns the cached object under `key`, "namespace/name" or "name"; NULL if there is none.
+ * Ownership: a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no. */
 KI_API ki_object *ki_informer_get(const ki_informer *informer, const char *key);
+
+/* ---- snapshots ---- */
 
 typedef struct ki_snapshot ki_snapshot;
 
-/* Ownership: the caller's, freed with ki_snapshot_free; all objects and strings it gives are borrowed from it. It
- * may outlive the informer. Threads: any; one snapshot may be read by several at once. Blocks: no.
- * Never fails: NULL only where `informer` is NULL. */
+/* Returns the current state of the cache. Never fails; NULL only if `informer` is NULL. The snapshot may outlive the
+ * informer.
+ * Ownership: the caller frees the snapshot with ki_snapshot_free. Objects and strings that the functions below return
+ * are borrowed from the snapshot. Threads: any; several threads may read one snapshot at the same time. Blocks: no. */
 KI_API ki_snapshot *ki_informer_snapshot(const ki_informer *informer);
+/* Frees a snapshot. NULL is accepted. */
 KI_API void ki_snapshot_free(ki_snapshot *snapshot);
 
+/* Returns the number of objects. */
 KI_API size_t ki_snapshot_count(const ki_snapshot *snapshot);
-/* The resource version that this moment is at; "" before the first list. */
+/* Returns the resource version of the snapshot; "" before the first list. */
 KI_API const char *ki_snapshot_resource_version(const ki_snapshot *snapshot);
-/* NULL where there is none. */
+/* Returns the object under `key`; NULL if there is none. */
 KI_API const ki_object *ki_snapshot_get(const ki_snapshot *snapshot, const char *key);
 
-/* Walks: in no particular order.
+/* A position in a walk. Walks have no particular order. A cursor holds no resources; a walk may end at any time.
  *     ki_cursor cursor = KI_CURSOR_INIT;
- *     while ((obj = ki_snapshot_next(snapshot, &cursor))) …
- * A cursor holds nothing and may be dropped at any time. */
+ *     while ((obj = ki_snapshot_next(snapshot, &cursor))) … */
 typedef struct ki_cursor {
-    const void *place[16]; /* private, as all below */
+    const void *place[16]; /* all members are private */
     unsigned index[16];
     int depth;
 } ki_cursor;
 #define KI_CURSOR_INIT \
     { { 0 }, { 0 }, 0 }
 
+/* Returns the next object; NULL at the end. */
 KI_API const ki_object *ki_snapshot_next(const ki_snapshot *snapshot, ki_cursor *cursor);
-/* Objects under one value of an index. NULL at the end, and for an index that does not exist (ki_snapshot_has_index tells). */
+/* Returns the next object with `value` in `index`; NULL at the end, and for an index that does not exist
+ * (ki_snapshot_has_index). */
 KI_API const ki_object *ki_snapshot_next_by_index(const ki_snapshot *snapshot, const char *index, const char *value,
                                                   ki_cursor *cursor);
+/* Returns the number of objects with `value` in `index`. */
 KI_API size_t ki_snapshot_count_by_index(const ki_snapshot *snapshot, const char *index, const char *value);
-/* The values that an index has now; NULL at the end. */
+/* Returns the next value of an index; NULL at the end. */
 KI_API const char *ki_snapshot_next_index_value(const ki_snapshot *snapshot, const char *index, ki_cursor *cursor);
+/* Returns true if the snapshot has an index of this name. */
 KI_API bool ki_snapshot_has_index(const ki_snapshot *snapshot, const char *index);
 
 /* ---- listers ---- */
@@ -53,43 +61,50 @@ KI_API bool ki_snapshot_has_index(const ki_snapshot *snapshot, const char *index
 typedef struct ki_object_list {
     const ki_object **objects;
     size_t count;
-    ki_snapshot *snapshot; /* private: keeps the objects */
+    ki_snapshot *snapshot; /* private */
 } ki_object_list;
 
-/* Objects of one namespace (NULL or "": all) that match a label selector ("app=web,tier in (a, b),!canary"; NULL or "": all).
- * Ownership: the caller's, freed with ki_object_list_free. Threads: any. Blocks: no.
- * Errors: KI_ERR_PARSE for the selector, KI_ERR_NO_MEMORY. */
+/* Lists the cached objects of one namespace (NULL or "": all) that match a label selector such as "app=web,tier in (a,
+ * b),!canary" (NULL or "": all).
+ * Ownership: the caller frees the list with ki_object_list_free; the objects are borrowed from the list. Threads: any.
+ * Blocks: no.
+ * Errors: KI_ERR_PARSE (the selector), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_list(const ki_informer *informer, const char *namespace_name,
                                               const char *label_selector, ki_object_list *ret_list, ki_error *err);
+/* Frees the contents of a list and empties the list. */
 KI_API void ki_object_list_free(ki_object_list *list);
 
-/* One object by namespace (NULL or "" for cluster-scoped) and name, as a reference of the caller's.
+/* Gets one cached object by namespace (NULL or "" for cluster-scoped resources) and name.
+ * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
  * Errors: KI_ERR_NOT_FOUND, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_lister_get(const ki_informer *informer, const char *namespace_name, const char *name,
                                              ki_object **ret_obj, ki_error *err);
 
 /* ---- indexers ---- */
 
-#define KI_NAMESPACE_INDEX "namespace" /* always there for namespaced resources */
+#define KI_NAMESPACE_INDEX "namespace" /* every informer of a namespaced resource has this index */
 
-/* Takes an index function's values for one object. */
+/* The values that an index function adds for one object. */
 typedef struct ki_index_values ki_index_values;
-/* Adds one; the text is copied; the same value twice counts once. Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (1,000 values for one object). */
+/* Adds a value; repeated values count once. Ownership: the text is copied.
+ * Errors: KI_ERR_NO_MEMORY, KI_ERR_LIMIT (more than 1,000 values of one object). */
 KI_API KI_MUST_CHECK ki_status ki_index_values_add(ki_index_values *values, const char *value);
 
 typedef struct ki_indexer {
     const char *name; /* copied */
-    /* Gives zero or more values for an object. Must be a function of the object alone. A failure leaves the object out of this index; it is counted and
-     * reported to the error handler. Called on the loop, and on the thread that adds an indexer late: two indexers that share a function may be
-     * called at the same time. */
+    /* Adds any number of values for an object. The values must depend on the object alone. If the function fails, the
+     * index lacks the object, and the failure is counted and reported to the watch error handler.
+     * Threads: called on the loop, and on the thread that calls ki_informer_add_indexers, also at the same time. */
     ki_status (*index)(const ki_object *obj, ki_index_values *values, void *user) KI_NOEXCEPT;
     void *user;
 } ki_indexer;
 
-/* Adds indexes; at any time: objects that are there are indexed before it returns. All or none.
- * Threads: any. Blocks: until all objects are indexed; no other thread waits meanwhile. On the loop it blocks the loop: add indexes to a
- * large cache before the start or on another thread.
- * Errors: KI_ERR_EXISTS for a name that is taken, KI_ERR_LIMIT (64 indexes), KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_STATE after stop. */
+/* Adds all of the indexers, or none after an error. May be called at any time; cached objects are indexed before this
+ * returns.
+ * Threads: any. Blocks: until all objects are indexed. No other thread waits meanwhile, unless this is called on the
+ * loop: add indexers to a large cache before the start, or on another thread.
+ * Errors: KI_ERR_EXISTS (the name), KI_ERR_LIMIT (more than 64 indexes), KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_STATE
+ * (the informer is stopped). */
 KI_API KI_MUST_CHECK ki_status ki_informer_add_indexers(ki_informer *informer, const ki_indexer *indexers, size_t count,
                                                         ki_error *err);
 

@@ -1,4 +1,4 @@
-/* resource.h: which kind of object, as the API server names it. */
+/* resource.h: resource types: group, version, name and kind. */
 #ifndef KINFORMER_RESOURCE_H
 #define KINFORMER_RESOURCE_H
 
@@ -8,36 +8,38 @@
 
 KI_BEGIN_DECLS
 
-/* A resource type. Programs may write their own for custom resources:
+/* A resource type. A program writes its own for a custom resource:
  *     static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
- * Ownership: the strings must outlive what is made from it; built-ins are static. The layout is final. */
+ * Functions that keep a resource copy it, unless their comment says otherwise. The layout is final. */
 typedef struct ki_resource {
-    const char *group;   /* "" for the core group */
+    const char *group;   /* "apps"; "" for the core group */
     const char *version; /* "v1" */
-    const char *plural;  /* "pods": the name in paths */
+    const char *plural;  /* "pods": the name in request paths */
     const char *kind;    /* "Pod" */
     bool namespaced;
 } ki_resource;
 
-/* The built-in resource that a person means by `name`: a plural, singular, short name or kind, optionally with its group or
- * version and group: "pods", "po", "pod", "Pod", "deployments.apps", "deployments.v1.apps". NULL where none is meant.
+/* Returns the built-in resource with this name; NULL if there is none. A name is a plural, singular, short name or
+ * kind, alone, with the group, or with version and group: "pods", "po", "pod", "Pod", "deployments.apps",
+ * "deployments.v1.apps". discovery.h also finds custom resources.
  * Ownership: static. Threads: any. */
 KI_API const ki_resource *ki_resource_find(const char *name);
 
-/* All built-in resources, by index from 0; NULL at the end. Ownership: static. Threads: any. */
+/* Returns the built-in resource number `index`, counted from 0; NULL past the last. Ownership: static. Threads: any. */
 KI_API const ki_resource *ki_resource_at(unsigned index);
 
-/* The built-in whose name is closest to `name`, for "did you mean"; NULL where nothing is close.
+/* Returns the built-in resource name that is most similar to `name`, for "did you mean"; NULL if none is similar.
  * Ownership: static. Threads: any. */
 KI_API const char *ki_resource_nearest(const char *name);
 
-/* Has the resource this verb of the API ("list", "watch", "get", "create", "update", "patch", "delete", "deletecollection")? False only
- * where it is a built-in that has not: of tokenreviews, say, a server keeps none, so that there is nothing to list. An informer needs list and
- * watch. Threads: any. */
+/* Returns true if the resource supports a verb of the API: "list", "watch", "get", "create", "update", "patch",
+ * "delete" or "deletecollection". Informers need list and watch. For a resource that is not built in, the function
+ * always returns true. Threads: any. */
 KI_API bool ki_resource_has_verb(const ki_resource *resource, const char *verb);
 
-/* Every resource that a Kubernetes 1.36 API server has by default; no round trip is needed for them. Two have one plural: events of the core group,
- * which most programs mean, and those of events.k8s.io; and autoscaling/v2, which most mean, beside v1. */
+/* The resources that a Kubernetes 1.36 API server has by default. Two plurals occur twice: KI_EVENTS are the events of
+ * the core group, and KI_EVENTS_K8S_IO_EVENTS those of events.k8s.io; KI_HORIZONTALPODAUTOSCALERS are those of
+ * autoscaling/v2, and KI_HORIZONTALPODAUTOSCALERS_V1 those of autoscaling/v1. */
 KI_API extern const ki_resource ki_resource_bindings;
 KI_API extern const ki_resource ki_resource_componentstatuses;
 KI_API extern const ki_resource ki_resource_configmaps;

@@ -1,4 +1,4 @@
-/* version.h: which kinformer this is. */
+/* version.h: the version of kinformer. */
 #ifndef KINFORMER_VERSION_H
 #define KINFORMER_VERSION_H
 
@@ -11,7 +11,8 @@
 
 KI_BEGIN_DECLS
 
-/* The version of the library that is linked at run time, such as "0.1.0"; KI_VERSION is that of the headers.
+/* Returns the version of the library that the program runs with, such as "0.1.0". KI_VERSION is the version of the
+ * headers.
  * Ownership: static. Threads: any. */
 KI_API const char *ki_version(void);
 

@@ -1,4 +1,5 @@
-/* view.h: typed access without generated code: a struct of the program's own, filled from each object once, while it is parsed.
+/* view.h: typed access without generated code: a struct of the program that the library fills when it decodes an
+ * object.
  *
  *     struct pod { const char *node; int64_t generation; bool host_network; };
  *     static const ki_field pod_fields[] = {
@@ -8,9 +9,11 @@
  *         KI_FIELD_END
  *     };
  *
- * Members are const char *, bool, double, or signed and unsigned integers of 32 or 64 bits; the type is found by the compiler (GCC, Clang, any
- * C++11), and a member of another type does not compile. A field that is absent, null, of another JSON type or out of range
- * leaves NULL, 0 or false. A string with a zero character (\u0000) in it ends there. */
+ * ki_informer_options.view takes the fields; ki_object_view returns the struct of an object.
+ *
+ * Members are const char *, bool, double, or integers of 32 or 64 bits with or without sign. The compiler determines
+ * the type (GCC, Clang, any C++11); a member of another type does not compile. A member is NULL, 0 or false if its
+ * field is absent, null, of another JSON type or out of range. A string with a zero character (\u0000) ends there. */
 #ifndef KINFORMER_VIEW_H
 #define KINFORMER_VIEW_H
 
@@ -32,17 +35,20 @@ typedef enum ki_field_type {
 } ki_field_type;
 
 enum {
-    KI_VIEW_MAX_FIELDS = 64,
-    KI_VIEW_MAX_SIZE = 4096
-}; /* fields of one view; bytes of its struct */
+    KI_VIEW_MAX_FIELDS = 64, /* fields of one view */
+    KI_VIEW_MAX_SIZE = 4096  /* bytes of the struct */
+};
 
-/* One member bound to one path. Ownership: the path must outlive the informer; usually all is static. */
+/* One member of the program's struct and the path of its field. Made by KI_FIELD. Ownership: the array and its paths
+ * must outlive the informer; usually both are static. */
 typedef struct ki_field {
-    const char *path;
-    size_t offset;      /* of the member */
+    const char *path;   /* as for ki_object_field */
+    size_t offset;      /* of the member in the struct */
     size_t struct_size; /* of the whole struct */
     ki_field_type type;
 } ki_field;
+
+/* The last entry of an array of fields. */
 
 #define KI_FIELD_END \
     { NULL, 0, 0, KI_FIELD_TYPE_END }
@@ -50,7 +56,7 @@ typedef struct ki_field {
 #ifdef __cplusplus
 extern "C++" {
 namespace kinformer_detail {
-template <class T> struct field_type; /* no definition: a member of this type cannot be in a view */
+template <class T> struct field_type; /* not defined for types that a view cannot have */
 template <> struct field_type<const char *> { static constexpr ki_field_type value = KI_FIELD_TYPE_STRING; };
 template <> struct field_type<bool> { static constexpr ki_field_type value = KI_FIELD_TYPE_BOOL; };
 template <> struct field_type<double> { static constexpr ki_field_type value = KI_FIELD_TYPE_DOUBLE; };

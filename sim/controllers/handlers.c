@@ -104,14 +104,14 @@ ki_status ctl_handlers_add(ctl_process *process, ki_error *err) {
 
 /* --- the controller's watches ----------------------------------------------------------------------------------------------- */
 
-static void map_child(const ki_object *obj, ki_requests *requests, void *user) {
+static void map_child(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
     char key[64];
     (void)user;
     int number = ctl_key_number(ki_object_key(obj));
     if (number < 0)
         return;
     ctl_key_text((unsigned)number, key, sizeof key);
-    (void)ki_requests_add(requests, key); /* the controller maps the object again where there was no memory */
+    (void)ki_reconcile_keys_add(requests, key); /* the controller maps the object again where there was no memory */
 }
 
 static bool parent_counts(const ki_event *event, void *user) {

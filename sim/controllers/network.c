@@ -20,7 +20,7 @@ struct ctl_request {
     ctl_world *world;
     ctl_process *process;
     uint64_t number;
-    ki_memory_call *call; /* NULL: over for the client */
+    kt_memory_call *call; /* NULL: over for the client */
     char *method, *target, *accept, *content_type, *body;
     size_t body_size;
     bool is_watch, is_lease, is_write;
@@ -76,7 +76,7 @@ static void wait_to_deliver(ctl_request *request, int64_t delay) {
 }
 
 static void finish(ctl_request *request) {
-    ki_memory_call *call = request->call;
+    kt_memory_call *call = request->call;
     ki_error err = KI_ERROR_INIT;
     ki_status status = request->end;
     request->call = NULL;
@@ -86,7 +86,7 @@ static void finish(ctl_request *request) {
                      status == KI_ERR_CONNECT ? "the simulated server refuses" : "the simulated connection was cut");
     CTL_TRACE(request->world, "process %u: request %" PRIu64 " ends, %s", request->process->index, request->number,
               status ? ki_status_name(status) : "cleanly");
-    ki_memory_call_end(call, status ? &err : NULL);
+    kt_memory_call_end(call, status ? &err : NULL);
 }
 
 static void deliver_all(ctl_request *request) {
@@ -100,7 +100,7 @@ static void deliver_all(ctl_request *request) {
         CTL_TRACE(world, "process %u: request %" PRIu64 ": status %d", request->process->index, request->number,
                   request->status);
         ctl_note(world, request->number * 1000 + (uint64_t)request->status);
-        if (!ki_memory_call_head(request->call, &head))
+        if (!kt_memory_call_head(request->call, &head))
             return;
     }
     if (request->out.size) {
@@ -110,7 +110,7 @@ static void deliver_all(ctl_request *request) {
         if (world->trace)
             ctl_say(world, "process %u: request %" PRIu64 ": %.*s", request->process->index, request->number,
                     (int)(out.size > 300 ? 300 : out.size), out.data);
-        bool goes_on = ki_memory_call_data(request->call, out.data, out.size);
+        bool goes_on = kt_memory_call_data(request->call, out.data, out.size);
         ki_buffer_free(&out);
         if (!goes_on)
             return;
@@ -283,13 +283,13 @@ static void answer(ctl_request *request) {
                                .user_agent = "simulation",
                                .body = { request->body, request->body_size } };
     if (!ctl_server_handle(world, request->process->index, &asked, &request->response)) {
-        end(request, KI_ERR_CUT);
+        end(request, KI_ERR_UNEXPECTED_EOF);
         return;
     }
     request->has_response = true;
     if (request->loses_answer) {
         CTL_TRACE(world, "request %" PRIu64 ": its answer is lost (%d)", request->number, request->response.status);
-        end(request, KI_ERR_CUT);
+        end(request, KI_ERR_UNEXPECTED_EOF);
         return;
     }
     request->status = request->response.status;
@@ -339,7 +339,7 @@ static char *copy_of(const char *text) {
     return text ? sim_strdup(text) : NULL;
 }
 
-static ctl_request *new_request(ctl_process *process, ki_memory_call *call, const ki_request *given) {
+static ctl_request *new_request(ctl_process *process, kt_memory_call *call, const ki_request *given) {
     ctl_world *world = process->world;
     ctl_network *network = &world->network;
     ctl_request *request = sim_alloc(sizeof *request);
@@ -374,7 +374,7 @@ static void pause_mid_step(ctl_process *process) {
     ctl_world_pass(process->world, process, length);
 }
 
-static void serve(ki_memory_call *call, const ki_request *given, void *user) {
+static void serve(kt_memory_call *call, const ki_request *given, void *user) {
     ctl_process *process = user;
     ctl_world *world = process->world;
     if (process->is_dropped)
@@ -383,7 +383,7 @@ static void serve(ki_memory_call *call, const ki_request *given, void *user) {
     if (process->pause_mid_step && process->pause_before)
         pause_mid_step(process);
     ctl_request *request = new_request(process, call, given);
-    ki_memory_call_set_user(call, request);
+    kt_memory_call_set_user(call, request);
     if (request->is_lease)
         ctl_leadership_note_request(process);
     request->latency =
@@ -400,9 +400,9 @@ static void serve(ki_memory_call *call, const ki_request *given, void *user) {
 }
 
 /* The client has given up, or is gone. What has left may arrive all the same. */
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     ctl_process *process = user;
-    ctl_request *request = ki_memory_call_user(call);
+    ctl_request *request = kt_memory_call_user(call);
     if (!request)
         return; /* sent while the process was freed */
     request->call = NULL;
@@ -413,8 +413,8 @@ static void abandoned(ki_memory_call *call, void *user) {
     release(request);
 }
 
-ki_memory_server ctl_network_server(ctl_process *process) {
-    return (ki_memory_server){ .serve = serve, .abandoned = abandoned, .user = process };
+kt_memory_server ctl_network_server(ctl_process *process) {
+    return (kt_memory_server){ .serve = serve, .abandoned = abandoned, .user = process };
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------------- */
@@ -449,7 +449,7 @@ void ctl_network_cut(ctl_world *world) {
     for (ctl_request *request = world->network.first, *next; request; request = next) {
         next = request->next;
         if (request->call && request->is_watch && request->has_response)
-            end(request, KI_ERR_CUT);
+            end(request, KI_ERR_UNEXPECTED_EOF);
     }
 }
 

@@ -4,7 +4,7 @@
 #define CTL_NETWORK_H
 
 #include "sim/controllers/plan.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 
 typedef struct ctl_world ctl_world;
 typedef struct ctl_process ctl_process;
@@ -33,7 +33,7 @@ typedef struct ctl_network {
 void ctl_network_make(ctl_world *world);
 void ctl_network_free(ctl_world *world);
 /* The memory transport's server for a process. */
-ki_memory_server ctl_network_server(ctl_process *process);
+kt_memory_server ctl_network_server(ctl_process *process);
 void ctl_network_arm(ctl_world *world, const ctl_fault *fault, unsigned count);
 /* Open watches bring nothing more. */
 void ctl_network_silence(ctl_world *world);

@@ -1,7 +1,7 @@
 /* process.c: the life of a process, from its start to its stop or crash. */
 #include "sim/controllers/world.h"
 
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,8 +53,8 @@ static ki_status make_engine(ctl_process *process, ki_error *err) {
     if (world->trace)
         options.log = &log;
     ki_status status = ki_engine_new(&options, &process->engine, err);
-    const ki_memory_server server = ctl_network_server(process);
-    return status ? status : ki_memory_transport_new(process->engine, &server, &process->transport, err);
+    const kt_memory_server server = ctl_network_server(process);
+    return status ? status : kt_memory_transport_new(process->engine, &server, &process->transport, err);
 }
 
 static ki_status make_informers(ctl_process *process, ki_error *err) {

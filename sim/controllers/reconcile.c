@@ -64,7 +64,7 @@ static void finish_deferred(ctl_op *op) {
     if (op->result == CTL_AGAIN)
         ki_reconcile_requeue_after(call, op->after_ms);
     if (op->result == CTL_TERMINAL)
-        ki_reconcile_is_terminal(call);
+        ki_reconcile_set_terminal(call);
     bool by_result = op->result == CTL_FAILED && sim_chance(&process->random, 20);
     if (by_result)
         ki_reconcile_requeue(call);
@@ -135,7 +135,7 @@ static bool is_harmless(const ctl_op *op, const ki_error *err) {
     return op->is_delete && ki_error_is_not_found(err);
 }
 
-static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_answer(const ki_response *answer, const ki_error *err, void *user) {
     ctl_op *op = user;
     ctl_process *process = op->process;
     (void)answer;
@@ -177,8 +177,8 @@ static void send_object(ctl_op *op, ki_client_verb verb, const ki_resource *reso
                         const char *subresource, ki_unstructured *object) {
     ki_error err = KI_ERROR_INIT;
     const char *json = ki_unstructured_json(object, &err);
-    const ki_call_options options =
-        KI_CALL_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms, .subresource = subresource);
+    const ki_request_options options =
+        KI_REQUEST_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms, .subresource = subresource);
     if (json)
         send(op, &KI_CLIENT_REQUEST(.verb = verb, .resource = resource, .namespace_name = ctl_namespace(op->key),
                                     .name = name, .body = json, .body_size = strlen(json), .options = &options));
@@ -204,9 +204,10 @@ static void update_child(ctl_op *op, const char *name, const ki_object *known) {
 }
 
 static void delete_child(ctl_op *op, const char *name, const ki_object *known) {
-    const ki_call_options options = KI_CALL_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms,
-                                                    .precondition_uid = ki_object_uid(known),
-                                                    .precondition_resource_version = ki_object_resource_version(known));
+    const ki_request_options options =
+        KI_REQUEST_OPTIONS(.timeout_ms = op->process->world->plan.call_timeout_ms,
+                           .precondition_uid = ki_object_uid(known),
+                           .precondition_resource_version = ki_object_resource_version(known));
     send(op, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_CONFIGMAPS,
                                 .namespace_name = ctl_namespace(op->key), .name = name, .options = &options));
 }
@@ -366,7 +367,7 @@ static ki_status return_from(ctl_op *op, ki_error *err) {
     if (op->result == CTL_AGAIN)
         ki_reconcile_requeue_after(call, op->after_ms);
     if (op->result == CTL_TERMINAL)
-        ki_reconcile_is_terminal(call);
+        ki_reconcile_set_terminal(call);
     if (op->result == CTL_FAILED || op->result == CTL_TERMINAL) {
         *err = op->cause;
         status = op->cause.code;

@@ -226,15 +226,6 @@ ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text) {
     return KI_OK;
 }
 
-void ki_buffer_consume(ki_buffer *buffer, size_t size) {
-    if (size > buffer->size)
-        size = buffer->size;
-    if (size == 0)
-        return;
-    buffer->size -= size;
-    memmove(buffer->data, buffer->data + size, buffer->size + 1);
-}
-
 char *ki_buffer_take(ki_buffer *buffer, size_t *ret_size) {
     if (buffer->failed || ki_buffer_reserve(buffer, 0)) {
         ki_buffer_free(buffer);

@@ -37,8 +37,6 @@ ki_status ki_buffer_vprintf(ki_buffer *buffer, const char *format, va_list args)
 ki_status ki_buffer_append_json_string(ki_buffer *buffer, ki_str text);
 /* `text` percent-encoded for a URL's query or path segment (RFC 3986 unreserved characters stay). */
 ki_status ki_buffer_append_url(ki_buffer *buffer, ki_str text);
-/* Drops `size` bytes from the front. */
-void ki_buffer_consume(ki_buffer *buffer, size_t size);
 /* The bytes, zero-terminated, now the caller's (freed with ki_free); NULL on an earlier failure or lack of memory.
  * The buffer is empty afterwards. */
 char *ki_buffer_take(ki_buffer *buffer, size_t *ret_size);

@@ -30,7 +30,7 @@ static const status_info statuses[] = {
     [KI_ERR_EXPIRED] = { "expired", KI_CATEGORY_RETRY },
     [KI_ERR_TOO_LARGE_RV] = { "resource version too large", KI_CATEGORY_RETRY },
     [KI_ERR_CONFIG] = { "bad configuration", KI_CATEGORY_REQUEST },
-    [KI_ERR_CUT] = { "cut off", KI_CATEGORY_RETRY },
+    [KI_ERR_UNEXPECTED_EOF] = { "unexpected EOF", KI_CATEGORY_RETRY },
     [KI_ERR_UNSUPPORTED] = { "unsupported", KI_CATEGORY_REQUEST },
     [KI_ERR_CLOSED] = { "closed", KI_CATEGORY_REQUEST },
 };

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-bool ki_log_enabled(const ki_log *log, ki_log_level level) {
+static bool is_enabled(const ki_log *log, ki_log_level level) {
     if (!log || !log->write)
         return false;
     ki_log_level max_level = log->max_level ? log->max_level : KI_LOG_INFO;
@@ -12,7 +12,7 @@ bool ki_log_enabled(const ki_log *log, ki_log_level level) {
 }
 
 void ki_log_write(const ki_log *log, ki_log_level level, const char *component, const char *format, ...) {
-    if (!ki_log_enabled(log, level))
+    if (!is_enabled(log, level))
         return;
     char line[KI_LOG_LINE_MAX];
     va_list args;

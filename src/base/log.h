@@ -10,7 +10,6 @@ enum {
     KI_LOG_LINE_MAX = 1024
 }; /* bytes; longer lines are cut */
 
-bool ki_log_enabled(const ki_log *log, ki_log_level level);
 /* `log` may be NULL or have no callback. */
 void ki_log_write(const ki_log *log, ki_log_level level, const char *component, const char *format, ...)
     KI_PRINTF(4, 5);

@@ -58,16 +58,6 @@ ki_status ki_ring_push(ki_ring *ring, const void *element) {
     return KI_OK;
 }
 
-ki_status ki_ring_push_front(ki_ring *ring, const void *element) {
-    ki_status status = ki_ring_reserve(ring, 1);
-    if (status)
-        return status;
-    ring->head = (ring->head - 1) & (ring->capacity - 1);
-    memcpy(place(ring, 0), element, ring->element_size);
-    ring->count++;
-    return KI_OK;
-}
-
 bool ki_ring_pop(ki_ring *ring, void *ret_element) {
     if (ring->count == 0)
         return false;

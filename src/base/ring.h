@@ -20,8 +20,6 @@ void ki_ring_init(ki_ring *ring, const ki_allocator *allocator, size_t element_s
 void ki_ring_free(ki_ring *ring);
 /* Copies one element to the back. KI_ERR_NO_MEMORY leaves the ring as it was. */
 ki_status ki_ring_push(ki_ring *ring, const void *element);
-/* Puts one back to the front. */
-ki_status ki_ring_push_front(ki_ring *ring, const void *element);
 /* Makes room, so that the next `more` pushes cannot fail. */
 ki_status ki_ring_reserve(ki_ring *ring, size_t more);
 /* Copies the front element out and drops it; false where empty. A ring that was large and is now empty gives memory back. */

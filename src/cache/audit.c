@@ -191,7 +191,7 @@ static void conclude(ki_audit *audit) {
     size_t count;
     uint64_t digest;
     const ki_suspect *first = first_confirmed(audit, &count, &digest);
-    ki_metrics_add(audit->options.metrics, KI_METRIC_AUDITS, 1);
+    ki_metrics_add(audit->options.metrics, KI_METRIC_CONSISTENCY_CHECKS, 1);
     if (!first) {
         audit->repaired = 0;
         rest(audit);
@@ -255,7 +255,7 @@ static void walk(ki_audit *audit) {
 
 static void conclude_check(ki_audit *audit) {
     bool is_same = audit->listed == audit->streamed_count && audit->digest == audit->streamed_digest;
-    ki_metrics_add(audit->options.metrics, KI_METRIC_AUDITS, 1);
+    ki_metrics_add(audit->options.metrics, KI_METRIC_CONSISTENCY_CHECKS, 1);
     if (is_same) {
         rest(audit);
         return;

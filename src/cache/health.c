@@ -69,9 +69,9 @@ void ki_health_set_listed(ki_health_record *record, size_t listed, int64_t total
     ki_mutex_unlock(&record->mutex);
 }
 
-void ki_health_count_set_aside(ki_health_record *record) {
+void ki_health_count_skipped(ki_health_record *record) {
     ki_mutex_lock(&record->mutex);
-    record->set_aside++;
+    record->skipped++;
     ki_mutex_unlock(&record->mutex);
 }
 
@@ -94,7 +94,7 @@ ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_
     ret_health->cause = stuck ? record->stuck_cause : record->cause;
     ret_health->listed = record->listed;
     ret_health->list_total = record->list_total;
-    ret_health->set_aside = record->set_aside;
+    ret_health->skipped = record->skipped;
     ret_health->next = KI_ATTEMPT_NONE;
     if (ret_health->retry_in_ms >= 0 && waits(ret_health->state))
         ret_health->next = stuck ? KI_ATTEMPT_STORE : record->next;
@@ -146,7 +146,7 @@ static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_re
     /* A streaming list is a watch to the server's rules, though it needs both. */
     const char *verb = failed == KI_ATTEMPT_LIST ? "list" : "watch";
     bool one_namespace = resource->namespaced && namespace_name[0] != '\0';
-    snprintf(health->words, sizeof health->words, "forbidden: %s %s%s%s %s%s", verb, resource->plural,
+    snprintf(health->message, sizeof health->message, "forbidden: %s %s%s%s %s%s", verb, resource->plural,
              resource->group[0] ? "." : "", resource->group, one_namespace ? "in namespace " : "at cluster scope",
              one_namespace ? namespace_name : "");
 }
@@ -154,36 +154,36 @@ static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_re
 /* Groups of Kubernetes' own have no dot or end with "k8s.io"; but CRDs of the project's own do that, too. */
 static void describe_missing(ki_health *health, const ki_resource *resource) {
     if (strchr(resource->group, '.'))
-        snprintf(health->words, sizeof health->words, "the CRD %s.%s is not installed, or not in version %s",
+        snprintf(health->message, sizeof health->message, "the CRD %s.%s is not installed, or not in version %s",
                  resource->plural, resource->group, resource->version);
     else
-        snprintf(health->words, sizeof health->words, "the server has no %s in version %s%s%s", resource->plural,
+        snprintf(health->message, sizeof health->message, "the server has no %s in version %s%s%s", resource->plural,
                  resource->group, resource->group[0] ? "/" : "", resource->version);
 }
 
 void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name) {
     const ki_error *cause = &health->cause;
-    health->words[0] = '\0';
+    health->message[0] = '\0';
     if (cause->code == KI_OK)
         return;
     if (cause->http_status == 401)
-        snprintf(health->words, sizeof health->words, "unauthorized: the server does not accept the credentials");
+        snprintf(health->message, sizeof health->message, "unauthorized: the server does not accept the credentials");
     else if (cause->http_status == 403)
         describe_forbidden(health, failed, resource, namespace_name);
     else if (cause->http_status == 404)
         describe_missing(health, resource);
     else if (cause->http_status == 429 && strstr(cause->message, "(re)initializing"))
         /* A definition that is new, or was changed: kube-apiserver's apiextensions answer 429 until its storage is there. */
-        snprintf(health->words, sizeof health->words, "the server is preparing the storage of %s%s%s", resource->plural,
-                 resource->group[0] ? "." : "", resource->group);
+        snprintf(health->message, sizeof health->message, "the server is preparing the storage of %s%s%s",
+                 resource->plural, resource->group[0] ? "." : "", resource->group);
     else if (cause->http_status == 429)
-        snprintf(health->words, sizeof health->words, "the server is too busy");
+        snprintf(health->message, sizeof health->message, "the server is too busy");
     else if (cause->code == KI_ERR_TOO_LARGE_RV)
-        snprintf(health->words, sizeof health->words,
+        snprintf(health->message, sizeof health->message,
                  "the server's state is older than this copy: it was restored from a backup, or lags; everything is "
                  "listed anew");
     else if (cause->code == KI_ERR_NO_MEMORY)
-        snprintf(health->words, sizeof health->words, "out of memory");
+        snprintf(health->message, sizeof health->message, "out of memory");
     else
-        snprintf(health->words, sizeof health->words, "%.*s", KI_HEALTH_WORDS_MAX - 1, ki_error_message(cause));
+        snprintf(health->message, sizeof health->message, "%.*s", KI_HEALTH_MESSAGE_MAX - 1, ki_error_message(cause));
 }

@@ -19,7 +19,7 @@ typedef struct ki_health_record {
     int64_t stuck_since, stuck_retry_at;
     size_t listed;
     int64_t list_total;
-    uint64_t set_aside;
+    uint64_t skipped;
     ki_attempt failed, next; /* what backing off and blocked are about */
 } ki_health_record;
 
@@ -34,7 +34,7 @@ bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_
 /* Before a state that waits: what has failed and what comes after. */
 void ki_health_set_attempts(ki_health_record *record, ki_attempt failed, ki_attempt next);
 void ki_health_set_listed(ki_health_record *record, size_t listed, int64_t total);
-void ki_health_count_set_aside(ki_health_record *record);
+void ki_health_count_skipped(ki_health_record *record);
 
 /* All but `objects`, `staleness_ms`, `failures` and `words`. Gives what has failed. */
 ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health);

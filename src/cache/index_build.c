@@ -141,18 +141,3 @@ void ki_index_build_end(ki_index_build *build) {
     drop(build);
     ki_index_update_free(&build->update);
 }
-
-ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err) {
-    ki_index_build build;
-    ki_status status = ki_index_build_begin(&build, store, indexers, count, err);
-    if (status)
-        return status;
-    bool is_done = false;
-    while (!status && !is_done) {
-        status = ki_index_build_follow(&build, err);
-        if (!status)
-            status = ki_index_build_publish(&build, SIZE_MAX, &is_done, err);
-    }
-    ki_index_build_end(&build);
-    return status;
-}

@@ -6,28 +6,28 @@
 
 /* ---- values ---- */
 
-void ki_index_values_init(ki_index_values *values, const ki_allocator *allocator) {
+static void init_values(ki_index_values *values, const ki_allocator *allocator) {
     *values = (ki_index_values){ 0 };
     ki_buffer_init(&values->text, allocator, 0);
 }
 
-void ki_index_values_free(ki_index_values *values) {
+static void free_values(ki_index_values *values) {
     ki_free(values->text.allocator, values->items);
     ki_buffer_free(&values->text);
 }
 
-ki_str ki_index_values_at(const ki_index_values *values, size_t index) {
+static ki_str value_at(const ki_index_values *values, size_t index) {
     return (ki_str){ values->text.data + values->items[index].at, values->items[index].size };
 }
 
 static bool has(const ki_index_values *values, ki_str value, uint64_t hash) {
     for (size_t i = 0; i < values->count; i++)
-        if (values->items[i].hash == hash && ki_str_equal(ki_index_values_at(values, i), value))
+        if (values->items[i].hash == hash && ki_str_equal(value_at(values, i), value))
             return true;
     return false;
 }
 
-bool ki_index_values_has(const ki_index_values *values, ki_str value) {
+static bool has_value(const ki_index_values *values, ki_str value) {
     return values->count && has(values, value, ki_hash(value.data, value.size, 0));
 }
 
@@ -68,7 +68,9 @@ ki_status ki_index_values_add(ki_index_values *values, const char *value) {
     return status;
 }
 
-ki_status ki_index_values_of(ki_index_values *values, const ki_indexer *indexer, const ki_object *obj) {
+/* Calls the index function: the values of `obj`, none on failure. Lack of memory is told apart from a failure of the function: it must not leave an
+ * object out of an index for good. */
+static ki_status read_values(ki_index_values *values, const ki_indexer *indexer, const ki_object *obj) {
     ki_buffer_reset(&values->text, KI_INDEX_MAX_VALUE_SIZE);
     values->count = 0;
     values->failed = KI_OK;
@@ -144,7 +146,8 @@ static ki_index_set *get_unshared(const ki_schema *schema, const ki_tree *index,
     return set && ki_refcount_is_one(&set->refs) ? set : NULL;
 }
 
-ki_status ki_index_add(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj) {
+/* Adds an object, in place of one with its key. On failure, here and below, `index` holds what it held or half of the change: the caller drops it. */
+static ki_status add_to_index(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj) {
     ki_index_set *set = get_unshared(schema, index, value);
     if (set)
         return ki_tree_put(&schema->objects, &set->objects, obj, NULL);
@@ -158,7 +161,7 @@ ki_status ki_index_add(const ki_schema *schema, ki_tree *index, ki_str value, ki
     return status;
 }
 
-ki_status ki_index_remove(const ki_schema *schema, ki_tree *index, ki_str value, ki_str key) {
+static ki_status remove_from_index(const ki_schema *schema, ki_tree *index, ki_str value, ki_str key) {
     const ki_index_set *there = ki_index_get(schema, index, value);
     if (!there || !ki_tree_get(&schema->objects, &there->objects, key))
         return KI_OK;
@@ -181,19 +184,19 @@ ki_status ki_index_remove(const ki_schema *schema, ki_tree *index, ki_str value,
 
 void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator) {
     *update = (ki_index_update){ .on_error = NULL };
-    ki_index_values_init(&update->old_values, allocator);
-    ki_index_values_init(&update->new_values, allocator);
+    init_values(&update->old_values, allocator);
+    init_values(&update->new_values, allocator);
 }
 
 void ki_index_update_free(ki_index_update *update) {
-    ki_index_values_free(&update->old_values);
-    ki_index_values_free(&update->new_values);
+    free_values(&update->old_values);
+    free_values(&update->new_values);
 }
 
 /* The new object's values; a failure of the function leaves it without any. Only lack of memory is a
  * failure here. */
 static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
-    ki_status status = ki_index_values_of(&update->new_values, indexer, obj);
+    ki_status status = read_values(&update->new_values, indexer, obj);
     if (status && status != KI_ERR_NO_MEMORY)
         update->on_error(indexer, obj, status, update->user);
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;
@@ -202,7 +205,7 @@ static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexe
 /* The old object's, made again: the function says the same of the same object, so where it failed before
  * it was left out. */
 static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
-    ki_status status = ki_index_values_of(&update->old_values, indexer, obj);
+    ki_status status = read_values(&update->old_values, indexer, obj);
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;
 }
 
@@ -217,12 +220,12 @@ ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, 
     if (old && !status)
         status = values_of_old(update, indexer, old);
     for (size_t i = 0; !status && i < before->count; i++) {
-        ki_str value = ki_index_values_at(before, i);
-        if (!ki_index_values_has(values, value))
-            status = ki_index_remove(schema, index, value, ki_str_of(ki_object_key(old)));
+        ki_str value = value_at(before, i);
+        if (!has_value(values, value))
+            status = remove_from_index(schema, index, value, ki_str_of(ki_object_key(old)));
     }
     for (size_t i = 0; !status && i < values->count; i++)
-        status = ki_index_add(schema, index, ki_index_values_at(values, i), obj);
+        status = add_to_index(schema, index, value_at(values, i), obj);
     return status;
 }
 

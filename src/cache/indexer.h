@@ -34,14 +34,6 @@ struct ki_index_values {
     ki_status failed; /* the first failure of an add: a function that looks past it has still failed */
 };
 
-void ki_index_values_init(ki_index_values *values, const ki_allocator *allocator);
-void ki_index_values_free(ki_index_values *values);
-ki_str ki_index_values_at(const ki_index_values *values, size_t index);
-bool ki_index_values_has(const ki_index_values *values, ki_str value);
-/* What `indexer` says of `obj`. On failure there are none. Memory is told apart from what the function
- * itself does not like: the first must not leave an object out of an index for good. */
-ki_status ki_index_values_of(ki_index_values *values, const ki_indexer *indexer, const ki_object *obj);
-
 /* ---- schema ---- */
 
 typedef struct ki_schema {
@@ -75,10 +67,6 @@ typedef struct ki_index_set {
 const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
 /* Gives a reference to `set` back; where it was the last one, `drain` (at its end) takes the set's objects over. */
 void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain);
-/* Takes the object in (in place of one with its key), or out. On failure `index` holds what it held, or
- * half of it: throw that version away. */
-ki_status ki_index_add(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj);
-ki_status ki_index_remove(const ki_schema *schema, ki_tree *index, ki_str value, ki_str key);
 
 /* ---- one index and one object ---- */
 

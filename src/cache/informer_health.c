@@ -19,7 +19,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     ki_unreadable *unreadable;
     const ki_unreadable *constant_unreadable = &informer->unreadable;
     memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* as above */
-    health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_words, sizeof health.unreadable_words);
+    health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
     ki_health_describe(&health, failed, &informer->resource, informer->namespace_name);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);
 }
@@ -27,7 +27,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]) {
     ki_health health;
     ki_informer_health(informer, &health);
-    snprintf(why, KI_INFORMER_WHY_MAX, "%s%s%s", ki_state_name(health.state), health.words[0] ? ": " : "",
-             health.words);
+    snprintf(why, KI_INFORMER_WHY_MAX, "%s%s%s", ki_state_name(health.state), health.message[0] ? ": " : "",
+             health.message);
     return why;
 }

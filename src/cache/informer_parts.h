@@ -92,7 +92,6 @@ struct ki_informer {
 /* settings.c: KI_ERR_STATE where the informer is stopped. Caller holds change_lock. */
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
 /* shared_informer.c */
-void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key);
 /* Begins the resync that waits, where the one before is through. */
 void ki_informer_go_on_resyncing(ki_informer *informer);
 /* Holds the watch while very much waits on the loop, and lets it go on once that is done. Loop; not under the change lock. */

@@ -29,10 +29,6 @@ const ki_resource *ki_informer_resource(const ki_informer *informer) {
     return &informer->resource;
 }
 
-ki_store *ki_informer_store(const ki_informer *informer) {
-    return informer->store;
-}
-
 ki_snapshot *ki_informer_snapshot(const ki_informer *informer) {
     return informer ? ki_store_snapshot(informer->store) : NULL;
 }

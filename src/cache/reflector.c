@@ -205,7 +205,7 @@ static void find_type(ki_reflector *reflector) {
         ki_reflector_fail(reflector, &err, KI_REFLECT_BEGIN);
 }
 
-void ki_reflector_found(ki_reflector *reflector) {
+static void note_type_found(ki_reflector *reflector) {
     reflector->missing_answers = 0;
     reflector->is_gone = false;
 }
@@ -370,7 +370,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
     ki_reflector_hear_word(reflector);
-    ki_reflector_found(reflector);
+    note_type_found(reflector);
     if (!reflector->objects)
         reflector->object_count = 0;
     ki_reflector_drop_objects(reflector);

@@ -55,7 +55,7 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
 }
 
 static bool may_be_asked_again(const ki_error *err) {
-    return err->http_status == 429 || err->code == KI_ERR_CONNECT || err->code == KI_ERR_CUT ||
+    return err->http_status == 429 || err->code == KI_ERR_CONNECT || err->code == KI_ERR_UNEXPECTED_EOF ||
            err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_SYSTEM;
 }
 

@@ -24,7 +24,6 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version); /* on_p
 /* Hands all objects to the queue, then advances. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
 int64_t ki_reflector_told_at(const ki_reflector *reflector); /* when the server said what is dealt with now */
-void ki_reflector_found(ki_reflector *reflector);            /* the server knows the type */
 /* Adds it to `objects`, by a reference of their own: the known object where that is the same state, so that an unchanged object is in memory once. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
 ki_object *ki_reflector_known_instance(const ki_reflector *reflector,
@@ -51,7 +50,6 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter);
 /* reflector_unreadable.c: any of them may end what is under way. */
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad); /* of a list or streaming list */
 void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);   /* of a watch */
-void ki_reflector_skip_event(ki_reflector *reflector, const ki_bad_object *bad);  /* the same, with no further try */
 /* Gives the transformed object as a reference. Returns false where the transform failed: that is dealt with, but for the deletion of a watch. */
 bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj);
 /* reflector_check.c */

@@ -62,7 +62,7 @@ static bool is_read_again(const ki_reflector *reflector, const ki_bad_object *ba
     return reflector->has_resumed && strcmp(reflector->resumed_version, reflector->resource_version) == 0;
 }
 
-void ki_reflector_skip_event(ki_reflector *reflector, const ki_bad_object *bad) {
+static void skip_event(ki_reflector *reflector, const ki_bad_object *bad) {
     if (ki_unreadable_add(reflector->options.unreadable, bad->key, bad->resource_version, reflector->resource_version,
                           bad->err))
         give_up_for_memory(reflector);
@@ -103,7 +103,7 @@ void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad) {
     else if (bad->is_deleted)
         delete_known(reflector, bad);
     else if (is_read_again(reflector, bad))
-        ki_reflector_skip_event(reflector, bad);
+        skip_event(reflector, bad);
     else
         resume(reflector, bad->err);
 }
@@ -126,6 +126,6 @@ bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_del
     else if (is_deleted)
         report(reflector, &err, bad.key); /* the end is told all the same */
     else
-        ki_reflector_skip_event(reflector, &bad);
+        skip_event(reflector, &bad);
     return false;
 }

@@ -308,7 +308,7 @@ static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_goo
 static void stream_ended(ki_reflector *reflector, const ki_error *err, bool opened) {
     ki_error cut = KI_ERROR_INIT;
     if (!err) {
-        ki_error_set(&cut, KI_ERR_CUT, "the streaming list was closed before its end");
+        ki_error_set(&cut, KI_ERR_UNEXPECTED_EOF, "the streaming list was closed before its end");
         err = &cut;
     }
     if (is_retriable(err, opened) || err->code == KI_ERR_NO_MEMORY) {
@@ -390,7 +390,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     if (is_good)
         reflector->has_reopened = false;
     if (reflector->has_reopened) {
-        ki_error_set(&cause, KI_ERR_CUT, "the watch is closed again and again, with no event");
+        ki_error_set(&cause, KI_ERR_UNEXPECTED_EOF, "the watch is closed again and again, with no event");
         ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
         return;
     }
@@ -399,7 +399,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
 }
 
 static bool is_lost_connection(const ki_error *err) {
-    return err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_CUT || err->code == KI_ERR_CONNECT;
+    return err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_UNEXPECTED_EOF || err->code == KI_ERR_CONNECT;
 }
 
 /* An internal error within the stream: may the watch be opened again, with no list? */

@@ -21,7 +21,7 @@ enum {
 
 /* --- what the parts tell ------------------------------------------------------------------------------------------------------ */
 
-void ki_informer_report(ki_informer *informer, const ki_error *err, const char *key) {
+static void report(ki_informer *informer, const ki_error *err, const char *key) {
     if (!informer->error_handler)
         return;
     ki_callback callback;
@@ -55,7 +55,7 @@ static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
     if (ki_health_set_stuck(&informer->health, err, now + retry_ns, now))
         tell_state(informer);
     if (err)
-        ki_informer_report(informer, err, "");
+        report(informer, err, "");
 }
 
 static void on_listed(size_t listed, int64_t total, void *user) {
@@ -64,25 +64,25 @@ static void on_listed(size_t listed, int64_t total, void *user) {
 }
 
 static void on_error(const ki_error *err, void *user) {
-    ki_informer_report(user, err, "");
+    report(user, err, "");
 }
 
 static void report_bad_object(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_log_write(ki_engine_log(informer->engine), KI_LOG_WARNING, "reflector", "%s: object %s skipped: %s",
                  informer->name, key[0] ? key : "without a name", ki_error_message(err));
-    ki_informer_report(informer, err, key);
+    report(informer, err, key);
 }
 
-static void set_aside(const ki_error *err, const char *key, void *user) {
+static void count_skipped(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
-    ki_health_count_set_aside(&informer->health);
-    ki_metrics_add(&informer->metrics, KI_METRIC_SET_ASIDE, 1);
+    ki_health_count_skipped(&informer->health);
+    ki_metrics_add(&informer->metrics, KI_METRIC_SKIPPED, 1);
     ki_complaints_add(&informer->complaints, err, key);
 }
 
 static void on_mutation(const ki_error *err, const char *key, void *user) {
-    ki_informer_report(user, err, key);
+    report(user, err, key);
 }
 
 void ki_informer_regulate(ki_informer *informer, size_t waiting) {
@@ -141,7 +141,7 @@ static void report_index_errors(ki_task *task, void *user) {
     if (count > 1)
         ki_error_prefix(&err, "the first of %zu", count);
     if (count > 0)
-        ki_informer_report(informer, &err, key);
+        report(informer, &err, key);
 }
 
 /* --- what the parts ask --------------------------------------------------------------------------------------------------------- */
@@ -383,7 +383,7 @@ static void resync(ki_timer *timer, void *user) {
     ki_error err = KI_ERROR_INIT;
     ki_status status = begin_resync(informer, now, &err);
     if (status)
-        ki_informer_report(informer, &err, "");
+        report(informer, &err, "");
     ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
 }
 
@@ -410,7 +410,7 @@ static bool is_watching(void *user) {
 
 static void on_difference(const ki_error *err, const char *key, bool repair, void *user) {
     ki_informer *informer = user;
-    ki_informer_report(informer, err, key);
+    report(informer, err, key);
     if (repair)
         ki_reflector_relist(&informer->reflector);
 }
@@ -480,7 +480,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_state = on_state,
         .on_listed = on_listed,
         .on_error = on_error,
-        .on_bad_object = set_aside,
+        .on_bad_object = count_skipped,
         .digest = informer->options.audit_source && informer->options.check_streaming_list ? digest : NULL,
         .on_streamed = on_streamed,
         .on_dropped = on_dropped,

@@ -49,7 +49,7 @@ void ki_informer_join(ki_informer *informer);
 void ki_informer_free(ki_informer *informer);
 
 enum {
-    KI_INFORMER_WHY_MAX = KI_HEALTH_WORDS_MAX + 32 /* bytes with the closing zero */
+    KI_INFORMER_WHY_MAX = KI_HEALTH_MESSAGE_MAX + 32 /* bytes with the closing zero */
 };
 /* Writes how it is and why: "blocked: forbidden: list pods at cluster scope". Returns `why`. Any thread. */
 const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WHY_MAX]);
@@ -58,8 +58,5 @@ const char *ki_informer_why(const ki_informer *informer, char why[KI_INFORMER_WH
 int64_t ki_deadline_of_timeout(int64_t timeout_ms);
 /* Until `deadline_ns` of the monotonic clock; else as ki_informer_wait_for_sync. */
 ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_ns, ki_error *err);
-
-/* Borrowed. Any thread. */
-ki_store *ki_informer_store(const ki_informer *informer);
 
 #endif

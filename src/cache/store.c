@@ -12,7 +12,6 @@
 typedef struct published {
     ki_mutex lock;
     ki_snapshot *now; /* under the lock; owned reference */
-    _Atomic uint64_t index_errors;
 } published;
 
 struct ki_store {
@@ -36,7 +35,6 @@ static const ki_indexer namespace_indexer = { .name = KI_NAMESPACE_INDEX, .index
 
 static void report_index_error(const ki_indexer *indexer, const ki_object *obj, ki_status status, void *user) {
     ki_store *store = user;
-    atomic_fetch_add_explicit(&store->published->index_errors, 1, memory_order_relaxed);
     if (!store->on_index_error)
         return;
     ki_error err = KI_ERROR_INIT;
@@ -72,7 +70,6 @@ ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki
     status = ki_mutex_init(&shared->lock, err);
     if (status)
         goto failed;
-    atomic_init(&shared->index_errors, 0);
     store->allocator = *allocator;
     store->seed = options->seed;
     store->on_index_error = options->on_index_error;
@@ -127,79 +124,8 @@ static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *o
     return status;
 }
 
-/* Ends a change: publishes it, or throws it away. */
-static ki_status finish(ki_store *store, ki_snapshot *next, ki_status status, const char *what, ki_error *err) {
-    if (!status) {
-        ki_store_publish(store, next);
-        return KI_OK;
-    }
-    ki_snapshot_free(next);
-    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, what) : ki_error_set(err, status, "%s", what);
-}
-
 static ki_snapshot *draft(const ki_store *store, const char *resource_version) {
     return ki_snapshot_next_moment(current(store), current(store)->schema, version_or_current(store, resource_version));
-}
-
-/* Puts into a moment that is not published; `*ret_old` gets a reference. */
-static ki_status put(ki_store *store, ki_snapshot *next, ki_object *obj, ki_object **ret_old) {
-    void *old = NULL;
-    ki_status status = ki_tree_put(&next->schema->objects, &next->items, obj, &old);
-    if (!status)
-        status = update_indexes(store, next, old, obj);
-    if (status) {
-        ki_object_unref(old);
-        return status;
-    }
-    next->object_bytes += ki_object_memory(obj);
-    next->object_bytes -= old ? ki_object_memory(old) : 0;
-    *ret_old = old;
-    return KI_OK;
-}
-
-/* Likewise; `*ret_old` NULL where there was none. */
-static ki_status take_out(ki_store *store, ki_snapshot *next, const char *key, ki_object **ret_old) {
-    void *old = NULL;
-    ki_status status = ki_tree_remove(&next->schema->objects, &next->items, ki_str_of(key), &old);
-    if (!status && old)
-        status = update_indexes(store, next, old, NULL);
-    if (status) {
-        ki_object_unref(old);
-        return status;
-    }
-    next->object_bytes -= old ? ki_object_memory(old) : 0;
-    *ret_old = old;
-    return KI_OK;
-}
-
-ki_status ki_store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old,
-                       ki_error *err) {
-    static const char what[] = "putting an object into the store";
-    ki_snapshot *next = draft(store, resource_version);
-    if (!next)
-        return ki_error_no_memory(err, what);
-    ki_object *old = NULL;
-    ki_status status = finish(store, next, put(store, next, obj, &old), what, err);
-    if (!status && ret_old)
-        *ret_old = old;
-    else
-        ki_object_unref(old);
-    return status;
-}
-
-ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_object **ret_old,
-                          ki_error *err) {
-    static const char what[] = "taking an object out of the store";
-    ki_snapshot *next = draft(store, resource_version);
-    if (!next)
-        return ki_error_no_memory(err, what);
-    ki_object *old = NULL;
-    ki_status status = finish(store, next, take_out(store, next, key, &old), what, err);
-    if (!status && ret_old)
-        *ret_old = old;
-    else
-        ki_object_unref(old);
-    return status;
 }
 
 /* ---- several changes as one ---- */
@@ -211,15 +137,27 @@ ki_status ki_store_begin(ki_store *store, bool empty, const char *resource_versi
 }
 
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj) {
-    ki_object *old = NULL;
-    ki_status status = put(store, store->staged, obj, &old);
+    ki_snapshot *next = store->staged;
+    void *old = NULL;
+    ki_status status = ki_tree_put(&next->schema->objects, &next->items, obj, &old);
+    if (!status)
+        status = update_indexes(store, next, old, obj);
+    if (!status) {
+        next->object_bytes += ki_object_memory(obj);
+        next->object_bytes -= old ? ki_object_memory(old) : 0;
+    }
     ki_object_unref(old);
     return status;
 }
 
 ki_status ki_store_stage_delete(ki_store *store, const char *key) {
-    ki_object *old = NULL;
-    ki_status status = take_out(store, store->staged, key, &old);
+    ki_snapshot *next = store->staged;
+    void *old = NULL;
+    ki_status status = ki_tree_remove(&next->schema->objects, &next->items, ki_str_of(key), &old);
+    if (!status && old)
+        status = update_indexes(store, next, old, NULL);
+    if (!status)
+        next->object_bytes -= old ? ki_object_memory(old) : 0;
     ki_object_unref(old);
     return status;
 }
@@ -231,7 +169,12 @@ const ki_snapshot *ki_store_staged(const ki_store *store) {
 ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_error *err) {
     ki_snapshot *staged = store->staged;
     store->staged = NULL;
-    return finish(store, staged, status, what, err);
+    if (!status) {
+        ki_store_publish(store, staged);
+        return KI_OK;
+    }
+    ki_snapshot_free(staged);
+    return status == KI_ERR_NO_MEMORY ? ki_error_no_memory(err, what) : ki_error_set(err, status, "%s", what);
 }
 
 bool ki_store_is_overtaken(const ki_store *store) {
@@ -242,16 +185,6 @@ ki_snapshot *ki_store_abandon(ki_store *store) {
     ki_snapshot *staged = store->staged;
     store->staged = NULL;
     return staged;
-}
-
-ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
-                           ki_error *err) {
-    ki_status status = ki_store_begin(store, true, resource_version, err);
-    if (status)
-        return status;
-    for (size_t i = 0; !status && i < count; i++)
-        status = ki_store_stage_put(store, objects[i]); /* the list may have a key twice */
-    return ki_store_end(store, status, "replacing the store's objects", err);
 }
 
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {
@@ -283,8 +216,4 @@ size_t ki_store_count(const ki_store *store) {
     size_t count = store->published->now->items.count;
     ki_mutex_unlock(&store->published->lock);
     return count;
-}
-
-uint64_t ki_store_index_errors(const ki_store *store) {
-    return atomic_load_explicit(&store->published->index_errors, memory_order_relaxed);
 }

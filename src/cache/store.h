@@ -28,14 +28,8 @@ typedef struct ki_store_options {
 ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki_error *err);
 void ki_store_free(ki_store *store); /* snapshots live on */
 
-/* Writing: one thread at a time (the informer's lock). Each is all or nothing: on KI_ERR_NO_MEMORY the store is as it was.
- * `ret_old` (may be NULL) gets a reference to what was there, or NULL. `resource_version` NULL keeps the store's. */
-ki_status ki_store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old,
-                       ki_error *err); /* add and update */
-ki_status ki_store_delete(ki_store *store, const char *key, const char *resource_version, ki_object **ret_old,
-                          ki_error *err);
-ki_status ki_store_replace(ki_store *store, ki_object *const *objects, size_t count, const char *resource_version,
-                           ki_error *err);
+/* Writing: one thread at a time (the informer's lock). A change is all or nothing: on KI_ERR_NO_MEMORY the store is as it was.
+ * `resource_version` NULL keeps the store's. */
 /* Several changes as one, which readers see whole or not at all: begin (`empty`: from nothing), stage, end with KI_OK or the failure that
  * throws all away. Nothing else is written between begin and end, but for indexes: after ki_store_is_overtaken only abandon is left. */
 ki_status ki_store_begin(ki_store *store, bool empty, const char *resource_version, ki_error *err);
@@ -49,8 +43,6 @@ bool ki_store_is_overtaken(const ki_store *store);
 /* Gives what is staged to the caller, to be thrown away; NULL where nothing is. */
 ki_snapshot *ki_store_abandon(ki_store *store);
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
-/* Also after data is in (index_build.c). All or none. KI_ERR_EXISTS where a name is taken. */
-ki_status ki_store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err);
 
 /* For index_build.c. Init: for index functions beside those that the writer calls; their failures are the store's. Publish: takes the moment over; the
  * writer's lock is held. */
@@ -63,6 +55,5 @@ void ki_store_publish(ki_store *store, ki_snapshot *next);
 ki_snapshot *ki_store_snapshot(const ki_store *store);
 ki_object *ki_store_get(const ki_store *store, const char *key); /* a reference, or NULL */
 size_t ki_store_count(const ki_store *store);
-uint64_t ki_store_index_errors(const ki_store *store);
 
 #endif

@@ -219,8 +219,9 @@ static int64_t deadline_of(const ki_informer *informer, int64_t timeout_ms) {
     return now + KI_MILLISECONDS(timeout_ms);
 }
 
-ki_status ki_informer_when_version(ki_informer *informer, const char *key, const char *resource_version,
-                                   int64_t timeout_ms, ki_version_handler handler, void *user, ki_error *err) {
+ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *key, const char *resource_version,
+                                             int64_t timeout_ms, ki_version_handler handler, void *user,
+                                             ki_error *err) {
     ki_status status = check_wait(key, resource_version, err);
     if (status)
         return status;
@@ -248,10 +249,10 @@ ki_status ki_informer_when_version(ki_informer *informer, const char *key, const
     return status;
 }
 
-ki_status ki_informer_cancel_when_version(ki_informer *informer, ki_version_handler handler, void *user,
-                                          ki_error *err) {
+ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_handler handler, void *user,
+                                           ki_error *err) {
     if (!informer)
-        return ki_error_missing(err, "ki_informer_cancel_when_version");
+        return ki_error_missing(err, "ki_informer_cancel_version_waits");
     ki_mutex_lock(&informer->wait_lock);
     bool found = ki_wait_table_cancel(&informer->waits, handler, user);
     if (found)

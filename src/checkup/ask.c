@@ -27,19 +27,19 @@ static bool is_refusal(const ki_error *err) {
 
 /* --- credentials ------------------------------------------------------------------------------------------------------------ */
 
-static ki_status post(ki_checkup_way *way, const char *path, const ki_buffer *body, ki_answer **ret_answer,
+static ki_status post(ki_checkup_way *way, const char *path, const ki_buffer *body, ki_response **ret_answer,
                       ki_error *err) {
-    const ki_call_options call = KI_CALL_OPTIONS(.timeout_ms = way->timeout_ms);
+    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = way->timeout_ms);
     return ki_client_do(way->client,
                         &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = path, .body = body->data,
                                            .body_size = body->size, .options = &call),
                         ret_answer, err);
 }
 
-static void take_text(const ki_answer *answer, const char *path, char *to, size_t size) {
+static void take_text(const ki_response *answer, const char *path, char *to, size_t size) {
     ki_value value = KI_VALUE_INIT;
     to[0] = '\0';
-    if (ki_answer_field(answer, path, &value, NULL))
+    if (ki_response_field(answer, path, &value, NULL))
         return;
     if (value.type == KI_VALUE_STRING || value.type == KI_VALUE_ARRAY)
         snprintf(to, size, "%s", value.text);
@@ -47,7 +47,7 @@ static void take_text(const ki_answer *answer, const char *path, char *to, size_
 }
 
 /* Login pages and proxies answer with 200, too. */
-static bool is_of_kind(const ki_answer *answer, const char *kind) {
+static bool is_of_kind(const ki_response *answer, const char *kind) {
     char found[64];
     take_text(answer, "kind", found, sizeof found);
     return strcmp(found, kind) == 0;
@@ -86,7 +86,7 @@ static void fail(ki_checkup_way *way, const ki_error *why) {
 static void check_credentials(ki_checkup_way *way) {
     static const char review[] = "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}";
     ki_buffer body = { .data = (char *)(uintptr_t)review, .size = sizeof review - 1 };
-    ki_answer *answer = NULL;
+    ki_response *answer = NULL;
     ki_error why = KI_ERROR_INIT;
     char groups[200], *name = way->user_name;
 
@@ -100,7 +100,7 @@ static void check_credentials(ki_checkup_way *way) {
     } else if (status) {
         fail(way, &why);
     } else if (!is_of_kind(answer, "SelfSubjectReview")) {
-        ki_checkup_find(way, "the server's answer (HTTP %d) is no SelfSubjectReview", ki_answer_http_status(answer));
+        ki_checkup_find(way, "the server's answer (HTTP %d) is no SelfSubjectReview", ki_response_http_status(answer));
         ki_checkup_remedy(way, "is it a Kubernetes API server, or a proxy or login page in front of one?");
         ki_checkup_end(way, KI_CHECK_FAILED);
         way->is_lost = true;
@@ -111,14 +111,14 @@ static void check_credentials(ki_checkup_way *way) {
         ki_checkup_find(way, "%s%s%s", name[0] ? name : "a user without a name", groups[0] ? ", groups " : "", groups);
         if (is_anonymous)
             remedy_credentials(way);
-        ki_checkup_end(way, is_anonymous ? KI_CHECK_WARNING : KI_CHECK_WELL);
+        ki_checkup_end(way, is_anonymous ? KI_CHECK_WARNING : KI_CHECK_OK);
     }
-    ki_answer_unref(answer);
+    ki_response_unref(answer);
 }
 
 static void check_version(ki_checkup_way *way) {
-    const ki_call_options call = KI_CALL_OPTIONS(.timeout_ms = way->timeout_ms);
-    ki_answer *answer = NULL;
+    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = way->timeout_ms);
+    ki_response *answer = NULL;
     ki_error why = KI_ERROR_INIT;
     char version[100];
 
@@ -130,13 +130,13 @@ static void check_version(ki_checkup_way *way) {
         take_text(answer, "gitVersion", version, sizeof version);
     if (!status && version[0]) {
         ki_checkup_find(way, "%s", version);
-        ki_checkup_end(way, KI_CHECK_WELL);
+        ki_checkup_end(way, KI_CHECK_OK);
     } else {
         ki_checkup_find(way, "%s", status ? ki_error_message(&why) : "the answer to /version has no gitVersion");
         ki_checkup_remedy(way, "is it a Kubernetes API server?");
         ki_checkup_end(way, KI_CHECK_WARNING);
     }
-    ki_answer_unref(answer);
+    ki_response_unref(answer);
 }
 
 /* --- permission ------------------------------------------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static void say_not_allowed(ki_checkup_way *way, const char *verb, const char *r
 static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const char *verb, bool *ret_may,
                                   ki_error *err) {
     ki_buffer body;
-    ki_answer *answer = NULL;
+    ki_response *answer = NULL;
     ki_error why = KI_ERROR_INIT;
     ki_value allowed = KI_VALUE_INIT;
     char reason[200] = "";
@@ -218,19 +218,19 @@ static ki_status check_permission(ki_checkup_way *way, ki_check_step step, const
         ki_checkup_find(way, "the server does not say (%s)",
                         status ? ki_error_message(&why) : "its answer is no SelfSubjectAccessReview");
         ki_checkup_end(way, KI_CHECK_WARNING);
-        ki_answer_unref(answer);
+        ki_response_unref(answer);
         return KI_OK;
     }
-    *ret_may =
-        !ki_answer_field(answer, "status.allowed", &allowed, NULL) && allowed.type == KI_VALUE_BOOL && allowed.boolean;
+    *ret_may = !ki_response_field(answer, "status.allowed", &allowed, NULL) && allowed.type == KI_VALUE_BOOL &&
+               allowed.boolean;
     ki_value_clear(&allowed);
     take_text(answer, "status.reason", reason, sizeof reason);
     if (*ret_may)
         ki_checkup_find(way, "allowed: %s %s", verb, way->place);
     else
         say_not_allowed(way, verb, reason);
-    ki_checkup_end(way, *ret_may ? KI_CHECK_WELL : KI_CHECK_FAILED);
-    ki_answer_unref(answer);
+    ki_checkup_end(way, *ret_may ? KI_CHECK_OK : KI_CHECK_FAILED);
+    ki_response_unref(answer);
     return KI_OK;
 }
 
@@ -284,7 +284,7 @@ static bool on_data(const void *data, size_t size, void *user) {
     return !r->found;
 }
 
-static void on_end(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_end(const ki_response *answer, const ki_error *err, void *user) {
     reading *r = user;
     (void)answer;
     ki_mutex_lock(&r->mutex);
@@ -317,7 +317,7 @@ static void append_selector(ki_buffer *path, const char *name, const char *selec
 /* Reads the resource's collection with these parameters. */
 static ki_status read_collection(reading *r, const char *parameters, ki_error *err) {
     ki_checkup_way *way = r->way;
-    const ki_call_options call = KI_CALL_OPTIONS(.timeout_ms = way->timeout_ms);
+    const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = way->timeout_ms);
     ki_buffer path;
     r->error = (ki_error)KI_ERROR_INIT;
     ki_status status = ki_mutex_init(&r->mutex, err);
@@ -370,10 +370,10 @@ static void say_list_failed(ki_checkup_way *way, const ki_error *why) {
 }
 
 static ki_status check_list(ki_checkup_way *way, ki_error *err) {
-    const ki_call_options call =
-        KI_CALL_OPTIONS(.timeout_ms = way->timeout_ms, .limit = FIRST_PAGE, .label_selector = way->label_selector,
-                        .field_selector = way->field_selector);
-    ki_answer *answer = NULL;
+    const ki_request_options call =
+        KI_REQUEST_OPTIONS(.timeout_ms = way->timeout_ms, .limit = FIRST_PAGE, .label_selector = way->label_selector,
+                           .field_selector = way->field_selector);
+    ki_response *answer = NULL;
     ki_error why = KI_ERROR_INIT;
     char parameters[32], size[32];
     reading page = { .way = way };
@@ -388,15 +388,15 @@ static ki_status check_list(ki_checkup_way *way, ki_error *err) {
         say_list_failed(way, &why);
         return KI_OK;
     }
-    size_t count = ki_answer_item_count(answer);
-    int64_t more = ki_answer_remaining(answer) > 0 ? ki_answer_remaining(answer) : 0;
+    size_t count = ki_response_item_count(answer);
+    int64_t more = ki_response_remaining(answer) > 0 ? ki_response_remaining(answer) : 0;
     uint64_t bytes = count ? page.bytes / count * (count + (uint64_t)more) : page.bytes;
     write_size(size, more ? bytes : page.bytes);
     int64_t first_us = page.first_ns ? (page.first_ns - page.sent_ns) / 1000 : 0;
     ki_checkup_find(way, "%lld %s, %s%s; first byte after %lld.%lld ms", (long long)count + (long long)more, way->place,
                     more ? "about " : "", size, (long long)(first_us / 1000), (long long)(first_us % 1000 / 100));
-    ki_checkup_end(way, KI_CHECK_WELL);
-    ki_answer_unref(answer);
+    ki_checkup_end(way, KI_CHECK_OK);
+    ki_response_unref(answer);
     return KI_OK;
 }
 
@@ -411,7 +411,7 @@ static ki_status check_streaming_list(ki_checkup_way *way, ki_error *err) {
     write_size(size, stream.bytes);
     if (stream.found) {
         ki_checkup_find(way, "offered: %s", size);
-        ki_checkup_end(way, KI_CHECK_WELL);
+        ki_checkup_end(way, KI_CHECK_OK);
     } else if (stream.error.http_status == 400 || stream.error.http_status == 422) {
         ki_checkup_find(way, "not offered by this server: lists come in pages");
         ki_checkup_end(way, KI_CHECK_WARNING);
@@ -430,7 +430,7 @@ static ki_status check_bookmarks(ki_checkup_way *way, ki_error *err) {
     ki_checkup_begin(way, KI_CHECK_BOOKMARKS);
     if (way->has_end_bookmark) {
         ki_checkup_find(way, "sent: the streaming list ended with one");
-        ki_checkup_end(way, KI_CHECK_WELL);
+        ki_checkup_end(way, KI_CHECK_OK);
         return KI_OK;
     }
     snprintf(parameters, sizeof parameters, "watch=true&allowWatchBookmarks=true&timeoutSeconds=%d", BOOKMARK_WATCH_S);
@@ -439,7 +439,7 @@ static ki_status check_bookmarks(ki_checkup_way *way, ki_error *err) {
         return status;
     if (watch.found) {
         ki_checkup_find(way, "sent");
-        ki_checkup_end(way, KI_CHECK_WELL);
+        ki_checkup_end(way, KI_CHECK_OK);
         return KI_OK;
     }
     ki_checkup_find(way, "none came within a watch of %d s%s%s", BOOKMARK_WATCH_S, watch.error.code ? ": " : "",
@@ -484,7 +484,7 @@ static ki_status look_up(ki_checkup_way *way, ki_error *err) {
     ki_status status =
         ki_discovery_new(way->client, &KI_DISCOVERY_OPTIONS(.timeout_ms = way->timeout_ms), &discovery, err);
     if (!status)
-        status = ki_discovery_find(discovery, way->word, &way->map, &found, err);
+        status = ki_discovery_find(discovery, way->resource_name, &way->map, &found, err);
     if (!status)
         way->resource = &found->resource;
     ki_discovery_free(discovery);
@@ -516,7 +516,7 @@ ki_status ki_checkup_ask(ki_checkup_way *way, ki_error *err) {
         return KI_OK;
     }
     check_version(way);
-    if (way->word) {
+    if (way->resource_name) {
         ki_error why = KI_ERROR_INIT;
         status = look_up(way, &why);
         if (status == KI_ERR_NO_MEMORY) {

@@ -25,7 +25,7 @@ const char *ki_check_step_name(ki_check_step step) {
 /* --- telling ---------------------------------------------------------------------------------------------------------------- */
 
 void ki_checkup_begin(ki_checkup_way *way, ki_check_step step) {
-    way->check = (ki_check){ .step = step, .took_us = -1 };
+    way->check = (ki_check){ .step = step, .duration_us = -1 };
     way->began_ns = ki_engine_now(way->engine);
 }
 
@@ -55,8 +55,8 @@ void ki_checkup_remedy(ki_checkup_way *way, const char *format, ...) {
 
 void ki_checkup_end(ki_checkup_way *way, ki_check_result result) {
     way->check.result = result;
-    if (way->check.took_us < 0 && result != KI_CHECK_SKIPPED)
-        way->check.took_us = (ki_engine_now(way->engine) - way->began_ns) / 1000;
+    if (way->check.duration_us < 0 && result != KI_CHECK_SKIPPED)
+        way->check.duration_us = (ki_engine_now(way->engine) - way->began_ns) / 1000;
     way->on_check(&way->check, way->user);
 }
 
@@ -105,7 +105,7 @@ static ki_status check_configuration(ki_checkup_way *way, ki_error *err) {
     describe_configuration(way);
     if (way->description.warnings)
         ki_checkup_remedy(way, "%s", way->description.warnings);
-    ki_checkup_end(way, way->description.warnings ? KI_CHECK_WARNING : KI_CHECK_WELL);
+    ki_checkup_end(way, way->description.warnings ? KI_CHECK_WARNING : KI_CHECK_OK);
     return KI_OK;
 }
 
@@ -120,18 +120,18 @@ static void end_failed(ki_checkup_way *way, const ki_probe *probe, const char *r
 
 static void check_name(ki_checkup_way *way, const ki_probe *probe) {
     ki_checkup_begin(way, KI_CHECK_NAME);
-    way->check.took_us = probe->took_us[KI_PROBE_NAME];
+    way->check.duration_us = probe->duration_us[KI_PROBE_NAME];
     if (probe->failed == KI_PROBE_NAME) {
         end_failed(way, probe, "check the host in the server's address, and this machine's name service");
         return;
     }
     ki_checkup_find(way, "%s", probe->address[0] ? probe->address : "found");
-    ki_checkup_end(way, KI_CHECK_WELL);
+    ki_checkup_end(way, KI_CHECK_OK);
 }
 
 static void check_tcp(ki_checkup_way *way, const ki_probe *probe) {
     ki_checkup_begin(way, KI_CHECK_TCP);
-    way->check.took_us = probe->took_us[KI_PROBE_TCP];
+    way->check.duration_us = probe->duration_us[KI_PROBE_TCP];
     if (probe->failed == KI_PROBE_TCP) {
         bool is_ours = probe->error.category == KI_CATEGORY_FATAL;
         end_failed(way, probe,
@@ -146,7 +146,7 @@ static void check_tcp(ki_checkup_way *way, const ki_probe *probe) {
     }
     bool is_v6 = strchr(probe->address, ':') != NULL;
     ki_checkup_find(way, "connected to %s%s%s:%d", is_v6 ? "[" : "", probe->address, is_v6 ? "]" : "", probe->port);
-    ki_checkup_end(way, KI_CHECK_WELL);
+    ki_checkup_end(way, KI_CHECK_OK);
 }
 
 static int64_t days_left(const ki_probe *probe) {
@@ -177,7 +177,7 @@ static void check_tls(ki_checkup_way *way, const ki_probe *probe) {
         return;
     }
     ki_checkup_begin(way, KI_CHECK_TLS);
-    way->check.took_us = probe->took_us[KI_PROBE_TLS];
+    way->check.duration_us = probe->duration_us[KI_PROBE_TLS];
     if (probe->failed == KI_PROBE_TLS) {
         ki_checkup_find(way, "%s", ki_error_message(&probe->error));
         remedy_tls(way, probe);
@@ -195,12 +195,12 @@ static void check_tls(ki_checkup_way *way, const ki_probe *probe) {
         ki_checkup_remedy(way, "give certificate-authority in place of insecure-skip-tls-verify");
     else if (ends_soon)
         ki_checkup_remedy(way, "have the server's certificate renewed soon");
-    ki_checkup_end(way, ends_soon || way->description.insecure_skip_tls_verify ? KI_CHECK_WARNING : KI_CHECK_WELL);
+    ki_checkup_end(way, ends_soon || way->description.insecure_skip_tls_verify ? KI_CHECK_WARNING : KI_CHECK_OK);
 }
 
 static void check_http(ki_checkup_way *way, const ki_probe *probe) {
     ki_checkup_begin(way, KI_CHECK_HTTP);
-    way->check.took_us = probe->took_us[KI_PROBE_HTTP];
+    way->check.duration_us = probe->duration_us[KI_PROBE_HTTP];
     if (probe->failed == KI_PROBE_HTTP) {
         end_failed(way, probe,
                    probe->is_https ? "is it a Kubernetes API server, or a proxy in front of one?"
@@ -220,7 +220,7 @@ static void check_http(ki_checkup_way *way, const ki_probe *probe) {
     else if (version < 20 && probe->is_https)
         ki_checkup_remedy(way,
                           "each watch takes a connection of its own; is there a proxy that does not speak HTTP/2?");
-    ki_checkup_end(way, way->check.remedy[0] ? KI_CHECK_WARNING : KI_CHECK_WELL);
+    ki_checkup_end(way, way->check.remedy[0] ? KI_CHECK_WARNING : KI_CHECK_OK);
 }
 
 static ki_status check_connection(ki_checkup_way *way, ki_error *err) {
@@ -270,7 +270,7 @@ ki_status ki_checkup(const ki_checkup_options *options, void (*on_check)(const k
     ki_checkup_way way = { .config_options = given.config,
                            .make_config = given.make_config,
                            .resource = given.resource ? given.resource : KI_PODS,
-                           .word = given.word,
+                           .resource_name = given.resource_name,
                            .namespace_name = given.namespace_name,
                            .label_selector = given.label_selector,
                            .field_selector = given.field_selector,
@@ -278,9 +278,9 @@ ki_status ki_checkup(const ki_checkup_options *options, void (*on_check)(const k
                            .description = KI_CONFIG_DESCRIPTION_INIT,
                            .on_check = on_check,
                            .user = user };
-    if (given.word && ki_resource_find(given.word)) {
-        way.resource = ki_resource_find(given.word);
-        way.word = NULL;
+    if (given.resource_name && ki_resource_find(given.resource_name)) {
+        way.resource = ki_resource_find(given.resource_name);
+        way.resource_name = NULL;
     }
     const ki_allocator *allocator = given.config ? given.config->allocator : NULL;
     ki_status status = ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator), &way.engine, err);

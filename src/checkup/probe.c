@@ -128,7 +128,7 @@ static void read_times(CURL *easy, ki_probe *probe) {
     for (int step = 0; step < KI_PROBE_DONE; step++) {
         int64_t until = time_of(easy, infos[step]);
         bool is_reached = until > 0 && !(step == KI_PROBE_HTTP && !probe->http_status);
-        probe->took_us[step] = is_reached ? until - before : -1;
+        probe->duration_us[step] = is_reached ? until - before : -1;
         if (is_reached)
             before = until;
     }
@@ -143,7 +143,7 @@ static ki_probe_step first_failed(const ki_probe *probe, CURLcode code) {
     if (probe->error.code == KI_ERR_TLS || code == CURLE_SSL_CONNECT_ERROR)
         return KI_PROBE_TLS;
     for (int step = KI_PROBE_NAME; step < KI_PROBE_DONE; step++) {
-        if (probe->took_us[step] < 0 && (step != KI_PROBE_TLS || probe->is_https))
+        if (probe->duration_us[step] < 0 && (step != KI_PROBE_TLS || probe->is_https))
             return (ki_probe_step)step;
     }
     return KI_PROBE_HTTP; /* an answer began, and did not end */

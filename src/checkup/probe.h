@@ -33,7 +33,7 @@ typedef struct ki_probe {
     bool is_https;
     char address[64]; /* of the peer; "" before there was one */
     int port;
-    int64_t took_us[KI_PROBE_DONE]; /* each step's own time; -1: not reached */
+    int64_t duration_us[KI_PROBE_DONE]; /* each step's own time; -1: not reached */
     int http_status;
     int http_version;                 /* 10, 11, 20, … */
     size_t chain;                     /* certificates that the server sent; also where they were not believed */

@@ -13,7 +13,7 @@ typedef struct ki_checkup_way {
     const ki_config_options *config_options;
     ki_status (*make_config)(void *user, ki_config **ret_config, ki_error *err); /* NULL: from config_options */
     const ki_resource *resource;
-    const char *word;           /* what to look up in the server's resources; NULL: `resource` is known */
+    const char *resource_name;  /* what to look up in the server's resources; NULL: `resource` is known */
     const char *namespace_name; /* "": all; known once there is a config */
     const char *label_selector; /* NULL or "": all */
     const char *field_selector;

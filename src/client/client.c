@@ -1,7 +1,7 @@
 /* client.c: a client's life, and its calls that wait. */
 #include "src/client/client.h"
 
-#include "src/client/answer.h"
+#include "src/client/response.h"
 
 #include "src/auth/config.h"
 #include "src/base/error.h"
@@ -30,9 +30,9 @@ void ki_client_cancel_all(ki_client *client) {
     ki_mutex_lock(&client->mutex);
     client->is_closed = true;
     while (client->first) {
-        ki_call *call = client->first;
+        ki_pending_request *call = client->first;
         ki_mutex_unlock(&client->mutex);
-        ki_call_end_cancelled(call);
+        ki_pending_request_end_cancelled(call);
         ki_mutex_lock(&client->mutex);
     }
     ki_mutex_unlock(&client->mutex);
@@ -86,7 +86,7 @@ ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client,
     client->transport = parts->transport;
     client->throttle = parts->throttle;
     client->is_factorys = true;
-    client->answer_max = KI_CLIENT_ANSWER_MAX;
+    client->response_max = KI_CLIENT_RESPONSE_MAX;
     ki_status status = ki_mutex_init(&client->mutex, err);
     if (status) {
         ki_free(allocator, client);
@@ -138,8 +138,8 @@ static ki_status make(ki_engine *engine, const ki_config *config, const ki_clien
     if (status)
         return status;
     client->is_factorys = false;
-    if (given->answer_max)
-        client->answer_max = given->answer_max;
+    if (given->response_max)
+        client->response_max = given->response_max;
     int per_second, burst;
     ki_client_limit_of(config, given->requests_per_second, given->request_burst, &per_second, &burst);
     status = add_throttle(client, per_second, burst, err);
@@ -196,65 +196,66 @@ typedef struct waiter {
     ki_engine *engine;
     const ki_allocator *allocator;
     bool done; /* the engine's, for waiting */
-    ki_answer *answer;
+    ki_response *response;
     ki_error err;
 } waiter;
 
 static void drop(waiter *waiting) {
     if (!ki_refcount_dec(&waiting->refs))
         return;
-    ki_answer_unref(waiting->answer);
+    ki_response_unref(waiting->response);
     ki_free(waiting->allocator, waiting);
 }
 
-static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_response(const ki_response *response, const ki_error *err, void *user) {
     waiter *waiting = user;
-    waiting->answer = ki_answer_ref(answer);
+    waiting->response = ki_response_ref(response);
     if (err)
         waiting->err = *err;
     ki_engine_notify(waiting->engine, &waiting->done);
     drop(waiting);
 }
 
-static const ki_call_options *options_of(const ki_client_request *request) {
+static const ki_request_options *options_of(const ki_client_request *request) {
     return request->size > offsetof(ki_client_request, options) ? request->options : NULL;
 }
 
 /* Its own time limit, and a little for the loop to say so. */
-static int64_t wait_ns(const ki_call_options *options) {
+static int64_t wait_ns(const ki_request_options *options) {
     int64_t ms = options && options->timeout_ms ? options->timeout_ms : KI_CLIENT_TIMEOUT_MS;
     return ms < 0 || ms > INT64_MAX / KI_MILLISECONDS(2) ? -1 : KI_MILLISECONDS(ms + GRACE_MS);
 }
 
-static void give_refusal(const ki_client *client, const ki_call_options *options, const ki_answer *answer) {
-    if (!options || options->size <= offsetof(ki_call_options, ret_refusal) || !options->ret_refusal || !answer ||
-        !answer->refusal)
+static void give_error_response(const ki_client *client, const ki_request_options *options,
+                                const ki_response *response) {
+    if (!options || options->size <= offsetof(ki_request_options, ret_error_response) || !options->ret_error_response ||
+        !response || !response->error_response)
         return;
-    ki_refusal *copy = ki_refusal_copy(client->allocator, answer->refusal);
+    ki_error_response *copy = ki_error_response_copy(client->allocator, response->error_response);
     if (copy) /* without memory the error still says what it can */
-        *options->ret_refusal = copy;
+        *options->ret_error_response = copy;
 }
 
 /* The call is under way: waits for it, or cancels it. */
-static ki_status wait_for(ki_client *client, const ki_call_options *options, waiter *waiting, ki_call *call,
-                          ki_answer **ret_answer, ki_error *err) {
+static ki_status wait_for(ki_client *client, const ki_request_options *options, waiter *waiting,
+                          ki_pending_request *call, ki_response **ret_response, ki_error *err) {
     ki_status status = ki_engine_await(client->engine, &waiting->done, wait_ns(options), client->may_drive, err);
     if (status) {
-        ki_call_cancel(call);
+        ki_pending_request_cancel(call);
         return status;
     }
-    give_refusal(client, options, waiting->answer);
+    give_error_response(client, options, waiting->response);
     if (waiting->err.code) {
         if (err)
             *err = waiting->err;
         return waiting->err.code;
     }
-    if (ret_answer)
-        *ret_answer = ki_answer_ref(waiting->answer);
+    if (ret_response)
+        *ret_response = ki_response_ref(waiting->response);
     return KI_OK;
 }
 
-ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_answer **ret_answer, ki_error *err) {
+ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_response **ret_response, ki_error *err) {
     if (!client || !request)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_do: the client or the request is missing");
     if (request->size > offsetof(ki_client_request, on_data) && request->on_data)
@@ -267,13 +268,13 @@ ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_a
     *waiting = (waiter){ .engine = client->engine, .allocator = client->allocator, .err = KI_ERROR_INIT };
     ki_refcount_init(&waiting->refs);
     ki_refcount_inc(&waiting->refs); /* the callback's */
-    ki_call *call = NULL;
-    ki_status status = ki_call_start(client, request, false, 0, on_answer, waiting, &call, err);
+    ki_pending_request *call = NULL;
+    ki_status status = ki_pending_request_start(client, request, false, 0, on_response, waiting, &call, err);
     if (status)
         drop(waiting);
     else
-        status = wait_for(client, options_of(request), waiting, call, ret_answer, err);
-    ki_call_free(call);
+        status = wait_for(client, options_of(request), waiting, call, ret_response, err);
+    ki_pending_request_free(call);
     drop(waiting);
     return status;
 }

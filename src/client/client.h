@@ -20,12 +20,12 @@ struct ki_client {
     ki_throttle *throttle; /* NULL: no limit */
     ki_throttle *own_throttle;
     bool is_factorys; /* freed with it only */
-    size_t answer_max;
+    size_t response_max;
     ki_object_format *format;
     /* under `mutex` */
     ki_mutex mutex;
-    ki_call *first; /* not ended */
-    bool is_closed; /* nothing can be sent any more */
+    ki_pending_request *first; /* not ended */
+    bool is_closed;            /* nothing can be sent any more */
     /* loop only */
     ki_end_hook end_hook;
 };
@@ -46,11 +46,12 @@ void ki_client_limit_of(const ki_config *config, int per_second, int burst, int 
 /* Ends every call with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 
-/* ki_client_send; `unlimited`: without a place in the client's limit, for requests that belong together by the dozen. `answer_max`: bytes of
+/* ki_client_send; `unlimited`: without a place in the client's limit, for requests that belong together by the dozen. `response_max`: bytes of
  * the answer, where that is less than the client's; 0: no less. */
-ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool unlimited, size_t answer_max,
-                        ki_answer_function on_answer, void *user, ki_call **ret_call, ki_error *err);
+ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool unlimited,
+                                   size_t response_max, ki_response_handler on_response, void *user,
+                                   ki_pending_request **ret_request, ki_error *err);
 /* Loop only: ends it now with KI_ERR_CANCELLED. */
-void ki_call_end_cancelled(ki_call *call);
+void ki_pending_request_end_cancelled(ki_pending_request *call);
 
 #endif

@@ -4,9 +4,9 @@
  *                            └─► else /api/V and /apis/G/V for each that was not, several at a time; who does not answer is broken, alone
  *
  * An asking (a fetch) is on the loop and lives until its last request has ended, even where the discovery has been freed meanwhile. */
-#include "src/client/answer.h"
 #include "src/client/client.h"
 #include "src/client/resource_map.h"
+#include "src/client/response.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -52,15 +52,15 @@ struct ki_discovery {
 /* One request for a group and version. */
 typedef struct part {
     fetch *owner;
-    ki_answer *answer; /* NULL: it did not answer well */
+    ki_response *response; /* NULL: it did not answer well */
 } part;
 
 struct fetch {
     ki_discovery *discovery; /* NULL: freed meanwhile */
     const ki_allocator *allocator;
-    ki_answer *answers[ROOTS];
-    ki_error err;     /* of a root */
-    ki_error refusal; /* of a root that is not for us; code 0: none */
+    ki_response *responses[ROOTS];
+    ki_error err;            /* of a root */
+    ki_error error_response; /* of a root that is not for us; code 0: none */
     ki_group_versions versions;
     part *parts;  /* by the number of their version */
     size_t bytes; /* of all answers that are kept */
@@ -72,9 +72,9 @@ struct fetch {
 
 static void free_fetch(fetch *self) {
     for (int i = 0; i < ROOTS; i++)
-        ki_answer_unref(self->answers[i]);
+        ki_response_unref(self->responses[i]);
     for (size_t i = 0; self->parts && i < self->versions.count; i++)
-        ki_answer_unref(self->parts[i].answer);
+        ki_response_unref(self->parts[i].response);
     ki_free(self->allocator, self->parts);
     ki_group_versions_free(self->allocator, &self->versions);
     ki_free(self->allocator, self);
@@ -115,9 +115,9 @@ static void finish(fetch *self, ki_resource_map *map, const ki_error *err) {
     ki_resource_map_unref(map);
 }
 
-static ki_str body_of(const ki_answer *answer) {
+static ki_str body_of(const ki_response *response) {
     ki_str body;
-    body.data = ki_answer_body(answer, &body.size);
+    body.data = ki_response_body(response, &body.size);
     return body;
 }
 
@@ -132,10 +132,10 @@ static ki_status add_old(fetch *self, ki_resource_map *map, bool core, ki_error 
         const ki_group_version *version = &self->versions.items[i];
         if (is_core(version) != core)
             continue;
-        const ki_answer *answer = self->parts[i].answer;
-        status = answer ? ki_resource_map_add_list(map, version->group, version->version, version->preferred,
-                                                   body_of(answer), err)
-                        : KI_ERR_PARSE;
+        const ki_response *response = self->parts[i].response;
+        status = response ? ki_resource_map_add_list(map, version->group, version->version, version->preferred,
+                                                     body_of(response), err)
+                          : KI_ERR_PARSE;
         if (status == KI_ERR_PARSE) {
             ki_error_clear(err);
             status = ki_resource_map_add_broken(map, version->group, version->version)
@@ -149,9 +149,9 @@ static ki_status add_old(fetch *self, ki_resource_map *map, bool core, ki_error 
 static ki_status build(fetch *self, ki_resource_map *map, ki_error *err) {
     ki_status status = KI_OK;
     for (int root = 0; root < ROOTS && !status; root++) {
-        const ki_answer *answer = self->answers[root];
-        if (answer && ki_discovery_is_aggregated(self->allocator, body_of(answer)))
-            status = ki_resource_map_add_aggregated(map, body_of(answer), err);
+        const ki_response *response = self->responses[root];
+        if (response && ki_discovery_is_aggregated(self->allocator, body_of(response)))
+            status = ki_resource_map_add_aggregated(map, body_of(response), err);
         else
             status = add_old(self, map, root == 0, err);
     }
@@ -181,16 +181,16 @@ static void conclude(fetch *self) {
 static void ask_more(fetch *self);
 
 /* What is over the limit is counted, and not kept. */
-static ki_answer *keep(fetch *self, const ki_answer *answer) {
-    self->bytes += body_of(answer).size;
-    return self->bytes > KI_DISCOVERY_BYTES_MAX ? NULL : ki_answer_ref(answer);
+static ki_response *keep(fetch *self, const ki_response *response) {
+    self->bytes += body_of(response).size;
+    return self->bytes > KI_DISCOVERY_BYTES_MAX ? NULL : ki_response_ref(response);
 }
 
-static void on_part(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_part(const ki_response *response, const ki_error *err, void *user) {
     part *at = user;
     fetch *self = at->owner;
     if (!err)
-        at->answer = keep(self, answer);
+        at->response = keep(self, response);
     self->pending--;
     if (self->discovery)
         ask_more(self);
@@ -198,12 +198,13 @@ static void on_part(const ki_answer *answer, const ki_error *err, void *user) {
         free_fetch(self);
 }
 
-static ki_status ask(fetch *self, const char *path, const char *accept, size_t answer_max, ki_answer_function on_answer,
-                     void *user, ki_error *err) {
-    const ki_call_options options = KI_CALL_OPTIONS(.timeout_ms = self->discovery->timeout_ms);
+static ki_status ask(fetch *self, const char *path, const char *accept, size_t response_max,
+                     ki_response_handler on_response, void *user, ki_error *err) {
+    const ki_request_options options = KI_REQUEST_OPTIONS(.timeout_ms = self->discovery->timeout_ms);
     const ki_client_request request =
         KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = path, .accept = accept, .options = &options);
-    ki_status status = ki_call_start(self->discovery->client, &request, true, answer_max, on_answer, user, NULL, err);
+    ki_status status =
+        ki_pending_request_start(self->discovery->client, &request, true, response_max, on_response, user, NULL, err);
     if (!status)
         self->pending++;
     return status;
@@ -230,15 +231,15 @@ static void roots_done(fetch *self) {
     ki_error err = self->err;
     ki_status status = err.code;
     for (int i = 0; i < ROOTS && !status; i++) {
-        const ki_answer *answer = self->answers[i];
-        if (answer && !ki_discovery_is_aggregated(self->allocator, body_of(answer)))
-            status = ki_group_versions_add(self->allocator, &self->versions, body_of(answer), &err);
+        const ki_response *response = self->responses[i];
+        if (response && !ki_discovery_is_aggregated(self->allocator, body_of(response)))
+            status = ki_group_versions_add(self->allocator, &self->versions, body_of(response), &err);
     }
-    if (!status && !self->answers[0] && !self->answers[1] && self->refusal.code) {
-        err = self->refusal;
+    if (!status && !self->responses[0] && !self->responses[1] && self->error_response.code) {
+        err = self->error_response;
         status = err.code;
     }
-    if (!status && !self->answers[0] && !self->answers[1])
+    if (!status && !self->responses[0] && !self->responses[1])
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "neither /api nor /apis is there: is it a Kubernetes API server?");
     if (!status && self->versions.count) {
         self->parts = ki_alloc_zero(self->allocator, self->versions.count * sizeof *self->parts);
@@ -253,11 +254,11 @@ static void roots_done(fetch *self) {
     ask_more(self);
 }
 
-static void root_ended(fetch *self, int root, const ki_answer *answer, const ki_error *err) {
+static void root_ended(fetch *self, int root, const ki_response *response, const ki_error *err) {
     if (!err)
-        self->answers[root] = keep(self, answer);
+        self->responses[root] = keep(self, response);
     else if (ki_error_is_forbidden(err))
-        self->refusal = *err;
+        self->error_response = *err;
     else if (!ki_error_is_not_found(err))
         self->err = *err; /* one that is not there, or not for us, leaves the other */
     self->pending--;
@@ -269,18 +270,18 @@ static void root_ended(fetch *self, int root, const ki_answer *answer, const ki_
         free_fetch(self);
 }
 
-static void on_api(const ki_answer *answer, const ki_error *err, void *user) {
-    root_ended(user, 0, answer, err);
+static void on_api(const ki_response *response, const ki_error *err, void *user) {
+    root_ended(user, 0, response, err);
 }
 
-static void on_apis(const ki_answer *answer, const ki_error *err, void *user) {
-    root_ended(user, 1, answer, err);
+static void on_apis(const ki_response *response, const ki_error *err, void *user) {
+    root_ended(user, 1, response, err);
 }
 
 static void begin_fetch(ki_task *task, void *user) {
     (void)task;
     ki_discovery *discovery = user;
-    static const ki_answer_function on_root[ROOTS] = { on_api, on_apis };
+    static const ki_response_handler on_root[ROOTS] = { on_api, on_apis };
     if (discovery->fetch)
         return; /* who asked meanwhile shares it */
     ki_error err = KI_ERROR_INIT;
@@ -465,8 +466,8 @@ static ki_status not_found(const ki_resource_map *map, const char *word, ki_erro
         return ki_error_set(err, KI_ERR_NOT_FOUND,
                             "'%.100s' is a category, not one resource: ki_resource_map_in_category has them", word);
     const char *meant = ki_resource_map_nearest(map, word);
-    const char *broken = ki_resource_map_broken_at(map, 0);
-    bool more = ki_resource_map_broken_at(map, 1) != NULL;
+    const char *broken = ki_resource_map_failed_at(map, 0);
+    bool more = ki_resource_map_failed_at(map, 1) != NULL;
     return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource '%.100s'%s%s%s%s%s%s", word,
                         meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "",
                         broken ? "; not known is what is in " : "", broken ? broken : "", more ? " and others" : "");

@@ -460,7 +460,7 @@ static void end_list(http_call *call) {
 
 static void end_watch(http_call *call) {
     if (!ki_watch_decoder_is_clean(call->watch)) {
-        fail_with(call, KI_ERR_CUT, "the stream ended in the middle of an event");
+        fail_with(call, KI_ERR_UNEXPECTED_EOF, "the stream ended in the middle of an event");
         return;
     }
     close_call(call);

@@ -87,7 +87,7 @@ static ki_status check_resource(const ki_client_request *request, ki_error *err)
     return ki_resource_check(resource, request->namespace_name, request->name, err);
 }
 
-static ki_status check_names(const ki_client_request *request, const ki_call_options *options, ki_error *err) {
+static ki_status check_names(const ki_client_request *request, const ki_request_options *options, ki_error *err) {
     const verb_info *verb = &verbs[request->verb];
     bool named = is_set(request->name), sub = is_set(options->subresource);
     const char *plural = request->resource->plural;
@@ -113,7 +113,7 @@ static ki_status check_body(const ki_client_request *request, ki_error *err) {
     return KI_OK;
 }
 
-static ki_status check(const ki_client_request *request, const ki_call_options *options, ki_error *err) {
+static ki_status check(const ki_client_request *request, const ki_request_options *options, ki_error *err) {
     if (request->verb < KI_CLIENT_GET || request->verb > KI_CLIENT_RAW)
         return ki_error_set(err, KI_ERR_INVALID, "the request has no verb");
     bool raw = request->verb == KI_CLIENT_RAW;
@@ -150,7 +150,7 @@ static void parameter(ki_buffer *target, const char *name, const char *value) {
     ki_buffer_append_url(target, ki_str_of(value));
 }
 
-static void write_target(const ki_client_request *request, const ki_call_options *options, ki_buffer *target) {
+static void write_target(const ki_client_request *request, const ki_request_options *options, ki_buffer *target) {
     if (request->verb == KI_CLIENT_RAW) {
         ki_buffer_append_string(target, request->path);
     } else {
@@ -192,7 +192,7 @@ static void member(ki_buffer *body, const char *name, const char *value) {
     ki_buffer_append_json_string(body, ki_str_of(value));
 }
 
-static void write_delete_options(const ki_call_options *options, ki_buffer *body) {
+static void write_delete_options(const ki_request_options *options, ki_buffer *body) {
     ki_buffer_append_string(body, "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\"");
     if (options->grace_period_s != 0)
         ki_buffer_printf(body, ",\"gracePeriodSeconds\":%" PRId64,
@@ -222,7 +222,7 @@ static const char *content_type_of(const ki_client_request *request) {
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------------- */
 
-static void describe(const ki_client_request *request, const ki_call_options *options, char *what) {
+static void describe(const ki_client_request *request, const ki_request_options *options, char *what) {
     const ki_resource *resource = request->resource;
     if (request->verb == KI_CLIENT_RAW) {
         snprintf(what, KI_OUTGOING_WHAT_MAX, "%s %.*s", request->method, (int)strcspn(request->path, "?"),
@@ -239,12 +239,12 @@ static void describe(const ki_client_request *request, const ki_call_options *op
              in ? request->namespace_name : "", named && in ? "/" : "", named ? request->name : "");
 }
 
-static int64_t timeout_of(const ki_call_options *options) {
+static int64_t timeout_of(const ki_request_options *options) {
     int64_t ms = options->timeout_ms ? options->timeout_ms : KI_CLIENT_TIMEOUT_MS;
     return ms < 0 || ms > INT64_MAX / 1000000 ? 0 : ms * 1000000;
 }
 
-static bool fill(const ki_allocator *allocator, const ki_client_request *request, const ki_call_options *options,
+static bool fill(const ki_allocator *allocator, const ki_client_request *request, const ki_request_options *options,
                  ki_outgoing *out) {
     bool raw = request->verb == KI_CLIENT_RAW;
     snprintf(out->method, sizeof out->method, "%s", raw ? request->method : verbs[request->verb].method);
@@ -273,7 +273,7 @@ static bool fill(const ki_allocator *allocator, const ki_client_request *request
 }
 
 ki_status ki_outgoing_make(const ki_allocator *allocator, const ki_client_request *request,
-                           const ki_call_options *options, ki_outgoing *ret_outgoing, ki_error *err) {
+                           const ki_request_options *options, ki_outgoing *ret_outgoing, ki_error *err) {
     ki_status status = check(request, options, err);
     if (status)
         return status;

@@ -25,7 +25,7 @@ typedef struct ki_outgoing {
 /* `options` is whole: its size has been looked at. On failure nothing is left to free.
  * Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status ki_outgoing_make(const ki_allocator *allocator, const ki_client_request *request,
-                           const ki_call_options *options, ki_outgoing *ret_outgoing, ki_error *err);
+                           const ki_request_options *options, ki_outgoing *ret_outgoing, ki_error *err);
 void ki_outgoing_free(const ki_allocator *allocator, ki_outgoing *outgoing);
 
 #endif

@@ -230,7 +230,7 @@ const ki_discovered *ki_resource_map_at(const ki_resource_map *map, size_t index
     return index < map->count ? &map->entries[index].found : NULL;
 }
 
-const char *ki_resource_map_broken_at(const ki_resource_map *map, size_t index) {
+const char *ki_resource_map_failed_at(const ki_resource_map *map, size_t index) {
     return index < map->broken_count ? map->broken[index] : NULL;
 }
 

@@ -59,7 +59,7 @@ void ki_group_versions_free(const ki_allocator *allocator, ki_group_versions *ve
 
 /* A resource's words as a document has them; views into it. */
 typedef struct ki_found_words {
-    ki_str words[KI_DISCOVERY_WORDS_MAX];
+    ki_str words[KI_DISCOVERY_NAMES_MAX];
     size_t count;
 } ki_found_words;
 typedef struct ki_found {

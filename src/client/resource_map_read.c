@@ -11,7 +11,7 @@ static ki_str text_of(yyjson_val *value) {
 }
 
 static void add_word(ki_found_words *words, ki_str word) {
-    if (words->count < KI_DISCOVERY_WORDS_MAX && ki_discovery_is_name(word))
+    if (words->count < KI_DISCOVERY_NAMES_MAX && ki_discovery_is_name(word))
         words->words[words->count++] = word;
 }
 

@@ -65,14 +65,14 @@ static void leads_changed(bool leads, void *user) {
 
 /* --- what the loop does ----------------------------------------------------------------------------------------------------------------- */
 
-bool ki_controller_has_ended(const ki_controller *controller) {
+static bool has_ended(const ki_controller *controller) {
     return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->live_threads == 0;
 }
 
 void ki_controller_note_change(ki_controller *controller) {
     if (controller->waiting > 0)
         ki_cond_broadcast(&controller->changed);
-    if (!ki_controller_has_ended(controller))
+    if (!has_ended(controller))
         return;
     ki_task_post(&controller->task);
     if (controller->is_left)
@@ -84,7 +84,7 @@ static void destroy(ki_controller *controller);
 /* Component: destroys a controller that its program has freed, once all work has ended. Returns false where it is still there. */
 static bool reap_if_ended(ki_controller *controller, bool *ret_has_ended) {
     ki_mutex_lock(&controller->mutex);
-    *ret_has_ended = ki_controller_has_ended(controller);
+    *ret_has_ended = has_ended(controller);
     bool is_over = *ret_has_ended && controller->is_left;
     ki_mutex_unlock(&controller->mutex);
     if (is_over)
@@ -339,7 +339,7 @@ static void destroy(ki_controller *controller) {
 static void wait_for_end(ki_controller *controller) {
     ki_mutex_lock(&controller->mutex);
     controller->waiting++;
-    while (!ki_controller_has_ended(controller))
+    while (!has_ended(controller))
         ki_cond_wait(&controller->changed, &controller->mutex);
     controller->waiting--;
     ki_mutex_unlock(&controller->mutex);
@@ -353,7 +353,7 @@ void ki_controller_free(ki_controller *controller) {
     if (!is_inside && !ki_engine_on_loop(controller->engine))
         wait_for_end(controller);
     ki_mutex_lock(&controller->mutex);
-    bool may_go = !is_inside && ki_controller_has_ended(controller);
+    bool may_go = !is_inside && has_ended(controller);
     controller->is_left = !may_go;
     ki_mutex_unlock(&controller->mutex);
     if (may_go) {

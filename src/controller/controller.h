@@ -64,7 +64,7 @@ typedef struct ki_source {
     bool by_owner, any_owner;
     char *owner_group, *owner_kind;
     bool is_owner_namespaced;
-    void (*map)(const ki_object *obj, ki_requests *requests, void *user);
+    void (*map)(const ki_object *obj, ki_reconcile_keys *requests, void *user);
     ki_predicate predicate;
     void *user;
     /* Loop. */
@@ -143,8 +143,6 @@ struct ki_controller {
 void ki_controller_try_to_begin(ki_controller *controller);
 /* Loop only: looks again after `delay_ns`, or before. */
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns);
-/* Any thread; the mutex is held: all work has ended. */
-bool ki_controller_has_ended(const ki_controller *controller);
 /* Any thread; the mutex is held: tells those who may wait for the end. After the unlock the controller may be gone. */
 void ki_controller_note_change(ki_controller *controller);
 

@@ -168,19 +168,19 @@ static void release_failed(ki_elector *elector, const ki_error *err) {
 /* --- responses ------------------------------------------------------------------------------------------------------------------- */
 
 /* Reads the Lease of a response. */
-static ki_status lease_of(const ki_elector *elector, const ki_answer *answer, ki_lease *ret_lease, ki_error *err) {
+static ki_status lease_of(const ki_elector *elector, const ki_response *response, ki_lease *ret_lease, ki_error *err) {
     size_t size;
-    const char *body = ki_answer_body(answer, &size);
+    const char *body = ki_response_body(response, &size);
     return ki_lease_read(elector->allocator, (ki_str){ body, size }, ret_lease, err);
 }
 
 static void send_write(ki_elector *elector, ki_elector_step step);
 
-static void on_written(ki_elector *elector, const ki_answer *answer) {
+static void on_written(ki_elector *elector, const ki_response *response) {
     ki_lease lease;
     ki_error err = KI_ERROR_INIT;
     int64_t sent_at = elector->sent_at;
-    if (lease_of(elector, answer, &lease, &err)) {
+    if (lease_of(elector, response, &lease, &err)) {
         attempt_failed(elector, "the Lease was written, but not read", &err);
         return;
     }
@@ -201,10 +201,10 @@ static bool is_free(const ki_elector *elector) {
            ki_engine_now(elector->engine) - elector->observed_at >= KI_SECONDS(record->duration_s);
 }
 
-static void on_read(ki_elector *elector, const ki_answer *answer) {
+static void on_read(ki_elector *elector, const ki_response *response) {
     ki_lease lease;
     ki_error err = KI_ERROR_INIT;
-    if (lease_of(elector, answer, &lease, &err)) {
+    if (lease_of(elector, response, &lease, &err)) {
         attempt_failed(elector, "cannot read the Lease", &err);
         return;
     }
@@ -227,10 +227,10 @@ static void on_not_found(ki_elector *elector) {
         try_again(elector);
 }
 
-static void on_read_to_release(ki_elector *elector, const ki_answer *answer) {
+static void on_read_to_release(ki_elector *elector, const ki_response *response) {
     ki_lease lease;
     ki_error err = KI_ERROR_INIT;
-    if (lease_of(elector, answer, &lease, &err)) {
+    if (lease_of(elector, response, &lease, &err)) {
         release_failed(elector, &err);
         return;
     }
@@ -241,31 +241,31 @@ static void on_read_to_release(ki_elector *elector, const ki_answer *answer) {
         finish(elector);
 }
 
-static void on_given_up(ki_elector *elector, const ki_answer *answer) {
+static void on_given_up(ki_elector *elector, const ki_response *response) {
     ki_lease lease;
     log_line(elector, KI_LOG_INFO, "gave the Lease up", NULL);
-    if (!lease_of(elector, answer, &lease, NULL))
+    if (!lease_of(elector, response, &lease, NULL))
         observe(elector, &lease);
     finish(elector);
 }
 
-static void on_success(ki_elector *elector, ki_elector_step step, const ki_answer *answer) {
+static void on_success(ki_elector *elector, ki_elector_step step, const ki_response *response) {
     switch (step) {
     case KI_ELECTOR_RESTS:
         break;
     case KI_ELECTOR_RENEWS:
     case KI_ELECTOR_CREATES:
     case KI_ELECTOR_UPDATES:
-        on_written(elector, answer);
+        on_written(elector, response);
         break;
     case KI_ELECTOR_READS:
-        on_read(elector, answer);
+        on_read(elector, response);
         break;
     case KI_ELECTOR_READS_TO_RELEASE:
-        on_read_to_release(elector, answer);
+        on_read_to_release(elector, response);
         break;
     case KI_ELECTOR_GIVES_UP:
-        on_given_up(elector, answer);
+        on_given_up(elector, response);
         break;
     }
 }
@@ -306,10 +306,10 @@ static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error
     }
 }
 
-static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_response(const ki_response *response, const ki_error *err, void *user) {
     ki_elector *elector = user;
     ki_elector_step step = elector->step;
-    ki_call *call = elector->call;
+    ki_pending_request *call = elector->call;
     if (step == KI_ELECTOR_RESTS)
         return; /* abandoned */
     elector->step = KI_ELECTOR_RESTS;
@@ -317,18 +317,18 @@ static void on_answer(const ki_answer *answer, const ki_error *err, void *user) 
     if (err)
         on_failure(elector, step, err);
     else
-        on_success(elector, step, answer);
-    ki_call_free(call);
+        on_success(elector, step, response);
+    ki_pending_request_free(call);
 }
 
 /* The request may have reached the server, or may still. */
 static void abandon_request(ki_elector *elector) {
-    ki_call *call = elector->call;
+    ki_pending_request *call = elector->call;
     elector->step = KI_ELECTOR_RESTS;
     elector->call = NULL;
     if (call)
-        ki_call_end_cancelled(call);
-    ki_call_free(call);
+        ki_pending_request_end_cancelled(call);
+    ki_pending_request_free(call);
 }
 
 /* --- requests ---------------------------------------------------------------------------------------------------------------------- */
@@ -347,14 +347,14 @@ static ki_status send_request(ki_elector *elector, ki_elector_step step, ki_clie
     int64_t timeout_ms = time_left_ms(elector);
     if (timeout_ms <= 0)
         return ki_error_set(err, KI_ERR_TIMEOUT, "no time is left for a request");
-    const ki_call_options options = KI_CALL_OPTIONS(.timeout_ms = timeout_ms);
+    const ki_request_options options = KI_REQUEST_OPTIONS(.timeout_ms = timeout_ms);
     request->resource = KI_LEASES;
     request->namespace_name = elector->namespace_name;
     request->options = &options;
     elector->sent_at = ki_engine_now(elector->engine);
     elector->step = step;
-    ki_status status =
-        ki_call_start(elector->client, request, true, KI_LEASE_BYTES_MAX, on_answer, elector, &elector->call, err);
+    ki_status status = ki_pending_request_start(elector->client, request, true, KI_LEASE_BYTES_MAX, on_response,
+                                                elector, &elector->call, err);
     if (status)
         elector->step = KI_ELECTOR_RESTS;
     return status;

@@ -56,7 +56,7 @@ struct ki_elector {
     /* loop only */
     ki_elector_phase phase;
     ki_elector_step step;
-    ki_call *call;            /* of the step */
+    ki_pending_request *call; /* of the step */
     int64_t sent_at;          /* when the step's request was sent */
     int64_t observed_at;      /* when `lease` was seen first as it is, after its bytes had come */
     int64_t most_transitions; /* of all Leases seen; -1: none seen */

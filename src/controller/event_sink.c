@@ -34,9 +34,9 @@ static void log_failure(const ki_event_sink *sink, ki_log_level level, const cha
 }
 
 /* Returns true where a namespace that is being deleted takes no new objects. */
-static bool is_namespace_terminating(const ki_refusal *refusal) {
-    for (size_t i = 0; refusal && i < refusal->cause_count; i++)
-        if (strcmp(refusal->causes[i].reason, "NamespaceTerminating") == 0)
+static bool is_namespace_terminating(const ki_error_response *error_response) {
+    for (size_t i = 0; error_response && i < error_response->cause_count; i++)
+        if (strcmp(error_response->causes[i].reason, "NamespaceTerminating") == 0)
             return true;
     return false;
 }
@@ -71,7 +71,7 @@ static void retry_due(ki_timer *timer, void *user) {
 
 /* --- requests ----------------------------------------------------------------------------------------------------------- */
 
-static void refused(ki_event_sink *sink, const ki_refusal *refusal, const ki_error *err) {
+static void refused(ki_event_sink *sink, const ki_error_response *error_response, const ki_error *err) {
     bool is_patch = sink->patch.size > 0;
     if (is_patch && !sink->is_creating && err->http_status == 404) {
         sink->is_creating = true;
@@ -83,25 +83,25 @@ static void refused(ki_event_sink *sink, const ki_refusal *refusal, const ki_err
         try_failed(sink, err);
         return;
     }
-    bool is_expected = ki_error_is_already_exists(err) || is_namespace_terminating(refusal);
+    bool is_expected = ki_error_is_already_exists(err) || is_namespace_terminating(error_response);
     log_failure(sink, is_expected ? KI_LOG_DEBUG : KI_LOG_WARNING, "the server refused", err);
     finish(sink, KI_EVENT_REFUSED);
 }
 
-static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_response(const ki_response *response, const ki_error *err, void *user) {
     ki_event_sink *sink = user;
-    ki_call *call = sink->call;
+    ki_pending_request *call = sink->call;
     sink->call = NULL;
-    ki_call_free(call);
+    ki_pending_request_free(call);
     if (!sink->record)
         return; /* cancelled */
     if (!err) {
         finish(sink, KI_EVENT_ACCEPTED);
         return;
     }
-    const ki_refusal *refusal = answer ? ki_answer_refusal(answer) : NULL;
-    if (refusal) {
-        refused(sink, refusal, err);
+    const ki_error_response *error_response = response ? ki_response_error(response) : NULL;
+    if (error_response) {
+        refused(sink, error_response, err);
         return;
     }
     sink->is_creating = false;
@@ -118,7 +118,7 @@ static void send(ki_event_sink *sink) {
                           .namespace_name = ki_event_namespace(sink->record), .name = is_patch ? sink->name : NULL,
                           .body = body->data, .body_size = body->size, .patch = KI_PATCH_STRATEGIC);
     ki_error err = KI_ERROR_INIT;
-    ki_status status = ki_client_send(sink->client, &request, on_answer, sink, &sink->call, &err);
+    ki_status status = ki_client_send(sink->client, &request, on_response, sink, &sink->call, &err);
     if (!status)
         return;
     if (status != KI_ERR_NO_MEMORY)
@@ -173,7 +173,7 @@ void ki_event_sink_cancel(ki_event_sink *sink) {
         return;
     forget_write(sink);
     if (sink->call)
-        ki_call_end_cancelled(sink->call); /* on_answer forgets the call */
+        ki_pending_request_end_cancelled(sink->call); /* on_response forgets the call */
 }
 
 void ki_event_sink_close(ki_event_sink *sink) {

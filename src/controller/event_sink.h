@@ -34,7 +34,7 @@ typedef struct ki_event_sink {
     ki_buffer create, patch; /* bodies; patch empty: the Event is new */
     bool is_creating;        /* of a series: the server has no such Event any more */
     int tries_left, tries_made;
-    ki_call *call;
+    ki_pending_request *call;
     ki_timer retry;
 } ki_event_sink;
 

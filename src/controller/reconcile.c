@@ -212,7 +212,7 @@ void ki_reconcile_requeue_after(ki_reconcile *call, int64_t delay_ms) {
     call->delay_ms = delay_ms;
 }
 
-void ki_reconcile_is_terminal(ki_reconcile *call) {
+void ki_reconcile_set_terminal(ki_reconcile *call) {
     call->is_terminal = true;
 }
 

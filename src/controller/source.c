@@ -15,13 +15,13 @@
 
 /* --- keys of an object ---------------------------------------------------------------------------------------------------------------- */
 
-struct ki_requests {
+struct ki_reconcile_keys {
     ki_workqueue *queue;
     int priority;
     ki_status status; /* KI_ERR_NO_MEMORY: a key is missing */
 };
 
-ki_status ki_requests_add(ki_requests *requests, const char *key) {
+ki_status ki_reconcile_keys_add(ki_reconcile_keys *requests, const char *key) {
     if (!requests)
         return KI_ERR_INVALID;
     ki_status status = ki_workqueue_add_with(requests->queue, key, &KI_ADD_OPTIONS(.priority = requests->priority));
@@ -39,16 +39,16 @@ static bool is_of_group(const char *api_version, const char *group) {
     return (size_t)(slash - api_version) == size && memcmp(api_version, group, size) == 0 && !strchr(slash + 1, '/');
 }
 
-static void add_owner(const ki_source *source, const ki_object *obj, const char *name, ki_requests *requests) {
+static void add_owner(const ki_source *source, const ki_object *obj, const char *name, ki_reconcile_keys *requests) {
     char key[KI_WORKQUEUE_KEY_MAX + 1];
     const char *namespace_name = source->is_owner_namespaced ? ki_object_namespace(obj) : "";
     int size = snprintf(key, sizeof key, "%s%s%s", namespace_name, namespace_name[0] ? "/" : "", name);
     if (name[0] && size > 0 && (size_t)size < sizeof key)
-        (void)ki_requests_add(requests, key); /* lack of memory is kept in `requests` */
+        (void)ki_reconcile_keys_add(requests, key); /* lack of memory is kept in `requests` */
 }
 
 /* Adds the keys of the owners that are of the source's kind; without `any_owner` the first controller counts alone. */
-static void add_owners(const ki_source *source, const ki_object *obj, ki_requests *requests) {
+static void add_owners(const ki_source *source, const ki_object *obj, ki_reconcile_keys *requests) {
     ki_owner_reference *references = NULL;
     size_t count = 0;
     ki_status status = ki_object_owner_references(obj, &references, &count, NULL);
@@ -71,13 +71,13 @@ static void add_owners(const ki_source *source, const ki_object *obj, ki_request
 /* Queues the keys that an object stands for. Errors: KI_ERR_NO_MEMORY: at least one is missing. */
 static ki_status queue_keys(const ki_source *source, const ki_object *obj, int priority) {
     const ki_controller *controller = source->controller;
-    ki_requests requests = { .queue = controller->queue, .priority = priority };
+    ki_reconcile_keys requests = { .queue = controller->queue, .priority = priority };
     if (source->map)
         source->map(obj, &requests, source->user);
     else if (source->by_owner)
         add_owners(source, obj, &requests);
     else
-        (void)ki_requests_add(&requests, ki_object_key(obj));
+        (void)ki_reconcile_keys_add(&requests, ki_object_key(obj));
     return requests.status;
 }
 

@@ -146,7 +146,7 @@ ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource,
     else
         status = ki_client_apply(
             client, resource, ki_object_namespace(obj), ki_object_name(obj), body.data,
-            &KI_CALL_OPTIONS(.subresource = "status", .field_manager = field_manager, .force = true), ret_obj, err);
+            &KI_REQUEST_OPTIONS(.subresource = "status", .field_manager = field_manager, .force = true), ret_obj, err);
     ki_buffer_free(&body);
     return status;
 }
@@ -193,7 +193,7 @@ ki_status ki_client_apply_child(ki_client *client, const ki_resource *resource, 
     if (status)
         return status;
     status = ki_client_apply(client, resource, namespace_name, name, json,
-                             &KI_CALL_OPTIONS(.field_manager = field_manager, .force = true), ret_obj, err);
+                             &KI_REQUEST_OPTIONS(.field_manager = field_manager, .force = true), ret_obj, err);
     yyjson_doc_free(doc);
     return status;
 }

@@ -290,9 +290,11 @@ static int set_files(posix_spawn_file_actions_t *files, int output, int errors) 
         failed = posix_spawn_file_actions_adddup2(files, output, STDOUT_FILENO);
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(files, errors, STDERR_FILENO);
+#ifdef __GLIBC__ /* musl does not have the function */
 #if __GLIBC_PREREQ(2, 34)
     if (!failed) /* a host may have opened some without O_CLOEXEC */
         failed = posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
+#endif
 #endif
     return failed;
 }

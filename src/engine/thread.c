@@ -155,7 +155,3 @@ void ki_thread_join(ki_thread *thread) {
     pthread_join(thread->id, NULL);
     thread->started = false;
 }
-
-bool ki_thread_is_current(const ki_thread *thread) {
-    return thread->started && pthread_equal(thread->id, pthread_self());
-}

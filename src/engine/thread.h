@@ -48,6 +48,5 @@ int64_t ki_monotonic_now(void);
 /* `name` shows in debuggers, at most 15 characters. The struct must stay where it is until joined. */
 ki_status ki_thread_start(ki_thread *thread, const char *name, void (*main)(void *user), void *user, ki_error *err);
 void ki_thread_join(ki_thread *thread); /* nothing where it was not started */
-bool ki_thread_is_current(const ki_thread *thread);
 
 #endif

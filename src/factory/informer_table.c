@@ -134,7 +134,7 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_resource 
     sources made = { .main = NULL };
     ki_status status =
         ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.main, err);
-    if (!status && (options->audit_ms > 0 || options->check_streaming_list))
+    if (!status && (options->consistency_check_ms > 0 || options->check_streaming_list))
         status = ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.audit, err);
     if (status)
         free_sources(&made);
@@ -153,7 +153,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
         .engine = maker->engine,
         .list_watch = made.main,
         .audit_source = made.audit,
-        .audit_ns = audit_ns(options->audit_ms),
+        .audit_ns = audit_ns(options->consistency_check_ms),
         .check_streaming_list = options->check_streaming_list,
         .resource = resource,
         .format = entry->format,

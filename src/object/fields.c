@@ -166,11 +166,11 @@ static yyjson_val *metadata_of(yyjson_doc *doc, const char *member) {
     return yyjson_obj_get(yyjson_obj_get(yyjson_doc_get_root(doc), "metadata"), member);
 }
 
-int64_t ki_object_int(const ki_object *obj, const char *path, int64_t otherwise) {
+int64_t ki_object_int(const ki_object *obj, const char *path, int64_t default_value) {
     ki_value value = KI_VALUE_INIT;
     if (ki_object_field(obj, path, &value, NULL))
-        return otherwise;
-    int64_t number = value.type == KI_VALUE_INT ? value.integer : otherwise;
+        return default_value;
+    int64_t number = value.type == KI_VALUE_INT ? value.integer : default_value;
     ki_value_clear(&value);
     return number;
 }

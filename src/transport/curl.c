@@ -189,7 +189,7 @@ static int before_request(void *user, char *there, char *here, int port_there, i
         exchange->pool->wake = true;
     if (exchange->attempts++ == 0 || (exchange->is_safe && exchange->attempts <= MOST_ATTEMPTS))
         return CURL_PREREQFUNC_OK;
-    ki_error_set(&exchange->own_failure, KI_ERR_CUT,
+    ki_error_set(&exchange->own_failure, KI_ERR_UNEXPECTED_EOF,
                  exchange->is_safe
                      ? "%s refused the request, or cut the connection before it answered, twice"
                      : "%s cut the connection before it answered: the request may have been carried out or not, "
@@ -259,7 +259,8 @@ static void take_certificates(ki_curl_transport *transport) {
     transport->tls_number = ki_credentials_tls_number(transport->credentials);
     ki_curl_pools_retire_all(&transport->pools);
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_CUT, "certificates have changed: connecting to %s anew", transport->identity.server);
+    ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "certificates have changed: connecting to %s anew",
+                 transport->identity.server);
     for (ki_exchange *exchange = transport->exchanges; exchange;) {
         if (!exchange->is_endless || exchange->state != KI_EXCHANGE_ACTIVE) {
             exchange = exchange->next;
@@ -355,7 +356,8 @@ static bool end_one_finished(ki_curl_pool *pool) {
             ki_curl_error(exchange->easy, code, exchange->detail, transport->identity.config,
                           transport->identity.proxy.size > 0, &err);
         else if (!exchange->head_given) /* libcurl is content with half a head */
-            ki_error_set(&err, KI_ERR_CUT, "%s cut the connection before the answer's head was whole", server);
+            ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "%s cut the connection before the answer's head was whole",
+                         server);
         if (err.code == KI_ERR_TLS && err.category == KI_CATEGORY_CREDENTIALS)
             ki_credentials_refused(transport->credentials, exchange->set);
         else if (err.code == KI_ERR_TLS)

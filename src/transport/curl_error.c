@@ -217,7 +217,7 @@ void ki_curl_error(CURL *easy, CURLcode code, const char *detail, const ki_confi
     case CURLE_PARTIAL_FILE:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
-        ki_error_set(err, KI_ERR_CUT, "%s cut the connection: %s", server, detail);
+        ki_error_set(err, KI_ERR_UNEXPECTED_EOF, "%s cut the connection: %s", server, detail);
         break;
     case CURLE_UNSUPPORTED_PROTOCOL: /* no HTTP status line */
     case CURLE_WEIRD_SERVER_REPLY:

@@ -42,7 +42,8 @@ static void ping_ended(const ki_error *err, void *user) {
     if (pool->last_byte < asked)
         pool->retired = true;
     ki_error dead = KI_ERROR_INIT;
-    ki_error_set(&dead, KI_ERR_CUT, "the connection to %s is dead: nothing came for %d s, nor an answer within %d s",
+    ki_error_set(&dead, KI_ERR_UNEXPECTED_EOF,
+                 "the connection to %s is dead: nothing came for %d s, nor an answer within %d s",
                  transport->identity.server, KI_CURL_SILENCE_S, KI_CURL_SILENCE_ANSWER_S);
     /* The pool goes with its last exchange, but not before service, which is not run in here. */
     for (ki_exchange *one; (one = find_dead(transport, pool, asked, ping_port)) != NULL;)

@@ -383,7 +383,7 @@ ki_status ki_list_decoder_finish(ki_list_decoder *decoder, ki_error *err) {
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the list could not be read any further");
     if (decoder->at != AT_END)
-        return ki_error_set(err, KI_ERR_CUT, "the list ended in the middle");
+        return ki_error_set(err, KI_ERR_UNEXPECTED_EOF, "the list ended in the middle");
     ki_str kind = ki_str_of(decoder->meta.kind);
     ki_str list = KI_STR("List");
     char shown[KI_WIRE_SHOW_MAX];

@@ -35,7 +35,7 @@ void ki_list_decoder_free(ki_list_decoder *decoder);
  * Errors: KI_ERR_PROTOCOL (not a JSON object, items no array, malformed), KI_ERR_NO_MEMORY, KI_ERR_LIMIT,
  * or what the sink returned. */
 ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err);
-/* At the body's end. KI_ERR_CUT where the list is not whole; KI_ERR_PROTOCOL where it has no
+/* At the body's end. KI_ERR_UNEXPECTED_EOF where the list is not whole; KI_ERR_PROTOCOL where it has no
  * metadata.resourceVersion or its kind does not end in List (a Table, a Status: the message says what
  * came). */
 ki_status ki_list_decoder_finish(ki_list_decoder *decoder, ki_error *err);

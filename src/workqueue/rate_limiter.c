@@ -10,8 +10,8 @@
 static const ki_rate_limit default_limits[] = { KI_RATE_LIMIT_EXPONENTIAL(5, 1000000), KI_RATE_LIMIT_BUCKET(10, 100) };
 
 static const char *what_is_wrong(const ki_rate_limit *limit) {
-    if (limit->wait_ms < 0)
-        return "wait_ms is negative";
+    if (limit->max_wait_ms < 0)
+        return "max_wait_ms is negative";
     switch (limit->type) {
     case KI_RATE_LIMIT_EXPONENTIAL:
     case KI_RATE_LIMIT_FAST_SLOW:
@@ -95,7 +95,8 @@ static int64_t delay_of(ki_rate_limiter *limiter, size_t number, const void *key
 int64_t ki_rate_limiter_delay(ki_rate_limiter *limiter, const void *key, int failures, int64_t now) {
     int64_t longest = 0;
     for (size_t i = 0; i < limiter->count; i++) {
-        int64_t delay = delay_of(limiter, i, key, failures, now), most = ki_work_delay_ns(limiter->limits[i].wait_ms);
+        int64_t delay = delay_of(limiter, i, key, failures, now),
+                most = ki_work_delay_ns(limiter->limits[i].max_wait_ms);
         if (most > 0 && delay > most)
             delay = most;
         if (delay > longest)

@@ -241,7 +241,7 @@ ki_status kt_faults_append(const kt_faults *faults, ki_buffer *out) {
     for (const kt_fault *fault = faults->first; fault; fault = fault->next) {
         ki_buffer_printf(out, "%s{\"id\":%" PRIu64 ",\"fault\":", fault == faults->first ? "" : ",", fault->id);
         ki_buffer_append_json_string(out, ki_str_of(fault->spec.text));
-        ki_buffer_printf(out, ",\"requests\":%" PRIu64 ",\"struck\":%" PRIu64 "}", fault->requests, fault->injected);
+        ki_buffer_printf(out, ",\"requests\":%" PRIu64 ",\"injected\":%" PRIu64 "}", fault->requests, fault->injected);
     }
     return ki_buffer_append_string(out, "]}");
 }

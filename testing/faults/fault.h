@@ -97,7 +97,7 @@ void kt_faults_clear(kt_faults *faults);
 /* Adds a fault from a line. Its times count from `now_ms`. Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status kt_faults_add(kt_faults *faults, const char *line, int64_t now_ms, uint64_t *ret_id, ki_error *err);
 ki_status kt_faults_remove(kt_faults *faults, uint64_t id, ki_error *err);
-/* Appends {"faults":[{"id":1,"fault":"…","requests":12,"struck":2}]} */
+/* Appends {"faults":[{"id":1,"fault":"…","requests":12,"injected":2}]} */
 ki_status kt_faults_append(const kt_faults *faults, ki_buffer *out);
 
 struct kt_call;

@@ -39,7 +39,7 @@ kt_set *kt_set_difference(kt_arena *arena, const kt_set *a, const kt_set *b);
 /* Returns the same set in which every field above a member is a member too. */
 kt_set *kt_set_with_parents(kt_arena *arena, const kt_set *set);
 
-/* Reads and writes fieldsV1. Reading stops at the first part that is not valid. */
+/* Reads and writes fieldsV1. Reading ignores values that are no objects. */
 kt_set *kt_set_read(kt_arena *arena, yyjson_val *fields);
 void kt_set_append(ki_buffer *out, const kt_set *set);
 /* Calls `each` for each member with its path, such as .spec.containers[name="c"].image. `path` is working space. */

@@ -90,7 +90,7 @@ typedef enum kt_layout {
 
 typedef struct kt_spot {
     const kt_schema *schema;
-    const kt_field *field; /* NULL at the root, for list elements, and for unknown types */
+    const kt_field *field; /* NULL at the root, for elements, and for unknown members */
     const kt_type *type;   /* the struct type, also of a list's or map's elements */
     kt_layout layout;
     yyjson_val *node; /* the structural schema of a custom resource's place (then no field or type); otherwise NULL */

@@ -38,7 +38,7 @@ static bool change_some(ki_testing_server *server, int64_t now_ns) {
     const int64_t interval_ns = 1000000000 / server->churn;
     if (now_ns - server->churn_due_ns > CHURN_LATE_NS) {
         int64_t dropped = (now_ns - server->churn_due_ns) * server->churn / 1000000000;
-        server->done.behind += (uint64_t)dropped;
+        server->done.dropped += (uint64_t)dropped;
         server->churn_due_ns = now_ns;
     }
     for (int i = 0; i < CHURN_BATCH && server->churn_due_ns <= now_ns; i++) {
@@ -46,7 +46,7 @@ static bool change_some(ki_testing_server *server, int64_t now_ns) {
         if (kt_load_change(server->load, now_ms(server), ki_monotonic_now(), NULL) == KI_OK)
             server->done.changes++;
         else
-            server->done.behind++;
+            server->done.dropped++;
         server->churn_due_ns += interval_ns ? interval_ns : 1;
     }
     return server->churn_due_ns <= now_ns;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What `cmake --install` leaves, linked as pkg-config says: the shared library, and the archive where there is nothing else.
+# What `cmake --install` leaves: linked as pkg-config and find_package() say, shared and static; and each file belongs to one component.
 # usage: installed.sh CMAKE BUILD CC [FLAGS...]
 set -eu
 cmake=$1 build=$2
@@ -10,6 +10,15 @@ source=$(dirname "$0")/../../examples
 command -v pkg-config >/dev/null || exit 77
 
 "$cmake" --install "$build" --prefix "$work/usr" >/dev/null
+files() { (cd "$1" && find . -type f -o -type l | LC_ALL=C sort); }
+for component in runtime development command testing; do
+    "$cmake" --install "$build" --prefix "$work/component/$component" --component "$component" >/dev/null
+    files "$work/component/$component"
+done | LC_ALL=C sort >"$work/components"
+files "$work/usr" | diff - "$work/components" || { echo "files of no component, or of two"; exit 1; }
+case $(cd "$work/component/runtime" && find . -name 'lib*') in
+    *.a* | *.pc* | *testing*) echo "the component runtime has more than shared libraries"; exit 1 ;;
+esac
 pc=$(find "$work/usr" -name pkgconfig -type d)
 libraries=$(dirname "$pc")
 PKG_CONFIG_PATH=$pc
@@ -23,16 +32,55 @@ link() {
     $compiler -D_POSIX_C_SOURCE=200809L "$source/watch-pods.c" $(pkg-config --cflags --libs "$@" kinformer) -o "$work/$output"
 }
 compiler=$*
+compiler_alone=$1
+shift
+flags=$*
 
 # Programs that use the shared library need no .pc file of what is behind it.
 if PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs kinformer | grep curl; then
     echo "the shared library's users would link libcurl themselves"
     exit 1
 fi
+# A program of another project: every target of the package, and a server in the process.
+mkdir "$work/project"
+cat >"$work/project/server.c" <<'EOF'
+#include <kinformer-print/jsonpath.h>
+#include <kinformer-testing/server.h>
+int main(void) {
+    ki_error err = KI_ERROR_INIT;
+    ki_testing_server *server = 0;
+    ki_jsonpath *path = 0;
+    if (ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.pods = 3), &server, &err) || ki_jsonpath_new("{.kind}", 0, &path, &err))
+        return 1;
+    ki_jsonpath_free(path);
+    ki_testing_server_free(server);
+    return 0;
+}
+EOF
+cat >"$work/project/CMakeLists.txt" <<'EOF'
+cmake_minimum_required(VERSION 3.25)
+project(user C)
+find_package(kinformer REQUIRED COMPONENTS print testing)
+add_executable(by-cmake server.c)
+target_link_libraries(by-cmake kinformer::kinformer-testing kinformer::kinformer-print)
+add_executable(by-cmake-static server.c)
+target_link_libraries(by-cmake-static kinformer::kinformer-testing-static kinformer::kinformer-print-static kinformer::kinformer-static)
+EOF
+{ "$cmake" -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/usr" -DCMAKE_C_COMPILER="$compiler_alone" -DCMAKE_C_FLAGS="$flags" &&
+    "$cmake" --build "$work/project/build"; } >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+# shellcheck disable=SC2046
+$compiler "$work/project/server.c" $(pkg-config --cflags --libs kinformer-testing kinformer-print) -o "$work/by-pkg-config"
+for program in "$work/project/build/by-cmake" "$work/project/build/by-cmake-static" "$work/by-pkg-config"; do
+    LD_LIBRARY_PATH=$libraries "$program" || { echo "$program: status $?"; exit 1; }
+done
+
 link shared
 readelf -d "$work/shared" | grep -q 'NEEDED.*libkinformer' || { echo "the shared library is not used"; exit 1; }
 
 rm -f "$libraries"/libkinformer*.so*
+# shellcheck disable=SC2046
+$compiler "$work/project/server.c" $(pkg-config --static --cflags --libs kinformer-testing kinformer-print) -o "$work/static-server"
+"$work/static-server" || { echo "the server's archive: status $?"; exit 1; }
 link static --static
 if readelf -d "$work/static" | grep 'NEEDED.*libkinformer'; then
     echo "the archive is not used"

@@ -77,14 +77,14 @@ static void an_object_lives_through_all_verbs(void **state) {
     CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, &obj, err));
     assert_string_equal(ki_object_key(obj), "default/verbs");
 
-    ki_refusal *refusal = NULL;
-    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", json, &KI_CALL_OPTIONS(.ret_refusal = &refusal),
-                                      NULL, &refused),
+    ki_error_response *refusal = NULL;
+    assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", json,
+                                      &KI_REQUEST_OPTIONS(.ret_error_response = &refusal), NULL, &refused),
                      KI_ERR_HTTP);
     assert_true(ki_error_is_already_exists(&refused));
     assert_string_equal(refusal->name, "verbs");
     assert_string_equal(refusal->kind, "configmaps");
-    ki_refusal_free(refusal);
+    ki_error_response_free(refusal);
 
     CHECK(ki_client_get(client, KI_CONFIGMAPS, "default", "verbs", NULL, &next, err));
     assert_string_equal(ki_object_uid(next), ki_object_uid(obj));
@@ -112,11 +112,11 @@ static void an_object_lives_through_all_verbs(void **state) {
     ki_object_unref(next);
 
     assert_int_equal(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
-                                      &KI_CALL_OPTIONS(.precondition_uid = "another"), &refused),
+                                      &KI_REQUEST_OPTIONS(.precondition_uid = "another"), &refused),
                      KI_ERR_HTTP);
     assert_true(ki_error_is_conflict(&refused));
     CHECK(ki_client_delete(client, KI_CONFIGMAPS, "default", "verbs",
-                           &KI_CALL_OPTIONS(.precondition_uid = ki_object_uid(obj)), err));
+                           &KI_REQUEST_OPTIONS(.precondition_uid = ki_object_uid(obj)), err));
     assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "verbs", NULL, &next, &refused), KI_ERR_HTTP);
     assert_true(ki_error_is_not_found(&refused));
     ki_object_unref(obj);
@@ -135,24 +135,24 @@ static void a_list_is_read_page_by_page_and_its_collection_deleted(void **state)
     char token[4096] = "";
     int pages = 0, objects = 0;
     do {
-        ki_answer *page = NULL;
-        CHECK(ki_client_list(client, KI_CONFIGMAPS, "default", &KI_CALL_OPTIONS(.limit = 3, .continue_token = token),
+        ki_response *page = NULL;
+        CHECK(ki_client_list(client, KI_CONFIGMAPS, "default", &KI_REQUEST_OPTIONS(.limit = 3, .continue_token = token),
                              &page, err));
-        for (size_t i = 0; i < ki_answer_item_count(page); i++)
-            objects += strncmp(ki_object_name(ki_answer_item(page, i)), "page-", 5) == 0;
-        snprintf(token, sizeof token, "%s", ki_answer_continue(page));
-        ki_answer_unref(page);
+        for (size_t i = 0; i < ki_response_item_count(page); i++)
+            objects += strncmp(ki_object_name(ki_response_item(page, i)), "page-", 5) == 0;
+        snprintf(token, sizeof token, "%s", ki_response_continue(page));
+        ki_response_unref(page);
         pages++;
     } while (token[0]);
     assert_int_equal(objects, 7);
     assert_in_range(pages, 3, 4);
     CHECK(ki_client_delete_collection(client, KI_CONFIGMAPS, "default",
-                                      &KI_CALL_OPTIONS(.label_selector = "set in (page-1,page-2)"), err));
-    ki_answer *rest = NULL;
-    CHECK(
-        ki_client_list(client, KI_CONFIGMAPS, "default", &KI_CALL_OPTIONS(.label_selector = "set=page-1"), &rest, err));
-    assert_int_equal(ki_answer_item_count(rest), 0);
-    ki_answer_unref(rest);
+                                      &KI_REQUEST_OPTIONS(.label_selector = "set in (page-1,page-2)"), err));
+    ki_response *rest = NULL;
+    CHECK(ki_client_list(client, KI_CONFIGMAPS, "default", &KI_REQUEST_OPTIONS(.label_selector = "set=page-1"), &rest,
+                         err));
+    assert_int_equal(ki_response_item_count(rest), 0);
+    ki_response_unref(rest);
     CHECK(ki_client_delete_collection(client, KI_CONFIGMAPS, "default", NULL, err));
     ki_client_free(client);
 }
@@ -160,14 +160,14 @@ static void a_list_is_read_page_by_page_and_its_collection_deleted(void **state)
 static void any_path_can_be_asked_for(void **state) {
     (void)state;
     ki_client *client = new_client();
-    ki_answer *answer = NULL;
+    ki_response *answer = NULL;
     CHECK(ki_client_do(client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version"), &answer,
                        err));
     ki_value major = KI_VALUE_INIT;
-    CHECK(ki_answer_field(answer, "major", &major, err));
+    CHECK(ki_response_field(answer, "major", &major, err));
     assert_string_equal(major.text, "1");
     ki_value_clear(&major);
-    ki_answer_unref(answer);
+    ki_response_unref(answer);
     ki_client_free(client);
 }
 
@@ -222,7 +222,7 @@ static void whoever_starts_the_engine_takes_over_from_those_who_wait(void **stat
         many_threads_wait_at_once(at);
 }
 
-static void on_nothing(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_nothing(const ki_response *answer, const ki_error *err, void *user) {
     (void)answer;
     ki_client *client = user;
     ki_error nested = KI_ERROR_INIT;

@@ -142,7 +142,7 @@ static void a_server_that_does_wrong_leaves_no_difference(void **state) {
         put_many("more", MORE, 2); /* what was set aside comes with its next change */
         assert_equal_in_the_end();
         must(ki_testing_server_faults(server, &told, &err), &err);
-        if (strstr(told.data, "\"struck\":0"))
+        if (strstr(told.data, "\"injected\":0"))
             fail_msg("the fault never struck: %s", told.data);
         ki_testing_text_clear(&told);
         tear_down(NULL);

@@ -207,7 +207,7 @@ static void faults_are_listed_with_what_they_did(void **state) {
     assert_true(read_until(fd, "\"code\":503"));
     close(fd);
     assert_int_equal(ki_testing_server_faults(server, &json, NULL), KI_OK);
-    assert_non_null(strstr(json.data, "\"struck\":1"));
+    assert_non_null(strstr(json.data, "\"injected\":1"));
     ki_testing_text_clear(&json);
     assert_int_equal(ki_testing_server_remove_fault(server, id, NULL), KI_OK);
     assert_int_equal(ki_testing_server_remove_fault(server, id, NULL), KI_ERR_NOT_FOUND);

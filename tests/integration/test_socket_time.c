@@ -137,7 +137,7 @@ static bool has_found_what_was_lost(const world *self) {
 
 static void an_audit_finds_what_the_server_did_not_tell(void **state) {
     (void)state;
-    const world_plan plan = { .informer = KI_INFORMER_OPTIONS(.audit_ms = AUDIT_MS), .has_own_time = true };
+    const world_plan plan = { .informer = KI_INFORMER_OPTIONS(.consistency_check_ms = AUDIT_MS), .has_own_time = true };
     world *self = &worlds[0];
     worlds_open(1, &plan);
     told now[WORLD_OBJECTS];

@@ -134,12 +134,12 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
 
 static void wait_by_handler(caller *self) {
     ki_informer *informer = self->world->informer;
-    ki_status status = ki_informer_when_version(informer, NULL, "999999999", -1, on_version, self, NULL);
+    ki_status status = ki_informer_wait_for_version_async(informer, NULL, "999999999", -1, on_version, self, NULL);
     expect_ok(self, status, "when_version");
     if (status)
         return;
     self->whens++;
-    status = ki_informer_cancel_when_version(informer, on_version, self, NULL);
+    status = ki_informer_cancel_version_waits(informer, on_version, self, NULL);
     expect(self, status == KI_OK || (atomic_load(&has_stopped) && status == KI_ERR_NOT_FOUND), "cancel_when_version",
            status);
 }

@@ -35,7 +35,7 @@ static void print_text(const char *text) {
     putchar('"');
 }
 
-static void print_error(const ki_error *err, const ki_refusal *refusal) {
+static void print_error(const ki_error *err, const ki_error_response *refusal) {
     printf("{\"ok\":false,\"http\":%d,\"reason\":", err->http_status);
     print_text(err->reason);
     printf(",\"message\":");
@@ -57,19 +57,19 @@ static void print_object(const ki_object *obj) {
     ki_value_clear(&value);
 }
 
-static void print_answer(const ki_answer *answer, ki_client_verb verb) {
-    printf("{\"ok\":true,\"http\":%d,\"continue\":", ki_answer_http_status(answer));
-    print_text(ki_answer_continue(answer));
+static void print_answer(const ki_response *answer, ki_client_verb verb) {
+    printf("{\"ok\":true,\"http\":%d,\"continue\":", ki_response_http_status(answer));
+    print_text(ki_response_continue(answer));
     printf(",\"items\":[");
-    for (size_t i = 0; i < ki_answer_item_count(answer); i++) {
+    for (size_t i = 0; i < ki_response_item_count(answer); i++) {
         printf("%s", i ? "," : "");
-        print_object(ki_answer_item(answer, i));
+        print_object(ki_response_item(answer, i));
     }
     printf("]");
-    const char *body = ki_answer_body(answer, NULL);
-    if (ki_answer_object(answer)) {
+    const char *body = ki_response_body(answer, NULL);
+    if (ki_response_object(answer)) {
         printf(",\"object\":");
-        print_object(ki_answer_object(answer));
+        print_object(ki_response_object(answer));
     } else if (verb != KI_CLIENT_LIST) {
         printf(",\"body\":");
         print_text(body);
@@ -77,7 +77,7 @@ static void print_answer(const ki_answer *answer, ki_client_verb verb) {
     puts("}");
 }
 
-static void set_option(ki_call_options *options, ki_client_request *request, const char *name, const char *value) {
+static void set_option(ki_request_options *options, ki_client_request *request, const char *name, const char *value) {
     if (strcmp(name, "patch") == 0)
         request->patch = strcmp(value, "json") == 0        ? KI_PATCH_JSON
                          : strcmp(value, "strategic") == 0 ? KI_PATCH_STRATEGIC
@@ -140,11 +140,11 @@ static void run_line(script *s, char *line) {
         return;
     }
     ki_error err = KI_ERROR_INIT;
-    ki_refusal *refusal = NULL;
-    ki_answer *answer = NULL;
+    ki_error_response *refusal = NULL;
+    ki_response *answer = NULL;
     ki_resource_map *map = NULL;
     const ki_discovered *found = NULL;
-    ki_call_options options = KI_CALL_OPTIONS(.subresource = fields[4], .ret_refusal = &refusal);
+    ki_request_options options = KI_REQUEST_OPTIONS(.subresource = fields[4], .ret_error_response = &refusal);
     ki_client_request request =
         KI_CLIENT_REQUEST(.verb = verb_of(fields[0]), .namespace_name = fields[2], .name = fields[3], .body = fields[6],
                           .body_size = strlen(fields[6]), .options = &options);
@@ -169,8 +169,8 @@ static void run_line(script *s, char *line) {
         print_error(&err, refusal);
     else
         print_answer(answer, request.verb);
-    ki_refusal_free(refusal);
-    ki_answer_unref(answer);
+    ki_error_response_free(refusal);
+    ki_response_unref(answer);
     ki_resource_map_unref(map);
 }
 

@@ -12,7 +12,7 @@
 
 static const ki_response_head ok = { 200, -1, "application/json" };
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     byte_stage *s = user;
     bool watches = strstr(request->target, "watch=true") != NULL;
     snprintf(s->target, sizeof s->target, "%s", request->target);
@@ -20,13 +20,13 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     s->lists += !watches;
     if (watches)
         s->watch = call;
-    if (!ki_memory_call_head(call, &ok) || watches)
+    if (!kt_memory_call_head(call, &ok) || watches)
         return;
-    if (ki_memory_call_data(call, s->list, strlen(s->list)))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_data(call, s->list, strlen(s->list)))
+        kt_memory_call_end(call, NULL);
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     byte_stage *s = user;
     if (s->watch == call)
         s->watch = NULL;
@@ -61,8 +61,8 @@ void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options 
     memset(s, 0, sizeof *s);
     s->list = list;
     assert_true(test_engine_open(&s->engine, NULL, 1));
-    const ki_memory_server server = { serve, abandoned, s };
-    assert_int_equal(ki_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, abandoned, s };
+    assert_int_equal(kt_memory_transport_new(s->engine.engine, &server, &s->transport, NULL), KI_OK);
     assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = s->engine.engine, .transport = s->transport),
                                     &s->factory, NULL),
                      KI_OK);
@@ -84,7 +84,7 @@ static bool send_once(byte_stage *s, const char *bytes, size_t size, size_t piec
     for (size_t at = 0; at < size; at += piece) {
         if (!s->watch)
             return false;
-        (void)ki_memory_call_data(s->watch, bytes + at, size - at < piece ? size - at : piece);
+        (void)kt_memory_call_data(s->watch, bytes + at, size - at < piece ? size - at : piece);
         assert_true(test_engine_settle(&s->engine));
     }
     return s->watch != NULL;
@@ -114,7 +114,7 @@ const char *byte_stage_end_watch(byte_stage *s) {
     };
     assert_non_null(s->watch);
     int watches = s->watches;
-    ki_memory_call_end(s->watch, NULL);
+    kt_memory_call_end(s->watch, NULL);
     assert_true(test_engine_settle(&s->engine));
     if (s->watches == watches)
         assert_true(test_engine_advance(&s->engine, JITTER_MS));

@@ -5,7 +5,7 @@
 
 #include <kinformer/kinformer.h>
 
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 typedef struct byte_stage {
@@ -13,7 +13,7 @@ typedef struct byte_stage {
     ki_transport *transport;
     ki_factory *factory;
     ki_informer *informer;
-    ki_memory_call *watch; /* the open watch; NULL: none */
+    kt_memory_call *watch; /* the open watch; NULL: none */
     const char *list;      /* the response to a list */
     int lists, watches;
     int resumes;       /* watches that resumed after an event that could not be read; not in `errors` */

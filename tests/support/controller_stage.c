@@ -34,7 +34,7 @@ static bool connect_stage(controller_stage *s, const ki_metrics *metrics) {
     ki_engine *engine = s->engine.engine;
     assert_int_equal(kt_cluster_new(&ki_allocator_default, &options, &s->cluster, NULL), KI_OK);
     return !kt_memory_adapter_new(engine, s->cluster, start_ms, &s->adapter, NULL) &&
-           !ki_memory_transport_new(engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL) &&
+           !kt_memory_transport_new(engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL) &&
            !ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = s->transport, .metrics = metrics),
                            &s->factory, NULL) &&
            !ki_factory_informer(s->factory, KI_CONFIGMAPS, &plain, &s->configmaps, NULL) &&
@@ -166,7 +166,7 @@ ki_status stage_reconcile(ki_reconcile *call, const char *key, void *user, ki_er
     case 'f':
         return give_error(err);
     case 't':
-        ki_reconcile_is_terminal(call);
+        ki_reconcile_set_terminal(call);
         return give_error(err);
     case 'r':
         ki_reconcile_requeue(call);

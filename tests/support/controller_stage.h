@@ -9,7 +9,7 @@
 
 #include <kinformer/kinformer.h>
 
-#include "testing/rest/memory_adapter.h"
+#include "testing/memory/adapter.h"
 #include "tests/support/test_engine.h"
 
 enum {

@@ -35,22 +35,22 @@ static void note_request(candidate *self, const char *method, int status) {
     note(self->requests, "%s:%d", name, status);
 }
 
-static void answer(ki_memory_call *call, int status, const char *body) {
+static void answer(kt_memory_call *call, int status, const char *body) {
     const ki_response_head head = { .status = status, .retry_after_ms = -1, .content_type = "application/json" };
-    if (ki_memory_call_head(call, &head) && ki_memory_call_data(call, body, strlen(body)))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_head(call, &head) && kt_memory_call_data(call, body, strlen(body)))
+        kt_memory_call_end(call, NULL);
 }
 
-static void cut(ki_memory_call *call) {
-    const ki_error err = { .code = KI_ERR_CUT, .message = "cut" };
-    ki_memory_call_end(call, &err);
+static void cut(kt_memory_call *call) {
+    const ki_error err = { .code = KI_ERR_UNEXPECTED_EOF, .message = "cut" };
+    kt_memory_call_end(call, &err);
 }
 
 static char next_fate(candidate *self) {
     return self->fate && *self->fate ? *self->fate++ : '.';
 }
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     candidate *self = user;
     rest_server *server = &self->election->server;
     char fate = next_fate(self);
@@ -89,7 +89,7 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     }
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     candidate *self = user;
     if (self->open == call)
         self->open = NULL;
@@ -130,10 +130,10 @@ static int64_t wall_now(void *user) {
 static bool open_candidate(candidate *self, election *owner, const char *identity, const ki_allocator *allocator) {
     *self = (candidate){ .election = owner, .identity = identity, .engine.now = KI_SECONDS(1000) };
     const ki_clock clock = { .now = now, .user = self, .wall_now = wall_now };
-    const ki_memory_server server = { serve, abandoned, self };
+    const kt_memory_server server = { serve, abandoned, self };
     if (ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .clock = &clock, .seed = 1), &self->engine.engine,
                       NULL) ||
-        ki_memory_transport_new(self->engine.engine, &server, &self->transport, NULL))
+        kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL))
         return false;
     return ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = self->engine.engine, .transport = self->transport),
                           &self->factory, NULL) == KI_OK;

@@ -35,13 +35,13 @@ static void take_note(event_stage *stage, const ki_request *request) {
         abort();
 }
 
-static void fail_call(ki_memory_call *call, ki_status code) {
+static void fail_call(kt_memory_call *call, ki_status code) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, code, "by the script");
-    ki_memory_call_end(call, &err);
+    kt_memory_call_end(call, &err);
 }
 
-static void refuse(ki_memory_call *call, int status) {
+static void refuse(kt_memory_call *call, int status) {
     char body[256];
     const char *reason = status == 404 ? "NotFound" : status == 409 ? "AlreadyExists" : "Forbidden";
     const ki_response_head head = { status, -1, "application/json" };
@@ -49,17 +49,17 @@ static void refuse(ki_memory_call *call, int status) {
              "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"%s\",\"code\":%d,"
              "\"details\":{\"causes\":[{\"reason\":\"%s\"}]}}",
              reason, status, status == 403 ? "NamespaceTerminating" : "");
-    if (ki_memory_call_head(call, &head) && ki_memory_call_data(call, body, strlen(body)))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_head(call, &head) && kt_memory_call_data(call, body, strlen(body)))
+        kt_memory_call_end(call, NULL);
 }
 
 /* Serves a request. `abandoned` does nothing: the adapter needs it for watches only, and a recorder opens none. */
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     event_stage *stage = user;
     size_t number = stage->requests;
     int answer = number < stage->scripted ? stage->script[number] : stage->then;
     take_note(stage, request);
-    const ki_memory_server *real = kt_memory_adapter_server(stage->adapter);
+    const kt_memory_server *real = kt_memory_adapter_server(stage->adapter);
     switch (answer) {
     case EVENT_ANSWER_REAL:
         real->serve(call, request, real->user);
@@ -67,13 +67,13 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     case EVENT_ANSWER_SILENT:
         break;
     case EVENT_ANSWER_CUT:
-        fail_call(call, KI_ERR_CUT);
+        fail_call(call, KI_ERR_UNEXPECTED_EOF);
         break;
     case EVENT_ANSWER_CONNECT:
         fail_call(call, KI_ERR_CONNECT);
         break;
     case EVENT_ANSWER_GARBLED:
-        ki_memory_call_end(call, NULL);
+        kt_memory_call_end(call, NULL);
         break;
     default:
         refuse(call, answer);
@@ -81,7 +81,7 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     }
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     (void)call;
     (void)user;
 }
@@ -98,11 +98,11 @@ static bool make_cluster(event_stage *stage) {
 
 static bool make_all(event_stage *stage, const ki_allocator *allocator, const ki_event_recorder_options *options) {
     const ki_clock clock = { .now = now, .user = stage, .wall_now = wall_now };
-    const ki_memory_server server = { serve, abandoned, stage };
+    const kt_memory_server server = { serve, abandoned, stage };
     return ki_engine_new(&KI_ENGINE_OPTIONS(.allocator = allocator, .clock = &clock, .seed = 1), &stage->engine.engine,
                          NULL) == KI_OK &&
            make_cluster(stage) &&
-           ki_memory_transport_new(stage->engine.engine, &server, &stage->transport, NULL) == KI_OK &&
+           kt_memory_transport_new(stage->engine.engine, &server, &stage->transport, NULL) == KI_OK &&
            ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = stage->engine.engine, .transport = stage->transport),
                           &stage->factory, NULL) == KI_OK &&
            ki_event_recorder_new(stage->factory, options, &stage->recorder, NULL) == KI_OK;

@@ -13,7 +13,7 @@
 #include <kinformer/events.h>
 
 #include "src/base/buffer.h"
-#include "testing/rest/memory_adapter.h"
+#include "testing/memory/adapter.h"
 #include "tests/support/test_engine.h"
 
 enum {

@@ -126,9 +126,8 @@ static ki_error error_of(const char *what) {
     static const struct {
         const char *name;
         ki_status code;
-    } names[] = { { "connect", KI_ERR_CONNECT },    { "cut", KI_ERR_CUT },
-                  { "timeout", KI_ERR_TIMEOUT },    { "toolarge", KI_ERR_TOO_LARGE_RV },
-                  { "nomemory", KI_ERR_NO_MEMORY }, { "expired", KI_ERR_EXPIRED },
+    } names[] = { { "connect", KI_ERR_CONNECT },       { "cut", KI_ERR_UNEXPECTED_EOF }, { "timeout", KI_ERR_TIMEOUT },
+                  { "toolarge", KI_ERR_TOO_LARGE_RV }, { "nomemory", KI_ERR_NO_MEMORY }, { "expired", KI_ERR_EXPIRED },
                   { "protocol", KI_ERR_PROTOCOL } };
     ki_error err = KI_ERROR_INIT;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -112,7 +112,7 @@ static void on_state(ki_informer *informer, const ki_health *health, void *user)
     pthread_mutex_lock(&self->lock);
     self->state = health->state;
     if (health->state == KI_STATE_BLOCKED)
-        snprintf(self->words, sizeof self->words, "%s", health->words);
+        snprintf(self->words, sizeof self->words, "%s", health->message);
     pthread_cond_broadcast(&self->news);
     pthread_mutex_unlock(&self->lock);
 }
@@ -326,7 +326,7 @@ void world_fault(const char *line) {
 void world_assert_faults_injected(void) {
     ki_testing_text text = KI_TESTING_TEXT_INIT;
     assert_int_equal(ki_testing_server_faults(world_server, &text, NULL), KI_OK);
-    if (strstr(text.data, "\"struck\":0"))
+    if (strstr(text.data, "\"injected\":0"))
         fail_msg("never struck: %s", text.data);
     ki_testing_text_clear(&text);
 }
@@ -517,7 +517,7 @@ void world_put_out_of_reach(world *self, proxy_fault how) {
 
 void world_wait_for_words(world *self, const char *words) {
     struct timespec until = in_a_while();
-    char last[KI_HEALTH_WORDS_MAX];
+    char last[KI_HEALTH_MESSAGE_MAX];
     int late = 0;
     pthread_mutex_lock(&self->lock);
     while (strcmp(self->words, words) != 0 && !late)

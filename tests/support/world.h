@@ -68,7 +68,7 @@ typedef struct world {
     size_t errors; /* calls of the error handler */
     ki_error last_error;
     ki_state state;
-    char words[KI_HEALTH_WORDS_MAX]; /* of its last state "blocked" */
+    char words[KI_HEALTH_MESSAGE_MAX]; /* of its last state "blocked" */
     bool unknown_delete;
     bool may_go_back;
     bool is_stuck;       /* the handler returns from no call */

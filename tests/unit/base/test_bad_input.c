@@ -42,10 +42,10 @@ static void expect_version(const byte_stage *s, const char *key, const char *ver
     ki_object_unref(obj);
 }
 
-static uint64_t set_aside(const byte_stage *s) {
+static uint64_t skipped(const byte_stage *s) {
     ki_health health;
     ki_informer_health(s->informer, &health);
-    return health.set_aside;
+    return health.skipped;
 }
 
 #define ADDED(object) "{\"type\":\"ADDED\",\"object\":" object "}\n"
@@ -86,7 +86,7 @@ static void a_bad_event_is_counted_and_the_others_arrive(void **state) {
         byte_stage_send(&s, rows[i].bytes, strlen(rows[i].bytes));
         if (strcmp(s.errors, rows[i].errors) != 0)
             fail_msg("%s gives \"%s\", not \"%s\"", rows[i].bytes, s.errors, rows[i].errors);
-        assert_int_equal(set_aside(&s), 1);
+        assert_int_equal(skipped(&s), 1);
         byte_stage_send(&s, AFTER, sizeof AFTER - 1);
         expect_version(&s, "ns/before", "20");
         expect_version(&s, "ns/after", "30");
@@ -106,7 +106,7 @@ static void an_event_over_the_limit_is_counted_with_its_key(void **state) {
                         2 * OBJECT_LIMIT, 0);
     byte_stage_send(&s, bytes, (size_t)size);
     assert_string_equal(s.errors, "limit reached:ns/b");
-    assert_int_equal(set_aside(&s), 1);
+    assert_int_equal(skipped(&s), 1);
     byte_stage_send(&s, AFTER, sizeof AFTER - 1);
     expect_version(&s, "ns/after", "30");
     byte_stage_close(&s);
@@ -161,7 +161,7 @@ static void a_bad_item_of_a_list_is_counted_and_the_others_arrive(void **state) 
         byte_stage s;
         open_stage(&s, rows[i].list);
         assert_string_equal(s.errors, rows[i].errors);
-        assert_int_equal(set_aside(&s), rows[i].aside);
+        assert_int_equal(skipped(&s), rows[i].aside);
         expect_version(&s, "ns/a", "5");
         assert_true(ki_informer_has_synced(s.informer));
         byte_stage_close(&s);
@@ -296,7 +296,7 @@ static void times_without_measure_are_bounded(void **state) {
         snprintf(selector, sizeof selector, "n=%zu", i);
         assert_int_equal(
             ki_factory_informer(s.factory, KI_CONFIGMAPS,
-                                &KI_INFORMER_OPTIONS(.label_selector = selector, .audit_ms = times[i],
+                                &KI_INFORMER_OPTIONS(.label_selector = selector, .consistency_check_ms = times[i],
                                                      .resync_ms = times[i], .internal_error_retry_ms = times[i]),
                                 &informer, NULL),
             KI_OK);

@@ -22,11 +22,6 @@ static void what_is_appended_stands_in_order_and_zero_terminated(void **state) {
     assert_int_equal(ki_buffer_printf(&buffer, "%d-%s", 12, "x"), KI_OK);
     assert_string_equal(buffer.data, "abcdefg12-x");
     assert_int_equal(buffer.size, 11);
-    ki_buffer_consume(&buffer, 3);
-    assert_string_equal(buffer.data, "defg12-x");
-    ki_buffer_consume(&buffer, 1000);
-    assert_int_equal(buffer.size, 0);
-    assert_string_equal(buffer.data, "");
     ki_buffer_free(&buffer);
 }
 

@@ -31,21 +31,6 @@ static void elements_come_out_in_the_order_they_went_in(void **state) {
     ki_ring_free(&ring);
 }
 
-static void an_element_put_back_is_the_next_one(void **state) {
-    (void)state;
-    ki_ring ring;
-    ki_ring_init(&ring, &ki_allocator_default, sizeof(int));
-    for (int i = 0; i < 50; i++)
-        assert_int_equal(ki_ring_push_front(&ring, &i), KI_OK);
-    for (size_t i = 0; i < 50; i++)
-        assert_int_equal(*(int *)ki_ring_at(&ring, i), 49 - (int)i);
-    assert_null(ki_ring_at(&ring, 50));
-    int value;
-    assert_true(ki_ring_pop(&ring, &value));
-    assert_int_equal(value, 49);
-    ki_ring_free(&ring);
-}
-
 static void a_large_ring_that_is_empty_gives_its_memory_back_and_a_small_one_keeps_it(void **state) {
     (void)state;
     ki_ring ring;
@@ -93,7 +78,6 @@ static void each_allocation_may_fail_and_reserved_pushes_cannot(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_come_out_in_the_order_they_went_in),
-        cmocka_unit_test(an_element_put_back_is_the_next_one),
         cmocka_unit_test(a_large_ring_that_is_empty_gives_its_memory_back_and_a_small_one_keeps_it),
         cmocka_unit_test(each_allocation_may_fail_and_reserved_pushes_cannot),
     };

@@ -38,11 +38,11 @@ static void on_error(ki_informer *informer, const ki_error *cause, const char *k
 }
 
 typedef struct wanted {
-    int64_t audit_ms;
+    int64_t consistency_check_ms;
     bool streams; /* and checks the streaming list */
 } wanted;
 
-static const wanted audits = { .audit_ms = 60000 };
+static const wanted audits = { .consistency_check_ms = 60000 };
 static const wanted checks = { .streams = true };
 
 static ki_status open_stage(stage *s, const ki_allocator *allocator, wanted what) {
@@ -55,7 +55,7 @@ static ki_status open_stage(stage *s, const ki_allocator *allocator, wanted what
         .engine = s->engine.engine,
         .list_watch = &s->watch.base,
         .audit_source = &s->audit.base,
-        .audit_ns = KI_MILLISECONDS(what.audit_ms),
+        .audit_ns = KI_MILLISECONDS(what.consistency_check_ms),
         .check_streaming_list = what.streams,
         .no_streaming_list = !what.streams,
         .resource = &configmaps,
@@ -324,7 +324,7 @@ static void the_repair_delivers_what_was_lost(void **state) {
     assert_non_null(c);
     ki_object_unref(a);
     ki_object_unref(c);
-    assert_int_equal(s.informer->metrics.counters[KI_METRIC_AUDITS], 1);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_CONSISTENCY_CHECKS], 1);
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], 3);
     assert_int_equal(s.informer->metrics.relists[KI_RELIST_INCONSISTENT], 1);
     close_stage(&s);

@@ -34,7 +34,7 @@ static void send_burst(byte_stage *s, unsigned first) {
                       "\"name\":\"k%u\","
                       "\"namespace\":\"ns\",\"resourceVersion\":\"%u\"}}}\n",
                       i, i + 100);
-    assert_true(ki_memory_call_data(s->watch, text, (size_t)(at - text)));
+    assert_true(kt_memory_call_data(s->watch, text, (size_t)(at - text)));
     free(text);
 }
 

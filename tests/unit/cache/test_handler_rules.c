@@ -413,7 +413,7 @@ static void what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on(void **
              "bad default/c\nmod default/a 12\nsettle");
     assert_string_equal(s.notes, "malformed(default/b) +a=5i synced malformed() malformed(default/c) ~a=5>12");
     ki_informer_health(s.informer, &health);
-    assert_int_equal(health.set_aside, 2);
+    assert_int_equal(health.skipped, 2);
     assert_int_equal(health.state, KI_STATE_WATCHING);
     close_stage(&s);
 }

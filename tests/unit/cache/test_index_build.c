@@ -7,10 +7,12 @@
 
 #include "src/base/memory.h"
 #include "src/cache/index_build.h"
+#include "src/cache/informer_parts.h"
 #include "src/cache/shared_informer.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/store_changes.h"
 #include "tests/support/test_engine.h"
 
 #include <pthread.h>
@@ -42,7 +44,7 @@ static ki_status put(ki_store *store, unsigned number, unsigned version) {
     snprintf(key, sizeof key, "ns/k%u", number);
     snprintf(text, sizeof text, "%u", version);
     ki_object *obj = make_object(key, text, NULL);
-    ki_status status = ki_store_put(store, obj, text, NULL, NULL);
+    ki_status status = store_put(store, obj, text, NULL, NULL);
     ki_object_unref(obj);
     return status;
 }
@@ -59,7 +61,7 @@ static void change(ki_store *store, unsigned count, unsigned round) {
         unsigned number = (i * 7 + round * 13) % (2 * MANY);
         snprintf(key, sizeof key, "ns/k%u", number);
         if ((i + round) % 4 == 0)
-            assert_int_equal(ki_store_delete(store, key, NULL, NULL, NULL), KI_OK);
+            assert_int_equal(store_delete(store, key, NULL, NULL, NULL), KI_OK);
         else
             assert_int_equal(put(store, number, 10000 + round * 100 + i), KI_OK);
     }
@@ -124,7 +126,7 @@ static void an_index_that_comes_meanwhile_stays(void **state) {
     fill(store, FEW);
     assert_int_equal(ki_index_build_begin(&build, store, &first, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_follow(&build, NULL), KI_OK);
-    assert_int_equal(ki_store_add_indexers(store, &second, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &second, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_done, NULL), KI_OK);
     assert_false(is_done);
     assert_int_equal(ki_index_build_follow(&build, NULL), KI_OK);
@@ -146,7 +148,7 @@ static void a_name_that_is_taken_meanwhile_is_an_error(void **state) {
     fill(store, FEW);
     assert_int_equal(ki_index_build_begin(&build, store, &indexer, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_follow(&build, NULL), KI_OK);
-    assert_int_equal(ki_store_add_indexers(store, &indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &indexer, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_done, NULL), KI_OK);
     assert_false(is_done);
     assert_int_equal(ki_index_build_follow(&build, NULL), KI_ERR_EXISTS);
@@ -192,7 +194,7 @@ static void lack_of_memory_leaves_a_store_without_the_index(void **state) {
             assert_false(ki_snapshot_has_index(now, "digit"));
             assert_int_equal(ki_snapshot_count(now), FEW);
             ki_snapshot_free(now);
-            assert_int_equal(ki_store_add_indexers(store, &indexer, 1, NULL), KI_OK);
+            assert_int_equal(store_add_indexers(store, &indexer, 1, NULL), KI_OK);
         }
         check_index(store, "digit");
         ki_store_free(store);
@@ -260,7 +262,7 @@ static void nobody_waits_for_an_index_that_is_built_on_another_thread(void **sta
 
     assert_true(fake_play(&source, "mod ns/a 6") && fake_play(&source, "del ns/b 7"));
     assert_true(fake_play(&source, "add ns/c 8") && test_engine_settle(&engine));
-    assert_int_equal(ki_store_count(ki_informer_store(other.informer)), 2);
+    assert_int_equal(ki_store_count(other.informer->store), 2);
     assert_int_equal(ki_informer_add_handler(other.informer, &handler, NULL, NULL), KI_OK);
 
     pthread_mutex_lock(&other.mutex);
@@ -269,7 +271,7 @@ static void nobody_waits_for_an_index_that_is_built_on_another_thread(void **sta
     pthread_mutex_unlock(&other.mutex);
     pthread_join(thread, NULL);
     assert_int_equal(other.status, KI_OK);
-    check_index(ki_informer_store(other.informer), "digit");
+    check_index(other.informer->store, "digit");
     ki_informer_stop(other.informer);
     ki_informer_join(other.informer);
     ki_informer_free(other.informer);

@@ -11,6 +11,7 @@
 #include "tests/support/informer_stage.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/store_changes.h"
 
 #include <string.h>
 
@@ -20,7 +21,7 @@ static ki_store *store_of(const ki_allocator *allocator, bool namespaced, const 
     assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
     for (size_t i = 0; objects[i][0]; i++) {
         ki_object *obj = make_object(objects[i][0], "1", objects[i][1]);
-        assert_int_equal(ki_store_put(store, obj, NULL, NULL, NULL), KI_OK);
+        assert_int_equal(store_put(store, obj, NULL, NULL, NULL), KI_OK);
         ki_object_unref(obj);
     }
     return store;

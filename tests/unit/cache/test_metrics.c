@@ -11,7 +11,7 @@
 #include "src/base/error.h"
 #include "src/cache/informer_parts.h"
 #include "src/object/format.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/fake_list_watch.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
@@ -189,8 +189,8 @@ static void objects_set_aside_and_index_errors_are_counted(void **state) {
     stage s;
     open_stage(&s, &configmaps, NULL, false);
     play(&s, "bad default/b\nitem default/a 5\npage 10 -\nopen\nbad default/b");
-    assert_int_equal(s.informer->metrics.counters[KI_METRIC_SET_ASIDE], 2);
-    assert_int_equal(health_of(&s).set_aside, 2);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_SKIPPED], 2);
+    assert_int_equal(health_of(&s).skipped, 2);
     close_stage(&s);
 }
 
@@ -328,7 +328,7 @@ static void it_says_why_in_a_person_s_words(void **state) {
         play(&s, rows[i].fails);
         ki_health health = health_of(&s);
         assert_int_equal(health.state, rows[i].state);
-        assert_string_equal(health.words, rows[i].words);
+        assert_string_equal(health.message, rows[i].words);
         close_stage(&s);
     }
 }
@@ -459,16 +459,16 @@ static const char list_text[] =
     "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"10\"},\"items\":["
     "{\"metadata\":{\"name\":\"a\",\"namespace\":\"team\",\"uid\":\"u1\",\"resourceVersion\":\"5\"}}]}";
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     int *exact = user;
     *exact += strstr(request->target, "resourceVersionMatch=Exact") != NULL;
-    if (!ki_memory_call_head(call, &ok) || strstr(request->target, "watch=true"))
+    if (!kt_memory_call_head(call, &ok) || strstr(request->target, "watch=true"))
         return;
-    if (ki_memory_call_data(call, list_text, sizeof list_text - 1))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_data(call, list_text, sizeof list_text - 1))
+        kt_memory_call_end(call, NULL);
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     (void)call;
     (void)user;
 }
@@ -485,9 +485,9 @@ static ki_status open_host(host *h, const ki_allocator *allocator) {
     memset(h, 0, sizeof *h);
     if (!test_engine_open(&h->engine, allocator, 1))
         return KI_ERR_NO_MEMORY;
-    const ki_memory_server server = { serve, abandoned, &h->exact };
+    const kt_memory_server server = { serve, abandoned, &h->exact };
     const ki_metrics metrics = { on_counter, on_observe, on_gauge, &h->library };
-    ki_status status = ki_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
+    ki_status status = kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL);
     if (!status)
         status = ki_factory_new(
             NULL, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport, .metrics = &metrics),
@@ -515,7 +515,7 @@ static ki_status add_informers(host *h) {
         status = ki_factory_informer(h->factory, KI_CONFIGMAPS,
                                      &KI_INFORMER_OPTIONS(.namespace_name = "team", .no_streaming_list = true,
                                                           .label_selector = labels[i], .field_selector = fields[i],
-                                                          .audit_ms = 1),
+                                                          .consistency_check_ms = 1),
                                      &informer, NULL);
         for (int handlers = 0; !status && handlers < 3; handlers++)
             status = ki_informer_register(informer, &handler, NULL,
@@ -583,8 +583,8 @@ static void an_audit_of_a_factory_s_informer_lists_beside_its_watch(void **state
     assert_int_equal(add_informers(&h), KI_OK);
     assert_true(test_engine_advance(&h.engine, 10000)); /* less counts as that */
     assert_int_equal(ki_factory_metrics_text(h.factory, &text, NULL), KI_OK);
-    assert_non_null(strstr(text, "\ninformer_audits_total{"));
-    assert_non_null(strstr(strstr(text, "\ninformer_audits_total{"), "} 1\n"));
+    assert_non_null(strstr(text, "\ninformer_consistency_checks_total{"));
+    assert_non_null(strstr(strstr(text, "\ninformer_consistency_checks_total{"), "} 1\n"));
     ki_metrics_text_free(text);
     assert_int_equal(ki_factory_informer(h.factory, KI_CONFIGMAPS,
                                          &KI_INFORMER_OPTIONS(.namespace_name = "team", .label_selector = "plain"),
@@ -601,9 +601,9 @@ static void any_thread_may_ask_while_the_loop_works(void **state) {
     host h;
     memset(&h, 0, sizeof h);
     ki_engine *engine = NULL;
-    const ki_memory_server server = { serve, abandoned, &h.exact };
+    const kt_memory_server server = { serve, abandoned, &h.exact };
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
-    assert_int_equal(ki_memory_transport_new(engine, &server, &h.transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(engine, &server, &h.transport, NULL), KI_OK);
     assert_int_equal(
         ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = h.transport), &h.factory, NULL), KI_OK);
     assert_int_equal(add_informers(&h), KI_OK);

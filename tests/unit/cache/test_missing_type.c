@@ -148,7 +148,7 @@ static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
         refuse(&s, cases[i].how, 600);
         ki_health health = health_of(&s);
         assert_int_equal(health.state, KI_STATE_BLOCKED);
-        assert_string_equal(health.words, cases[i].words);
+        assert_string_equal(health.message, cases[i].words);
         char why[KI_INFORMER_WHY_MAX], expected[KI_INFORMER_WHY_MAX];
         snprintf(expected, sizeof expected, "blocked: %s", cases[i].words);
         assert_string_equal(ki_informer_why(s.informer, why), expected);
@@ -160,7 +160,7 @@ static void what_is_refused_is_waited_for_and_said_in_words(void **state) {
         play(&s, LISTED);
         assert_true(ki_informer_has_synced(s.informer));
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
-        assert_string_equal(health_of(&s).words, "");
+        assert_string_equal(health_of(&s).message, "");
         expect(&s, "+a=5 +b=6 ");
         close_stage(&s);
     }
@@ -172,17 +172,17 @@ static void a_server_that_accepts_and_is_silent_is_told_of_within_ten_seconds(vo
         stage s;
         open_stage(&s, &foos, NULL, streams);
         assert_true(test_engine_advance(&s.engine, 9999));
-        assert_string_equal(health_of(&s).words, "");
+        assert_string_equal(health_of(&s).message, "");
         assert_true(test_engine_advance(&s.engine, 1));
         assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
-        assert_string_equal(health_of(&s).words, "no response for 10 s");
+        assert_string_equal(health_of(&s).message, "no response for 10 s");
         assert_true(test_engine_advance(&s.engine, 10000));
-        assert_string_equal(health_of(&s).words, "no response for 20 s");
+        assert_string_equal(health_of(&s).message, "no response for 20 s");
         play(&s, streams ? "open\ninitial-end 10" : LISTED);
-        assert_string_equal(health_of(&s).words, "");
+        assert_string_equal(health_of(&s).message, "");
         assert_int_equal(health_of(&s).state, KI_STATE_WATCHING);
         assert_true(test_engine_advance(&s.engine, 60000)); /* a quiet watch is none */
-        assert_string_equal(health_of(&s).words, "");
+        assert_string_equal(health_of(&s).message, "");
         close_stage(&s);
     }
 }
@@ -194,9 +194,9 @@ static void the_last_failure_is_told_while_it_is_tried_again(void **state) {
     play(&s, "fail 403");
     await_list(&s);
     assert_int_equal(health_of(&s).state, KI_STATE_CONNECTING);
-    assert_string_equal(health_of(&s).words, "forbidden: list foos.example.com at cluster scope");
+    assert_string_equal(health_of(&s).message, "forbidden: list foos.example.com at cluster scope");
     play(&s, LISTED);
-    assert_string_equal(health_of(&s).words, "");
+    assert_string_equal(health_of(&s).message, "");
     close_stage(&s);
 }
 

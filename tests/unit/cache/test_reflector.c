@@ -208,8 +208,8 @@ static void a_connection_that_is_lost_is_made_again_within_a_second(void **state
     (void)state;
     play_reflector(WATCHING
                    "add default/b 11\nwait 5000\n? add default/b=11\nfail cut\n? -\nstate connecting\nwait 1000\n"
-                   "? watch rv=11\nreports cut off\n"
-                   "open\nbookmark 12\nwait 5000\nfail cut\n? -\nwait 1000\n? watch rv=12\nreports cut off",
+                   "? watch rv=11\nreports unexpected EOF\n"
+                   "open\nbookmark 12\nwait 5000\nfail cut\n? -\nwait 1000\n? watch rv=12\nreports unexpected EOF",
                    by_pages);
 }
 
@@ -369,7 +369,7 @@ static void a_lost_connection_is_told_and_resumed_without_a_list(void **state) {
     (void)state;
     static const struct {
         const char *cause, *report;
-    } cases[] = { { "cut", "cut off" }, { "timeout", "timeout" }, { "connect", "no connection" } };
+    } cases[] = { { "cut", "unexpected EOF" }, { "timeout", "timeout" }, { "connect", "no connection" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char script[REFLECTOR_TEXT];
         snprintf(script, sizeof script,

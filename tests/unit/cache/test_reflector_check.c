@@ -45,7 +45,7 @@ static void tell(const char *script, const char *words, const char *notes) {
         play_line(&s, line);
     ki_health health;
     ki_informer_health(s.informer, &health);
-    assert_string_equal(health.words, words);
+    assert_string_equal(health.message, words);
     expect(&h, notes);
     close_stage(&s);
 }

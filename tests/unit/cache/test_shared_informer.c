@@ -351,7 +351,7 @@ static void a_transform_changes_what_is_stored(void **state) {
     ki_object_unref(a);
     ki_health health;
     ki_informer_health(s.informer, &health);
-    assert_int_equal(health.set_aside, 1);
+    assert_int_equal(health.skipped, 1);
     close_stage(&s);
 }
 

@@ -10,6 +10,7 @@
 #include "src/cache/store.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/store_changes.h"
 
 #include <stdio.h>
 
@@ -29,7 +30,7 @@ static ki_store *new_store(const ki_allocator *allocator) {
 
 static void put(ki_store *store, const char *key, const char *version, const char *labels) {
     ki_object *obj = make_object(key, version, labels);
-    assert_int_equal(ki_store_put(store, obj, version, NULL, NULL), KI_OK);
+    assert_int_equal(store_put(store, obj, version, NULL, NULL), KI_OK);
     ki_object_unref(obj);
 }
 
@@ -40,7 +41,7 @@ static void a_snapshot_is_given_back_a_part_at_a_time(void **state) {
         scarce_memory memory;
         scarce_memory_init(&memory, SIZE_MAX);
         ki_store *store = new_store(&memory.allocator);
-        assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+        assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
         for (int i = 0; i < 100; i++) {
             char key[32], labels[32];
             snprintf(key, sizeof key, "ns%d/k%d", i % 3, i);
@@ -74,7 +75,7 @@ static void a_change_that_is_staged_can_be_abandoned(void **state) {
     assert_int_equal(ki_store_begin(store, false, "2", NULL), KI_OK);
     assert_int_equal(ki_store_stage_delete(store, "default/a"), KI_OK);
     assert_false(ki_store_is_overtaken(store));
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     assert_true(ki_store_is_overtaken(store));
     ki_snapshot_free(ki_store_abandon(store));
     assert_false(ki_store_is_overtaken(store));

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "src/cache/informer_parts.h"
 #include "src/cache/shared_informer.h"
 #include "src/object/format.h"
 #include "tests/support/fake_list_watch.h"
@@ -286,7 +287,7 @@ static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
     list(&s, count / 2, count, "20"); /* all is another version, half of it is gone, half is new */
     settle(&s);
     assert_int_equal(s.observer.deletes, count - count / 2 - count % 2);
-    assert_int_equal(ki_store_count(ki_informer_store(s.informer)), count);
+    assert_int_equal(ki_store_count(s.informer->store), count);
     s.observer.updates = 0;
     s.engine.now += KI_SECONDS(3600);
     settle(&s); /* a resync */

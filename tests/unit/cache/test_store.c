@@ -11,6 +11,7 @@
 #include "src/cache/store.h"
 #include "tests/support/make_object.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/store_changes.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,10 +56,12 @@ static ki_status index_many(const ki_object *obj, ki_index_values *values, void 
 static const ki_indexer label_indexer = { .name = "labels", .index = index_labels };
 
 static char index_errors[256];
+static size_t index_error_count;
 
 static void note_index_error(const ki_error *err, const char *key, void *user) {
     (void)user;
     assert_non_null(strstr(ki_error_message(err), key));
+    index_error_count++;
     snprintf(index_errors + strlen(index_errors), sizeof index_errors - strlen(index_errors), "%s;", key);
 }
 
@@ -68,18 +71,19 @@ static ki_store *new_store(const ki_allocator *allocator, bool namespaced) {
     };
     ki_store *store = NULL;
     index_errors[0] = '\0';
+    index_error_count = 0;
     assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
     return store;
 }
 
 static void put(ki_store *store, const char *key, const char *version, const char *labels) {
     ki_object *obj = make_object(key, version, labels);
-    assert_int_equal(ki_store_put(store, obj, version, NULL, NULL), KI_OK);
+    assert_int_equal(store_put(store, obj, version, NULL, NULL), KI_OK);
     ki_object_unref(obj);
 }
 
 static void take_out(ki_store *store, const char *key, const char *version) {
-    assert_int_equal(ki_store_delete(store, key, version, NULL, NULL), KI_OK);
+    assert_int_equal(store_delete(store, key, version, NULL, NULL), KI_OK);
 }
 
 static int compare_words(const void *a, const void *b) {
@@ -140,9 +144,9 @@ static void objects_are_put_got_replaced_and_taken_out(void **state) {
     assert_null(ki_store_get(store, "a/x"));
     ki_object *first = make_object("a/x", "1", NULL), *second = make_object("a/x", "2", NULL);
     ki_object *old = first;
-    assert_int_equal(ki_store_put(store, first, NULL, &old, NULL), KI_OK);
+    assert_int_equal(store_put(store, first, NULL, &old, NULL), KI_OK);
     assert_null(old);
-    assert_int_equal(ki_store_put(store, second, NULL, &old, NULL), KI_OK);
+    assert_int_equal(store_put(store, second, NULL, &old, NULL), KI_OK);
     assert_ptr_equal(old, first);
     ki_object_unref(old);
     put(store, "a/y", "3", NULL);
@@ -151,9 +155,9 @@ static void objects_are_put_got_replaced_and_taken_out(void **state) {
     ki_object *got = ki_store_get(store, "a/x");
     assert_ptr_equal(got, second);
     ki_object_unref(got);
-    assert_int_equal(ki_store_delete(store, "a/z", NULL, &old, NULL), KI_OK);
+    assert_int_equal(store_delete(store, "a/z", NULL, &old, NULL), KI_OK);
     assert_null(old);
-    assert_int_equal(ki_store_delete(store, "a/x", NULL, &old, NULL), KI_OK);
+    assert_int_equal(store_delete(store, "a/x", NULL, &old, NULL), KI_OK);
     assert_ptr_equal(old, second);
     ki_object_unref(old);
     assert_walk(store, NULL, NULL, "a/y=3 ");
@@ -169,11 +173,11 @@ static void a_replace_leaves_what_is_in_the_list(void **state) {
     put(store, "a/x", "1", NULL);
     put(store, "b/y", "1", NULL);
     ki_object *list[] = { make_object("b/y", "2", NULL), make_object("c/z", "3", NULL), make_object("c/z", "4", NULL) };
-    assert_int_equal(ki_store_replace(store, list, 3, "9", NULL), KI_OK);
+    assert_int_equal(store_replace(store, list, 3, "9", NULL), KI_OK);
     assert_walk(store, NULL, NULL, "b/y=2 c/z=4 ");
     assert_walk(store, "namespace", NULL, "b:1 c:1 ");
     assert_version(store, "9");
-    assert_int_equal(ki_store_replace(store, NULL, 0, NULL, NULL), KI_OK);
+    assert_int_equal(store_replace(store, NULL, 0, NULL, NULL), KI_OK);
     assert_int_equal(ki_store_count(store), 0);
     assert_walk(store, "namespace", NULL, "");
     assert_version(store, "9");
@@ -196,7 +200,7 @@ static void the_store_knows_the_version_it_is_at(void **state) {
     assert_version(store, "12");
     assert_int_equal(ki_store_set_resource_version(store, "13", NULL), KI_OK);
     assert_version(store, "13");
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     assert_version(store, "13");
     ki_store_free(store);
 }
@@ -204,7 +208,7 @@ static void the_store_knows_the_version_it_is_at(void **state) {
 static void a_snapshot_does_not_change_and_outlives_the_store(void **state) {
     (void)state;
     ki_store *store = new_store(&ki_allocator_default, true);
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "a/x", "1", "l=red");
     put(store, "b/y", "2", "l=blue");
     ki_snapshot *held = ki_store_snapshot(store);
@@ -258,7 +262,7 @@ static void an_index_that_does_not_exist_is_told_from_an_empty_one(void **state)
 static void an_index_follows_every_change(void **state) {
     (void)state;
     ki_store *store = new_store(&ki_allocator_default, false);
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "x", "1", "l=red,m=round");
     put(store, "y", "1", "l=red");
     assert_walk(store, "labels", NULL, "red:2 round:1 ");
@@ -299,7 +303,7 @@ static void an_object_is_under_each_of_its_values(void **state) {
         { "k3", NULL, "", "k2=6 ", "" },
     };
     ki_store *store = new_store(&ki_allocator_default, false);
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         char version[2] = { (char)('0' + i), '\0' };
         if (steps[i].labels)
@@ -322,7 +326,7 @@ static void an_index_added_late_knows_what_is_there(void **state) {
     ki_snapshot *before = ki_store_snapshot(store);
     size_t calls = 0;
     const ki_indexer more[] = { label_indexer, { .name = "letter", .index = index_letter, .user = &calls } };
-    assert_int_equal(ki_store_add_indexers(store, more, 2, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, more, 2, NULL), KI_OK);
     assert_int_equal(calls, 2); /* once for each object */
     assert_walk(store, "labels", "red", "a/x=1 b/y=2 ");
     assert_walk(store, "letter", NULL, "x:1 y:1 ");
@@ -353,31 +357,31 @@ static void indexers_are_added_all_or_none(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ki_error err = KI_ERROR_INIT;
         const ki_indexer both[] = { fresh, cases[i].second };
-        assert_int_equal(ki_store_add_indexers(store, both, 2, &err), cases[i].status);
+        assert_int_equal(store_add_indexers(store, both, 2, &err), cases[i].status);
         assert_int_equal(err.code, cases[i].status);
         ki_snapshot *now = ki_store_snapshot(store);
         assert_false(ki_snapshot_has_index(now, "fresh"));
         ki_snapshot_free(now);
     }
-    assert_int_equal(ki_store_add_indexers(store, NULL, 0, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, NULL, 0, NULL), KI_OK);
     char name[16];
     for (int i = 1; i < 64; i++) { /* with the namespaces' 64 */
         snprintf(name, sizeof name, "i%d", i);
-        assert_int_equal(ki_store_add_indexers(store, &(ki_indexer){ name, index_labels, NULL }, 1, NULL), KI_OK);
+        assert_int_equal(store_add_indexers(store, &(ki_indexer){ name, index_labels, NULL }, 1, NULL), KI_OK);
     }
-    assert_int_equal(ki_store_add_indexers(store, &fresh, 1, NULL), KI_ERR_LIMIT);
+    assert_int_equal(store_add_indexers(store, &fresh, 1, NULL), KI_ERR_LIMIT);
     ki_store_free(store);
 }
 
 static void an_index_function_that_fails_leaves_out_that_object_only(void **state) {
     (void)state;
     ki_store *store = new_store(&ki_allocator_default, true);
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     put(store, "a/good", "1", "l=red");
     put(store, "a/bad", "1", "l=red,fail=1");
     put(store, "a/rot", "1", "l=red,rot=1");
     assert_string_equal(index_errors, "a/bad;a/rot;");
-    assert_int_equal(ki_store_index_errors(store), 2);
+    assert_int_equal(index_error_count, 2);
     assert_walk(store, "labels", "red", "a/good=1 ");
     assert_walk(store, "namespace", "a", "a/bad=1 a/good=1 a/rot=1 "); /* not in that index only */
     put(store, "a/bad", "2", "l=red");
@@ -385,7 +389,7 @@ static void an_index_function_that_fails_leaves_out_that_object_only(void **stat
     put(store, "a/bad", "3", "l=red,fail=1"); /* and out again */
     assert_walk(store, "labels", "red", "a/good=1 ");
     take_out(store, "a/bad", NULL);
-    assert_int_equal(ki_store_index_errors(store), 3);
+    assert_int_equal(index_error_count, 3);
     assert_int_equal(ki_store_count(store), 2);
     ki_store_free(store);
 }
@@ -395,14 +399,14 @@ static void values_have_limits(void **state) {
     ki_store *store = new_store(&ki_allocator_default, false);
     size_t count = 1000;
     assert_int_equal(
-        ki_store_add_indexers(store, &(ki_indexer){ .name = "many", .index = index_many, .user = &count }, 1, NULL),
+        store_add_indexers(store, &(ki_indexer){ .name = "many", .index = index_many, .user = &count }, 1, NULL),
         KI_OK);
     put(store, "x", "1", NULL);
-    assert_int_equal(ki_store_index_errors(store), 0);
+    assert_int_equal(index_error_count, 0);
     assert_walk(store, "many", "999", "x=1 ");
     count = 1001; /* one too many: as if it had failed */
     put(store, "y", "2", NULL);
-    assert_int_equal(ki_store_index_errors(store), 1);
+    assert_int_equal(index_error_count, 1);
     assert_walk(store, "many", "7", "x=1 ");
     assert_int_equal(ki_store_count(store), 2);
     ki_store_free(store);
@@ -419,7 +423,7 @@ static void an_index_function_that_changes_its_mind_does_no_harm(void **state) {
     static char whim[70000] = "first";
     ki_store *store = new_store(&ki_allocator_default, false);
     assert_int_equal(
-        ki_store_add_indexers(store, &(ki_indexer){ .name = "whim", .index = index_by_whim, .user = whim }, 1, NULL),
+        store_add_indexers(store, &(ki_indexer){ .name = "whim", .index = index_by_whim, .user = whim }, 1, NULL),
         KI_OK);
     put(store, "x", "1", NULL);
     put(store, "y", "1", NULL);
@@ -434,7 +438,7 @@ static void an_index_function_that_changes_its_mind_does_no_harm(void **state) {
     assert_walk(store, "whim", "second", "y=2 z=2 ");
     memset(whim, 'v', sizeof whim - 1); /* longer than a value may be */
     put(store, "long", "3", NULL);
-    assert_int_equal(ki_store_index_errors(store), 1);
+    assert_int_equal(index_error_count, 1);
     assert_walk(store, "whim", NULL, "first:2 second:2 ");
     ki_store_free(store);
 }
@@ -442,10 +446,10 @@ static void an_index_function_that_changes_its_mind_does_no_harm(void **state) {
 static void a_list_with_a_key_twice_is_indexed_as_the_last_of_them(void **state) {
     (void)state;
     ki_store *store = new_store(&ki_allocator_default, false);
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     ki_object *list[] = { make_object("y", "1", "l=red"), make_object("x", "1", "l=red"),
                           make_object("x", "2", "l=blue"), make_object("x", "3", "l=green") };
-    assert_int_equal(ki_store_replace(store, list, 4, NULL, NULL), KI_OK);
+    assert_int_equal(store_replace(store, list, 4, NULL, NULL), KI_OK);
     assert_walk(store, "labels", NULL, "green:1 red:1 ");
     assert_walk(store, "labels", "red", "y=1 ");
     assert_walk(store, "labels", "green", "x=3 ");
@@ -524,7 +528,7 @@ static void random_replace(ki_store *store, model *m, unsigned version, uint64_t
         if (m->version[i])
             list[count++] = coloured(i, version, m->colours[i]);
     }
-    assert_int_equal(ki_store_replace(store, list, count, NULL, NULL), KI_OK);
+    assert_int_equal(store_replace(store, list, count, NULL, NULL), KI_OK);
     while (count)
         ki_object_unref(list[--count]);
 }
@@ -536,7 +540,7 @@ static void objects_and_indexes_agree_with_a_model_under_random_changes(void **s
         HELD = 4
     };
     ki_store *store = new_store(&ki_allocator_default, true);
-    assert_int_equal(ki_store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
+    assert_int_equal(store_add_indexers(store, &label_indexer, 1, NULL), KI_OK);
     model now = { { 0 }, { 0 } }, then[HELD];
     ki_snapshot *held[HELD] = { NULL };
     uint64_t random = 11;
@@ -549,7 +553,7 @@ static void objects_and_indexes_agree_with_a_model_under_random_changes(void **s
             now.version[i] = version;
             now.colours[i] = next_random(&random) % (1u << COLOURS);
             ki_object *obj = coloured(i, version, now.colours[i]);
-            assert_int_equal(ki_store_put(store, obj, NULL, NULL, NULL), KI_OK);
+            assert_int_equal(store_put(store, obj, NULL, NULL, NULL), KI_OK);
             ki_object_unref(obj);
         } else {
             char key[32];
@@ -630,7 +634,7 @@ static void replace_generation(ki_store *store, unsigned generation) {
         snprintf(key, sizeof key, "n/%u", i);
         list[i] = make_object(key, version, NULL);
     }
-    assert_int_equal(ki_store_replace(store, list, GENERATION, version, NULL), KI_OK);
+    assert_int_equal(store_replace(store, list, GENERATION, version, NULL), KI_OK);
     for (unsigned i = 0; i < GENERATION; i++)
         ki_object_unref(list[i]);
 }
@@ -666,27 +670,27 @@ static ki_status step(ki_store *store, int number, ki_error *err) {
     switch (number) {
     case 0:
         objects[0] = make_object("a/x", "1", "l=red,m=blue");
-        status = ki_store_put(store, objects[0], "1", NULL, err);
+        status = store_put(store, objects[0], "1", NULL, err);
         break;
     case 1:
-        status = ki_store_add_indexers(store, more, 2, err);
+        status = store_add_indexers(store, more, 2, err);
         break;
     case 2:
         objects[0] = make_object("b/y", "2", "l=red");
-        status = ki_store_put(store, objects[0], "2", NULL, err);
+        status = store_put(store, objects[0], "2", NULL, err);
         break;
     case 3:
         objects[0] = make_object("a/x", "3", "l=blue,m=green");
-        status = ki_store_put(store, objects[0], "3", NULL, err);
+        status = store_put(store, objects[0], "3", NULL, err);
         break;
     case 4:
-        status = ki_store_delete(store, "b/y", "4", NULL, err);
+        status = store_delete(store, "b/y", "4", NULL, err);
         break;
     case 5:
         objects[0] = make_object("a/x", "5", "l=blue");
         objects[1] = make_object("a/y", "5", "l=blue");
         objects[2] = make_object("c/x", "5", "l=a-value-that-needs-more-room-than-the-others-had-before-it");
-        status = ki_store_replace(store, objects, 3, "5", err);
+        status = store_replace(store, objects, 3, "5", err);
         break;
     default:
         status = ki_store_set_resource_version(store, "6", err);
@@ -753,7 +757,7 @@ static void lack_of_memory_leaves_the_store_as_it_was(void **state) {
             }
             assert_string_equal(after, expected[i]);
         }
-        assert_int_equal(ki_store_index_errors(store), 0); /* it is no fault of the index functions */
+        assert_int_equal(index_error_count, 0); /* it is no fault of the index functions */
         ki_store_free(store);
         assert_int_equal(scarce_memory_in_use(&memory), 0);
         if (!scarce_memory_failed(&memory))

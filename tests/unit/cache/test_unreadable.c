@@ -20,7 +20,7 @@ static void expect_unreadable(const stage *s, size_t count, const char *words) {
     ki_health health;
     ki_informer_health(s->informer, &health);
     assert_int_equal(health.unreadable, count);
-    assert_string_equal(health.unreadable_words, words);
+    assert_string_equal(health.unreadable_message, words);
 }
 
 static void begin(stage *s, observer *h, const char *list) {
@@ -285,7 +285,8 @@ static void on_version(ki_informer *informer, ki_status status, void *user) {
 
 static void when(stage *s, waiter *w, const char *key, const char *version, int64_t timeout_ms) {
     *w = (waiter){ .calls = 0 };
-    assert_int_equal(ki_informer_when_version(s->informer, key, version, timeout_ms, on_version, w, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s->informer, key, version, timeout_ms, on_version, w, NULL),
+                     KI_OK);
     settle(s);
 }
 

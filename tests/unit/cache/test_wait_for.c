@@ -216,7 +216,8 @@ static void the_version_of_a_list_that_is_not_processed_has_not_been_seen(void *
     stage s;
     bool has_x = false;
     assert_int_equal(open_stage(&s, NULL), KI_OK);
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "19", -1, on_version_of_x, &has_x, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "19", -1, on_version_of_x, &has_x, NULL),
+                     KI_OK);
     assert_int_equal(ki_informer_start(s.informer, NULL), KI_OK);
     settle(&s);
     list_many(&s);
@@ -248,7 +249,7 @@ static void a_stop_ends_every_wait(void **state) {
     asker early = { &s, "early" };
     begin_to_wait(&all, &s, NULL, "99");
     begin_to_wait(&one, &s, "default/a", "99");
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "99", -1, on_version, &early, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "99", -1, on_version, &early, NULL), KI_OK);
     ki_informer_stop(s.informer);
     ki_thread_join(&all.thread);
     ki_thread_join(&one.thread);
@@ -256,7 +257,8 @@ static void a_stop_ends_every_wait(void **state) {
     assert_int_equal(one.status, KI_ERR_CANCELLED);
     assert_string_equal(s.called, "early=cancelled ");
     ki_error err = KI_ERROR_INIT;
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "1", -1, on_version, &early, &err), KI_ERR_CANCELLED);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "1", -1, on_version, &early, &err),
+                     KI_ERR_CANCELLED);
     assert_int_equal(err.code, KI_ERR_CANCELLED);
     close_stage(&s);
     assert_string_equal(s.called, "early=cancelled ");
@@ -278,10 +280,10 @@ static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state)
     stage s;
     open_synced(&s);
     asker first = { &s, "first" }, second = { &s, "second" }, third = { &s, "third" }, there = { &s, "there" };
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "12", -1, on_version, &first, NULL), KI_OK);
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "11", -1, on_version, &second, NULL), KI_OK);
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "13", -1, on_version, &third, NULL), KI_OK);
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "10", -1, on_version, &there, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "12", -1, on_version, &first, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "11", -1, on_version, &second, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "13", -1, on_version, &third, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "10", -1, on_version, &there, NULL), KI_OK);
     assert_string_equal(s.called, ""); /* not from inside */
     settle(&s);
     assert_string_equal(s.called, "there=ok ");
@@ -289,8 +291,9 @@ static void callbacks_come_once_on_the_loop_in_the_order_of_asking(void **state)
     assert_string_equal(s.called, "there=ok first=ok second=ok ");
     play(&s, "bookmark 20");
     assert_string_equal(s.called, "there=ok first=ok second=ok third=ok ");
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, NULL, -1, on_version, &first, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "1", -1, NULL, &first, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, NULL, -1, on_version, &first, NULL),
+                     KI_ERR_INVALID);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "1", -1, NULL, &first, NULL), KI_ERR_INVALID);
     close_stage(&s);
 }
 
@@ -313,12 +316,14 @@ static void a_callback_comes_once_by_what_comes_first(void **state) {
         open_synced(&s);
         asker one = { &s, "one" }, other = { &s, "other" };
         assert_int_equal(
-            ki_informer_when_version(s.informer, cases[i].key, cases[i].version, 500, on_version, &one, NULL), KI_OK);
-        assert_int_equal(ki_informer_when_version(s.informer, NULL, "999", -1, on_version, &other, NULL), KI_OK);
+            ki_informer_wait_for_version_async(s.informer, cases[i].key, cases[i].version, 500, on_version, &one, NULL),
+            KI_OK);
+        assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "999", -1, on_version, &other, NULL),
+                         KI_OK);
         assert_true(test_engine_advance(&s.engine, 400));
         assert_string_equal(s.called, "");
         if (!cases[i].lines) {
-            assert_int_equal(ki_informer_cancel_when_version(s.informer, on_version, &one, NULL), KI_OK);
+            assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &one, NULL), KI_OK);
             assert_string_equal(s.called, ""); /* not from inside */
         } else {
             play(&s, cases[i].lines);
@@ -328,13 +333,13 @@ static void a_callback_comes_once_by_what_comes_first(void **state) {
         assert_true(test_engine_advance(&s.engine, 1));
         assert_string_equal(s.called, cases[i].called);
         ki_error err = KI_ERROR_INIT;
-        assert_int_equal(ki_informer_cancel_when_version(s.informer, on_version, &one, &err), KI_ERR_NOT_FOUND);
+        assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &one, &err), KI_ERR_NOT_FOUND);
         play(&s, "add default/y 100");
         assert_true(test_engine_advance(&s.engine, 1000));
         assert_string_equal(s.called, cases[i].called);
         ki_informer_stop(s.informer);
         assert_non_null(strstr(s.called, "other=cancelled "));
-        assert_int_equal(ki_informer_cancel_when_version(s.informer, on_version, &other, &err), KI_ERR_NOT_FOUND);
+        assert_int_equal(ki_informer_cancel_version_waits(s.informer, on_version, &other, &err), KI_ERR_NOT_FOUND);
         close_stage(&s);
     }
 }
@@ -343,8 +348,9 @@ static void ask_and_cancel(ki_informer *informer, ki_status status, void *user) 
     asker *self = user;
     on_version(informer, status, user);
     if (status == KI_OK) {
-        assert_int_equal(ki_informer_when_version(informer, NULL, "99", 10, ask_and_cancel, self, NULL), KI_OK);
-        assert_int_equal(ki_informer_cancel_when_version(informer, ask_and_cancel, self, NULL), KI_OK);
+        assert_int_equal(ki_informer_wait_for_version_async(informer, NULL, "99", 10, ask_and_cancel, self, NULL),
+                         KI_OK);
+        assert_int_equal(ki_informer_cancel_version_waits(informer, ask_and_cancel, self, NULL), KI_OK);
     }
 }
 
@@ -353,7 +359,7 @@ static void a_callback_may_ask_and_cancel(void **state) {
     stage s;
     open_synced(&s);
     asker one = { &s, "one" };
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "10", 10, ask_and_cancel, &one, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "10", 10, ask_and_cancel, &one, NULL), KI_OK);
     settle(&s);
     assert_string_equal(s.called, "one=ok one=cancelled ");
     assert_true(test_engine_advance(&s.engine, 1000));
@@ -367,8 +373,8 @@ static void a_deadline_holds_before_the_start(void **state) {
     stage s;
     assert_int_equal(open_stage(&s, NULL), KI_OK);
     asker first = { &s, "first" }, second = { &s, "second" };
-    assert_int_equal(ki_informer_when_version(s.informer, NULL, "1", 50, on_version, &second, NULL), KI_OK);
-    assert_int_equal(ki_informer_when_version(s.informer, "a", NULL, 20, on_version, &first, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, NULL, "1", 50, on_version, &second, NULL), KI_OK);
+    assert_int_equal(ki_informer_wait_for_version_async(s.informer, "a", NULL, 20, on_version, &first, NULL), KI_OK);
     assert_true(test_engine_advance(&s.engine, 100));
     assert_string_equal(s.called, "first=timeout second=timeout ");
     close_stage(&s);
@@ -408,7 +414,7 @@ static void lack_of_memory_refuses_a_callback_and_nothing_else(void **state) {
         if (open_stage(&s, &memory.allocator) == KI_OK) {
             asker one = { &s, "one" };
             ki_error err = KI_ERROR_INIT;
-            ki_status status = ki_informer_when_version(s.informer, "a", "1", 10, on_version, &one, &err);
+            ki_status status = ki_informer_wait_for_version_async(s.informer, "a", "1", 10, on_version, &one, &err);
             assert_true(status == KI_OK || err.code == KI_ERR_NO_MEMORY);
             settle(&s);
             close_stage(&s);

@@ -10,6 +10,7 @@
 #include "src/cache/waste.h"
 #include "src/object/format.h"
 #include "tests/support/scarce_memory.h"
+#include "tests/support/store_changes.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -69,7 +70,7 @@ static ki_snapshot *new_snapshot(stage *s, unsigned count) {
     assert_int_equal(ki_store_new(&options, &store, NULL), KI_OK);
     for (unsigned i = 0; i < count; i++) {
         ki_object *obj = new_object(s, i);
-        assert_int_equal(ki_store_put(store, obj, "1", NULL, NULL), KI_OK);
+        assert_int_equal(store_put(store, obj, "1", NULL, NULL), KI_OK);
         ki_object_unref(obj);
     }
     ki_snapshot *snapshot = ki_store_snapshot(store);

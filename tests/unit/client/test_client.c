@@ -2,7 +2,7 @@
  * the process and the clock moves by hand. */
 #include "src/auth/config.h"
 #include "src/client/client.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
@@ -40,10 +40,10 @@ typedef struct fixture {
     /* how the call ended */
     int ends;
     ki_error err;
-    ki_answer *answer;
+    ki_response *answer;
 } fixture;
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     int at = self->requests < self->script_size ? self->requests : self->script_size - 1;
     const reply *what = &self->script[at];
@@ -59,40 +59,40 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
         const ki_response_head head = { .status = what->status,
                                         .retry_after_ms = what->retry_after_ms,
                                         .content_type = "application/json" };
-        if (!ki_memory_call_head(call, &head))
+        if (!kt_memory_call_head(call, &head))
             return;
-        if (what->body && what->body[0] && !ki_memory_call_data(call, what->body, strlen(what->body)))
+        if (what->body && what->body[0] && !kt_memory_call_data(call, what->body, strlen(what->body)))
             return;
     }
     ki_error err = { .code = what->ended };
-    ki_memory_call_end(call, what->ended ? &err : NULL);
+    kt_memory_call_end(call, what->ended ? &err : NULL);
 }
 
-static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_answer(const ki_response *answer, const ki_error *err, void *user) {
     fixture *self = user;
     self->ends++;
     self->err = err ? *err : (ki_error)KI_ERROR_INIT;
-    ki_answer_unref(self->answer);
-    self->answer = ki_answer_ref(answer);
+    ki_response_unref(self->answer);
+    self->answer = ki_response_ref(answer);
 }
 
 static void open_with(fixture *self, const ki_client_options *more) {
     *self = (fixture){ .script = { { .status = 200, .retry_after_ms = -1, .body = "{}" } }, .script_size = 1 };
     assert_true(test_engine_open(&self->engine, NULL, 1));
-    const ki_memory_server server = { serve, NULL, self };
-    assert_int_equal(ki_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, NULL, self };
+    assert_int_equal(kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
     ki_client_options options = KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport);
     if (more) {
         options.requests_per_second = more->requests_per_second;
         options.request_burst = more->request_burst;
-        options.answer_max = more->answer_max;
+        options.response_max = more->response_max;
     }
     assert_int_equal(ki_client_new(NULL, &options, &self->client, NULL), KI_OK);
 }
 
 static void close_fixture(fixture *self) {
     ki_client_free(self->client);
-    ki_answer_unref(self->answer);
+    ki_response_unref(self->answer);
     ki_transport_free(self->transport);
     test_engine_close(&self->engine);
 }
@@ -124,23 +124,23 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_NODES, .name = "a b"), "GET /api/v1/nodes/a%20b - " },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = &foos, .namespace_name = "ns", .name = "x"),
           "GET /apis/example.com/v1beta1/namespaces/ns/foos/x - " },
-        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.resource_version = "0")),
+        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.resource_version = "0")),
           "GET /api/v1/namespaces/ns/pods/a?resourceVersion=0 - " },
-        { KI_CLIENT_REQUEST(GET_POD,
-                            .options = &KI_CALL_OPTIONS(.subresource = "log", .parameters = "container=c&tailLines=3")),
+        { KI_CLIENT_REQUEST(
+              GET_POD, .options = &KI_REQUEST_OPTIONS(.subresource = "log", .parameters = "container=c&tailLines=3")),
           "GET /api/v1/namespaces/ns/pods/a/log?container=c&tailLines=3 - " },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_PODS, .namespace_name = "ns", BODY("{1}"),
-                            .options =
-                                &KI_CALL_OPTIONS(.field_manager = "me", .dry_run = true, .field_validation = "Strict")),
+                            .options = &KI_REQUEST_OPTIONS(.field_manager = "me", .dry_run = true,
+                                                           .field_validation = "Strict")),
           "POST /api/v1/namespaces/ns/pods?fieldManager=me&fieldValidation=Strict&dryRun=All application/json {1}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
-                            BODY("{}"), .options = &KI_CALL_OPTIONS(.subresource = "eviction")),
+                            BODY("{}"), .options = &KI_REQUEST_OPTIONS(.subresource = "eviction")),
           "POST /api/v1/namespaces/ns/pods/a/eviction application/json {}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
                             BODY("{}")),
           "PUT /api/v1/namespaces/ns/pods/a application/json {}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, .resource = KI_DEPLOYMENTS, .namespace_name = "ns", .name = "a",
-                            BODY("{}"), .options = &KI_CALL_OPTIONS(.subresource = "scale")),
+                            BODY("{}"), .options = &KI_REQUEST_OPTIONS(.subresource = "scale")),
           "PUT /apis/apps/v1/namespaces/ns/deployments/a/scale application/json {}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
                             BODY("{}")),
@@ -153,29 +153,29 @@ static void each_verb_is_the_request_that_the_api_defines(void **state) {
           "PATCH /api/v1/namespaces/ns/pods/a application/strategic-merge-patch+json {}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_PATCH, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
                             BODY("{}"), .patch = KI_PATCH_APPLY,
-                            .options = &KI_CALL_OPTIONS(.field_manager = "m/n", .force = true)),
+                            .options = &KI_REQUEST_OPTIONS(.field_manager = "m/n", .force = true)),
           "PATCH /api/v1/namespaces/ns/pods/a?fieldManager=m%2Fn&force=true application/apply-patch+yaml {}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_PODS, .namespace_name = "ns", .name = "a"),
           "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\"}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
                             .options =
-                                &KI_CALL_OPTIONS(.precondition_uid = "u\"1", .precondition_resource_version = "7",
-                                                 .propagation = KI_PROPAGATION_FOREGROUND,
-                                                 .grace_period_s = KI_GRACE_NOW, .dry_run = true)),
+                                &KI_REQUEST_OPTIONS(.precondition_uid = "u\"1", .precondition_resource_version = "7",
+                                                    .propagation = KI_PROPAGATION_FOREGROUND,
+                                                    .grace_period_s = KI_GRACE_NOW, .dry_run = true)),
           "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
           "\"gracePeriodSeconds\":0,\"preconditions\":{\"uid\":\"u\\\"1\",\"resourceVersion\":\"7\"},"
           "\"propagationPolicy\":\"Foreground\",\"dryRun\":[\"All\"]}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_PODS, .namespace_name = "ns", .name = "a",
-                            .options =
-                                &KI_CALL_OPTIONS(.precondition_uid = "uid", .propagation = KI_PROPAGATION_BACKGROUND)),
+                            .options = &KI_REQUEST_OPTIONS(.precondition_uid = "uid",
+                                                           .propagation = KI_PROPAGATION_BACKGROUND)),
           "DELETE /api/v1/namespaces/ns/pods/a application/json {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\","
           "\"preconditions\":{\"uid\":\"uid\"},\"propagationPolicy\":\"Background\"}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE_COLLECTION, .resource = KI_PODS, .namespace_name = "ns",
-                            .options = &KI_CALL_OPTIONS(.label_selector = "a=b,c", .grace_period_s = 30)),
+                            .options = &KI_REQUEST_OPTIONS(.label_selector = "a=b,c", .grace_period_s = 30)),
           "DELETE /api/v1/namespaces/ns/pods?labelSelector=a%3Db%2Cc application/json "
           "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":30}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE_COLLECTION, .resource = KI_PODS, .namespace_name = "ns",
-                            .options = &KI_CALL_OPTIONS(.resource_version = "42", .dry_run = true)),
+                            .options = &KI_REQUEST_OPTIONS(.resource_version = "42", .dry_run = true)),
           "DELETE /api/v1/namespaces/ns/pods?resourceVersion=42 application/json "
           "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"dryRun\":[\"All\"]}" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/healthz?verbose"),
@@ -235,14 +235,15 @@ static void every_verb_reaches_the_objects_of_any_resource(void **state) {
         snprintf(line, sizeof line, "%s /apis/gtest/vtest%s/rtests%s%s%s ", verbs[v].method,
                  resource->namespaced ? "/namespaces/nstest" : "", name ? "/" : "", name ? name : "",
                  has_sub ? "/srtest" : "");
-        send_request(&self, &KI_CLIENT_REQUEST(.verb = verbs[v].verb, .resource = resource, .name = name,
-                                               .namespace_name = resource->namespaced ? "nstest" : NULL, .body = object,
-                                               .body_size = strlen(object),
-                                               .options = &KI_CALL_OPTIONS(.subresource = has_sub ? "srtest" : NULL)));
+        send_request(&self,
+                     &KI_CLIENT_REQUEST(.verb = verbs[v].verb, .resource = resource, .name = name,
+                                        .namespace_name = resource->namespaced ? "nstest" : NULL, .body = object,
+                                        .body_size = strlen(object),
+                                        .options = &KI_REQUEST_OPTIONS(.subresource = has_sub ? "srtest" : NULL)));
         assert_int_equal(self.ends, 1);
         if (strncmp(self.line, line, strlen(line)) != 0 || self.err.code)
             fail_msg("%s, not %s: %s", self.line, line, self.err.message);
-        const ki_object *got = ki_answer_object(self.answer);
+        const ki_object *got = ki_response_object(self.answer);
         assert_int_equal(got != NULL, verbs[v].has_object);
         if (!got)
             continue;
@@ -275,8 +276,8 @@ static void what_is_missing_or_would_lead_elsewhere_is_refused_before_it_is_sent
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = ".", .name = "a"),
           "namespace" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_NODES, .name = "a"), "name" },
-        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.subresource = "../x")), "subresource" },
-        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.parameters = "a=b c")), "parameters" },
+        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.subresource = "../x")), "subresource" },
+        { KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.parameters = "a=b c")), "parameters" },
         { KI_CLIENT_REQUEST(GET_POD, .accept = "a\r\nX: y"), "accept" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_NODES), "body" },
         { KI_CLIENT_REQUEST(.verb = KI_CLIENT_CREATE, .resource = KI_NODES, .body_size = 3), "bytes" },
@@ -311,7 +312,7 @@ static void a_target_or_body_over_its_limit_is_refused(void **state) {
     memset(selector, 'a', KI_CLIENT_TARGET_MAX);
     selector[KI_CLIENT_TARGET_MAX] = '\0';
     const ki_client_request listing = KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS,
-                                                        .options = &KI_CALL_OPTIONS(.label_selector = selector));
+                                                        .options = &KI_REQUEST_OPTIONS(.label_selector = selector));
     assert_int_equal(ki_client_send(self.client, &listing, on_answer, &self, NULL, NULL), KI_ERR_LIMIT);
     selector[1000] = '\0';
     assert_int_equal(ki_client_send(self.client, &listing, on_answer, &self, NULL, NULL), KI_OK);
@@ -333,20 +334,21 @@ static void a_list_comes_as_objects_with_its_place(void **state) {
         "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"12\",\"continue\":"
         "\"tok\",\"remainingItemCount\":5},\"items\":[{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}},"
         "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"}}]}";
-    send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS,
-                                           .options = &KI_CALL_OPTIONS(.limit = 2, .continue_token = "t=",
-                                                                       .field_selector = "x=y", .resource_version = "5",
-                                                                       .resource_version_match = "Exact")));
+    send_request(
+        &self,
+        &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS,
+                           .options = &KI_REQUEST_OPTIONS(.limit = 2, .continue_token = "t=", .field_selector = "x=y",
+                                                          .resource_version = "5", .resource_version_match = "Exact")));
     assert_string_equal(self.line, "GET /api/v1/pods?fieldSelector=x%3Dy&limit=2&continue=t%3D&resourceVersion=5&"
                                    "resourceVersionMatch=Exact - ");
     assert_int_equal(self.err.code, KI_OK);
-    assert_int_equal(ki_answer_item_count(self.answer), 2);
-    assert_string_equal(ki_object_key(ki_answer_item(self.answer, 1)), "ns/b");
-    assert_string_equal(ki_object_kind(ki_answer_item(self.answer, 0)), "Pod");
-    assert_null(ki_answer_item(self.answer, 2));
-    assert_string_equal(ki_answer_continue(self.answer), "tok");
-    assert_string_equal(ki_answer_resource_version(self.answer), "12");
-    assert_int_equal(ki_answer_remaining(self.answer), 5);
+    assert_int_equal(ki_response_item_count(self.answer), 2);
+    assert_string_equal(ki_object_key(ki_response_item(self.answer, 1)), "ns/b");
+    assert_string_equal(ki_object_kind(ki_response_item(self.answer, 0)), "Pod");
+    assert_null(ki_response_item(self.answer, 2));
+    assert_string_equal(ki_response_continue(self.answer), "tok");
+    assert_string_equal(ki_response_resource_version(self.answer), "12");
+    assert_int_equal(ki_response_remaining(self.answer), 5);
     close_fixture(&self);
 }
 
@@ -356,30 +358,30 @@ static void an_object_a_status_and_bytes_are_told_apart(void **state) {
     open_with(&self, NULL);
     self.script[0].body = "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
-    assert_string_equal(ki_object_key(ki_answer_object(self.answer)), "ns/a");
+    assert_string_equal(ki_object_key(ki_response_object(self.answer)), "ns/a");
     self.script[0].body =
         "{\"kind\":\"Status\",\"status\":\"Success\",\"metadata\":{\"name\":\"x\"},\"details\":{\"uid\":\"u\"}}";
     send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_DELETE, .resource = KI_NODES, .name = "a"));
     assert_int_equal(self.err.code, KI_OK);
-    assert_null(ki_answer_object(self.answer));
+    assert_null(ki_response_object(self.answer));
     ki_value value = KI_VALUE_INIT;
-    assert_int_equal(ki_answer_field(self.answer, "details.uid", &value, NULL), KI_OK);
+    assert_int_equal(ki_response_field(self.answer, "details.uid", &value, NULL), KI_OK);
     assert_string_equal(value.text, "u");
     ki_value_clear(&value);
     self.script[0].body = "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[{\"metadata\":{\"name\":\"a\"}}]}";
-    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.subresource = "x")));
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.subresource = "x")));
     assert_int_equal(self.err.code, KI_OK);
-    assert_int_equal(ki_answer_field(self.answer, "items[0].metadata.name", &value, NULL), KI_OK);
+    assert_int_equal(ki_response_field(self.answer, "items[0].metadata.name", &value, NULL), KI_OK);
     assert_string_equal(value.text, "a");
     ki_value_clear(&value);
     self.script[0].body = "some log\n";
-    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.subresource = "log")));
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.subresource = "log")));
     size_t size;
-    assert_string_equal(ki_answer_body(self.answer, &size), "some log\n");
+    assert_string_equal(ki_response_body(self.answer, &size), "some log\n");
     assert_int_equal(size, 9);
     self.script[0].body = "";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
-    assert_string_equal(ki_answer_body(self.answer, &size), "");
+    assert_string_equal(ki_response_body(self.answer, &size), "");
     assert_int_equal(self.err.code, KI_OK);
     close_fixture(&self);
 }
@@ -400,7 +402,7 @@ static void a_refusal_keeps_all_that_the_server_said(void **state) {
     assert_int_equal(self.err.code, KI_ERR_HTTP);
     assert_true(ki_error_is_invalid(&self.err));
     assert_string_equal(self.err.message, "get pods ns/a: Pod \"a\" is invalid");
-    const ki_refusal *refusal = ki_answer_refusal(self.answer);
+    const ki_error_response *refusal = ki_response_error(self.answer);
     assert_int_equal(refusal->http_status, 422);
     assert_string_equal(refusal->reason, "Invalid");
     assert_string_equal(refusal->group, "g");
@@ -417,7 +419,7 @@ static void a_refusal_keeps_all_that_the_server_said(void **state) {
 static void an_answer_over_the_limit_is_an_error_not_memory(void **state) {
     (void)state;
     fixture self;
-    open_with(&self, &KI_CLIENT_OPTIONS(.answer_max = 60));
+    open_with(&self, &KI_CLIENT_OPTIONS(.response_max = 60));
     self.script[0].body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}}";
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.err.code, KI_ERR_LIMIT);
@@ -434,13 +436,14 @@ static void answers_cut_anywhere_are_errors(void **state) {
     (void)state;
     fixture self;
     open_with(&self, NULL);
-    self.script[0] = (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":", .ended = KI_ERR_CUT };
+    self.script[0] =
+        (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":", .ended = KI_ERR_UNEXPECTED_EOF };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
-    assert_int_equal(self.err.code, KI_ERR_CUT);
+    assert_int_equal(self.err.code, KI_ERR_UNEXPECTED_EOF);
     assert_int_equal(self.requests, 1); /* its answer had begun */
     self.script[0] = (reply){ .status = 200, .retry_after_ms = -1, .body = "{\"kind\":\"PodList\"," };
     send_request(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_LIST, .resource = KI_PODS));
-    assert_int_equal(self.err.code, KI_ERR_CUT);
+    assert_int_equal(self.err.code, KI_ERR_UNEXPECTED_EOF);
     self.script[0] = (reply){ .status = 0 };
     send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
     assert_int_equal(self.err.code, KI_ERR_PROTOCOL);
@@ -469,14 +472,18 @@ static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **stat
         { "503 without", NULL, { .status = 503, .retry_after_ms = -1 }, 1, 0 },
         { "409 with", NULL, { .status = 409, .retry_after_ms = 1000 }, 1, 0 },
         { "600 with", "GET", { .status = 600, .retry_after_ms = 1000 }, 1, 0 },
-        { "a read that was cut", "GET", { .status = 0, .ended = KI_ERR_CUT }, 11, 1000 },
-        { "a write that was cut", "POST", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
-        { "a deletion that was cut", "DELETE", { .status = 0, .ended = KI_ERR_CUT }, 1, 0 },
+        { "a read that was cut", "GET", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 11, 1000 },
+        { "a write that was cut", "POST", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
+        { "a deletion that was cut", "DELETE", { .status = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
         { "no connection", NULL, { .status = 0, .ended = KI_ERR_CONNECT }, 1, 0 },
         { "301 with", NULL, { .status = 301, .retry_after_ms = 0 }, 1, 0 },
-        { "200 with", NULL, { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_CUT }, 1, 0 },
+        { "200 with", NULL, { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
         { "no answer in time", "GET", { .status = 0, .ended = KI_ERR_TIMEOUT }, 1, 0 },
-        { "a read that was cut in its answer", "GET", { .status = 200, .body = "x", .ended = KI_ERR_CUT }, 1, 0 },
+        { "a read that was cut in its answer",
+          "GET",
+          { .status = 200, .body = "x", .ended = KI_ERR_UNEXPECTED_EOF },
+          1,
+          0 },
         { "a bad certificate", NULL, { .status = 0, .ended = KI_ERR_TLS }, 1, 0 },
     };
     static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
@@ -504,7 +511,7 @@ static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
     fixture self;
     open_with(&self, NULL);
     self.script[0] = (reply){ .status = 429, .retry_after_ms = 1000, .body = invalid };
-    self.script[1] = (reply){ .status = 0, .ended = KI_ERR_CUT };
+    self.script[1] = (reply){ .status = 0, .ended = KI_ERR_UNEXPECTED_EOF };
     self.script[2] =
         (reply){ .status = 201, .retry_after_ms = -1, .body = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}" };
     self.script_size = 3;
@@ -514,9 +521,9 @@ static void a_request_that_is_tried_again_may_yet_succeed(void **state) {
     assert_int_equal(self.requests, 3);
     assert_int_equal(self.ends, 1);
     assert_int_equal(self.err.code, KI_OK);
-    assert_int_equal(ki_answer_http_status(self.answer), 201);
-    assert_non_null(ki_answer_object(self.answer));
-    assert_null(ki_answer_refusal(self.answer));
+    assert_int_equal(ki_response_http_status(self.answer), 201);
+    assert_non_null(ki_response_object(self.answer));
+    assert_null(ki_response_error(self.answer));
     close_fixture(&self);
 }
 
@@ -527,7 +534,7 @@ static void a_retry_that_would_be_too_late_is_not_waited_for(void **state) {
         fixture self;
         open_with(&self, NULL);
         self.script[0] = (reply){ .status = 429, .retry_after_ms = whens[i] };
-        send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.timeout_ms = 5000)));
+        send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.timeout_ms = 5000)));
         assert_int_equal(self.ends, 1);
         assert_true(ki_error_is_too_many_requests(&self.err));
         close_fixture(&self);
@@ -541,7 +548,7 @@ static void silence_ends_at_the_deadline(void **state) {
     fixture self;
     open_with(&self, NULL);
     self.script[0] = (reply){ .never = true };
-    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.timeout_ms = 5000)));
+    send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.timeout_ms = 5000)));
     assert_true(test_engine_advance(&self.engine, 4999));
     assert_int_equal(self.ends, 0);
     assert_true(test_engine_advance(&self.engine, 1));
@@ -555,7 +562,7 @@ static void silence_ends_at_the_deadline(void **state) {
     assert_int_equal(self.ends, 1);
     static const int64_t endless[] = { -1, INT64_MAX, INT64_MIN };
     for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
-        send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.timeout_ms = endless[i])));
+        send_request(&self, &KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.timeout_ms = endless[i])));
         assert_true(test_engine_advance(&self.engine, 100 * 86400000LL));
         assert_int_equal(self.ends, 0);
     }
@@ -567,7 +574,7 @@ static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
     for (int where = 0; where < 5; where++) {
         fixture self;
         open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 1));
-        ki_call *call = NULL;
+        ki_pending_request *call = NULL;
         const ki_client_request request = KI_CLIENT_REQUEST(GET_POD);
         if (where == 1) /* in the limit's queue */
             send_request(&self, &KI_CLIENT_REQUEST(GET_POD));
@@ -580,15 +587,15 @@ static void a_cancelled_request_ends_once_wherever_it_is(void **state) {
         if (where > 0)
             assert_true(test_engine_settle(&self.engine));
         assert_int_equal(self.ends, where == 4);
-        ki_call_cancel(call);
-        ki_call_cancel(call);
+        ki_pending_request_cancel(call);
+        ki_pending_request_cancel(call);
         assert_int_equal(self.ends, where == 4);
         assert_true(test_engine_settle(&self.engine));
         assert_int_equal(self.ends, 1);
         assert_int_equal(self.err.code, where == 4 ? KI_OK : KI_ERR_CANCELLED);
         assert_true(test_engine_advance(&self.engine, 20000));
         assert_int_equal(self.ends, 1);
-        ki_call_free(call);
+        ki_pending_request_free(call);
         close_fixture(&self);
     }
 }
@@ -598,7 +605,7 @@ static void the_limit_holds_requests_back_and_refuses_what_would_be_too_late(voi
     fixture self;
     open_with(&self, &KI_CLIENT_OPTIONS(.requests_per_second = 5, .request_burst = 2));
     const ki_client_request patient = KI_CLIENT_REQUEST(GET_POD);
-    const ki_client_request hasty = KI_CLIENT_REQUEST(GET_POD, .options = &KI_CALL_OPTIONS(.timeout_ms = 400));
+    const ki_client_request hasty = KI_CLIENT_REQUEST(GET_POD, .options = &KI_REQUEST_OPTIONS(.timeout_ms = 400));
     for (int i = 0; i < 4; i++)
         assert_int_equal(ki_client_send(self.client, &patient, on_answer, &self, NULL, NULL), KI_OK);
     assert_true(test_engine_settle(&self.engine));
@@ -656,7 +663,7 @@ static bool on_chunk(const void *data, size_t size, void *user) {
 static void a_stream_is_handed_on_as_it_comes_and_ends_when_told(void **state) {
     (void)state;
     fixture self;
-    open_with(&self, &KI_CLIENT_OPTIONS(.answer_max = 2));
+    open_with(&self, &KI_CLIENT_OPTIONS(.response_max = 2));
     self.script[0].body = "more than two bytes";
     const ki_client_request log = KI_CLIENT_REQUEST(GET_POD, .on_data = on_chunk);
     send_request(&self, &log);
@@ -688,8 +695,8 @@ static void waiting_on_a_hosts_engine_that_nobody_drives_is_refused(void **state
     ki_transport *transport = NULL;
     ki_client *client = NULL;
     assert_int_equal(ki_engine_new(NULL, &engine, NULL), KI_OK);
-    const ki_memory_server server = { serve, NULL, NULL };
-    assert_int_equal(ki_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, NULL, NULL };
+    assert_int_equal(kt_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
     assert_int_equal(ki_client_new(NULL, &KI_CLIENT_OPTIONS(.engine = engine, .transport = transport), &client, NULL),
                      KI_OK);
     assert_int_equal(ki_client_get(client, KI_PODS, "ns", "a", NULL, NULL, NULL), KI_ERR_STATE);
@@ -713,9 +720,9 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
             "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"12\"},\"items\":["
             "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}]}";
         if (test_engine_open(&self.engine, &memory.allocator, 1)) {
-            const ki_memory_server server = { serve, NULL, &self };
+            const kt_memory_server server = { serve, NULL, &self };
             bool sent = false;
-            if (!ki_memory_transport_new(self.engine.engine, &server, &self.transport, NULL) &&
+            if (!kt_memory_transport_new(self.engine.engine, &server, &self.transport, NULL) &&
                 !ki_client_new(NULL,
                                &KI_CLIENT_OPTIONS(.engine = self.engine.engine, .transport = self.transport,
                                                   .requests_per_second = 5),
@@ -732,7 +739,7 @@ static void whatever_allocation_fails_a_request_ends_once_and_nothing_leaks(void
                 assert_int_equal(self.ends, sent);
             }
             ki_client_free(self.client);
-            ki_answer_unref(self.answer);
+            ki_response_unref(self.answer);
             ki_transport_free(self.transport);
             test_engine_close(&self.engine);
         }

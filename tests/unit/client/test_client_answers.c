@@ -1,7 +1,7 @@
 /* test_client_answers.c: a client's answers by HTTP status: good ones, refusals with a Status, with half of one and with none, and what of
  * them a stream is told. The server is in the process and the clock moves by hand. */
 #include "src/client/client.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 #include <setjmp.h>
@@ -32,31 +32,31 @@ typedef struct fixture {
     /* how the call ended */
     int ends;
     ki_error err;
-    ki_answer *answer;
+    ki_response *answer;
     char streamed[256];
 } fixture;
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     const reply *what = &self->script[self->requests < self->script_size ? self->requests : self->script_size - 1];
     self->bytes += request->body.size;
     self->requests++;
     if (what->status) {
         const ki_response_head head = { .status = what->status, .retry_after_ms = what->retry_after_ms };
-        if (!ki_memory_call_head(call, &head) ||
-            (what->body && what->body[0] && !ki_memory_call_data(call, what->body, strlen(what->body))))
+        if (!kt_memory_call_head(call, &head) ||
+            (what->body && what->body[0] && !kt_memory_call_data(call, what->body, strlen(what->body))))
             return;
     }
     ki_error err = { .code = what->ended };
-    ki_memory_call_end(call, what->ended ? &err : NULL);
+    kt_memory_call_end(call, what->ended ? &err : NULL);
 }
 
-static void on_answer(const ki_answer *answer, const ki_error *err, void *user) {
+static void on_answer(const ki_response *answer, const ki_error *err, void *user) {
     fixture *self = user;
     self->ends++;
     self->err = err ? *err : (ki_error)KI_ERROR_INIT;
-    ki_answer_unref(self->answer);
-    self->answer = ki_answer_ref(answer);
+    ki_response_unref(self->answer);
+    self->answer = ki_response_ref(answer);
 }
 
 static bool on_chunk(const void *data, size_t size, void *user) {
@@ -70,15 +70,15 @@ static bool on_chunk(const void *data, size_t size, void *user) {
 static void open_fixture(fixture *self) {
     memset(self, 0, sizeof *self);
     assert_true(test_engine_open(&self->engine, NULL, 1));
-    const ki_memory_server server = { serve, NULL, self };
-    assert_int_equal(ki_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, NULL, self };
+    assert_int_equal(kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
     const ki_client_options options = KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport);
     assert_int_equal(ki_client_new(NULL, &options, &self->client, NULL), KI_OK);
 }
 
 static void close_fixture(fixture *self) {
     ki_client_free(self->client);
-    ki_answer_unref(self->answer);
+    ki_response_unref(self->answer);
     ki_transport_free(self->transport);
     test_engine_close(&self->engine);
 }
@@ -113,14 +113,14 @@ static void any_status_from_200_to_299_is_good_and_the_answer_tells_which(void *
         const char *body = good[i] == 204 ? NULL : "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}";
         ask_once(&self, good[i], body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_UPDATE, POD, BODY));
         assert_int_equal(self.err.code, KI_OK);
-        assert_int_equal(ki_answer_http_status(self.answer), good[i]);
-        assert_true(!ki_answer_object(self.answer) == !body);
-        assert_null(ki_answer_refusal(self.answer));
+        assert_int_equal(ki_response_http_status(self.answer), good[i]);
+        assert_true(!ki_response_object(self.answer) == !body);
+        assert_null(ki_response_error(self.answer));
     }
     size_t size;
     ask_once(&self, 200, "aaaaa", &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
     assert_int_equal(self.err.code, KI_OK);
-    assert_string_equal(ki_answer_body(self.answer, &size), "aaaaa");
+    assert_string_equal(ki_response_body(self.answer, &size), "aaaaa");
     close_fixture(&self);
 }
 
@@ -160,9 +160,9 @@ static void any_other_status_is_an_error_of_its_kind_whatever_its_body(void **st
             snprintf(start, sizeof start, "get pods ns/a: HTTP %d", cases[i].status);
             if (strncmp(self.err.message, start, strlen(start)) != 0)
                 fail_msg("%d with %s: %s", cases[i].status, bodies[n], self.err.message);
-            assert_int_equal(ki_answer_refusal(self.answer)->http_status, cases[i].status);
+            assert_int_equal(ki_response_error(self.answer)->http_status, cases[i].status);
             size_t size;
-            assert_string_equal(ki_answer_body(self.answer, &size), bodies[n] ? bodies[n] : "");
+            assert_string_equal(ki_response_body(self.answer, &size), bodies[n] ? bodies[n] : "");
         }
     }
     close_fixture(&self);
@@ -229,11 +229,11 @@ static void a_refusal_keeps_64_kib_of_its_body(void **state) {
     body[limit + 99] = '\0';
     size_t size;
     ask_once(&self, 400, body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
-    ki_answer_body(self.answer, &size);
+    ki_response_body(self.answer, &size);
     assert_int_equal(size, limit);
     body[limit - 1] = '\0';
     ask_once(&self, 400, body, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD));
-    assert_string_equal(ki_answer_body(self.answer, &size), body);
+    assert_string_equal(ki_response_body(self.answer, &size), body);
     free(body);
     close_fixture(&self);
 }
@@ -282,7 +282,7 @@ static void no_segment_of_the_path_may_lead_elsewhere(void **state) {
               "namespace" },
             { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, .resource = KI_PODS, .namespace_name = "n", .name = bad),
               "name" },
-            { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD, .options = &KI_CALL_OPTIONS(.subresource = bad)),
+            { KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD, .options = &KI_REQUEST_OPTIONS(.subresource = bad)),
               "subresource" },
         };
         for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
@@ -347,7 +347,7 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
     } cases[] = {
         { { { 200, -1, "one line\n", KI_OK } }, 1, "one line\n", NULL },
         { { { 200, -1, NULL, KI_OK } }, 1, "", NULL },
-        { { { 200, -1, "one li", KI_ERR_CUT } }, 1, "one li", "get pods/log ns/a" },
+        { { { 200, -1, "one li", KI_ERR_UNEXPECTED_EOF } }, 1, "one li", "get pods/log ns/a" },
         { { { 400, -1, choose, KI_OK } },
           1,
           "",
@@ -360,7 +360,10 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
         { { { 500, 0, "no", KI_OK }, { 429, 1000, "no", KI_OK }, { 200, -1, "yes", KI_OK } }, 3, "yes", NULL },
         { { { 500, 0, "no", KI_OK }, { 500, -1, "no", KI_OK } }, 2, "", "get pods/log ns/a: HTTP 500: no" },
         { { { 500, 0, "no", KI_OK }, { 0, -1, NULL, KI_ERR_CONNECT } }, 2, "", "get pods/log ns/a" },
-        { { { 500, 0, "no", KI_OK }, { 0, -1, NULL, KI_ERR_CUT }, { 200, -1, "yes", KI_OK } }, 3, "yes", NULL },
+        { { { 500, 0, "no", KI_OK }, { 0, -1, NULL, KI_ERR_UNEXPECTED_EOF }, { 200, -1, "yes", KI_OK } },
+          3,
+          "yes",
+          NULL },
     };
     fixture self;
     open_fixture(&self);
@@ -368,7 +371,7 @@ static void a_stream_hands_on_what_is_good_and_nothing_else(void **state) {
         memcpy(self.script, cases[i].script, sizeof self.script);
         self.script_size = 5;
         ask(&self, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_GET, POD, .on_data = on_chunk,
-                                      .options = &KI_CALL_OPTIONS(.subresource = "log")));
+                                      .options = &KI_REQUEST_OPTIONS(.subresource = "log")));
         assert_string_equal(self.streamed, cases[i].streamed);
         assert_int_equal(self.requests, cases[i].requests);
         assert_true(!self.err.code == !cases[i].message);

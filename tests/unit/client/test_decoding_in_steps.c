@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "src/client/http_list_watch.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct fixture {
     ki_transport *transport;
     ki_object_format *format;
     ki_list_watch *list_watch;
-    ki_memory_call *call; /* under way at the server */
+    kt_memory_call *call; /* under way at the server */
     size_t bad, ends;
     ki_status end;
     size_t cancel_at; /* bad items */
@@ -30,12 +30,12 @@ typedef struct fixture {
 
 static const ki_resource things = { "example.com", "v1", "things", "Thing", true };
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     (void)request;
     ((fixture *)user)->call = call;
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     (void)call;
     ((fixture *)user)->call = NULL;
 }
@@ -88,11 +88,11 @@ static void on_watch_end(const ki_error *err, bool opened, bool in_stream, void 
 static void set_up(fixture *self) {
     const ki_object_format_options format = { .namespaced = true };
     const ki_http_list_watch_options options = { .resource = things };
-    const ki_memory_server server = { serve, abandoned, self };
+    const kt_memory_server server = { serve, abandoned, self };
     *self = (fixture){ .ends = 0 };
     assert_true(test_engine_open(&self->engine, NULL, 1));
     ki_engine *engine = self->engine.engine;
-    assert_int_equal(ki_memory_transport_new(engine, &server, &self->transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), &format, &self->format, NULL), KI_OK);
     assert_int_equal(ki_http_list_watch_new(engine, self->transport, self->format, &options, &self->list_watch, NULL),
                      KI_OK);
@@ -120,7 +120,7 @@ static void open_call(fixture *self, bool watches) {
         assert_int_equal(from->ops->list(from, &(ki_list_options){ .limit = 0 }, &list, NULL), KI_OK);
     assert_true(test_engine_settle(&self->engine));
     assert_non_null(self->call);
-    assert_true(ki_memory_call_head(self->call, &(ki_response_head){ 200, -1, "application/json" }));
+    assert_true(kt_memory_call_head(self->call, &(ki_response_head){ 200, -1, "application/json" }));
 }
 
 /* ITEMS times `item` in one buffer. */
@@ -131,7 +131,7 @@ static void send_many(fixture *self, const char *before, const char *item, const
     for (size_t i = 0; i < ITEMS; i++)
         at = stpcpy(at, item);
     at = stpcpy(at, after);
-    (void)ki_memory_call_data(self->call, text, (size_t)(at - text));
+    (void)kt_memory_call_data(self->call, text, (size_t)(at - text));
     free(text);
 }
 
@@ -150,7 +150,7 @@ static void a_step_of_one_unit_decodes_an_item_or_two(void **state) {
         set_up(&self);
         open_call(&self, watches);
         send_items(&self, watches);
-        ki_memory_call_end(self.call, NULL);
+        kt_memory_call_end(self.call, NULL);
         assert_int_equal(self.ends, 0); /* there is something before it */
         size_t most = 0;
         while (!self.ends) {
@@ -170,16 +170,16 @@ static void an_error_behind_what_waits_comes_after_it(void **state) {
     (void)state;
     fixture self;
     ki_error cut = KI_ERROR_INIT;
-    cut.code = KI_ERR_CUT;
+    cut.code = KI_ERR_UNEXPECTED_EOF;
     set_up(&self);
     open_call(&self, true);
     send_items(&self, true);
-    ki_memory_call_end(self.call, &cut);
+    kt_memory_call_end(self.call, &cut);
     assert_int_equal(self.ends, 0);
     assert_true(test_engine_settle(&self.engine));
     assert_int_equal(self.bad, ITEMS);
     assert_int_equal(self.ends, 1);
-    assert_int_equal(self.end, KI_ERR_CUT);
+    assert_int_equal(self.end, KI_ERR_UNEXPECTED_EOF);
     tear_down(&self);
 }
 

@@ -6,8 +6,8 @@
 #include "src/client/client.h"
 #include "src/client/resource_map.h"
 #include "src/object/resource_table.h"
-#include "src/transport/memory.h"
-#include "testing/rest/memory_adapter.h"
+#include "testing/memory/adapter.h"
+#include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
@@ -42,7 +42,7 @@ typedef struct fixture {
     kt_memory_adapter *adapter;
 } fixture;
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     const page *at = self->pages;
     self->requests++;
@@ -56,8 +56,8 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
                                                            : 200,
                                     .retry_after_ms = -1,
                                     .content_type = "application/json" };
-    if (ki_memory_call_head(call, &head) && (!body[0] || ki_memory_call_data(call, body, strlen(body))))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_head(call, &head) && (!body[0] || kt_memory_call_data(call, body, strlen(body))))
+        kt_memory_call_end(call, NULL);
 }
 
 static void on_map(const ki_resource_map *map, const ki_error *err, void *user) {
@@ -69,12 +69,12 @@ static void on_map(const ki_resource_map *map, const ki_error *err, void *user) 
     self->err = err ? *err : (ki_error)KI_ERROR_INIT;
 }
 
-static bool open_on(fixture *self, const ki_memory_server *server, const ki_allocator *allocator) {
+static bool open_on(fixture *self, const kt_memory_server *server, const ki_allocator *allocator) {
     return test_engine_open(&self->engine, allocator, 1) &&
            (server ||
             (!kt_cluster_new(&ki_allocator_default, &(kt_cluster_options){ .seed = 1 }, &self->cluster, NULL) &&
              !kt_memory_adapter_new(self->engine.engine, self->cluster, 1750000000000, &self->adapter, NULL))) &&
-           !ki_memory_transport_new(self->engine.engine, server ? server : kt_memory_adapter_server(self->adapter),
+           !kt_memory_transport_new(self->engine.engine, server ? server : kt_memory_adapter_server(self->adapter),
                                     &self->transport, NULL) &&
            !ki_client_new(NULL, &KI_CLIENT_OPTIONS(.engine = self->engine.engine, .transport = self->transport),
                           &self->client, NULL) &&
@@ -83,7 +83,7 @@ static bool open_on(fixture *self, const ki_memory_server *server, const ki_allo
 
 static void open_pages(fixture *self, const page *pages) {
     *self = (fixture){ .pages = pages };
-    const ki_memory_server server = { serve, NULL, self };
+    const kt_memory_server server = { serve, NULL, self };
     assert_true(open_on(self, &server, NULL));
 }
 
@@ -232,8 +232,8 @@ static void an_entry_has_all_that_the_server_tells(void **state) {
     assert_null(ki_resource_map_in_category(self.map, "all", &cursor));
     assert_string_equal(ki_resource_map_nearest(self.map, "deplyoment"), "deployments");
     assert_null(ki_resource_map_nearest(self.map, "zzzzzzzz"));
-    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "metrics.k8s.io/v1beta1");
-    assert_null(ki_resource_map_broken_at(self.map, 1));
+    assert_string_equal(ki_resource_map_failed_at(self.map, 0), "metrics.k8s.io/v1beta1");
+    assert_null(ki_resource_map_failed_at(self.map, 1));
     close_fixture(&self);
 }
 
@@ -327,9 +327,9 @@ static void of_a_group_whose_first_version_is_down_the_next_is_preferred(void **
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(ki_resource_map_at(self.map, i)->preferred, preferred[i]);
     assert_null(ki_resource_map_at(self.map, 3));
-    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "v1");
-    assert_string_equal(ki_resource_map_broken_at(self.map, 1), "apps/v2");
-    assert_null(ki_resource_map_broken_at(self.map, 2));
+    assert_string_equal(ki_resource_map_failed_at(self.map, 0), "v1");
+    assert_string_equal(ki_resource_map_failed_at(self.map, 1), "apps/v2");
+    assert_null(ki_resource_map_failed_at(self.map, 2));
     close_fixture(&self);
 }
 
@@ -388,9 +388,9 @@ static void a_group_that_is_down_spoils_only_itself(void **state) {
     ask(&self);
     assert_true(test_engine_advance(&self.engine, 5000));
     assert_int_equal(self.err.code, KI_OK);
-    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "down.io/v1");
-    assert_string_equal(ki_resource_map_broken_at(self.map, 1), "late.io/v1");
-    assert_null(ki_resource_map_broken_at(self.map, 2));
+    assert_string_equal(ki_resource_map_failed_at(self.map, 0), "down.io/v1");
+    assert_string_equal(ki_resource_map_failed_at(self.map, 1), "late.io/v1");
+    assert_null(ki_resource_map_failed_at(self.map, 2));
     close_fixture(&self);
 }
 
@@ -505,9 +505,9 @@ static void what_is_not_known_is_asked_for_again_but_not_at_once(void **state) {
         ki_engine *engine = NULL;
         ki_resource_map *map = NULL;
         const ki_discovered *found = NULL;
-        const ki_memory_server server = { serve, NULL, &self };
+        const kt_memory_server server = { serve, NULL, &self };
         assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock), &engine, NULL), KI_OK);
-        assert_int_equal(ki_memory_transport_new(engine, &server, &self.transport, NULL), KI_OK);
+        assert_int_equal(kt_memory_transport_new(engine, &server, &self.transport, NULL), KI_OK);
         assert_int_equal(
             ki_client_new(NULL, &KI_CLIENT_OPTIONS(.engine = engine, .transport = self.transport), &self.client, NULL),
             KI_OK);
@@ -736,9 +736,9 @@ static void groups_that_are_too_long_spoil_themselves_and_together_all(void **st
     open_pages(&self, pages);
     ask(&self);
     assert_int_equal(self.err.code, KI_OK);
-    assert_string_equal(ki_resource_map_broken_at(self.map, 0), "g15/v1");
-    assert_non_null(ki_resource_map_broken_at(self.map, GROUPS - FITTING - 1));
-    assert_null(ki_resource_map_broken_at(self.map, GROUPS - FITTING));
+    assert_string_equal(ki_resource_map_failed_at(self.map, 0), "g15/v1");
+    assert_non_null(ki_resource_map_failed_at(self.map, GROUPS - FITTING - 1));
+    assert_null(ki_resource_map_failed_at(self.map, GROUPS - FITTING));
     for (size_t i = FITTING; i < GROUPS; i++)
         pages[i + 1].body = fitting;
     ask(&self);
@@ -755,7 +755,7 @@ static void whatever_allocation_fails_an_asking_ends_and_nothing_leaks(void **st
             scarce_memory memory;
             scarce_memory_init(&memory, n);
             fixture self = { .pages = form ? old_form : whole };
-            const ki_memory_server server = { serve, NULL, &self };
+            const kt_memory_server server = { serve, NULL, &self };
             if (open_on(&self, &server, &memory.allocator)) {
                 bool asked = ki_discovery_refresh(self.discovery, on_map, &self, NULL) == KI_OK;
                 test_engine_advance(&self.engine, 6000);

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "src/client/http_list_watch.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef struct fixture {
     ki_transport *transport;
     ki_object_format *format;
     ki_list_watch *list_watch;
-    ki_memory_call *call; /* under way at the server */
+    kt_memory_call *call; /* under way at the server */
     int objects;
     int ends;
     ki_error end; /* code 0: it ended well */
@@ -25,12 +25,12 @@ typedef struct fixture {
 
 static const ki_resource things = { "example.com", "v1", "things", "Thing", true };
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     (void)request;
     ((fixture *)user)->call = call;
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     (void)call;
     ((fixture *)user)->call = NULL;
 }
@@ -78,8 +78,8 @@ static void on_watch_end(const ki_error *err, bool opened, bool in_stream, void 
 static void open_fixture(fixture *self, const ki_resource *resource) {
     memset(self, 0, sizeof *self);
     assert_true(test_engine_open(&self->engine, NULL, 1));
-    const ki_memory_server server = { serve, abandoned, self };
-    assert_int_equal(ki_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, abandoned, self };
+    assert_int_equal(kt_memory_transport_new(self->engine.engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(self->engine.engine), NULL, &self->format, NULL), KI_OK);
     const ki_http_list_watch_options options = { .resource = *resource };
     assert_int_equal(
@@ -102,14 +102,14 @@ static void begin_list(fixture *self) {
     assert_int_equal(self->list_watch->ops->list(self->list_watch, &options, &handler, NULL), KI_OK);
     assert_true(test_engine_settle(&self->engine));
     assert_non_null(self->call);
-    assert_true(ki_memory_call_head(self->call, &head));
+    assert_true(kt_memory_call_head(self->call, &head));
 }
 
 /* `text` once a minute; how many times until the end, at most `limit`. */
 static int send_each_minute(fixture *self, const char *text, int limit) {
     int minutes = 0;
     for (; minutes < limit && self->call; minutes++) {
-        if (ki_memory_call_data(self->call, text, strlen(text)))
+        if (kt_memory_call_data(self->call, text, strlen(text)))
             assert_true(test_engine_advance(&self->engine, 60000));
     }
     return minutes;
@@ -134,7 +134,7 @@ static void objects_keep_a_slow_list_alive_and_their_end_begins_the_time_anew(vo
     open_fixture(&self, &things);
     begin_list(&self);
     const char *begin = "{\"items\":[{\"metadata\":{\"name\":\"a\"}}";
-    assert_true(ki_memory_call_data(self.call, begin, strlen(begin)));
+    assert_true(kt_memory_call_data(self.call, begin, strlen(begin)));
     assert_int_equal(send_each_minute(&self, ",{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"1\"}}", 120), 120);
     assert_int_equal(self.objects, 121);
     assert_int_equal(self.ends, 0);
@@ -163,7 +163,7 @@ static void a_watch_ends_a_minute_after_the_time_that_it_asked_for(void **state)
                                            .idle_timeout_ns = KI_SECONDS(90) };
         assert_int_equal(self.list_watch->ops->watch(self.list_watch, &options, &handler, NULL), KI_OK);
         assert_true(test_engine_settle(&self.engine));
-        assert_true(ki_memory_call_head(self.call, &head));
+        assert_true(kt_memory_call_head(self.call, &head));
         assert_int_equal(send_each_minute(&self, texts[i], 60), 6);
         assert_int_equal(self.ends, 1);
         assert_int_equal(self.end.code, KI_ERR_TIMEOUT);
@@ -180,8 +180,8 @@ static ki_error answer_things_with(const char *api_version, const char *kind) {
     snprintf(text, sizeof text,
              "{\"items\":[],\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"9\"}}", kind,
              api_version);
-    assert_true(ki_memory_call_data(self.call, text, strlen(text)));
-    ki_memory_call_end(self.call, NULL);
+    assert_true(kt_memory_call_data(self.call, text, strlen(text)));
+    kt_memory_call_end(self.call, NULL);
     assert_int_equal(self.ends, 1);
     ki_error end = self.end;
     close_fixture(&self);
@@ -227,8 +227,8 @@ static void a_list_of_another_resource_is_a_protocol_error(void **state) {
                  "{\"items\":[{\"metadata\":{\"name\":\"a\"}}],\"kind\":\"%s\",\"apiVersion\":\"%s\","
                  "\"metadata\":{\"resourceVersion\":\"9\"}}",
                  cases[i].kind, cases[i].api_version);
-        assert_true(ki_memory_call_data(self.call, text, strlen(text)));
-        ki_memory_call_end(self.call, NULL);
+        assert_true(kt_memory_call_data(self.call, text, strlen(text)));
+        kt_memory_call_end(self.call, NULL);
         assert_int_equal(self.ends, 1);
         assert_int_equal(self.end.code, cases[i].message ? KI_ERR_PROTOCOL : KI_OK);
         if (cases[i].message && !strstr(self.end.message, cases[i].message))

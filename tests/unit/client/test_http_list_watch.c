@@ -7,7 +7,7 @@
 
 #include "src/base/error.h"
 #include "src/client/http_list_watch.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ typedef struct fixture {
 
 /* --- the server ------------------------------------------------------------------------------------------------------------- */
 
-static bool send_body(ki_memory_call *call, const answer *what) {
+static bool send_body(kt_memory_call *call, const answer *what) {
     size_t size = what->size ? what->size : what->body ? strlen(what->body) : 0;
     size_t chunk = what->chunk ? what->chunk : size;
     for (size_t at = 0; at < size; at += chunk) {
@@ -52,7 +52,7 @@ static bool send_body(ki_memory_call *call, const answer *what) {
         char *copy = malloc(part); /* of its own, so that reading past it is found */
         assert_non_null(copy);
         memcpy(copy, what->body + at, part);
-        bool goes_on = ki_memory_call_data(call, copy, part);
+        bool goes_on = kt_memory_call_data(call, copy, part);
         free(copy);
         if (!goes_on)
             return false;
@@ -60,7 +60,7 @@ static bool send_body(ki_memory_call *call, const answer *what) {
     return true;
 }
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     answer what = self->answer;
     assert_string_equal(request->method, "GET");
@@ -68,13 +68,13 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     snprintf(self->target, sizeof self->target, "%s", request->target);
     if (what.status) {
         const ki_response_head head = { what.status, 7000, what.content_type ? what.content_type : "application/json" };
-        self->is_stopped = !ki_memory_call_head(call, &head) || !send_body(call, &what);
+        self->is_stopped = !kt_memory_call_head(call, &head) || !send_body(call, &what);
         if (self->is_stopped)
             return;
     }
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, what.ended, "the test's server says so");
-    ki_memory_call_end(call, what.ended ? &err : NULL);
+    kt_memory_call_end(call, what.ended ? &err : NULL);
 }
 
 /* --- the handler ------------------------------------------------------------------------------------------------------------ */
@@ -167,8 +167,8 @@ static ki_status open_fixture(fixture *self, const ki_allocator *allocator, cons
     ki_status status = ki_engine_new(&KI_ENGINE_OPTIONS(.seed = 1, .allocator = allocator), &self->engine, NULL);
     if (status)
         return status;
-    const ki_memory_server server = { serve, NULL, self };
-    status = ki_memory_transport_new(self->engine, &server, &self->transport, NULL);
+    const kt_memory_server server = { serve, NULL, self };
+    status = kt_memory_transport_new(self->engine, &server, &self->transport, NULL);
     if (!status)
         status = ki_object_format_new(ki_engine_allocator(self->engine), NULL, &self->format, NULL);
     if (!status)
@@ -350,15 +350,15 @@ static const exchange_case exchange_cases[] = {
       0 },
     { "a list cut by the connection",
       false,
-      { 200, NULL, "{\"kind\":\"PodList\"", 0, 0, KI_ERR_CUT },
-      "end(cut off)",
+      { 200, NULL, "{\"kind\":\"PodList\"", 0, 0, KI_ERR_UNEXPECTED_EOF },
+      "end(unexpected EOF)",
       "list pods in all namespaces: the test's server says so",
       NULL,
       KI_CATEGORY_RETRY },
     { "a list cut without an error",
       false,
       { 200, NULL, "{\"kind\":\"PodList\"", 0, 0, KI_OK },
-      "end(cut off)",
+      "end(unexpected EOF)",
       "list pods in all namespaces: ",
       NULL,
       KI_CATEGORY_RETRY },
@@ -413,7 +413,7 @@ static const exchange_case exchange_cases[] = {
       KI_CATEGORY_CREDENTIALS },
     { "an error's body cut",
       false,
-      { 503, "text/plain", "busy", 0, 0, KI_ERR_CUT },
+      { 503, "text/plain", "busy", 0, 0, KI_ERR_UNEXPECTED_EOF },
       "end(http error)",
       "list pods",
       NULL,
@@ -520,14 +520,14 @@ static const exchange_case exchange_cases[] = {
     { "half an event at a clean end",
       true,
       { 200, NULL, EVENT("ADDED", POD("a", "2")) "{\"type\":\"MODI", 0, 0, KI_OK },
-      "open +n/a@2 end(cut off,opened)",
+      "open +n/a@2 end(unexpected EOF,opened)",
       "in the middle of an event",
       NULL,
       KI_CATEGORY_RETRY },
     { "a watch cut between two events",
       true,
-      { 200, NULL, EVENT("ADDED", POD("a", "2")), 0, 0, KI_ERR_CUT },
-      "open +n/a@2 end(cut off,opened)",
+      { 200, NULL, EVENT("ADDED", POD("a", "2")), 0, 0, KI_ERR_UNEXPECTED_EOF },
+      "open +n/a@2 end(unexpected EOF,opened)",
       "the test's server says so",
       NULL,
       KI_CATEGORY_RETRY },
@@ -606,13 +606,13 @@ static void a_stream_cut_at_any_byte_delivers_what_was_whole(void **state) {
         self.answer.body = body;
         self.answer.size = size;
         self.answer.chunk = 1;
-        self.answer.ended = KI_ERR_CUT;
+        self.answer.ended = KI_ERR_UNEXPECTED_EOF;
         assert_int_equal(start_watch(&self), KI_OK);
         step(&self);
         assert_int_equal(self.arrivals, size); /* each byte is a sign of life, whether or not it ends an event */
-        const char *want = size < first ? "open end(cut off,opened)"
-                           : size < all ? "open +n/a@2 end(cut off,opened)"
-                                        : "open +n/a@2 *n/\xc3\xa4@3 end(cut off,opened)";
+        const char *want = size < first ? "open end(unexpected EOF,opened)"
+                           : size < all ? "open +n/a@2 end(unexpected EOF,opened)"
+                                        : "open +n/a@2 *n/\xc3\xa4@3 end(unexpected EOF,opened)";
         assert_string_equal(self.trace, want);
         close_fixture(&self);
     }
@@ -628,7 +628,7 @@ static void a_list_cut_at_any_byte_is_never_taken_for_whole(void **state) {
         self.answer.size = size;
         assert_int_equal(start_list(&self), KI_OK);
         step(&self);
-        assert_int_equal(self.end.code, KI_ERR_CUT);
+        assert_int_equal(self.end.code, KI_ERR_UNEXPECTED_EOF);
         close_fixture(&self);
     }
 }

@@ -1,6 +1,6 @@
 /* test_list_throttle.c: an informer's lists wait for their turn in the client's own limit, its watches do not. */
 #include "src/client/http_list_watch.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 #include <setjmp.h>
@@ -22,14 +22,14 @@ typedef struct fixture {
 static const char list[] =
     "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[]}";
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     self->requests++;
     const ki_response_head head = { .status = 200, .retry_after_ms = -1, .content_type = "application/json" };
-    if (!ki_memory_call_head(call, &head) || strstr(request->target, "watch="))
+    if (!kt_memory_call_head(call, &head) || strstr(request->target, "watch="))
         return;
-    if (ki_memory_call_data(call, list, sizeof list - 1))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_data(call, list, sizeof list - 1))
+        kt_memory_call_end(call, NULL);
 }
 
 static void on_object(ki_object *obj, void *user) {
@@ -82,10 +82,10 @@ static void open_fixture(fixture *self) {
     *self = (fixture){ .requests = 0 };
     assert_true(test_engine_open(&self->engine, NULL, 1));
     ki_engine *engine = self->engine.engine;
-    const ki_memory_server server = { serve, NULL, self };
+    const kt_memory_server server = { serve, NULL, self };
     const ki_http_list_watch_options options = { .resource = *KI_PODS, .throttle = &self->throttle };
     assert_int_equal(ki_throttle_init(&self->throttle, engine, 1, 1), KI_OK);
-    assert_int_equal(ki_memory_transport_new(engine, &server, &self->transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), &(ki_object_format_options){ .view = NULL },
                                           &self->format, NULL),
                      KI_OK);

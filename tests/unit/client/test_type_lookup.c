@@ -9,7 +9,7 @@
 #include "src/client/http_list_watch.h"
 #include "src/client/type_lookup.h"
 #include "src/object/format.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
@@ -39,21 +39,21 @@ typedef struct fixture {
     ki_status err;
 } fixture;
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *f = user;
     size_t used = strlen(f->asked);
     snprintf(f->asked + used, sizeof f->asked - used, "%s ", request->target);
     const answer *what = strcmp(request->target, "/apis") == 0 ? &f->of_groups : &f->of_version;
     const ki_response_head head = { what->status, -1, "" };
     if (what->status &&
-        (!ki_memory_call_head(call, &head) || !ki_memory_call_data(call, what->body, strlen(what->body))))
+        (!kt_memory_call_head(call, &head) || !kt_memory_call_data(call, what->body, strlen(what->body))))
         return;
     ki_error cut = KI_ERROR_INIT;
-    ki_error_set(&cut, KI_ERR_CUT, "cut");
-    ki_memory_call_end(call, what->status ? NULL : &cut);
+    ki_error_set(&cut, KI_ERR_UNEXPECTED_EOF, "cut");
+    kt_memory_call_end(call, what->status ? NULL : &cut);
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     (void)call;
     (void)user;
 }
@@ -70,8 +70,8 @@ static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
 static void set_up(fixture *f, const ki_allocator *allocator) {
     memset(f, 0, sizeof *f);
     assert_true(test_engine_open(&f->engine, allocator, 1));
-    const ki_memory_server server = { serve, abandoned, f };
-    assert_int_equal(ki_memory_transport_new(f->engine.engine, &server, &f->transport, NULL), KI_OK);
+    const kt_memory_server server = { serve, abandoned, f };
+    assert_int_equal(kt_memory_transport_new(f->engine.engine, &server, &f->transport, NULL), KI_OK);
     ki_type_lookup_init(&f->lookup, ki_engine_allocator(f->engine.engine), f->transport, &foos);
 }
 
@@ -115,7 +115,7 @@ static void only_an_answer_that_names_what_there_is_tells(void **state) {
         assert_int_equal(f.calls, 1);
         assert_int_equal(f.found, rows[i].found);
         int last = f.of_version.status == 404 ? f.of_groups.status : f.of_version.status;
-        assert_int_equal(f.err, last == 0 ? KI_ERR_CUT : last == 200 || last == 404 ? KI_OK : KI_ERR_HTTP);
+        assert_int_equal(f.err, last == 0 ? KI_ERR_UNEXPECTED_EOF : last == 200 || last == 404 ? KI_OK : KI_ERR_HTTP);
         assert_string_equal(f.asked,
                             f.of_version.status == 404 ? "/apis/example.com/v1 /apis " : "/apis/example.com/v1 ");
         tear_down(&f);

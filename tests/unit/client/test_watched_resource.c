@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "src/client/http_list_watch.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -24,12 +24,12 @@ typedef struct fixture {
     char trace[TEXT]; /* "+KEY@VERSION JSON; " for each event */
 } fixture;
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     fixture *self = user;
     const ki_response_head head = { 200, -1, self->content_type };
     snprintf(self->target, sizeof self->target, "%s %s", request->method, request->target);
-    if (ki_memory_call_head(call, &head) && ki_memory_call_data(call, self->body, strlen(self->body)))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_head(call, &head) && kt_memory_call_data(call, self->body, strlen(self->body)))
+        kt_memory_call_end(call, NULL);
 }
 
 static void note(fixture *self, const char *text) {
@@ -86,7 +86,7 @@ static void watch(fixture *self, const ki_http_list_watch_options *options, cons
     ki_transport *transport = NULL;
     ki_object_format *format = NULL;
     ki_list_watch *source = NULL;
-    const ki_memory_server server = { serve, NULL, self };
+    const kt_memory_server server = { serve, NULL, self };
     const ki_watch_handler handler = { on_open, on_bytes, on_read, on_event, on_bookmark, on_bad_object, on_end, self };
     const ki_watch_options nothing = { .timeout_s = 0 };
     memset(self, 0, sizeof *self);
@@ -94,7 +94,7 @@ static void watch(fixture *self, const ki_http_list_watch_options *options, cons
     self->body = body;
     assert_true(test_engine_open(&self->engine, NULL, 1));
     ki_engine *engine = self->engine.engine;
-    assert_int_equal(ki_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(engine, &server, &transport, NULL), KI_OK);
     assert_int_equal(ki_object_format_new(ki_engine_allocator(engine), NULL, &format, NULL), KI_OK);
     assert_int_equal(ki_http_list_watch_new(engine, transport, format, options, &source, NULL), KI_OK);
     assert_int_equal(source->ops->watch(source, &nothing, &handler, NULL), KI_OK);

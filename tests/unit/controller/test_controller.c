@@ -470,7 +470,7 @@ static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
         if (strcmp(cases[i].how, "error") == 0 || strcmp(cases[i].how, "terminal") == 0)
             ki_error_set(&cause, KI_ERR_TIMEOUT, "no answer");
         if (strcmp(cases[i].how, "terminal") == 0)
-            ki_reconcile_is_terminal(call);
+            ki_reconcile_set_terminal(call);
         if (strcmp(cases[i].how, "requeue") == 0)
             ki_reconcile_requeue(call);
         if (strcmp(cases[i].how, "after") == 0)

@@ -106,11 +106,11 @@ static void freed_in_a_reconcile_it_goes_when_that_has_returned(void **state) {
     assert_int_equal((int)stage_metric(&s, "workqueue_depth{name=\"c\"}"), -1); /* it is gone */
 }
 
-static void free_controller(const ki_object *obj, ki_requests *requests, void *user) {
+static void free_controller(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
     (void)user;
     ki_controller_free(s.controller);
     s.controller = NULL;
-    assert_int_equal(ki_requests_add(requests, ki_object_key(obj)), KI_ERR_CLOSED);
+    assert_int_equal(ki_reconcile_keys_add(requests, ki_object_key(obj)), KI_ERR_CLOSED);
 }
 
 static bool free_in_predicate(const ki_event *event, void *user) {
@@ -223,7 +223,7 @@ static void the_factory_frees_what_its_loop_could_not(void **state) {
 }
 
 /* As a host that leaves its loop in the middle of a request: the answer would never come. */
-static void finish_deferred(const ki_answer *answer, const ki_error *err, void *user) {
+static void finish_deferred(const ki_response *answer, const ki_error *err, void *user) {
     ki_status *ret_code = user;
     (void)answer;
     *ret_code = err ? err->code : KI_OK;

@@ -45,13 +45,13 @@ static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
 static const ki_resource zones = { "example.com", "v1", "zones", "Zone", false };
 
 /* The keys of labels a and b: several for one object, and none. */
-static void map_labels(const ki_object *obj, ki_requests *requests, void *user) {
+static void map_labels(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
     (void)user;
     const char *a = ki_object_label(obj, "a"), *b = ki_object_label(obj, "b");
     if (a)
-        assert_int_equal(ki_requests_add(requests, a), KI_OK);
+        assert_int_equal(ki_reconcile_keys_add(requests, a), KI_OK);
     if (b)
-        assert_int_equal(ki_requests_add(requests, b), KI_OK);
+        assert_int_equal(ki_reconcile_keys_add(requests, b), KI_OK);
 }
 
 static bool is_in_namespace(const ki_event *event, void *user) {
@@ -129,14 +129,14 @@ static void an_event_queues_the_keys_that_its_watch_names(void **state) {
     assert_true(stage_open(&s, NULL, NULL));
 }
 
-static void map_to_odd_keys(const ki_object *obj, ki_requests *requests, void *user) {
+static void map_to_odd_keys(const ki_object *obj, ki_reconcile_keys *requests, void *user) {
     static char long_key[KI_WORKQUEUE_KEY_MAX + 2];
     (void)obj, (void)user;
     memset(long_key, 'x', sizeof long_key - 1);
-    assert_int_equal(ki_requests_add(requests, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_requests_add(requests, ""), KI_ERR_INVALID);
-    assert_int_equal(ki_requests_add(requests, long_key), KI_ERR_LIMIT);
-    assert_int_equal(ki_requests_add(requests, "good"), KI_OK);
+    assert_int_equal(ki_reconcile_keys_add(requests, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_reconcile_keys_add(requests, ""), KI_ERR_INVALID);
+    assert_int_equal(ki_reconcile_keys_add(requests, long_key), KI_ERR_LIMIT);
+    assert_int_equal(ki_reconcile_keys_add(requests, "good"), KI_OK);
 }
 
 static void a_map_function_hears_of_keys_that_cannot_be(void **state) {

@@ -6,7 +6,7 @@
 #include "src/base/memory.h"
 #include "src/engine/engine.h"
 #include "src/object/json.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -59,7 +59,7 @@ typedef struct message {
     } way;
     int64_t due;
     process *process;
-    ki_memory_call *call; /* NULL: nobody waits for it any more */
+    kt_memory_call *call; /* NULL: nobody waits for it any more */
     int status;           /* 0: the connection is cut */
     char method[8];
     char text[TEXT];
@@ -193,13 +193,13 @@ static message *new_message(world *self) {
     return NULL; /* lost */
 }
 
-static void forget_call(world *self, const ki_memory_call *call) {
+static void forget_call(world *self, const kt_memory_call *call) {
     for (int i = 0; i < MESSAGES; i++)
         if (self->messages[i].call == call)
             self->messages[i].call = NULL;
 }
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     process *sender = user;
     world *self = sender->world;
     int copies = fails(self, 10) ? 0 : fails(self, 10) ? 2 : 1;
@@ -217,7 +217,7 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     }
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     forget_call(((process *)user)->world, call);
 }
 
@@ -232,8 +232,8 @@ static void respond(world *self, message *mail) {
 }
 
 static void deliver(world *self, message *mail) {
-    static const ki_error cut = { .code = KI_ERR_CUT, .message = "cut" };
-    ki_memory_call *call = mail->call;
+    static const ki_error cut = { .code = KI_ERR_UNEXPECTED_EOF, .message = "cut" };
+    kt_memory_call *call = mail->call;
     char text[TEXT];
     const ki_response_head head = { .status = mail->status, .retry_after_ms = -1, .content_type = "application/json" };
     memcpy(text, mail->text, sizeof text);
@@ -243,9 +243,9 @@ static void deliver(world *self, message *mail) {
         return;
     forget_call(self, call);
     if (!head.status)
-        ki_memory_call_end(call, &cut);
-    else if (ki_memory_call_head(call, &head) && ki_memory_call_data(call, text, strlen(text)))
-        ki_memory_call_end(call, NULL);
+        kt_memory_call_end(call, &cut);
+    else if (kt_memory_call_head(call, &head) && kt_memory_call_data(call, text, strlen(text)))
+        kt_memory_call_end(call, NULL);
 }
 
 /* --- processes ----------------------------------------------------------------------------------------------------------------------- */
@@ -318,7 +318,7 @@ static void begin_process(process *self) {
     self->rate = 1 + (double)(draw(all) % 1000) / 1000 * (all->rate_max - 1);
     self->epoch = (int64_t)(draw(all) % (uint64_t)KI_SECONDS(1000000));
     const ki_clock clock = { clock_now, self, wall_now };
-    const ki_memory_server server = { serve, abandoned, self };
+    const kt_memory_server server = { serve, abandoned, self };
     const ki_elector_options options =
         KI_ELECTOR_OPTIONS(.namespace_name = "default", .name = "lock", .identity = self->identity,
                            .lease_duration_ms = LEASE_MS, .renew_deadline_ms = all->renew_ms,
@@ -327,7 +327,7 @@ static void begin_process(process *self) {
                            .user = self);
     assert_int_equal(ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &clock, .seed = draw(all) + 1), &self->engine, NULL),
                      KI_OK);
-    assert_int_equal(ki_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = self->engine, .transport = self->transport),
                                     &self->factory, NULL),
                      KI_OK);

@@ -1,7 +1,7 @@
 /* test_elector_threads.c: an elector on a loop of its own, asked and stopped by other threads meanwhile. For the thread sanitizer. */
 #include <kinformer/leader.h>
 
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/rest_server.h"
 
 #include <pthread.h>
@@ -33,7 +33,7 @@ typedef struct scene {
     _Atomic int wrong;
 } scene;
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     scene *self = user;
     const ki_response_head head = {
         .status =
@@ -45,8 +45,8 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     self->requests++;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
-    if (ki_memory_call_head(call, &head) && ki_memory_call_data(call, self->server.text.data, self->server.text.size))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_head(call, &head) && kt_memory_call_data(call, self->server.text.data, self->server.text.size))
+        kt_memory_call_end(call, NULL);
 }
 
 static void on_stopped(ki_elector *elector, void *user) {
@@ -84,9 +84,9 @@ static void open_scene(scene *self) {
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     rest_server_start(&self->server, &(kt_cluster_options){ .seed = 1 });
-    const ki_memory_server server = { serve, NULL, self };
+    const kt_memory_server server = { serve, NULL, self };
     assert_int_equal(ki_engine_new(NULL, &self->engine, NULL), KI_OK);
-    assert_int_equal(ki_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(self->engine, &server, &self->transport, NULL), KI_OK);
     assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = self->engine, .transport = self->transport),
                                     &self->factory, NULL),
                      KI_OK);

@@ -3,7 +3,7 @@
 
 #include "src/base/memory.h"
 #include "src/engine/engine.h"
-#include "testing/rest/memory_adapter.h"
+#include "testing/memory/adapter.h"
 #include "tests/support/make_object.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static void open_stage(stage *s, ki_events_api api) {
     assert_int_equal(ki_engine_new(NULL, &s->engine, NULL), KI_OK);
     assert_int_equal(kt_cluster_new(NULL, &options, &s->cluster, NULL), KI_OK);
     assert_int_equal(kt_memory_adapter_new(s->engine, s->cluster, INT64_C(1767323045000), &s->adapter, NULL), KI_OK);
-    assert_int_equal(ki_memory_transport_new(s->engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL),
+    assert_int_equal(kt_memory_transport_new(s->engine, kt_memory_adapter_server(s->adapter), &s->transport, NULL),
                      KI_OK);
     assert_int_equal(
         ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = s->engine, .transport = s->transport), &s->factory, NULL),

@@ -2,7 +2,7 @@
 #include "src/base/error.h"
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 #include <setjmp.h>
@@ -115,17 +115,17 @@ static void add(part *self) {
 
 /* --- the stage -------------------------------------------------------------------------------------------------------------------------- */
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     (void)call, (void)request, (void)user;
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     (void)call, (void)user;
 }
 
 static int open_on(ki_engine *engine) {
-    const ki_memory_server server = { serve, abandoned, NULL };
-    if (ki_mutex_init(&s.mutex, NULL) || ki_memory_transport_new(engine, &server, &s.transport, NULL))
+    const kt_memory_server server = { serve, abandoned, NULL };
+    if (ki_mutex_init(&s.mutex, NULL) || kt_memory_transport_new(engine, &server, &s.transport, NULL))
         return 1;
     return ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = engine, .transport = s.transport), &s.factory, NULL) !=
            KI_OK;

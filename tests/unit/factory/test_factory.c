@@ -8,7 +8,7 @@
 
 #include <kinformer/kinformer.h>
 
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 #include "tests/support/test_engine.h"
 
@@ -31,7 +31,7 @@ enum {
 /* --- the server: every list has two objects, every watch stays open ------------------------------------------------------------------------- */
 
 typedef struct server {
-    ki_memory_call *watches[CALLS];
+    kt_memory_call *watches[CALLS];
     int requests;
     char targets[4096];
     bool is_silent;          /* answers nothing */
@@ -49,7 +49,7 @@ static const char *list_of(const char *target) {
            "{\"metadata\":{\"name\":\"b\",\"namespace\":\"default\",\"uid\":\"u2\",\"resourceVersion\":\"6\"}}]}";
 }
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     server *self = user;
     self->requests++;
     size_t used = strlen(self->targets);
@@ -60,16 +60,16 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
         while (self->watches[at])
             at++;
         self->watches[at] = call;
-        if (!is_silent && !ki_memory_call_head(call, &ok))
+        if (!is_silent && !kt_memory_call_head(call, &ok))
             self->watches[at] = NULL;
         return;
     }
     const char *body = list_of(request->target);
-    if (ki_memory_call_head(call, &ok) && ki_memory_call_data(call, body, strlen(body)))
-        ki_memory_call_end(call, NULL);
+    if (kt_memory_call_head(call, &ok) && kt_memory_call_data(call, body, strlen(body)))
+        kt_memory_call_end(call, NULL);
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     server *self = user;
     for (int i = 0; i < CALLS; i++)
         if (self->watches[i] == call)
@@ -96,8 +96,8 @@ static ki_engine *engine_of(host *h) {
 }
 
 static ki_status connect_host(host *h, const char *namespace_name) {
-    const ki_memory_server memory_server = { serve, abandoned, &h->server };
-    ki_status status = ki_memory_transport_new(engine_of(h), &memory_server, &h->transport, NULL);
+    const kt_memory_server memory_server = { serve, abandoned, &h->server };
+    ki_status status = kt_memory_transport_new(engine_of(h), &memory_server, &h->transport, NULL);
     if (status)
         return status;
     return ki_factory_new(
@@ -444,11 +444,11 @@ static void the_log_tells_what_it_is_doing(void **state) {
     assert_null(strstr(lines.text, "watch ended"));
     h.engine.now += KI_SECONDS(2);
     ki_error gone = KI_ERROR_INIT;
-    gone.code = KI_ERR_CUT;
+    gone.code = KI_ERR_UNEXPECTED_EOF;
     snprintf(gone.message, sizeof gone.message, "the line was cut");
-    ki_memory_call *watch = h.server.watches[0];
+    kt_memory_call *watch = h.server.watches[0];
     h.server.watches[0] = NULL;
-    ki_memory_call_end(watch, &gone);
+    kt_memory_call_end(watch, &gone);
     assert_true(test_engine_settle(&h.engine));
     assert_line(&lines, "4 reflector configmaps in default: watch ended after 2.0 s, 0 events: ");
     assert_line(&lines, "2 reflector configmaps in default: ");
@@ -456,7 +456,7 @@ static void the_log_tells_what_it_is_doing(void **state) {
     assert_true(test_engine_advance(&h.engine, 1000)); /* it is opened again within a second */
     watch = h.server.watches[0];                       /* and once more: this time it waits */
     h.server.watches[0] = NULL;
-    ki_memory_call_end(watch, &gone);
+    kt_memory_call_end(watch, &gone);
     assert_true(test_engine_settle(&h.engine));
     assert_line(&lines, "the line was cut; next try in ");
     close_host(&h);

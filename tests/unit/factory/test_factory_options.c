@@ -10,7 +10,7 @@
 #include "src/base/memory.h"
 #include "src/cache/in_order_fifo.h"
 #include "src/cache/informer_parts.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/test_engine.h"
 
 #include <stdlib.h>
@@ -24,21 +24,21 @@ typedef struct host {
     ki_factory *factory;
 } host;
 
-static void no_server(ki_memory_call *call, const ki_request *request, void *user) {
+static void no_server(kt_memory_call *call, const ki_request *request, void *user) {
     (void)call;
     (void)request;
     (void)user;
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     (void)call;
     (void)user;
 }
 
 static void open_host(host *h, bool detect_mutations) {
-    const ki_memory_server server = { no_server, abandoned, NULL };
+    const kt_memory_server server = { no_server, abandoned, NULL };
     assert_true(test_engine_open(&h->engine, NULL, 1));
-    assert_int_equal(ki_memory_transport_new(h->engine.engine, &server, &h->transport, NULL), KI_OK);
+    assert_int_equal(kt_memory_transport_new(h->engine.engine, &server, &h->transport, NULL), KI_OK);
     const ki_factory_options options =
         KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport, .detect_mutations = detect_mutations);
     assert_int_equal(ki_factory_new(NULL, &options, &h->factory, NULL), KI_OK);

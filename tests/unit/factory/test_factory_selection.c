@@ -8,7 +8,7 @@
 
 #include <kinformer/factory.h>
 
-#include "testing/rest/memory_adapter.h"
+#include "testing/memory/adapter.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void open_host(host *h) {
     assert_int_equal(kt_cluster_new(ki_engine_allocator(h->engine.engine), &options, &h->cluster, NULL), KI_OK);
     assert_int_equal(kt_memory_adapter_new(h->engine.engine, h->cluster, 1750000000000, &h->adapter, NULL), KI_OK);
     assert_int_equal(
-        ki_memory_transport_new(h->engine.engine, kt_memory_adapter_server(h->adapter), &h->transport, NULL), KI_OK);
+        kt_memory_transport_new(h->engine.engine, kt_memory_adapter_server(h->adapter), &h->transport, NULL), KI_OK);
     assert_int_equal(ki_factory_new(NULL, &KI_FACTORY_OPTIONS(.engine = h->engine.engine, .transport = h->transport),
                                     &h->factory, NULL),
                      KI_OK);

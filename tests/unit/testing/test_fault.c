@@ -312,7 +312,7 @@ static void faults_come_and_go_over_http_from_the_same_machine_only(void **state
     assert_true(rest_has(&server, "{\"id\":1}"));
     assert_int_equal(ask(MAPS), 503);
     assert_int_equal(ask("/_faults"), 200);
-    assert_true(rest_has(&server, "{\"id\":1,\"fault\":\"status,code=503,verb=list\",\"requests\":1,\"struck\":1}"));
+    assert_true(rest_has(&server, "{\"id\":1,\"fault\":\"status,code=503,verb=list\",\"requests\":1,\"injected\":1}"));
     assert_int_equal(ask_with("GET", "/_faults", "t", NULL, false), 403);
     assert_int_equal(ask_with("POST", "/_faults", "t", "close", false), 403);
     assert_int_equal(ask_with("DELETE", "/_faults/1", "t", NULL, true), 200);

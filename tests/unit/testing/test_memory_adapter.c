@@ -1,7 +1,7 @@
 /* test_memory_adapter.c: the API server behind the transport within the process, in the engine's own time. */
 #include "src/base/buffer.h"
 #include "src/base/memory.h"
-#include "testing/rest/memory_adapter.h"
+#include "testing/memory/adapter.h"
 #include "tests/support/test_engine.h"
 
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static int set_up(void **state) {
     ki_buffer_init(&c.body, &ki_allocator_default, 0);
     return !test_engine_open(&c.engine, NULL, 1) || kt_cluster_new(&ki_allocator_default, &options, &c.cluster, NULL) ||
            kt_memory_adapter_new(c.engine.engine, c.cluster, start_ms, &c.adapter, NULL) ||
-           ki_memory_transport_new(c.engine.engine, kt_memory_adapter_server(c.adapter), &c.transport, NULL);
+           kt_memory_transport_new(c.engine.engine, kt_memory_adapter_server(c.adapter), &c.transport, NULL);
 }
 
 static int tear_down(void **state) {

@@ -45,10 +45,10 @@ static void each_result_has_its_code_and_category(void **state) {
         { CURLE_RECV_ERROR, "OpenSSL SSL_read: error:0A000412:SSL routines::sslv3 alert bad certificate, errno 0",
           KI_ERR_TLS, KI_CATEGORY_CREDENTIALS },
         { CURLE_SSL_CONNECT_ERROR, "Recv failure: Connection reset by peer", KI_ERR_CONNECT, KI_CATEGORY_RETRY },
-        { CURLE_GOT_NOTHING, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
-        { CURLE_PARTIAL_FILE, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
-        { CURLE_RECV_ERROR, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
-        { CURLE_HTTP2_STREAM, "", KI_ERR_CUT, KI_CATEGORY_RETRY },
+        { CURLE_GOT_NOTHING, "", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
+        { CURLE_PARTIAL_FILE, "", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
+        { CURLE_RECV_ERROR, "", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
+        { CURLE_HTTP2_STREAM, "", KI_ERR_UNEXPECTED_EOF, KI_CATEGORY_RETRY },
         { CURLE_WEIRD_SERVER_REPLY, "", KI_ERR_PROTOCOL, KI_CATEGORY_SERVER },
         { CURLE_BAD_FUNCTION_ARGUMENT, "", KI_ERR_SYSTEM, KI_CATEGORY_RETRY },
     };
@@ -59,7 +59,7 @@ static void each_result_has_its_code_and_category(void **state) {
         ki_curl_error(easy, cases[i].result, cases[i].detail, &config, false, &err);
         if (err.code != cases[i].code || err.category != cases[i].category)
             fail_msg("%s: %s, category %d", curl_easy_strerror(cases[i].result), ki_error_message(&err), err.category);
-        if (err.code == KI_ERR_CONNECT || err.code == KI_ERR_CUT)
+        if (err.code == KI_ERR_CONNECT || err.code == KI_ERR_UNEXPECTED_EOF)
             assert_non_null(strstr(ki_error_message(&err), "https://there"));
     }
     curl_easy_cleanup(easy);

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
-#include "src/transport/memory.h"
+#include "testing/memory/transport.h"
 #include "tests/support/scarce_memory.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ typedef struct both {
     ki_engine *engine;
     ki_transport *transport;
     ki_exchange *exchange;
-    ki_memory_call *call; /* NULL: none, or gone */
+    kt_memory_call *call; /* NULL: none, or gone */
     char trace[64];
     char data[64];
     ki_status end_code;
@@ -68,22 +68,22 @@ static void on_end(const ki_error *err, void *user) {
 static const ki_response_head ok_head = { 200, -1, "application/json" };
 
 static void answer(both *self) {
-    ki_memory_call *call = self->call;
-    if (!ki_memory_call_head(call, &ok_head) || !ki_memory_call_data(call, "one", 3) ||
-        !ki_memory_call_data(call, "two", 3)) {
+    kt_memory_call *call = self->call;
+    if (!kt_memory_call_head(call, &ok_head) || !kt_memory_call_data(call, "one", 3) ||
+        !kt_memory_call_data(call, "two", 3)) {
         self->call = NULL;
         return;
     }
     self->call = NULL;
-    ki_memory_call_end(call, NULL);
+    kt_memory_call_end(call, NULL);
 }
 
-static void serve(ki_memory_call *call, const ki_request *request, void *user) {
+static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     both *self = user;
     note(self, 's');
     self->call = call;
-    ki_memory_call_set_user(call, self);
-    assert_ptr_equal(ki_memory_call_user(call), self);
+    kt_memory_call_set_user(call, self);
+    assert_ptr_equal(kt_memory_call_user(call), self);
     snprintf(self->seen, sizeof self->seen, "%s %s %s %s %.*s", request->method, request->target,
              request->accept ? request->accept : "-", request->content_type ? request->content_type : "-",
              (int)request->body.size, request->body.data);
@@ -92,14 +92,14 @@ static void serve(ki_memory_call *call, const ki_request *request, void *user) {
     if (self->answer_at_once == 'x') {
         ki_error err = KI_ERROR_INIT;
         ki_error_set(&err, KI_ERR_CONNECT, "refused");
-        ki_memory_call_end(call, &err);
+        kt_memory_call_end(call, &err);
         self->call = NULL;
     }
 }
 
-static void abandoned(ki_memory_call *call, void *user) {
+static void abandoned(kt_memory_call *call, void *user) {
     both *self = user;
-    assert_ptr_equal(ki_memory_call_user(call), self);
+    assert_ptr_equal(kt_memory_call_user(call), self);
     self->call = NULL;
     note(self, 'a');
 }
@@ -113,8 +113,8 @@ static ki_status open_both(both *self, const ki_allocator *allocator) {
         ki_engine_new(&KI_ENGINE_OPTIONS(.clock = &test_clock, .seed = 1, .allocator = allocator), &self->engine, NULL);
     if (status)
         return status;
-    const ki_memory_server server = { serve, abandoned, self };
-    return ki_memory_transport_new(self->engine, &server, &self->transport, NULL);
+    const kt_memory_server server = { serve, abandoned, self };
+    return kt_memory_transport_new(self->engine, &server, &self->transport, NULL);
 }
 
 static ki_status send_request(both *self, const ki_request *request) {
@@ -215,10 +215,10 @@ static void silence_longer_than_the_idle_timeout_cuts(void **state) {
     assert_int_equal(send_request(&self, &request), KI_OK);
     test_time += 60;
     step(&self);
-    assert_true(ki_memory_call_head(self.call, &ok_head));
+    assert_true(kt_memory_call_head(self.call, &ok_head));
     test_time += 60;
     step(&self);
-    assert_true(ki_memory_call_data(self.call, "x", 1));
+    assert_true(kt_memory_call_data(self.call, "x", 1));
     test_time += 99;
     step(&self);
     assert_string_equal(self.trace, "shd");
@@ -238,11 +238,11 @@ static void the_total_timeout_cuts_an_answer_that_never_is_silent(void **state) 
     request.total_timeout_ns = 250;
     assert_int_equal(send_request(&self, &request), KI_OK);
     step(&self);
-    assert_true(ki_memory_call_head(self.call, &ok_head));
+    assert_true(kt_memory_call_head(self.call, &ok_head));
     for (int i = 0; i < 3; i++) {
         test_time += 80;
         step(&self);
-        assert_true(ki_memory_call_data(self.call, "x", 1));
+        assert_true(kt_memory_call_data(self.call, "x", 1));
     }
     test_time += 80;
     step(&self);

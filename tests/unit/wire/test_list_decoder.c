@@ -106,11 +106,11 @@ static void what_is_no_list_is_refused(void **state) {
         ki_str text;
         const char *expected;
     } cases[] = {
-        { KI_STR(""), " cut off" },
-        { KI_STR("{"), " cut off" },
-        { KI_STR("{" HEAD ",\"items\":[{}"), "{}; cut off" },
-        { KI_STR("{" HEAD ",\"items\":[{}]"), "{}; cut off" },
-        { KI_STR("{" HEAD ",\"items\":[{\"a"), " cut off" },
+        { KI_STR(""), " unexpected EOF" },
+        { KI_STR("{"), " unexpected EOF" },
+        { KI_STR("{" HEAD ",\"items\":[{}"), "{}; unexpected EOF" },
+        { KI_STR("{" HEAD ",\"items\":[{}]"), "{}; unexpected EOF" },
+        { KI_STR("{" HEAD ",\"items\":[{\"a"), " unexpected EOF" },
         { KI_STR("<html>"), " protocol violation" },
         { KI_STR("\xEF\xBB\xBF{}"), " protocol violation" },
         { KI_STR("[]"), " protocol violation" },

@@ -73,7 +73,7 @@ static void the_longest_of_several_delays_counts(void **state) {
 static void a_limit_may_have_a_longest_wait(void **state) {
     (void)state;
     ki_rate_limit limits[] = { KI_RATE_LIMIT_FAST_SLOW(5, 1000000, 100), KI_RATE_LIMIT_EXPONENTIAL(1, 3) };
-    limits[0].wait_ms = 500000;
+    limits[0].max_wait_ms = 500000;
     ki_rate_limiter limiter;
     init(&limiter, limits, 2, 0);
     for (int failures = 0; failures < 200; failures++)

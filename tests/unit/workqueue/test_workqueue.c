@@ -122,7 +122,7 @@ static void options_that_contradict_themselves_are_refused(void **state) {
                                no_rate = KI_RATE_LIMIT_BUCKET(0.0, 1), no_type = { .base_ms = 1 },
                                no_function = KI_RATE_LIMIT_CUSTOM(NULL, NULL);
     ki_rate_limit negative_wait = KI_RATE_LIMIT_FAST_SLOW(1, 2, 3);
-    negative_wait.wait_ms = -1;
+    negative_wait.max_wait_ms = -1;
     const struct {
         ki_workqueue_options options;
         ki_status status;

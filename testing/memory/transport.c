@@ -1,6 +1,6 @@
-/* memory.c: the transport within the process. A request reaches the server in a task of its own, so that nothing comes back from
- * inside send. Each call ends in exactly one way: ended by the server, abandoned by the client, or cut by a timeout. Loop only. */
-#include "src/transport/memory.h"
+/* transport.c: see transport.h. A request reaches the server in a task, so that no callback runs inside send. Loop
+ * only. */
+#include "testing/memory/transport.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -8,34 +8,34 @@
 #include <string.h>
 
 typedef struct memory_transport {
-    ki_transport base; /* must be first */
+    ki_transport base; /* first member */
     ki_engine *engine;
-    ki_memory_server server;
-    struct ki_memory_call *first; /* under way */
+    kt_memory_server server;
+    struct kt_memory_call *first; /* list of open calls */
 } memory_transport;
 
-/* What the server knows as a call and the client as an exchange. */
-struct ki_memory_call {
+/* The server's call is the client's exchange. */
+struct kt_memory_call {
     memory_transport *transport;
-    struct ki_memory_call *next, *previous;
+    struct kt_memory_call *next, *previous;
     ki_response_sink sink;
     void *server_user;
     ki_task arrival;
     ki_timer idle, total;
     int64_t idle_timeout_ns;
-    bool served;   /* the server has it */
-    bool over;     /* ended or cancelled: no callback any more */
-    int callbacks; /* of the sink that are running: whoever is in one still needs the memory */
-    /* copies of the request's parts, for the arrival */
+    bool served;   /* the server has the call */
+    bool over;     /* ended or cancelled: no more callbacks */
+    int callbacks; /* running callbacks, which still need the memory */
+    /* copies of the request's parts */
     ki_request request;
     char *texts; /* one block: method, target, accept, content type, body */
 };
 
-static ki_memory_call *call_of(ki_exchange *exchange) {
-    return (ki_memory_call *)(void *)exchange;
+static kt_memory_call *call_of(ki_exchange *exchange) {
+    return (kt_memory_call *)(void *)exchange;
 }
 
-static void release(ki_memory_call *call) {
+static void release(kt_memory_call *call) {
     if (!call->over || call->callbacks > 0)
         return;
     const ki_allocator *allocator = ki_engine_allocator(call->transport->engine);
@@ -43,8 +43,8 @@ static void release(ki_memory_call *call) {
     ki_free(allocator, call);
 }
 
-/* Nothing comes any more; the memory goes once no callback needs it. */
-static void finish(ki_memory_call *call) {
+/* Stops all callbacks. The caller then calls release(), which frees the call after the last running callback. */
+static void finish(kt_memory_call *call) {
     call->over = true;
     ki_task_cancel(&call->arrival);
     ki_timer_close(&call->idle);
@@ -57,18 +57,18 @@ static void finish(ki_memory_call *call) {
         call->next->previous = call->previous;
 }
 
-static void abandon(ki_memory_call *call) {
+static void abandon(kt_memory_call *call) {
     memory_transport *transport = call->transport;
     if (call->served && transport->server.abandoned)
         transport->server.abandoned(call, transport->server.user);
 }
 
-static void touch(ki_memory_call *call) {
+static void touch(kt_memory_call *call) {
     if (call->idle_timeout_ns > 0)
         ki_timer_set(&call->idle, ki_engine_now(call->transport->engine) + call->idle_timeout_ns);
 }
 
-static void end(ki_memory_call *call, const ki_error *err) {
+static void end(kt_memory_call *call, const ki_error *err) {
     finish(call);
     call->callbacks++;
     call->sink.on_end(err, call->sink.user);
@@ -77,7 +77,7 @@ static void end(ki_memory_call *call, const ki_error *err) {
 }
 
 static void timed_out(ki_timer *timer, void *user) {
-    ki_memory_call *call = user;
+    kt_memory_call *call = user;
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "%s", timer == &call->idle ? "the server went silent" : "no answer in time");
     abandon(call);
@@ -86,16 +86,16 @@ static void timed_out(ki_timer *timer, void *user) {
 
 static void arrived(ki_task *task, void *user) {
     (void)task;
-    ki_memory_call *call = user;
+    kt_memory_call *call = user;
     memory_transport *transport = call->transport;
     call->served = true;
-    call->callbacks++; /* the server may end it at once, while the request is still being read */
+    call->callbacks++; /* keeps the request, because the server may end the call while it reads it */
     transport->server.serve(call, &call->request, transport->server.user);
     call->callbacks--;
     release(call);
 }
 
-/* --- the client's side ------------------------------------------------------------------------------------------------------ */
+/* --- the client's side --- */
 
 static size_t room_for(const char *text) {
     return text ? strlen(text) + 1 : 0;
@@ -111,7 +111,7 @@ static const char *keep(char **at, const char *text) {
     return copy;
 }
 
-static ki_status keep_request(ki_memory_call *call, const ki_request *request) {
+static ki_status keep_request(kt_memory_call *call, const ki_request *request) {
     size_t size = room_for(request->method) + room_for(request->target) + room_for(request->accept) +
                   room_for(request->content_type) + request->body.size;
     call->texts = ki_alloc(ki_engine_allocator(call->transport->engine), size);
@@ -133,7 +133,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
                              ki_exchange **ret_exchange, ki_error *err) {
     memory_transport *transport = (memory_transport *)(void *)base;
     const ki_allocator *allocator = ki_engine_allocator(transport->engine);
-    ki_memory_call *call = ki_alloc_zero(allocator, sizeof *call);
+    kt_memory_call *call = ki_alloc_zero(allocator, sizeof *call);
     if (!call)
         return ki_error_no_memory(err, "sending a request");
     call->transport = transport;
@@ -160,9 +160,9 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
 }
 
 static void memory_cancel(ki_exchange *exchange) {
-    ki_memory_call *call = call_of(exchange);
+    kt_memory_call *call = call_of(exchange);
     if (call->over)
-        return; /* from inside its own on_end */
+        return; /* cancelled inside its own on_end */
     finish(call);
     call->callbacks++;
     abandon(call);
@@ -179,7 +179,7 @@ static void memory_free(ki_transport *base) {
 
 static const ki_transport_ops memory_ops = { .send = memory_send, .cancel = memory_cancel, .free = memory_free };
 
-ki_status ki_memory_transport_new(ki_engine *engine, const ki_memory_server *server, ki_transport **ret_transport,
+ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *server, ki_transport **ret_transport,
                                   ki_error *err) {
     memory_transport *transport = ki_alloc_zero(ki_engine_allocator(engine), sizeof *transport);
     if (!transport)
@@ -191,16 +191,16 @@ ki_status ki_memory_transport_new(ki_engine *engine, const ki_memory_server *ser
     return KI_OK;
 }
 
-/* --- the server's side ------------------------------------------------------------------------------------------------------ */
+/* --- the server's side --- */
 
-/* After a callback: is the call still there? */
-static bool is_alive(ki_memory_call *call) {
+/* Returns true if the call is still open after a callback; otherwise frees it. */
+static bool is_alive(kt_memory_call *call) {
     bool alive = !call->over;
     release(call);
     return alive;
 }
 
-bool ki_memory_call_head(ki_memory_call *call, const ki_response_head *head) {
+bool kt_memory_call_head(kt_memory_call *call, const ki_response_head *head) {
     touch(call);
     call->callbacks++;
     call->sink.on_head(head, call->sink.user);
@@ -208,7 +208,7 @@ bool ki_memory_call_head(ki_memory_call *call, const ki_response_head *head) {
     return is_alive(call);
 }
 
-bool ki_memory_call_data(ki_memory_call *call, const char *data, size_t size) {
+bool kt_memory_call_data(kt_memory_call *call, const char *data, size_t size) {
     touch(call);
     call->callbacks++;
     call->sink.on_data(data, size, call->sink.user);
@@ -216,14 +216,14 @@ bool ki_memory_call_data(ki_memory_call *call, const char *data, size_t size) {
     return is_alive(call);
 }
 
-void ki_memory_call_end(ki_memory_call *call, const ki_error *err) {
+void kt_memory_call_end(kt_memory_call *call, const ki_error *err) {
     end(call, err);
 }
 
-void ki_memory_call_set_user(ki_memory_call *call, void *user) {
+void kt_memory_call_set_user(kt_memory_call *call, void *user) {
     call->server_user = user;
 }
 
-void *ki_memory_call_user(const ki_memory_call *call) {
+void *kt_memory_call_user(const kt_memory_call *call) {
     return call->server_user;
 }

@@ -1,14 +1,14 @@
-/* call.c: one request from sending to its end: its place in the client's limit, its attempts, its answer as it arrives.
+/* pending_request.c: one request from sending to its end: its place in the client's limit, its attempts, its answer as it arrives.
  *
  *     posted ──► queued (the limit) ──► sent ──► answered ──► over
  *                   ▲                     │
  *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a GET that was cut before its answer
  *
- * All of it happens on the loop but ki_call_start, _cancel and _free. A callback may cancel the call, whose memory goes with the last of
+ * All of it happens on the loop but ki_pending_request_start, _cancel and _free. A callback may cancel the call, whose memory goes with the last of
  * its owners: the client's list, the program's handle, and functions that are inside it. */
-#include "src/client/answer.h"
 #include "src/client/client.h"
 #include "src/client/outgoing.h"
+#include "src/client/response.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -23,20 +23,20 @@ enum {
     WORDS_MAX = 160
 };
 
-struct ki_call {
+struct ki_pending_request {
     ki_refcount refs;
     ki_client *client; /* not to be touched once the call is over */
     const ki_allocator *allocator;
     /* under the client's mutex */
-    ki_call *next, *previous;
+    ki_pending_request *next, *previous;
     bool listed;
     /* constant */
     ki_outgoing out;
-    ki_answer_function on_answer;
+    ki_response_handler on_response;
     bool (*on_data)(const void *data, size_t size, void *user);
     void *user;
     ki_throttle *throttle; /* NULL: no limit */
-    size_t answer_max;
+    size_t response_max;
     int64_t deadline; /* INT64_MAX: none */
     /* loop only */
     ki_task start, cancel;
@@ -46,33 +46,33 @@ struct ki_call {
     int retries;
     bool over;
     /* of the attempt under way */
-    ki_answer *answer;
+    ki_response *response;
     ki_list_decoder *list;
     ki_error failure; /* what a decoder's sink ran into; code 0: nothing */
     int64_t retry_after_ms;
 };
 
-static void attempt(ki_call *call);
+static void attempt(ki_pending_request *call);
 
 /* --- the life of a call ----------------------------------------------------------------------------------------------------- */
 
-static void ref(ki_call *call) {
+static void ref(ki_pending_request *call) {
     ki_refcount_inc(&call->refs);
 }
 
-static void unref(ki_call *call) {
+static void unref(ki_pending_request *call) {
     if (!ki_refcount_dec(&call->refs))
         return;
     ki_outgoing_free(call->allocator, &call->out);
     ki_free(call->allocator, call);
 }
 
-void ki_call_free(ki_call *call) {
+void ki_pending_request_free(ki_pending_request *call) {
     if (call)
         unref(call);
 }
 
-static void list_call(ki_client *client, ki_call *call) {
+static void list_call(ki_client *client, ki_pending_request *call) {
     call->listed = true;
     call->next = client->first;
     if (call->next)
@@ -80,7 +80,7 @@ static void list_call(ki_client *client, ki_call *call) {
     client->first = call;
 }
 
-static void unlist_call(ki_client *client, ki_call *call) {
+static void unlist_call(ki_client *client, ki_pending_request *call) {
     ki_mutex_lock(&client->mutex);
     if (call->previous)
         call->previous->next = call->next;
@@ -92,19 +92,19 @@ static void unlist_call(ki_client *client, ki_call *call) {
     ki_mutex_unlock(&client->mutex);
 }
 
-static void forget_attempt(ki_call *call) {
+static void forget_attempt(ki_pending_request *call) {
     ki_exchange *exchange = call->exchange;
     call->exchange = NULL;
     if (exchange)
         ki_transport_cancel(call->client->transport, exchange);
     ki_list_decoder_free(call->list);
     call->list = NULL;
-    ki_answer_unref(call->answer);
-    call->answer = NULL;
+    ki_response_unref(call->response);
+    call->response = NULL;
 }
 
 /* Once: tells the program and lets go. `err` NULL: it went well. */
-static void finish(ki_call *call, const ki_error *why) {
+static void finish(ki_pending_request *call, const ki_error *why) {
     ki_client *client = call->client;
     if (call->over)
         return;
@@ -114,8 +114,8 @@ static void finish(ki_call *call, const ki_error *why) {
         err = *why;
         ki_error_prefix(&err, "%s", call->out.what);
     }
-    ki_answer *answer = call->answer;
-    call->answer = NULL; /* the callback's; forget_attempt leaves it */
+    ki_response *response = call->response;
+    call->response = NULL; /* the callback's; forget_attempt leaves it */
     forget_attempt(call);
     ki_throttle_leave(call->throttle, &call->ticket);
     unlist_call(client, call); /* nobody posts its tasks from here on */
@@ -123,31 +123,31 @@ static void finish(ki_call *call, const ki_error *why) {
     ki_task_cancel(&call->cancel);
     ki_timer_close(&call->deadline_timer);
     ki_timer_close(&call->retry_timer);
-    call->on_answer(why && !(answer && answer->refusal) ? NULL : answer, why ? &err : NULL, call->user);
-    ki_answer_unref(answer);
+    call->on_response(why && !(response && response->error_response) ? NULL : response, why ? &err : NULL, call->user);
+    ki_response_unref(response);
     unref(call);
 }
 
-static void fail_with(ki_call *call, ki_status status, const char *message) {
+static void fail_with(ki_pending_request *call, ki_status status, const char *message) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, status, "%s", message);
     finish(call, &err);
 }
 
-void ki_call_end_cancelled(ki_call *call) {
+void ki_pending_request_end_cancelled(ki_pending_request *call) {
     fail_with(call, KI_ERR_CANCELLED, "cancelled");
 }
 
 /* --- retries ---------------------------------------------------------------------------------------------------------------- */
 
-static bool in_time(const ki_call *call, int64_t delay_ns, int64_t *ret_when) {
+static bool in_time(const ki_pending_request *call, int64_t delay_ns, int64_t *ret_when) {
     int64_t now = ki_engine_now(call->client->engine);
     *ret_when = delay_ns < INT64_MAX - now ? now + delay_ns : INT64_MAX;
     return *ret_when < call->deadline || (*ret_when == INT64_MAX && call->deadline == INT64_MAX);
 }
 
 /* False where it may not be tried again, or there would be no time left to. */
-static bool retry_in(ki_call *call, int64_t delay_ms) {
+static bool retry_in(ki_pending_request *call, int64_t delay_ms) {
     int64_t when;
     int64_t delay_ns = delay_ms < INT64_MAX / KI_MILLISECONDS(1) ? KI_MILLISECONDS(delay_ms) : INT64_MAX;
     if (call->retries >= KI_CLIENT_MAX_RETRIES || !in_time(call, delay_ns, &when))
@@ -165,7 +165,7 @@ static void retry_due(ki_timer *timer, void *user) {
 
 static void deadline_passed(ki_timer *timer, void *user) {
     (void)timer;
-    ki_call *call = user;
+    ki_pending_request *call = user;
     char words[WORDS_MAX], message[2 * WORDS_MAX] = "no answer in time";
     if (call->ticket.waiting)
         snprintf(message, sizeof message, "no answer in time: it waits for the client's own limit");
@@ -178,49 +178,49 @@ static void deadline_passed(ki_timer *timer, void *user) {
 
 /* --- the answer ------------------------------------------------------------------------------------------------------------- */
 
-static bool is_good(const ki_call *call) {
-    return call->answer->http_status >= 200 && call->answer->http_status < 300;
+static bool is_good(const ki_pending_request *call) {
+    return call->response->http_status >= 200 && call->response->http_status < 300;
 }
 
 /* A 409 without a reason, as of a proxy: of a POST it is that the object exists already; of any other method the usual conflict. */
-static void name_conflict(const ki_call *call, ki_error *err) {
+static void name_conflict(const ki_pending_request *call, ki_error *err) {
     if (err->http_status != 409 || err->reason[0] || strcmp(call->out.method, "POST") != 0)
         return;
     snprintf(err->reason, sizeof err->reason, "AlreadyExists");
     err->category = KI_CATEGORY_REQUEST;
 }
 
-static void refused(ki_call *call) {
-    ki_answer *answer = call->answer;
+static void refused(ki_pending_request *call) {
+    ki_response *response = call->response;
     ki_error err = KI_ERROR_INIT;
-    ki_str body = { answer->body.data, answer->body.size };
-    ki_transport_hide(call->client->transport, answer->body.data, answer->body.size);
+    ki_str body = { response->body.data, response->body.size };
+    ki_transport_hide(call->client->transport, response->body.data, response->body.size);
     bool says_when = call->retry_after_ms >= 0;
-    if (says_when && (answer->http_status == 429 || (answer->http_status >= 500 && answer->http_status <= 599)) &&
+    if (says_when && (response->http_status == 429 || (response->http_status >= 500 && response->http_status <= 599)) &&
         retry_in(call, call->retry_after_ms))
         return;
-    ki_status_to_error(call->allocator, answer->http_status, body, call->retry_after_ms, &err);
+    ki_status_to_error(call->allocator, response->http_status, body, call->retry_after_ms, &err);
     name_conflict(call, &err);
-    if (ki_answer_make_refusal(answer, call->retry_after_ms))
+    if (ki_response_make_error(response, call->retry_after_ms))
         ki_error_no_memory(&err, "reading an answer");
     finish(call, &err);
 }
 
 static ki_status on_item(ki_str text, void *user) {
-    ki_call *call = user;
+    ki_pending_request *call = user;
     ki_object *obj = NULL;
-    ki_answer *answer = call->answer;
-    if (text.size > call->answer_max - answer->item_bytes)
-        return ki_error_set(&call->failure, KI_ERR_LIMIT, "the list has more than %zu bytes", call->answer_max);
+    ki_response *response = call->response;
+    if (text.size > call->response_max - response->item_bytes)
+        return ki_error_set(&call->failure, KI_ERR_LIMIT, "the list has more than %zu bytes", call->response_max);
     ki_status status =
-        ki_object_from_json(answer->format, text, call->out.api_version, call->out.kind, &obj, &call->failure);
+        ki_object_from_json(response->format, text, call->out.api_version, call->out.kind, &obj, &call->failure);
     if (status == KI_ERR_PARSE)
-        return ki_error_set(&call->failure, KI_ERR_PROTOCOL, "item %zu: %s", answer->item_count,
+        return ki_error_set(&call->failure, KI_ERR_PROTOCOL, "item %zu: %s", response->item_count,
                             ki_error_message(&call->failure));
     if (status)
         return status;
-    answer->item_bytes += text.size;
-    status = ki_answer_add_item(answer, obj);
+    response->item_bytes += text.size;
+    status = ki_response_add_item(response, obj);
     ki_object_unref(obj);
     ki_engine_work(call->client->engine, 1);
     return status ? ki_error_no_memory(&call->failure, "reading a list") : KI_OK;
@@ -228,24 +228,24 @@ static ki_status on_item(ki_str text, void *user) {
 
 static ki_status on_bad_item(const ki_error *why, ki_str sample, void *user) {
     (void)sample;
-    ki_call *call = user;
+    ki_pending_request *call = user;
     call->failure = *why;
     return why->code;
 }
 
 static void on_head(const ki_response_head *head, void *user) {
-    ki_call *call = user;
+    ki_pending_request *call = user;
     call->retry_after_ms = head->retry_after_ms;
-    call->answer->http_status = head->status;
+    call->response->http_status = head->status;
     if (!is_good(call)) {
-        call->answer->body.limit = KI_STATUS_BODY_MAX;
+        call->response->body.limit = KI_STATUS_BODY_MAX;
         return;
     }
     if (!call->out.kind)
         return;
     const ki_list_sink sink = { on_item, on_bad_item, NULL, call };
     ki_error err = KI_ERROR_INIT;
-    if (ki_list_decoder_new(call->allocator, call->answer_max, &sink, &call->list, &err)) {
+    if (ki_list_decoder_new(call->allocator, call->response_max, &sink, &call->list, &err)) {
         ref(call);
         finish(call, &err);
         unref(call);
@@ -253,57 +253,57 @@ static void on_head(const ki_response_head *head, void *user) {
 }
 
 /* Keeps as much of a refusal as there is room for. */
-static void refusal_data(ki_call *call, const char *data, size_t size) {
-    size_t room = KI_STATUS_BODY_MAX - call->answer->body.size;
-    if (ki_buffer_append(&call->answer->body, data, size < room ? size : room) || size >= room)
+static void error_response_data(ki_pending_request *call, const char *data, size_t size) {
+    size_t room = KI_STATUS_BODY_MAX - call->response->body.size;
+    if (ki_buffer_append(&call->response->body, data, size < room ? size : room) || size >= room)
         refused(call); /* no more of it is wanted */
 }
 
-static void body_data(ki_call *call, const char *data, size_t size) {
-    ki_buffer *body = &call->answer->body;
+static void body_data(ki_pending_request *call, const char *data, size_t size) {
+    ki_buffer *body = &call->response->body;
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_buffer_append(body, data, size);
     if (!status)
         return;
     if (status == KI_ERR_LIMIT)
-        ki_error_set(&err, KI_ERR_LIMIT, "the answer has more than %zu bytes", call->answer_max);
+        ki_error_set(&err, KI_ERR_LIMIT, "the answer has more than %zu bytes", call->response_max);
     else
         ki_error_no_memory(&err, "reading an answer");
     finish(call, &err);
 }
 
-static void list_data(ki_call *call, const char *data, size_t size) {
+static void list_data(ki_pending_request *call, const char *data, size_t size) {
     ki_error err = KI_ERROR_INIT;
     if (ki_list_decoder_feed(call->list, &(ki_str){ data, size }, &err))
         finish(call, call->failure.code ? &call->failure : &err);
 }
 
 static void on_data(const char *data, size_t size, void *user) {
-    ki_call *call = user;
+    ki_pending_request *call = user;
     ref(call);
     if (!is_good(call))
-        refusal_data(call, data, size);
+        error_response_data(call, data, size);
     else if (call->list)
         list_data(call, data, size);
     else if (!call->on_data)
         body_data(call, data, size);
     else if (!call->on_data(data, size, call->user) && !call->over)
-        ki_call_end_cancelled(call);
+        ki_pending_request_end_cancelled(call);
     unref(call);
 }
 
 /* A whole good answer. */
-static void succeeded(ki_call *call) {
+static void succeeded(ki_pending_request *call) {
     ki_error err = KI_ERROR_INIT;
-    ki_answer *answer = call->answer;
+    ki_response *response = call->response;
     ki_status status;
     if (call->list) {
         status = ki_list_decoder_finish(call->list, &err);
-        if (!status && ki_answer_take_meta(answer, ki_list_decoder_meta(call->list)))
+        if (!status && ki_response_take_meta(response, ki_list_decoder_meta(call->list)))
             status = ki_error_no_memory(&err, "reading a list");
     } else {
-        ki_buffer_append(&answer->body, "", 0); /* closes it where it is empty */
-        status = ki_answer_make_object(answer);
+        ki_buffer_append(&response->body, "", 0); /* closes it where it is empty */
+        status = ki_response_make_object(response);
         if (status)
             ki_error_no_memory(&err, "reading an answer");
     }
@@ -311,19 +311,19 @@ static void succeeded(ki_call *call) {
 }
 
 /* May it be sent again after its connection went? A write may have been done: never. */
-static bool is_lost_read(const ki_call *call, const ki_error *err) {
-    return err->code == KI_ERR_CUT && !call->answer->http_status && strcmp(call->out.method, "GET") == 0;
+static bool is_lost_read(const ki_pending_request *call, const ki_error *err) {
+    return err->code == KI_ERR_UNEXPECTED_EOF && !call->response->http_status && strcmp(call->out.method, "GET") == 0;
 }
 
 static void on_end(const ki_error *err, void *user) {
-    ki_call *call = user;
+    ki_pending_request *call = user;
     ref(call);
     call->exchange = NULL;
-    if (call->answer->http_status && !is_good(call))
+    if (call->response->http_status && !is_good(call))
         refused(call); /* whole or cut, what came tells more than the cut does */
     else if (err && !(is_lost_read(call, err) && retry_in(call, RETRY_CUT_MS)))
         finish(call, err);
-    else if (!err && !call->answer->http_status)
+    else if (!err && !call->response->http_status)
         fail_with(call, KI_ERR_PROTOCOL, "an answer without a head");
     else if (!err)
         succeeded(call);
@@ -333,14 +333,14 @@ static void on_end(const ki_error *err, void *user) {
 /* --- sending ---------------------------------------------------------------------------------------------------------------- */
 
 static void transmit(void *user) {
-    ki_call *call = user;
+    ki_pending_request *call = user;
     ki_client *client = call->client;
     ki_error err = KI_ERROR_INIT;
     ref(call);
     call->retry_after_ms = -1;
     call->failure = (ki_error)KI_ERROR_INIT;
-    call->answer = ki_answer_new(client->format, call->answer_max);
-    if (!call->answer) {
+    call->response = ki_response_new(client->format, call->response_max);
+    if (!call->response) {
         ki_error_no_memory(&err, "sending a request");
         finish(call, &err);
     } else {
@@ -357,7 +357,7 @@ static void transmit(void *user) {
 }
 
 /* Takes its place in the client's limit; refused at once where its turn would come too late. */
-static void attempt(ki_call *call) {
+static void attempt(ki_pending_request *call) {
     int64_t when, delay = ki_throttle_delay(call->throttle);
     if (delay > 0 && !in_time(call, delay, &when)) {
         fail_with(call, KI_ERR_TIMEOUT, "the client's own limit of requests would make it too late");
@@ -369,7 +369,7 @@ static void attempt(ki_call *call) {
 
 static void start(ki_task *task, void *user) {
     (void)task;
-    ki_call *call = user;
+    ki_pending_request *call = user;
     ki_engine *engine = call->client->engine;
     ref(call);
     if (ki_timer_init(&call->deadline_timer, engine, deadline_passed, call) ||
@@ -387,10 +387,10 @@ static void start(ki_task *task, void *user) {
 
 static void cancel(ki_task *task, void *user) {
     (void)task;
-    ki_call_end_cancelled(user);
+    ki_pending_request_end_cancelled(user);
 }
 
-void ki_call_cancel(ki_call *call) {
+void ki_pending_request_cancel(ki_pending_request *call) {
     if (!call)
         return;
     ki_client *client = call->client;
@@ -401,30 +401,30 @@ void ki_call_cancel(ki_call *call) {
 }
 
 /* Sizes of older programs are filled up with zeros. */
-static ki_status take_request(const ki_client_request *given, ki_client_request *request, ki_call_options *options,
+static ki_status take_request(const ki_client_request *given, ki_client_request *request, ki_request_options *options,
                               ki_error *err) {
     *request = (ki_client_request){ .size = 0 };
-    *options = (ki_call_options){ .size = 0 };
+    *options = (ki_request_options){ .size = 0 };
     if (given->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_request without a size: use KI_CLIENT_REQUEST()");
     memcpy(request, given, given->size < sizeof *request ? given->size : sizeof *request);
-    const ki_call_options *more = request->options;
+    const ki_request_options *more = request->options;
     if (more && more->size == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_call_options without a size: use KI_CALL_OPTIONS()");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_request_options without a size: use KI_REQUEST_OPTIONS()");
     if (more)
         memcpy(options, more, more->size < sizeof *options ? more->size : sizeof *options);
     return KI_OK;
 }
 
-static ki_call *new_call(ki_client *client, const ki_client_request *request, ki_answer_function on_answer,
-                         void *user) {
-    ki_call *call = ki_alloc_zero(client->allocator, sizeof *call);
+static ki_pending_request *new_call(ki_client *client, const ki_client_request *request,
+                                    ki_response_handler on_response, void *user) {
+    ki_pending_request *call = ki_alloc_zero(client->allocator, sizeof *call);
     if (!call)
         return NULL;
     ki_refcount_init(&call->refs);
     call->client = client;
     call->allocator = client->allocator;
-    call->on_answer = on_answer;
+    call->on_response = on_response;
     call->on_data = request->on_data;
     call->user = user;
     call->retry_after_ms = -1;
@@ -433,7 +433,7 @@ static ki_call *new_call(ki_client *client, const ki_client_request *request, ki
     return call;
 }
 
-static ki_status post(ki_client *client, ki_call *call, ki_error *err) {
+static ki_status post(ki_client *client, ki_pending_request *call, ki_error *err) {
     int64_t now = ki_engine_now(client->engine), timeout = call->out.timeout_ns;
     call->deadline = timeout > 0 && timeout < INT64_MAX - now ? now + timeout : INT64_MAX;
     ki_status status = KI_OK;
@@ -448,24 +448,25 @@ static ki_status post(ki_client *client, ki_call *call, ki_error *err) {
     return status;
 }
 
-ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool unlimited, size_t answer_max,
-                        ki_answer_function on_answer, void *user, ki_call **ret_call, ki_error *err) {
+ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool unlimited,
+                                   size_t response_max, ki_response_handler on_response, void *user,
+                                   ki_pending_request **ret_request, ki_error *err) {
     ki_client_request request;
-    ki_call_options options;
+    ki_request_options options;
     ki_status status = take_request(given, &request, &options, err);
     if (status)
         return status;
-    ki_call *call = new_call(client, &request, on_answer, user);
+    ki_pending_request *call = new_call(client, &request, on_response, user);
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->throttle = unlimited ? NULL : client->throttle;
-    call->answer_max = answer_max && answer_max < client->answer_max ? answer_max : client->answer_max;
+    call->response_max = response_max && response_max < client->response_max ? response_max : client->response_max;
     status = ki_outgoing_make(client->allocator, &request, &options, &call->out, err);
     if (status) {
         ki_free(client->allocator, call);
         return status;
     }
-    if (ret_call)
+    if (ret_request)
         ref(call);
     status = post(client, call, err);
     if (status) {
@@ -473,14 +474,14 @@ ki_status ki_call_start(ki_client *client, const ki_client_request *given, bool 
         ki_free(client->allocator, call);
         return status;
     }
-    if (ret_call)
-        *ret_call = call;
+    if (ret_request)
+        *ret_request = call;
     return KI_OK;
 }
 
-ki_status ki_client_send(ki_client *client, const ki_client_request *request, ki_answer_function on_answer, void *user,
-                         ki_call **ret_call, ki_error *err) {
-    if (!client || !request || !on_answer)
+ki_status ki_client_send(ki_client *client, const ki_client_request *request, ki_response_handler on_response,
+                         void *user, ki_pending_request **ret_request, ki_error *err) {
+    if (!client || !request || !on_response)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_send: the client, the request or the callback is missing");
-    return ki_call_start(client, request, false, 0, on_answer, user, ret_call, err);
+    return ki_pending_request_start(client, request, false, 0, on_response, user, ret_request, err);
 }

@@ -1,10 +1,10 @@
-/* memory_adapter.h: serves a cluster through the in-memory transport (src/transport/memory.h), without a network and
- * in the engine's time. For tests and the simulation. Loop only; changes of the cluster happen on the loop too. */
-#ifndef KT_REST_MEMORY_ADAPTER_H
-#define KT_REST_MEMORY_ADAPTER_H
+/* adapter.h: serves a cluster through the in-memory transport (testing/memory/transport.h), without a network and in
+ * the engine's time. For tests and the simulation. Loop only; changes of the cluster happen on the loop too. */
+#ifndef KT_MEMORY_ADAPTER_H
+#define KT_MEMORY_ADAPTER_H
 
-#include "src/transport/memory.h"
 #include "testing/cluster/cluster.h"
+#include "testing/memory/transport.h"
 
 typedef struct kt_memory_adapter kt_memory_adapter;
 
@@ -13,8 +13,8 @@ ki_status kt_memory_adapter_new(ki_engine *engine, kt_cluster *cluster, int64_t 
                                 kt_memory_adapter **ret_adapter, ki_error *err);
 /* Called after the transport is freed and before the cluster is. NULL is allowed. */
 void kt_memory_adapter_free(kt_memory_adapter *adapter);
-/* Returns the server for ki_memory_transport_new. Ownership: borrowed. */
-const ki_memory_server *kt_memory_adapter_server(const kt_memory_adapter *adapter);
+/* Returns the server for kt_memory_transport_new. Ownership: borrowed. */
+const kt_memory_server *kt_memory_adapter_server(const kt_memory_adapter *adapter);
 /* Returns Unix time in milliseconds, for calls of the cluster. */
 int64_t kt_memory_adapter_now_ms(const kt_memory_adapter *adapter);
 

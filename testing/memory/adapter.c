@@ -1,5 +1,5 @@
-/* memory_adapter.c: see memory_adapter.h. */
-#include "testing/rest/memory_adapter.h"
+/* adapter.c: see adapter.h. */
+#include "testing/memory/adapter.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -16,14 +16,14 @@ struct kt_memory_adapter {
     kt_cluster *cluster;
     int64_t start_ms;
     int64_t start_ns;
-    ki_memory_server server;
+    kt_memory_server server;
     stream *first; /* list of open watches */
 };
 
 /* A call whose response is a watch. */
 struct stream {
     kt_memory_adapter *adapter;
-    ki_memory_call *call;
+    kt_memory_call *call;
     kt_response response;
     ki_task readable;
     ki_timer due;
@@ -50,14 +50,14 @@ static void free_stream(stream *s) {
 }
 
 static void end_stream(stream *s, const ki_error *err) {
-    ki_memory_call *call = s->call;
+    kt_memory_call *call = s->call;
     free_stream(s);
-    ki_memory_call_end(call, err);
+    kt_memory_call_end(call, err);
 }
 
 static void cut_for_memory(stream *s) {
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_CUT, "the server ran out of memory");
+    ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "the server ran out of memory");
     end_stream(s, &err);
 }
 
@@ -73,7 +73,7 @@ static void pass_frames(stream *s) {
             cut_for_memory(s);
             return;
         }
-        bool is_open = !block.size || ki_memory_call_data(s->call, block.data, block.size);
+        bool is_open = !block.size || kt_memory_call_data(s->call, block.data, block.size);
         ki_buffer_free(&block);
         if (!is_open)
             return; /* abandoned: `s` is freed */
@@ -110,7 +110,7 @@ static void on_readable(void *user) {
 }
 
 /* Takes ownership of the response. */
-static stream *start_stream(kt_memory_adapter *adapter, ki_memory_call *call, kt_response *response) {
+static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, kt_response *response) {
     stream *s = ki_alloc_zero(ki_engine_allocator(adapter->engine), sizeof *s);
     if (s && ki_timer_init(&s->due, adapter->engine, on_due, s)) {
         ki_free(ki_engine_allocator(adapter->engine), s);
@@ -132,7 +132,7 @@ static stream *start_stream(kt_memory_adapter *adapter, ki_memory_call *call, kt
     return s;
 }
 
-static void on_request(ki_memory_call *call, const ki_request *request, void *user) {
+static void on_request(kt_memory_call *call, const ki_request *request, void *user) {
     kt_memory_adapter *adapter = user;
     const kt_request rest_request = { .method = request->method,
                                       .target = request->target,
@@ -143,9 +143,9 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
     kt_response response;
     stream *s = NULL;
 
-    ki_error_set(&no_memory, KI_ERR_CUT, "the server ran out of memory");
+    ki_error_set(&no_memory, KI_ERR_UNEXPECTED_EOF, "the server ran out of memory");
     if (kt_rest_handle(adapter->cluster, &rest_request, kt_memory_adapter_now_ms(adapter), &response)) {
-        ki_memory_call_end(call, &no_memory);
+        kt_memory_call_end(call, &no_memory);
         return;
     }
     const ki_response_head head = { .status = response.status,
@@ -155,24 +155,24 @@ static void on_request(ki_memory_call *call, const ki_request *request, void *us
     if (response.watch) {
         s = start_stream(adapter, call, &response);
         if (!s) {
-            ki_memory_call_end(call, &no_memory);
+            kt_memory_call_end(call, &no_memory);
             return;
         }
-        ki_memory_call_set_user(call, s);
-        if (ki_memory_call_head(call, &head))
+        kt_memory_call_set_user(call, s);
+        if (kt_memory_call_head(call, &head))
             pass_frames(s);
         return;
     }
-    bool is_open = ki_memory_call_head(call, &head);
+    bool is_open = kt_memory_call_head(call, &head);
     if (is_open && response.body.size)
-        is_open = ki_memory_call_data(call, response.body.data, response.body.size);
+        is_open = kt_memory_call_data(call, response.body.data, response.body.size);
     kt_response_free(&response);
     if (is_open)
-        ki_memory_call_end(call, NULL);
+        kt_memory_call_end(call, NULL);
 }
 
-static void on_abandoned(ki_memory_call *call, void *user) {
-    stream *s = ki_memory_call_user(call);
+static void on_abandoned(kt_memory_call *call, void *user) {
+    stream *s = kt_memory_call_user(call);
     (void)user;
     if (s)
         free_stream(s);
@@ -187,7 +187,7 @@ ki_status kt_memory_adapter_new(ki_engine *engine, kt_cluster *cluster, int64_t 
     adapter->cluster = cluster;
     adapter->start_ms = start_ms;
     adapter->start_ns = ki_engine_now(engine);
-    adapter->server = (ki_memory_server){ .serve = on_request, .abandoned = on_abandoned, .user = adapter };
+    adapter->server = (kt_memory_server){ .serve = on_request, .abandoned = on_abandoned, .user = adapter };
     *ret_adapter = adapter;
     return KI_OK;
 }
@@ -200,6 +200,6 @@ void kt_memory_adapter_free(kt_memory_adapter *adapter) {
     ki_free(ki_engine_allocator(adapter->engine), adapter);
 }
 
-const ki_memory_server *kt_memory_adapter_server(const kt_memory_adapter *adapter) {
+const kt_memory_server *kt_memory_adapter_server(const kt_memory_adapter *adapter) {
     return &adapter->server;
 }

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Uses the installed packages as their users do; packaging/check runs it in a chroot. usage: use.sh command|library
+set -eu
+work=$(mktemp -d)
+export KUBECONFIG="$work/kubeconfig"
+kinformer serve --pods 20 --write-kubeconfig "$KUBECONFIG" >"$work/serve" 2>&1 &
+server=$!
+trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
+tries=0
+while [ ! -s "$KUBECONFIG" ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || { cat "$work/serve"; exit 1; }
+    sleep 0.1
+done
+
+case $1 in
+    command)
+        kinformer version
+        kinformer get pods -A >"$work/pods"
+        head -n 3 "$work/pods"
+        test "$(wc -l <"$work/pods")" -gt 10
+        test -s /usr/share/man/man1/kinformer.1.gz
+        test -s /usr/share/bash-completion/completions/kinformer
+        ;;
+    library)
+        cp /usr/share/doc/libkinformer-dev/examples/count-up.c* "$work"
+        gunzip -f "$work"/*.gz 2>/dev/null || true
+        # shellcheck disable=SC2046
+        cc -D_POSIX_C_SOURCE=200809L "$work/count-up.c" $(pkg-config --cflags --libs kinformer) -o "$work/count-up"
+        "$work/count-up"
+        printf '%s\n' '#include <kinformer-testing/server.h>' '#include <stdio.h>' \
+            'int main(void) { ki_error err = KI_ERROR_INIT; ki_testing_server *server = 0;' \
+            'if (ki_testing_server_new(0, &server, &err)) return 1;' \
+            'printf("a server of its own: %s\n", ki_testing_server_url(server)); ki_testing_server_free(server); return 0; }' >"$work/test.c"
+        # shellcheck disable=SC2046
+        cc "$work/test.c" $(pkg-config --cflags --libs kinformer-testing) -o "$work/test"
+        "$work/test"
+        for page in ki_factory_new ki_testing_server_new; do
+            test -s "/usr/share/man/man3/$page.3.gz"
+            gunzip -c "/usr/share/man/man3/$page.3.gz" | sed -n '/^\.SH NAME/{n;s/^/manual page: /p;}'
+        done
+        ;;
+esac

@@ -1,0 +1,145 @@
+/* response.c: an answer's parts and its owners. */
+#include "src/client/response.h"
+
+#include "src/base/error.h"
+#include "src/base/memory.h"
+#include "src/object/json.h"
+
+enum {
+    FIRST_ITEMS = 64
+};
+
+ki_response *ki_response_new(ki_object_format *format, size_t body_limit) {
+    const ki_allocator *allocator = ki_object_format_allocator(format);
+    ki_response *response = ki_alloc_zero(allocator, sizeof *response);
+    if (!response)
+        return NULL;
+    ki_refcount_init(&response->refs);
+    response->allocator = *allocator;
+    response->format = ki_object_format_ref(format);
+    response->remaining = -1;
+    ki_buffer_init(&response->body, &response->allocator, body_limit);
+    return response;
+}
+
+static ki_response *writable(const ki_response *response) {
+    return (ki_response *)(uintptr_t)response; /* the count of owners is all that changes */
+}
+
+ki_response *ki_response_ref(const ki_response *response) {
+    if (response)
+        ki_refcount_inc(&writable(response)->refs);
+    return writable(response);
+}
+
+void ki_response_unref(const ki_response *borrowed) {
+    ki_response *response = writable(borrowed);
+    if (!response || !ki_refcount_dec(&response->refs))
+        return;
+    ki_allocator allocator = response->allocator;
+    for (size_t i = 0; i < response->item_count; i++)
+        ki_object_unref(response->items[i]);
+    ki_free(&allocator, response->items);
+    ki_object_unref(response->object);
+    ki_free(&allocator, response->resource_version);
+    ki_free(&allocator, response->continue_token);
+    ki_error_response_free(response->error_response);
+    ki_buffer_free(&response->body);
+    ki_object_format_unref(response->format);
+    ki_free(&allocator, response);
+}
+
+/* --- while it is made ------------------------------------------------------------------------------------------------------- */
+
+ki_status ki_response_add_item(ki_response *response, ki_object *obj) {
+    if (response->item_count == response->item_capacity) {
+        size_t capacity = response->item_capacity ? response->item_capacity * 2 : FIRST_ITEMS;
+        ki_object **items = ki_realloc_array(&response->allocator, response->items, capacity, sizeof *items);
+        if (!items)
+            return KI_ERR_NO_MEMORY;
+        response->items = items;
+        response->item_capacity = capacity;
+    }
+    response->items[response->item_count++] = ki_object_ref(obj);
+    return KI_OK;
+}
+
+ki_status ki_response_take_meta(ki_response *response, const ki_list_meta *meta) {
+    response->resource_version = ki_strdup(&response->allocator, meta->resource_version);
+    response->continue_token = ki_strdup(&response->allocator, meta->continue_token);
+    response->remaining = meta->remaining_item_count;
+    return response->resource_version && response->continue_token ? KI_OK : KI_ERR_NO_MEMORY;
+}
+
+static ki_str body_of(const ki_response *response) {
+    return (ki_str){ response->body.data, response->body.size };
+}
+
+ki_status ki_response_make_object(ki_response *response) {
+    yyjson_doc *doc = NULL;
+    ki_str body = body_of(response);
+    if (!body.size || body.data[0] != '{')
+        return KI_OK;
+    ki_status status = ki_json_parse(&response->allocator, body, &doc, NULL);
+    if (status)
+        return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+    yyjson_val *root = yyjson_doc_get_root(doc);
+    bool is_object = !ki_str_equals(ki_json_string(root, "kind"), "Status") &&
+                     ki_json_string(yyjson_obj_get(root, "metadata"), "name").size > 0;
+    yyjson_doc_free(doc);
+    if (is_object)
+        status = ki_object_from_json(response->format, body, NULL, NULL, &response->object, NULL);
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK;
+}
+
+ki_status ki_response_make_error(ki_response *response, int64_t retry_after_ms) {
+    response->error_response =
+        ki_error_response_new(&response->allocator, response->http_status, body_of(response), retry_after_ms);
+    return response->error_response ? KI_OK : KI_ERR_NO_MEMORY;
+}
+
+/* --- what anyone may read ------------------------------------------------------------------------------------------------------ */
+
+int ki_response_http_status(const ki_response *response) {
+    return response->http_status;
+}
+
+const ki_object *ki_response_object(const ki_response *response) {
+    return response->object;
+}
+
+const ki_object *ki_response_item(const ki_response *response, size_t index) {
+    return index < response->item_count ? response->items[index] : NULL;
+}
+
+size_t ki_response_item_count(const ki_response *response) {
+    return response->item_count;
+}
+
+const char *ki_response_resource_version(const ki_response *response) {
+    return response->resource_version ? response->resource_version : "";
+}
+
+const char *ki_response_continue(const ki_response *response) {
+    return response->continue_token ? response->continue_token : "";
+}
+
+int64_t ki_response_remaining(const ki_response *response) {
+    return response->remaining;
+}
+
+const char *ki_response_body(const ki_response *response, size_t *ret_size) {
+    if (ret_size)
+        *ret_size = response->body.size;
+    return response->body.data ? response->body.data : "";
+}
+
+ki_status ki_response_field(const ki_response *response, const char *path, ki_value *ret_value, ki_error *err) {
+    if (!response || !path || !ret_value)
+        return ki_error_missing(err, "ki_response_field");
+    return ki_json_field(response->format, body_of(response), "the answer", path, ret_value, err);
+}
+
+const ki_error_response *ki_response_error(const ki_response *response) {
+    return response->error_response;
+}

@@ -1,0 +1,153 @@
+#!/bin/sh
+# Checks the documents: each C block compiles against the public headers, each relative link leads to a file and a heading that exist,
+# each path in backquotes exists, and each constant in a table "constant, value, where" is in the file that the table names.
+# usage: docs.sh BUILD CC [FLAGS...]
+#
+# A block of C that has a main function is a program of its own: it is linked with the shared libraries. Where the line before the block says
+# <!-- run -->, the program also runs, and must end with status 0. Other blocks are fragments. The line before them says what they are:
+#     <!-- fragment: file -->              declarations and functions; the fragments after it in the same document can use them
+#     <!-- fragment: ki_factory *f, … -->  statements of a function with these parameters and `err`, a ki_error *
+#     <!-- fragment: none -->              not C that compiles alone
+set -eu
+build=$(cd "$1" && pwd)
+shift
+compiler=$*
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d "${TMPDIR:-/tmp}/ki-docs.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+documents=$(find README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs examples include -name '*.md' | sort)
+bad=0
+
+complain() {
+    echo "docs: $*" >&2
+    bad=1
+}
+
+# ---- the C blocks ----
+
+# Writes NUMBER.program.c, NUMBER.run.c and NUMBER.fragment.c to the folder `out`, NUMBER being the line where the block begins.
+extract() { # DOCUMENT FOLDER
+    awk -v name="$1" -v out="$2" '
+        function finish(    file, kind) {
+            kind = is_program ? (marker == "run" ? "run" : "program") : "fragment"
+            if (!is_program && marker == "") { print name ":" first ": no marker before a fragment" > (out "/complaints"); return }
+            if (marker == "none") return
+            file = out "/" first "." kind ".c"
+            if (is_program) printf "#line %d \"%s\"\n%s", first + 1, name, text > file
+            else {
+                printf "#include <kinformer/kinformer.h>\n#include <kinformer-testing/access.h>\n#include <kinformer-testing/faults.h>\n" > file
+                printf "#include <kinformer-testing/server.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n%s", before > file
+                if (marker == "file") {
+                    before = before sprintf("#line %d \"%s\"\n%s", first + 1, name, text)
+                    printf "#line %d \"%s\"\n%s", first + 1, name, text > file
+                } else
+                    printf "void fragment(%s, ki_error *err);\nvoid fragment(%s, ki_error *err) {\n(void)err;\n#line %d \"%s\"\n%s}\n", \
+                        marker, marker, first + 1, name, text > file
+            }
+            close(file)
+        }
+        /^```c$/ && !inside { inside = 1; first = NR; text = ""; is_program = 0; next }
+        /^```/ && inside { inside = 0; finish(); marker = ""; next }
+        inside { text = text $0 "\n"; if ($0 ~ /^int main\(/) is_program = 1; next }
+        /^<!-- fragment: .* -->$/ { marker = $0; sub(/^<!-- fragment: /, "", marker); sub(/ -->$/, "", marker); next }
+        /^<!-- run -->$/ { marker = "run"; next }
+    ' "$1"
+}
+
+programs=0 fragments=0
+for document in $documents; do
+    folder=$work/$(echo "$document" | tr / _)
+    mkdir "$folder"
+    extract "$document" "$folder"
+    [ ! -e "$folder/complaints" ] || complain "$(cat "$folder/complaints")"
+    for file in "$folder"/*.c; do
+        [ -e "$file" ] || continue
+        flags="-std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-const-variable -Iinclude"
+        # shellcheck disable=SC2086
+        case $file in
+            *.fragment.c)
+                fragments=$((fragments + 1))
+                $compiler $flags -fsyntax-only "$file" || complain "$document: a fragment does not compile"
+                ;;
+            *)
+                programs=$((programs + 1))
+                $compiler $flags "$file" -L"$build/lib" -lkinformer -lkinformer-testing -Wl,-rpath,"$build/lib" -o "$folder/program" ||
+                    { complain "$document: a program does not compile"; continue; }
+                case $file in
+                    *.run.c) "$folder/program" || complain "$document: the program ends with status $?" ;;
+                esac
+                ;;
+        esac
+    done
+done
+
+# ---- the links ----
+
+# Prints the anchors of a document's headings, as GitHub makes them.
+anchors() {
+    awk '/^```/ { inside = !inside; next } !inside && /^#+ / { sub(/^#+ +/, ""); print }' "$1" | tr '[:upper:]' '[:lower:]' |
+        sed -e 's/[^a-z0-9 _-]//g' -e 's/ /-/g'
+}
+
+links=0
+for document in $documents; do
+    # shellcheck disable=SC2016 # the backquotes are those of Markdown
+    awk '/^```/ { inside = !inside; next } !inside' "$document" | sed 's/`[^`]*`//g' | grep -o ']([^() ]*)' |
+        sed -e 's/^](//' -e 's/)$//' >"$work/links" || true
+    while read -r link; do
+        case $link in http://* | https://* | mailto:*) continue ;; esac
+        links=$((links + 1))
+        path=${link%%#*}
+        target=$document
+        [ -z "$path" ] || target=$(dirname "$document")/$path
+        [ -e "$target" ] || { complain "$document: there is no $path"; continue; }
+        case $link in
+            *.md#* | '#'*) anchors "$target" | grep -qxF "${link#*#}" || complain "$document: $target has no heading #${link#*#}" ;;
+        esac
+    done <"$work/links"
+done
+
+# ---- the names of files ----
+
+# A path in backquotes exists: from the top folder, or a file of src/cache or include/. A star stands for any rest.
+paths=0
+for document in docs/*.md docs/*/*.md; do
+    # shellcheck disable=SC2016 # the backquotes are those of Markdown
+    awk '/^```/ { inside = !inside; next } !inside' "$document" |
+        grep -oE '`((src|testing|cli|sim|scripts|tests|examples|include|cmake|bench)/[^` ]+|[a-z_*]+[.][ch])`' | tr -d '`' | sort -u >"$work/paths" || true
+    while read -r path; do
+        paths=$((paths + 1))
+        case $path in */*) places=$path ;; *) places="src/cache/$path include/kinformer/$path include/kinformer-testing/$path" ;; esac
+        # shellcheck disable=SC2086 # a star is to be replaced by names
+        ls -d $places >"$work/found" 2>/dev/null || true
+        [ -s "$work/found" ] || case $path in *FOLDER* | *'<'*) ;; *) complain "$document: there is no $path" ;; esac
+    done <"$work/paths"
+done
+
+# ---- the constants ----
+
+# Prints "NAME FILE" for each constant of a document's tables; NAME beginning with "_" goes on from the name before it.
+constants_of() {
+    awk -F ' [|] ' '
+        /^[|] constant [|] value [|] where [|]$/ { inside = 1; next }
+        !/^[|]/ { inside = 0 }
+        inside && $3 ~ /^`[^`]*[.][ch]` [|]$/ {
+            file = $3
+            gsub(/[`| ]/, "", file)
+            count = split($1, names, /`/)
+            for (i = 2; i <= count; i += 2) print names[i], file
+        }' "$1"
+}
+
+constants=0
+for document in docs/how-*.md; do
+    constants_of "$document" >"$work/constants"
+    while read -r name file; do
+        constants=$((constants + 1))
+        case $file in */*) ;; *) file=src/cache/$file ;; esac
+        grep -q "$name" "$file" || complain "$document: there is no $name in $file"
+    done <"$work/constants"
+done
+
+[ $bad -eq 0 ] || exit 1
+echo "docs: $programs programs and $fragments fragments compile, $links links lead somewhere, $paths files exist, $constants constants are where the documents say"

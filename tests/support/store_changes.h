@@ -1,0 +1,65 @@
+/* store_changes.h: whole changes of a store in one call, for tests and benchmarks; an informer stages its changes. */
+#ifndef TESTS_SUPPORT_STORE_CHANGES_H
+#define TESTS_SUPPORT_STORE_CHANGES_H
+
+#include "src/cache/index_build.h"
+#include "src/cache/store.h"
+
+#include <stdint.h>
+
+/* Puts an object. `ret_old` (NULL is allowed) gets a reference to the object before, or NULL. */
+static inline ki_status store_put(ki_store *store, ki_object *obj, const char *resource_version, ki_object **ret_old,
+                                  ki_error *err) {
+    ki_object *old = ki_store_get(store, ki_object_key(obj));
+    ki_status status = ki_store_begin(store, false, resource_version, err);
+    if (!status)
+        status = ki_store_end(store, ki_store_stage_put(store, obj), "putting an object", err);
+    if (!status && ret_old)
+        *ret_old = old;
+    else
+        ki_object_unref(old);
+    return status;
+}
+
+/* Deletes an object, likewise. */
+static inline ki_status store_delete(ki_store *store, const char *key, const char *resource_version,
+                                     ki_object **ret_old, ki_error *err) {
+    ki_object *old = ki_store_get(store, key);
+    ki_status status = ki_store_begin(store, false, resource_version, err);
+    if (!status)
+        status = ki_store_end(store, ki_store_stage_delete(store, key), "deleting an object", err);
+    if (!status && ret_old)
+        *ret_old = old;
+    else
+        ki_object_unref(old);
+    return status;
+}
+
+/* Replaces all objects. */
+static inline ki_status store_replace(ki_store *store, ki_object *const *objects, size_t count,
+                                      const char *resource_version, ki_error *err) {
+    ki_status status = ki_store_begin(store, true, resource_version, err);
+    if (status)
+        return status;
+    for (size_t i = 0; !status && i < count; i++)
+        status = ki_store_stage_put(store, objects[i]);
+    return ki_store_end(store, status, "replacing all objects", err);
+}
+
+/* Adds indexers, all or none. */
+static inline ki_status store_add_indexers(ki_store *store, const ki_indexer *indexers, size_t count, ki_error *err) {
+    ki_index_build build;
+    ki_status status = ki_index_build_begin(&build, store, indexers, count, err);
+    if (status)
+        return status;
+    bool is_done = false;
+    while (!status && !is_done) {
+        status = ki_index_build_follow(&build, err);
+        if (!status)
+            status = ki_index_build_publish(&build, SIZE_MAX, &is_done, err);
+    }
+    ki_index_build_end(&build);
+    return status;
+}
+
+#endif
