@@ -133,7 +133,7 @@ static bool answer_watch(sim_connection *connection) {
         close_at_once(connection, detail);
         return true;
     }
-    /* What was restored has never heard of this revision. */
+    /* The restored server never had this revision. */
     if (connection->revision > kt_cluster_revision(world->servers[0].cluster) && answer_future(connection))
         return true;
     if (connection->is_stream) {

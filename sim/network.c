@@ -192,7 +192,7 @@ static void check_doubts(sim_connection *connection) {
         sim_fail(world, "%s: a check after %u watches without a word", name_of(connection), line->wordless);
 }
 
-/* The client hears of the end. */
+/* Notifies the client of the end. */
 static void finish(sim_connection *connection, ki_status status) {
     kt_memory_call *call = connection->call;
     ki_error err = KI_ERROR_INIT;

@@ -53,7 +53,7 @@ void ctl_key_wait(ctl_process *process, unsigned number);
 void ctl_key_delay(ctl_process *process, unsigned number, int64_t delay_ms);
 void ctl_key_start(ctl_process *process, unsigned number);
 void ctl_key_finish(ctl_process *process, unsigned number, ctl_result result, int64_t after_ms);
-/* The process has nothing to do just now: both handlers have heard of everything. */
+/* The process has nothing to do just now: both handlers are notified of everything. */
 void ctl_keys_look(ctl_process *process);
 /* All is over: each key was reconciled after the last thing that happened to it. */
 void ctl_keys_compare(ctl_process *process);

@@ -1,4 +1,4 @@
-/* auth.c: tokens and rules: what was given to the server to decide by. */
+/* auth.c: tokens and rules (auth.h). */
 #include "testing/access/auth.h"
 
 #include "src/base/error.h"
@@ -13,7 +13,7 @@ struct kt_token {
     kt_spec spec;
     ki_str secret;
     kt_user user;
-    int64_t expires_ms; /* 0: never; else it is a service account's */
+    int64_t expires_ms; /* 0: never; otherwise a service account's token */
 };
 
 struct kt_rule {
@@ -54,7 +54,7 @@ void kt_auth_free(kt_auth *auth) {
 
 /* ---- tokens ---- */
 
-/* As long over a wrong one as over the right one: tests of clients may look at this, and it costs nothing. */
+/* Compares in constant time. */
 static bool same_secret(ki_str a, ki_str b) {
     unsigned char differs = a.size != b.size;
     for (size_t i = 0; i < a.size && i < b.size; i++)
@@ -69,7 +69,7 @@ static const kt_token *find_token(const kt_auth *auth, ki_str secret) {
     return token;
 }
 
-/* Is the account, system:serviceaccount:NAMESPACE:NAME, still the one that the token is for? */
+/* Returns true if the account system:serviceaccount:NAMESPACE:NAME exists with the uid of the token. */
 static bool has_account(const kt_cluster *cluster, const kt_user *user) {
     ki_str rest = user->name, ns;
     for (int i = 0; i < 2; i++)
@@ -148,7 +148,7 @@ ki_status kt_auth_add_token(kt_auth *auth, const char *line, ki_error *err) {
                                   (int)existing->user.name.size, existing->user.name.data);
         while (!status && groups.size) {
             ki_str group = ki_str_split(groups, '+', &groups);
-            if (token->user.group_count + 1 == KT_GROUPS_MAX) /* system:authenticated comes on top */
+            if (token->user.group_count + 1 == KT_GROUPS_MAX) /* system:authenticated is added later */
                 status = ki_error_set(err, KI_ERR_LIMIT, "a user is in at most %d groups", (int)KT_GROUPS_MAX - 1);
             else
                 kt_user_join(&token->user, group);
@@ -206,7 +206,8 @@ ki_status kt_auth_add_rule(kt_auth *auth, const char *line, ki_error *err) {
     return KI_OK;
 }
 
-/* "pods", "deployments.apps", "pods/status"; a star at the end stands for any rest. */
+/* Returns true if `list` contains the resource: "pods", "deployments.apps", "pods/status"; a star at the end matches
+ * any rest. */
 static bool has_resource(ki_str list, const kt_attributes *wanted) {
     char text[256];
     size_t size = wanted->resource.size;
@@ -225,17 +226,17 @@ static bool has_resource(ki_str list, const kt_attributes *wanted) {
         memcpy(text + size, wanted->subresource.data, wanted->subresource.size);
         size += wanted->subresource.size;
     }
-    return kt_words_have(list, (ki_str){ text, size });
+    return kt_spec_list_has(list, (ki_str){ text, size });
 }
 
 static bool rule_is_about(const kt_spec *spec, const kt_user *user) {
     ki_str name = kt_spec_get(spec, "user"), group = kt_spec_get(spec, "group");
-    if (name.data && !kt_words_have(name, user->name))
+    if (name.data && !kt_spec_list_has(name, user->name))
         return false;
     if (!group.data)
         return true;
     for (size_t i = 0; i < user->group_count; i++) {
-        if (kt_words_have(group, user->groups[i]))
+        if (kt_spec_list_has(group, user->groups[i]))
             return true;
     }
     return false;
@@ -243,14 +244,14 @@ static bool rule_is_about(const kt_spec *spec, const kt_user *user) {
 
 static bool rule_allows(const kt_spec *spec, const kt_user *user, const kt_attributes *wanted) {
     ki_str path = kt_spec_get(spec, "path");
-    if (!rule_is_about(spec, user) || !kt_words_have(kt_spec_get(spec, "verb"), wanted->verb))
+    if (!rule_is_about(spec, user) || !kt_spec_list_has(kt_spec_get(spec, "verb"), wanted->verb))
         return false;
     if (wanted->of_path)
-        return path.data ? kt_words_have(path, wanted->path) : !kt_spec_get(spec, "resource").data;
+        return path.data ? kt_spec_list_has(path, wanted->path) : !kt_spec_get(spec, "resource").data;
     ki_str namespaces = kt_spec_get(spec, "namespace"), names = kt_spec_get(spec, "name");
     return !path.data && has_resource(kt_spec_get(spec, "resource"), wanted) &&
-           (!namespaces.data || (wanted->ns.size && kt_words_have(namespaces, wanted->ns))) &&
-           (!names.data || (wanted->name.size && kt_words_have(names, wanted->name)));
+           (!namespaces.data || (wanted->ns.size && kt_spec_list_has(namespaces, wanted->ns))) &&
+           (!names.data || (wanted->name.size && kt_spec_list_has(names, wanted->name)));
 }
 
 bool kt_auth_rules_allow(const kt_auth *auth, const kt_user *user, const kt_attributes *wanted) {

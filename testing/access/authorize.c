@@ -1,4 +1,4 @@
-/* authorize.c: lets a call in, or answers it with 401 or 403 in the real server's words. */
+/* authorize.c: authenticates and authorizes a call, with the real server's messages for 401 and 403. */
 #include "testing/access/auth.h"
 #include "testing/access/rbac.h"
 #include "testing/cluster/cluster_state.h"
@@ -12,12 +12,12 @@ const kt_user *kt_call_user(const kt_call *call) {
     return &call->user;
 }
 
-static void be(kt_user *user, const char *name, const char *group) {
+static void set_user(kt_user *user, const char *name, const char *group) {
     *user = (kt_user){ .name = ki_str_of(name) };
     kt_user_join(user, ki_str_of(group));
 }
 
-/* The header's token; data NULL where there is none. */
+/* Returns the header's token; data is NULL if there is none. */
 static ki_str bearer(const char *header) {
     static const char scheme[] = "bearer ";
     size_t i = 0;
@@ -39,7 +39,7 @@ static ki_status authenticate(kt_call *call) {
     const kt_auth *auth = &call->cluster->auth;
     const kt_request *request = call->request;
     if (!request->from_network || !auth->closed) {
-        be(&call->user, "system:admin", "system:masters");
+        set_user(&call->user, "system:admin", "system:masters");
         kt_user_join(&call->user, KI_STR("system:authenticated"));
         return KI_OK;
     }
@@ -57,11 +57,11 @@ static ki_status authenticate(kt_call *call) {
     }
     if (token.size || request->bad_certificate)
         return kt_fail(call, 401, "Unauthorized", NULL, "Unauthorized");
-    be(&call->user, "system:anonymous", "system:unauthenticated");
+    set_user(&call->user, "system:anonymous", "system:unauthenticated");
     return KI_OK;
 }
 
-/* ---- what it is that is asked for ---- */
+/* ---- attributes of a request ---- */
 
 static ki_str verb_of(const kt_call *call, char small[KT_VERB_SIZE]) {
     const char *method = call->request->method;
@@ -99,11 +99,11 @@ void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attribut
     if (!call->name.size && (ki_str_equals(ret->verb, "list") || ki_str_equals(ret->verb, "watch")))
         ret->name = kt_selector_name(call); /* so that a rule with resourceNames can allow it */
     if (!call->resource->group[0] && strcmp(call->resource->plural, "namespaces") == 0)
-        ret->ns = call->name; /* as the real one: a namespace is in itself */
+        ret->ns = call->name; /* as in the real server: a namespace object is in itself */
 }
 
-/* What the server gives to everybody, or to everybody it knows, when nothing else does. */
-static bool is_free(const kt_user *user, const kt_attributes *wanted) {
+/* Returns true for requests that all users, or all authenticated users, are always allowed. */
+static bool is_always_allowed(const kt_user *user, const kt_attributes *wanted) {
     static const char *const open[] = { "/healthz", "/livez", "/readyz", "/version", "/version/" };
     bool known = kt_user_is_in(user, "system:authenticated");
     if (!wanted->of_path) {
@@ -131,13 +131,13 @@ bool kt_auth_allows(const kt_cluster *cluster, const kt_user *user, const kt_att
         return true;
     if (auth->rbac && kt_rbac_allows(cluster, user, wanted, ret_why, why_size))
         return true;
-    if (!auth->rbac && is_free(user, wanted))
+    if (!auth->rbac && is_always_allowed(user, wanted))
         return true;
-    /* With neither rules nor roles everybody who is known may do everything. */
+    /* Without rules and RBAC, every authenticated user is allowed everything. */
     return !auth->rbac && !auth->rules && kt_user_is_in(user, "system:authenticated");
 }
 
-static ki_status forbid(kt_call *call, const kt_attributes *wanted) {
+static ki_status fail_forbidden(kt_call *call, const kt_attributes *wanted) {
     static const kt_details nothing;
     const kt_user *user = &call->user;
     if (wanted->of_path)
@@ -171,7 +171,7 @@ ki_status kt_auth_check_create(kt_call *call) {
         return KI_OK;
     kt_call_describe(call, small, &wanted);
     wanted.verb = KI_STR("create");
-    return kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0) ? KI_OK : forbid(call, &wanted);
+    return kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0) ? KI_OK : fail_forbidden(call, &wanted);
 }
 
 ki_status kt_auth_check(kt_call *call) {
@@ -184,6 +184,6 @@ ki_status kt_auth_check(kt_call *call) {
         return status;
     kt_call_describe(call, small, &wanted);
     if (!kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0))
-        return forbid(call, &wanted);
+        return fail_forbidden(call, &wanted);
     return KI_OK;
 }

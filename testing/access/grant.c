@@ -1,4 +1,4 @@
-/* grant.c: see grant.h. A role's rules are taken apart into single permissions, of which each must be covered by one rule of the user's own. */
+/* grant.c: see grant.h. Splits a role's rules into single permissions. One rule of the user must cover each of them. */
 #include "testing/access/grant.h"
 
 #include "src/base/memory.h"
@@ -17,19 +17,19 @@ typedef struct grant {
     ki_str name; /* data NULL: all names */
     ki_str url;  /* data NULL: a resource */
     ki_str verb;
-    bool is_held;
-    bool is_shown;
+    bool is_held;  /* the user has this permission */
+    bool is_shown; /* the message contains it */
 } grant;
 
 typedef struct grants {
     const ki_allocator *allocator;
-    grant *list; /* room for KT_GRANTS_MAX at most */
+    grant *list; /* at most KT_GRANTS_MAX */
     size_t count;
     size_t capacity;
     ki_status status;
 } grants;
 
-/* ---- what a role grants ---- */
+/* ---- permissions of a role ---- */
 
 static void add(grants *all, const grant *one) {
     if (all->status)
@@ -95,14 +95,14 @@ static void add_rules(grants *all, yyjson_val *role) {
     }
 }
 
-/* ---- what the user holds ---- */
+/* ---- permissions of the user ---- */
 
-static bool has(yyjson_val *list, ki_str word) {
+static bool has(yyjson_val *list, ki_str value) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
         ki_str text = kt_json_str(one);
-        if (ki_str_equals(text, "*") || ki_str_equal(text, word))
+        if (ki_str_equals(text, "*") || ki_str_equal(text, value))
             return true;
     }
     return false;
@@ -157,19 +157,20 @@ static bool mark_held(yyjson_val *rule, const char *why, void *context) {
         one->is_held = one->is_held || covers(rule, one);
         missing = missing || !one->is_held;
     }
-    return !missing; /* then no further rule matters */
+    return !missing; /* stop: the user has all permissions */
 }
 
-/* ---- the answer ---- */
+/* ---- the error message ---- */
 
-static void append_list(ki_buffer *out, const char *label, ki_str word) {
+static void append_list(ki_buffer *out, const char *label, ki_str value) {
     ki_buffer_append_string(out, label);
     ki_buffer_append_string(out, ":[");
-    ki_buffer_append_json_string(out, word);
+    ki_buffer_append_json_string(out, value);
     ki_buffer_append_char(out, ']');
 }
 
-/* Verbs for the same resource are one line; each verb for a path is one of its own. */
+/* Returns true if the message shows both on one line: verbs of the same resource. Each verb of a path has its own
+ * line. */
 static bool is_one_line(const grant *a, const grant *b) {
     return !a->url.data && !b->url.data && ki_str_equal(a->group, b->group) && ki_str_equal(a->resource, b->resource) &&
            ki_str_equal(a->name, b->name) && !a->name.data == !b->name.data;
@@ -201,7 +202,7 @@ static int compare(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The missing permissions, a line each, sorted. */
+/* Appends the missing permissions, sorted, one a line. */
 static ki_status append_all_missing(grants *all, ki_buffer *out) {
     enum {
         LINES_MAX = 256
@@ -251,16 +252,16 @@ static ki_status fail_missing(kt_call *call, grants *all, ki_str name) {
     return status;
 }
 
-/* ---- the question ---- */
+/* ---- the check ---- */
 
-static bool may(kt_call *call, const char *verb, const char *plural, ki_str ns, ki_str name) {
+static bool is_allowed(kt_call *call, const char *verb, const char *plural, ki_str ns, ki_str name) {
     const kt_attributes wanted = {
         .verb = ki_str_of(verb), .group = KI_STR(RBAC), .resource = ki_str_of(plural), .ns = ns, .name = name
     };
     return kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0);
 }
 
-/* Every permission of `role` must be the user's own in the call's namespace. */
+/* Checks that the user has every permission of `role` in the call's namespace. */
 static ki_status check_rules(kt_call *call, yyjson_val *role, ki_str name) {
     grants all = { .allocator = call->allocator };
     add_rules(&all, role);
@@ -278,7 +279,8 @@ static ki_status check_rules(kt_call *call, yyjson_val *role, ki_str name) {
     return status;
 }
 
-/* Who names other roles' labels grants whatever roles will ever have them. */
+/* Checks for cluster-admin permissions. An aggregation rule grants the permissions of all roles with its labels,
+ * also of future ones. */
 static ki_status check_aggregation(kt_call *call, ki_str name) {
     static const char everything[] = "{\"rules\":[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]},"
                                      "{\"nonResourceURLs\":[\"*\"],\"verbs\":[\"*\"]}]}";
@@ -301,7 +303,7 @@ static ki_status check_aggregation(kt_call *call, ki_str name) {
 
 static ki_status check_role(kt_call *call, yyjson_val *root, ki_str name) {
     ki_status status = KI_OK;
-    if (may(call, "escalate", call->resource->plural, call->ns, name))
+    if (is_allowed(call, "escalate", call->resource->plural, call->ns, name))
         return KI_OK;
     if (yyjson_is_obj(yyjson_obj_get(root, "aggregationRule")))
         status = check_aggregation(call, name);
@@ -313,9 +315,9 @@ static ki_status check_binding(kt_call *call, yyjson_val *root, ki_str name) {
     ki_str kind = kt_json_get_str(ref, "kind"), role_name = kt_json_get_str(ref, "name");
     bool is_local = ki_str_equals(kind, "Role");
     if (!is_local && !ki_str_equals(kind, "ClusterRole"))
-        return KI_OK; /* not valid */
+        return KI_OK; /* validation rejects it */
     const char *plural = is_local ? "roles" : "clusterroles";
-    if (may(call, "bind", plural, call->ns, role_name))
+    if (is_allowed(call, "bind", plural, call->ns, role_name))
         return KI_OK;
     const kt_object *role =
         kt_storage_get(kt_storage_find(call->cluster, KI_STR(RBAC), KI_STR("v1"), ki_str_of(plural)),

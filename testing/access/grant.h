@@ -1,5 +1,5 @@
-/* grant.h: RBAC's escalation check: nobody grants by a role or a binding what they may not do themselves. Called by change.c before an object is
- * validated. Under the cluster's guard. */
+/* grant.h: RBAC's escalation check: a user can only grant permissions that the user has. change.c calls it before it
+ * validates an object. The caller holds the cluster. */
 #ifndef KT_ACCESS_GRANT_H
 #define KT_ACCESS_GRANT_H
 
@@ -8,11 +8,12 @@
 #include <yyjson.h>
 
 enum {
-    KT_GRANTS_MAX = 100 * 1000 /* single permissions in one role; a role with more is refused */
+    KT_GRANTS_MAX = 100 * 1000 /* permissions in one role; more are an error */
 };
 
-/* Checks `root`, a new role or binding, or the state that one shall have. Returns KI_OK for all other kinds, where RBAC is off, and for who
- * is in system:masters, or may "escalate" the role or "bind" what the binding names; else 403, or 404 where the binding's role does not exist. */
+/* Checks `root`, a new or updated role or binding. Returns KI_OK for other kinds, without RBAC, for system:masters,
+ * and for users who can "escalate" the role or "bind" the binding's role. Otherwise responds 403, or 404 if the
+ * binding's role does not exist. */
 ki_status kt_grant_check(kt_call *call, yyjson_val *root);
 
 #endif

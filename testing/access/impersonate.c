@@ -1,11 +1,11 @@
-/* impersonate.c: a request of one user in another's name (Impersonate-User, -Group, -Uid): whether that is allowed, and who it then is. */
+/* impersonate.c: impersonation (Impersonate-User, -Group, -Uid): the check, and the resulting user. */
 #include "testing/access/auth.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
 
 #include <stdio.h>
 
-static ki_status forbid(kt_call *call, const kt_attributes *wanted) {
+static ki_status fail_forbidden(kt_call *call, const kt_attributes *wanted) {
     const kt_details details = { .name = wanted->name, .group = wanted->group.data, .kind = wanted->resource.data };
     return kt_fail(
         call, 403, "Forbidden", &details,
@@ -16,7 +16,7 @@ static ki_status forbid(kt_call *call, const kt_attributes *wanted) {
         wanted->ns.size ? wanted->ns.data : "", wanted->ns.size ? "\"" : "");
 }
 
-static ki_status may(kt_call *call, const char *group, const char *resource, ki_str ns, ki_str name) {
+static ki_status check_allowed(kt_call *call, const char *group, const char *resource, ki_str ns, ki_str name) {
     const kt_attributes wanted = { .verb = KI_STR("impersonate"),
                                    .group = ki_str_of(group),
                                    .resource = ki_str_of(resource),
@@ -24,10 +24,10 @@ static ki_status may(kt_call *call, const char *group, const char *resource, ki_
                                    .name = name };
     return !call->cluster->auth.closed || kt_auth_allows(call->cluster, &call->user, &wanted, NULL, 0)
                ? KI_OK
-               : forbid(call, &wanted);
+               : fail_forbidden(call, &wanted);
 }
 
-/* "system:serviceaccount:NAMESPACE:NAME". */
+/* Parses "system:serviceaccount:NAMESPACE:NAME". */
 static bool is_service_account(ki_str user, ki_str *ret_ns, ki_str *ret_name) {
     static const char prefix[] = "system:serviceaccount:";
     if (!ki_str_starts_with(user, KI_STR("system:serviceaccount:")))
@@ -50,12 +50,12 @@ ki_status kt_impersonate(kt_call *call) {
         return kt_fail_bad_request(call, "a user cannot be impersonated with more than %d groups here",
                                    (int)(KT_GROUPS_MAX - KT_GROUPS_OWN));
     bool is_service = is_service_account(as->name, &ns, &name);
-    ki_status status =
-        is_service ? may(call, "", "serviceaccounts", ns, name) : may(call, "", "users", nowhere, as->name);
+    ki_status status = is_service ? check_allowed(call, "", "serviceaccounts", ns, name)
+                                  : check_allowed(call, "", "users", nowhere, as->name);
     for (size_t i = 0; i < as->group_count && !status; i++)
-        status = may(call, "", "groups", nowhere, as->groups[i]);
+        status = check_allowed(call, "", "groups", nowhere, as->groups[i]);
     if (!status && as->uid.size)
-        status = may(call, "authentication.k8s.io", "uids", nowhere, as->uid);
+        status = check_allowed(call, "authentication.k8s.io", "uids", nowhere, as->uid);
     if (status)
         return status;
     call->user = *as;

@@ -114,14 +114,14 @@ bool kt_rbac_each_rule(const kt_cluster *cluster, const kt_user *user, ki_str ns
     return visit_bindings(&w, local, begin, end);
 }
 
-/* ---- one question ---- */
+/* ---- one request ---- */
 
-static bool has(yyjson_val *list, ki_str word) {
+static bool has(yyjson_val *list, ki_str value) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
         ki_str text = kt_json_str(one);
-        if (ki_str_equals(text, "*") || ki_str_equal(text, word))
+        if (ki_str_equals(text, "*") || ki_str_equal(text, value))
             return true;
     }
     return false;
@@ -153,14 +153,14 @@ static bool has_resource(yyjson_val *list, const kt_attributes *wanted) {
     return has(list, (ki_str){ text, size > 0 && (size_t)size < sizeof text ? (size_t)size : 0 });
 }
 
-typedef struct question {
+typedef struct check {
     const kt_attributes *wanted;
     char *why;
     size_t size;
-} question;
+} check;
 
-static bool answers(yyjson_val *rule, const char *why, void *context) {
-    const question *q = context;
+static bool visit_check(yyjson_val *rule, const char *why, void *context) {
+    const check *q = context;
     const kt_attributes *wanted = q->wanted;
     yyjson_val *names = yyjson_obj_get(rule, "resourceNames");
     bool allowed = has(yyjson_obj_get(rule, "verbs"), wanted->verb);
@@ -177,11 +177,11 @@ static bool answers(yyjson_val *rule, const char *why, void *context) {
 
 bool kt_rbac_allows(const kt_cluster *cluster, const kt_user *user, const kt_attributes *wanted, char *ret_why,
                     size_t why_size) {
-    question q = { wanted, ret_why, why_size };
-    return kt_rbac_each_rule(cluster, user, wanted->ns, answers, &q);
+    check q = { wanted, ret_why, why_size };
+    return kt_rbac_each_rule(cluster, user, wanted->ns, visit_check, &q);
 }
 
-/* ---- what is there from the beginning ---- */
+/* ---- default roles ---- */
 
 #define ALL_VERBS "\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\""
 #define READ_VERBS "\"get\",\"list\",\"watch\""

@@ -13,7 +13,7 @@ enum {
     WHY_SIZE = 512
 };
 
-static void append_words(ki_buffer *out, const char *name, ki_str list) {
+static void append_strings(ki_buffer *out, const char *name, ki_str list) {
     ki_buffer_printf(out, "\"%s\":[", name);
     for (bool first = true; list.size || first; first = false) {
         ki_str one = ki_str_split(list, '+', &list);
@@ -55,7 +55,7 @@ static ki_status end(kt_call *call) {
     return kt_call_done(call, 201);
 }
 
-/* ---- who ---- */
+/* ---- users and tokens ---- */
 
 static ki_status self_subject(kt_call *call) {
     char created[KT_TIME_SIZE];
@@ -89,7 +89,7 @@ static ki_status token(kt_call *call, yyjson_val *root) {
     return end(call);
 }
 
-/* ---- may ---- */
+/* ---- one permission ---- */
 
 static ki_status fail_spec(kt_call *call, const char *field, const char *detail) {
     kt_causes causes;
@@ -143,7 +143,7 @@ static ki_status access(kt_call *call, yyjson_val *root) {
     return end(call);
 }
 
-/* ---- all that somebody may ---- */
+/* ---- all permissions ---- */
 
 typedef struct rules {
     ki_buffer *out;
@@ -161,22 +161,22 @@ static bool append_rule(yyjson_val *rule, const char *why, void *context) {
     return false;
 }
 
-/* "pods" and "deployments.apps" have groups of their own, so that each is a rule. */
+/* Appends one rule for each resource, because "pods" and "deployments.apps" are in different groups. */
 static void append_resource_rule(rules *list, const kt_rule_text *rule) {
     ki_str resources = rule->resources.data ? rule->resources : KI_STR("*");
     while (resources.size) {
         ki_str group, sub, all = ki_str_split(resources, '+', &resources);
         ki_str whole = ki_str_split(all, '/', &sub), name = ki_str_split(whole, '.', &group);
         ki_buffer_append_string(list->out, list->count++ ? ",{" : "{");
-        append_words(list->out, "verbs", rule->verbs.data ? rule->verbs : KI_STR("*"));
+        append_strings(list->out, "verbs", rule->verbs.data ? rule->verbs : KI_STR("*"));
         ki_buffer_append_char(list->out, ',');
-        append_words(list->out, "apiGroups", ki_str_equals(name, "*") ? KI_STR("*") : group);
+        append_strings(list->out, "apiGroups", ki_str_equals(name, "*") ? KI_STR("*") : group);
         ki_buffer_append_string(list->out, ",\"resources\":[\"");
         ki_buffer_printf(list->out, "%.*s%s%.*s\"]", (int)name.size, name.data, sub.data ? "/" : "", (int)sub.size,
                          sub.data ? sub.data : "");
         if (rule->names.data) {
             ki_buffer_append_char(list->out, ',');
-            append_words(list->out, "resourceNames", rule->names);
+            append_strings(list->out, "resourceNames", rule->names);
         }
         ki_buffer_append_char(list->out, '}');
     }
@@ -196,11 +196,11 @@ static void append_rules(kt_call *call, ki_str ns, bool of_paths) {
     while (kt_auth_next_rule(auth, user, &at, &rule)) {
         if (of_paths && rule.paths.data) {
             ki_buffer_append_string(list.out, list.count++ ? ",{" : "{");
-            append_words(list.out, "verbs", rule.verbs.data ? rule.verbs : KI_STR("*"));
+            append_strings(list.out, "verbs", rule.verbs.data ? rule.verbs : KI_STR("*"));
             ki_buffer_append_char(list.out, ',');
-            append_words(list.out, "nonResourceURLs", rule.paths);
+            append_strings(list.out, "nonResourceURLs", rule.paths);
             ki_buffer_append_char(list.out, '}');
-        } else if (!of_paths && !rule.paths.data && (!rule.namespaces.data || kt_words_have(rule.namespaces, ns))) {
+        } else if (!of_paths && !rule.paths.data && (!rule.namespaces.data || kt_spec_list_has(rule.namespaces, ns))) {
             append_resource_rule(&list, &rule);
         }
     }

@@ -17,7 +17,7 @@
 enum {
     SERIAL_SIZE = 16,
     YEAR_S = 365 * 24 * 60 * 60,
-    EARLIER_S = 60 * 60, /* clocks differ */
+    EARLIER_S = 60 * 60, /* tolerates clocks that differ */
     KEY_ID_SIZE = 64
 };
 
@@ -36,13 +36,13 @@ typedef enum purpose {
     FOR_CLIENT
 } purpose;
 
-typedef struct wish {
+typedef struct certificate_spec {
     purpose purpose;
     const char *name;
     ki_str groups; /* "a+b" */
     const char *host;
     int64_t seconds;
-} wish;
+} certificate_spec;
 
 static int add_address(gnutls_x509_crt_t crt, const char *text) {
     unsigned char bytes[16];
@@ -54,7 +54,7 @@ static int add_address(gnutls_x509_crt_t crt, const char *text) {
                                                 GNUTLS_FSAN_APPEND);
 }
 
-static int set_names(gnutls_x509_crt_t crt, const wish *w) {
+static int set_names(gnutls_x509_crt_t crt, const certificate_spec *w) {
     ki_str groups = w->groups;
     int code = gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, w->name, (unsigned)strlen(w->name));
     while (code >= 0 && groups.size) {
@@ -71,7 +71,7 @@ static int set_names(gnutls_x509_crt_t crt, const wish *w) {
     return code >= 0 && w->host ? add_address(crt, w->host) : code;
 }
 
-static int set_use(gnutls_x509_crt_t crt, const wish *w) {
+static int set_use(gnutls_x509_crt_t crt, const certificate_spec *w) {
     bool is_ca = w->purpose == FOR_CA;
     int code = gnutls_x509_crt_set_ca_status(crt, is_ca);
     if (code >= 0)
@@ -83,12 +83,12 @@ static int set_use(gnutls_x509_crt_t crt, const wish *w) {
     return code;
 }
 
-static int set_all(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const wish *w, gnutls_x509_crt_t ca) {
+static int set_all(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key, const certificate_spec *w, gnutls_x509_crt_t ca) {
     unsigned char serial[SERIAL_SIZE], id[KEY_ID_SIZE];
     size_t size = sizeof id;
     time_t now = time(NULL);
     int code = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof serial);
-    serial[0] = (unsigned char)((serial[0] & 0x7f) | 1); /* positive, and no leading zero */
+    serial[0] = (unsigned char)((serial[0] & 0x7f) | 1); /* positive, without a leading zero */
     if (code >= 0)
         code = gnutls_x509_crt_set_version(crt, 3);
     if (code >= 0)
@@ -126,9 +126,9 @@ static void clear(gnutls_datum_t *text) {
     text->data = NULL;
 }
 
-/* Made, and signed by `ca` (NULL: by itself). */
-static ki_status make(const ki_allocator *allocator, const wish *w, gnutls_x509_crt_t ca, gnutls_x509_privkey_t ca_key,
-                      char **ret_pem, char **ret_key_pem, ki_error *err) {
+/* Creates a key and a certificate, signed by `ca` (NULL: by itself). */
+static ki_status make(const ki_allocator *allocator, const certificate_spec *w, gnutls_x509_crt_t ca,
+                      gnutls_x509_privkey_t ca_key, char **ret_pem, char **ret_key_pem, ki_error *err) {
     gnutls_x509_crt_t crt = NULL;
     gnutls_x509_privkey_t key = NULL;
     gnutls_datum_t pem = { NULL, 0 }, key_pem = { NULL, 0 };
@@ -170,7 +170,8 @@ static ki_status make(const ki_allocator *allocator, const wish *w, gnutls_x509_
     return status;
 }
 
-static ki_status make_signed(const kt_tls *tls, const wish *w, char **ret_pem, char **ret_key_pem, ki_error *err) {
+static ki_status make_signed(const kt_tls *tls, const certificate_spec *w, char **ret_pem, char **ret_key_pem,
+                             ki_error *err) {
     gnutls_x509_crt_t ca = NULL;
     gnutls_x509_privkey_t key = NULL;
     gnutls_datum_t pem = { (unsigned char *)tls->ca_pem, (unsigned)strlen(tls->ca_pem) };
@@ -191,7 +192,7 @@ static ki_status make_signed(const kt_tls *tls, const wish *w, char **ret_pem, c
     return status;
 }
 
-/* ---- the server's ---- */
+/* ---- the server's certificate ---- */
 
 static void replace(const ki_allocator *allocator, char **place, char *text) {
     if (*place)
@@ -201,8 +202,8 @@ static void replace(const ki_allocator *allocator, char **place, char *text) {
 }
 
 ki_status kt_tls_renew(kt_tls *tls, bool new_ca, ki_error *err) {
-    static const wish of_ca = { FOR_CA, "kinformer-ca", { NULL, 0 }, NULL, YEAR_S };
-    const wish of_server = { FOR_SERVER, "kinformer", { NULL, 0 }, tls->host, YEAR_S };
+    static const certificate_spec of_ca = { FOR_CA, "kinformer-ca", { NULL, 0 }, NULL, YEAR_S };
+    const certificate_spec of_server = { FOR_SERVER, "kinformer", { NULL, 0 }, tls->host, YEAR_S };
     kt_tls next = { .allocator = tls->allocator };
     ki_status status = KI_OK;
     if (!new_ca && !tls->ca_key_pem)
@@ -356,11 +357,11 @@ void kt_tls_free(kt_tls *tls) {
     ki_free(allocator, tls);
 }
 
-/* ---- clients ---- */
+/* ---- client certificates ---- */
 
 ki_status kt_tls_issue(const kt_tls *tls, const char *user, const char *groups, int64_t seconds, char **ret_pem,
                        char **ret_key_pem, ki_error *err) {
-    const wish of_client = { FOR_CLIENT, user, ki_str_of(groups), NULL, seconds };
+    const certificate_spec of_client = { FOR_CLIENT, user, ki_str_of(groups), NULL, seconds };
     if (!tls->ca_key_pem)
         return ki_error_set(err, KI_ERR_STATE, "the certificate came from files: there is no CA here to sign others");
     if (!user[0] || strlen(user) > 64)
@@ -379,7 +380,7 @@ ki_status kt_tls_make_token(char *ret_text, size_t size, ki_error *err) {
     return KI_OK;
 }
 
-/* The library escapes some characters by RFC 4514, and gives what is no text as #, and digits. */
+/* Removes GnuTLS' escapes (RFC 4514). Returns false for a name that is no text (# and hex digits). */
 static bool unescape(char *text, size_t *size) {
     size_t kept = 0;
     if (*size && text[0] == '#')
@@ -394,7 +395,7 @@ static bool unescape(char *text, size_t *size) {
     return true;
 }
 
-/* The names of one kind in a certificate, one after the other. */
+/* Reads the name at `index` of one type, and advances `*at` past it. */
 static bool next_name(gnutls_x509_crt_t crt, const char *oid, unsigned index, char **at, char *end, ki_str *ret_name) {
     size_t size = (size_t)(end - *at);
     if (gnutls_x509_crt_get_dn_by_oid(crt, oid, index, 0, *at, &size) < 0 || !unescape(*at, &size))

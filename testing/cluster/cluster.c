@@ -1,4 +1,4 @@
-/* cluster.c: the cluster as a whole: its storages, its revision, its random numbers. */
+/* cluster.c: a cluster's storages, revision and random numbers. */
 #include "testing/cluster/cluster.h"
 
 #include "src/base/error.h"
@@ -27,8 +27,7 @@ uint64_t kt_cluster_random(kt_cluster *cluster) { /* splitmix64 */
 static size_t format_path(char text[KT_PATH_MAX_SIZE], ki_str group, ki_str version, ki_str plural) {
     const ki_str parts[] = { group, version, plural };
     size_t size = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0];
-         i++) { /* each change looks for its storage: no printf here */
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) { /* no printf: every change calls this */
         if (parts[i].size >= KT_PATH_MAX_SIZE - size - 1)
             return 0;
         if (i)
@@ -209,7 +208,7 @@ size_t kt_cluster_count(const kt_cluster *cluster, const ki_resource *resource) 
     return storage ? storage->store->count : 0;
 }
 
-/* An object in the version of `storage`, which its present snapshot keeps where it had to be converted. */
+/* Returns an object in the version of `storage`. The present snapshot owns a converted object. */
 static const kt_object *in_version(kt_storage *storage, const kt_object *obj) {
     kt_snapshot *snapshot = NULL;
     if (!obj || !kt_view_converts(storage))

@@ -1,4 +1,4 @@
-/* cluster_state.h: what a cluster is made of. For cluster.c, history.c, storage.c and write.c; all else asks them. */
+/* cluster_state.h: the struct of a cluster, for this room, rest/ and request/. */
 #ifndef KT_CLUSTER_CLUSTER_STATE_H
 #define KT_CLUSTER_CLUSTER_STATE_H
 
@@ -8,39 +8,41 @@
 #include "testing/faults/fault.h"
 
 enum {
-    KT_PATH_MAX_SIZE = 192
-}; /* of "GROUP/VERSION/PLURAL" */
+    KT_PATH_MAX_SIZE = 192 /* of "GROUP/VERSION/PLURAL" */
+};
 
 struct kt_cluster {
     ki_allocator allocator;
     kt_cluster_options options;
     uint64_t revision;
-    uint64_t compacted;    /* all events up to and including this revision are forgotten */
+    uint64_t compacted;    /* the history starts after this revision */
     uint64_t random;       /* state of the generator of uids and names */
-    kt_storage **storages; /* that are served: the built-in ones first */
+    kt_storage **storages; /* served resources, the built-in ones first */
     size_t storage_count;
     kt_storage *builtins;
     size_t builtin_count;
-    size_t custom_count;     /* storages of custom resources, those that are not served any more as well */
-    kt_storage *retired;     /* those */
-    kt_storage *definitions; /* the custom resources' */
-    uint64_t crd_synced;     /* the number of the next event of definitions when kt_crd_sync last looked */
-    uint64_t crd_round;
-    uint64_t gc_revision; /* the last one that kt_gc_sync looked at */
-    ki_map by_path;       /* "GROUP/VERSION/PLURAL" */
-    char *paths;          /* the map's keys */
-    ki_ring log;          /* kt_storage *: whose event each one is, by revision */
-    size_t history_bytes;
+    size_t custom_count;     /* storages of custom resources, also those that are no longer served */
+    kt_storage *retired;     /* storages that are no longer served */
+    kt_storage *definitions; /* of CustomResourceDefinition */
+    uint64_t crd_synced;     /* first event of definitions that kt_crd_sync has not processed */
+    uint64_t crd_round;      /* counts runs of kt_crd_sync */
+    uint64_t gc_revision;    /* last revision that kt_gc_sync processed */
+    ki_map by_path;          /* storages by "GROUP/VERSION/PLURAL" */
+    char *paths;             /* keys of `by_path` */
+    ki_ring log;             /* the kt_storage * of each event in the history, by revision */
+    size_t history_bytes;    /* JSON of the events' objects */
     kt_auth auth;
     kt_faults faults;
-    ki_buffer scratch; /* where an object's JSON is put together */
+    ki_buffer scratch; /* working space for an object's JSON */
 };
 
+/* Returns the next pseudo-random number of the cluster's seed. */
 uint64_t kt_cluster_random(kt_cluster *cluster);
 ki_status kt_cluster_add_namespaces(kt_cluster *cluster, ki_error *err);
-/* Does what controllers do after a change: serves custom resources, collects garbage. Errors: KI_ERR_NO_MEMORY; call it again then. */
-ki_status kt_cluster_settle(kt_cluster *cluster, int64_t now_ms);
-/* Drops history that is beyond the limits of count, bytes and age. */
+/* Does the controllers' work after a change: serves custom resources and collects garbage. Errors: KI_ERR_NO_MEMORY;
+ * the caller calls it again. */
+ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms);
+/* Drops history beyond the limits of count, bytes and age. */
 void kt_cluster_trim(kt_cluster *cluster, int64_t now_ms);
 
 #endif

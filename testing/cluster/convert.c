@@ -1,10 +1,10 @@
-/* convert.c: see convert.h. Events of both groups, and autoscalers v1 and v2. What v1 of an autoscaler has no field for is kept in the annotations
- * that the real server uses, as v2 writes it. */
+/* convert.c: see convert.h. Converts events between core and events.k8s.io, and autoscalers between v1 and v2.
+ * Fields that v1 lacks are stored in the annotations that the real server uses, in v2's form. */
 #include "testing/cluster/convert.h"
 
 #include "testing/values/json.h"
 
-#define AUTOSCALING_NOTE "autoscaling.alpha.kubernetes.io/"
+#define AUTOSCALING_PREFIX "autoscaling.alpha.kubernetes.io/"
 
 const ki_resource *kt_convert_store_of(const ki_resource *resource) {
     static const struct {
@@ -24,11 +24,11 @@ const ki_resource *kt_convert_store_of(const ki_resource *resource) {
 
 /* ---- events ---- */
 
-/* A member of one version and what it is called in the other. */
+/* A member in both versions. */
 typedef struct event_member {
     const char *name;
     const char *other;
-    const char *missing; /* its JSON where the other has none; NULL: it is left out, and so is "" */
+    const char *missing; /* JSON that stands for an absent value; NULL: an absent value and "" are omitted */
 } event_member;
 
 static const event_member core_members[] = {
@@ -87,20 +87,20 @@ static ki_status convert_event(const event_member *members, yyjson_val *root, ki
 
 /* ---- autoscalers ---- */
 
-/* Where v2 has what v1 keeps in an annotation. */
+/* The v2 fields that v1 has as annotations. */
 static const struct {
-    const char *note;
+    const char *annotation;
     const char *parent;
     const char *name;
-} notes[] = {
-    { AUTOSCALING_NOTE "metrics", "spec", "metrics" },
-    { AUTOSCALING_NOTE "behavior", "spec", "behavior" },
-    { AUTOSCALING_NOTE "current-metrics", "status", "currentMetrics" },
-    { AUTOSCALING_NOTE "conditions", "status", "conditions" },
+} annotated[] = {
+    { AUTOSCALING_PREFIX "metrics", "spec", "metrics" },
+    { AUTOSCALING_PREFIX "behavior", "spec", "behavior" },
+    { AUTOSCALING_PREFIX "current-metrics", "status", "currentMetrics" },
+    { AUTOSCALING_PREFIX "conditions", "status", "conditions" },
 };
 
 enum {
-    NOTE_COUNT = sizeof notes / sizeof notes[0]
+    ANNOTATED_COUNT = sizeof annotated / sizeof annotated[0]
 };
 
 static bool is_cpu(yyjson_mut_val *metric, const char *where) {
@@ -110,7 +110,7 @@ static bool is_cpu(yyjson_mut_val *metric, const char *where) {
            yyjson_mut_is_int(yyjson_mut_obj_get(yyjson_mut_obj_get(resource, where), "averageUtilization"));
 }
 
-/* Takes the first utilization of CPUs out of `metrics`, or reads it where `keeps`. -1: there is none. */
+/* Returns the first CPU utilization in `metrics`; -1 if there is none. Removes its metric unless `keeps`. */
 static int64_t take_cpu(yyjson_mut_val *metrics, const char *where, bool keeps) {
     size_t index, count;
     yyjson_mut_val *metric;
@@ -139,15 +139,16 @@ static bool to_v1(const ki_allocator *allocator, yyjson_mut_doc *doc, yyjson_mut
     yyjson_mut_val *spec = need_object(doc, root, "spec"), *status = need_object(doc, root, "status");
     int64_t target = take_cpu(yyjson_mut_obj_get(spec, "metrics"), "target", false);
     int64_t current = take_cpu(yyjson_mut_obj_get(status, "currentMetrics"), "current", true);
-    for (size_t i = 0; i < NOTE_COUNT; i++) {
-        yyjson_mut_val *val = yyjson_mut_obj_remove_key(yyjson_mut_obj_get(root, notes[i].parent), notes[i].name);
+    for (size_t i = 0; i < ANNOTATED_COUNT; i++) {
+        yyjson_mut_val *val =
+            yyjson_mut_obj_remove_key(yyjson_mut_obj_get(root, annotated[i].parent), annotated[i].name);
         ki_buffer text;
         if (!val || yyjson_mut_is_null(val) || (yyjson_mut_is_arr(val) && yyjson_mut_arr_size(val) == 0))
             continue;
         yyjson_mut_val *annotations = need_object(doc, need_object(doc, root, "metadata"), "annotations");
         ki_buffer_init(&text, allocator, 0);
         bool added = !kt_json_append_mut(&text, val) &&
-                     yyjson_mut_obj_add_strncpy(doc, annotations, notes[i].note, text.data, text.size);
+                     yyjson_mut_obj_add_strncpy(doc, annotations, annotated[i].annotation, text.data, text.size);
         ki_buffer_free(&text);
         if (!added)
             return false;
@@ -178,14 +179,15 @@ static bool to_v2(const ki_allocator *allocator, yyjson_mut_doc *doc, yyjson_mut
     yyjson_mut_val *spec = need_object(doc, root, "spec"), *status = need_object(doc, root, "status");
     yyjson_mut_val *meta = need_object(doc, root, "metadata");
     yyjson_mut_val *annotations = yyjson_mut_obj_get(meta, "annotations");
-    for (size_t i = 0; i < NOTE_COUNT; i++) {
-        yyjson_mut_val *note = yyjson_mut_obj_remove_key(annotations, notes[i].note);
-        const ki_str text = { yyjson_mut_get_str(note), yyjson_mut_get_len(note) };
+    for (size_t i = 0; i < ANNOTATED_COUNT; i++) {
+        yyjson_mut_val *annotation = yyjson_mut_obj_remove_key(annotations, annotated[i].annotation);
+        const ki_str text = { yyjson_mut_get_str(annotation), yyjson_mut_get_len(annotation) };
         yyjson_doc *made = NULL;
         ki_status read = text.size ? kt_json_read(allocator, text, &made, NULL) : KI_ERR_PARSE;
-        bool added = read == KI_ERR_PARSE || /* nobody's, or a client's own text */
-                     (!read && yyjson_mut_obj_add_val(doc, yyjson_mut_obj_get(root, notes[i].parent), notes[i].name,
-                                                      yyjson_val_mut_copy(doc, yyjson_doc_get_root(made))));
+        bool added =
+            read == KI_ERR_PARSE || /* absent, or a client's own text */
+            (!read && yyjson_mut_obj_add_val(doc, yyjson_mut_obj_get(root, annotated[i].parent), annotated[i].name,
+                                             yyjson_val_mut_copy(doc, yyjson_doc_get_root(made))));
         yyjson_doc_free(made);
         if (!added)
             return false;

@@ -1,4 +1,4 @@
-/* crd_sync.c: the storages of custom resources come and go with their definitions. */
+/* crd_sync.c: see crd_sync.h. */
 #include "testing/cluster/crd_sync.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
@@ -20,7 +20,7 @@ static bool make_path(char path[PATH_SIZE], const ki_resource *resource) {
     return size > 0 && size < KT_PATH_MAX_SIZE;
 }
 
-/* What is no longer looked at is freed once no watch has it any more. */
+/* Frees replaced definitions once no watch is open. */
 static void free_old(kt_storage *storage) {
     while (!storage->watchers && storage->old_customs) {
         kt_custom *custom = storage->old_customs;
@@ -39,9 +39,9 @@ static void set_custom(kt_storage *storage, kt_custom *custom) {
     free_old(storage);
 }
 
-/* ---- coming ---- */
+/* ---- adding ---- */
 
-/* Where it stands in discovery: behind the built-in ones, groups and versions together. */
+/* Returns a resource's place in discovery: after the built-in ones, sorted by group, version and plural. */
 static size_t place_of(const kt_cluster *cluster, const ki_resource *resource) {
     size_t at = cluster->builtin_count;
     for (; at < cluster->storage_count; at++) {
@@ -74,7 +74,7 @@ static ki_status serve(kt_cluster *cluster, kt_storage *storage) {
     return KI_OK;
 }
 
-/* The storage of a resource that was here before: its history is still told. */
+/* Takes back the storage of a resource that was served before, with its history. */
 static kt_storage *take_retired(kt_cluster *cluster, const char *path) {
     for (kt_storage **place = &cluster->retired; *place; place = &(*place)->next_retired) {
         kt_storage *storage = *place;
@@ -97,10 +97,10 @@ static bool is_other_version(const kt_storage *a, const kt_storage *b) {
     return a != b && b->custom && strcmp(one->group, other->group) == 0 && strcmp(one->plural, other->plural) == 0;
 }
 
-/* All versions of a resource, served or not, share one store for good. */
+/* Gives all versions of a resource, served or not, one store. */
 static void join_other_version(kt_cluster *cluster, kt_storage *storage) {
     if (storage->count || storage->history.count)
-        return; /* it is the store that others join */
+        return; /* this storage is the store; others join it */
     for (size_t i = cluster->builtin_count; i < cluster->storage_count; i++) {
         if (is_other_version(storage, cluster->storages[i])) {
             kt_view_join(storage, cluster->storages[i]->store);
@@ -115,12 +115,12 @@ static void join_other_version(kt_cluster *cluster, kt_storage *storage) {
     }
 }
 
-/* `custom` is the storage's, on failure as well freed. */
-static ki_status come(kt_cluster *cluster, const char *path, kt_custom *custom) {
+/* Serves a version. Takes ownership of `custom`, also on failure. */
+static ki_status add_version(kt_cluster *cluster, const char *path, kt_custom *custom) {
     kt_storage *storage = take_retired(cluster, path);
     if (!storage && cluster->custom_count >= KT_CRD_MAX) {
         kt_custom_free(custom);
-        return KI_OK; /* it is never established */
+        return KI_OK; /* the limit is reached; the definition stays without the condition Established */
     }
     if (!storage) {
         storage = ki_alloc_zero(&cluster->allocator, sizeof *storage);
@@ -146,8 +146,8 @@ static ki_status come(kt_cluster *cluster, const char *path, kt_custom *custom) 
     return status;
 }
 
-/* `*ret_refused` where there is no room for it. */
-static ki_status sync_version(kt_cluster *cluster, kt_object *crd, size_t index, bool *ret_refused) {
+/* Serves or updates one version of a definition. `*ret_full`: the cluster has no room for it. */
+static ki_status sync_version(kt_cluster *cluster, kt_object *crd, size_t index, bool *ret_full) {
     char path[PATH_SIZE];
     kt_custom *custom = NULL;
     ki_status status = kt_custom_new(&cluster->allocator, crd->json, index, &custom);
@@ -158,24 +158,24 @@ static ki_status sync_version(kt_cluster *cluster, kt_object *crd, size_t index,
         return KI_OK;
     }
     kt_storage *storage = ki_map_get(&cluster->by_path, ki_str_of(path));
-    if (storage && !storage->custom) { /* a built-in one has this path */
+    if (storage && !storage->custom) { /* a built-in resource has this path */
         kt_custom_free(custom);
         return KI_OK;
     }
     if (storage) {
         set_custom(storage, custom);
     } else {
-        status = come(cluster, path, custom);
+        status = add_version(cluster, path, custom);
         storage = ki_map_get(&cluster->by_path, ki_str_of(path));
     }
     if (storage)
         storage->sync_round = cluster->crd_round;
     else
-        *ret_refused = true;
+        *ret_full = true;
     return status;
 }
 
-/* ---- going ---- */
+/* ---- removing ---- */
 
 static bool has_served_version(const kt_storage *store) {
     for (const kt_storage *view = store; view; view = view->next_view) {
@@ -185,7 +185,7 @@ static bool has_served_version(const kt_storage *store) {
     return false;
 }
 
-static ki_status go(kt_cluster *cluster, size_t at, int64_t now_ms) {
+static ki_status remove_version(kt_cluster *cluster, size_t at, int64_t now_ms) {
     kt_storage *storage = cluster->storages[at];
     kt_write write = { .storage = storage, .now_ms = now_ms, .subresource = "" };
     storage->is_served = false;
@@ -263,10 +263,10 @@ static ki_status sync_one(kt_storage *crds, kt_object *crd, int64_t now_ms) {
         return status;
     yyjson_val *root = yyjson_doc_get_root(doc);
     size_t count = yyjson_arr_size(yyjson_obj_get(yyjson_obj_get(root, "spec"), "versions"));
-    bool refused = false;
+    bool is_full = false;
     for (size_t i = 0; i < count && !status; i++)
-        status = sync_version(cluster, crd, i, &refused);
-    if (!status && !refused && !is_established(root))
+        status = sync_version(cluster, crd, i, &is_full);
+    if (!status && !is_full && !is_established(root))
         status = establish(crds, crd, root, now_ms);
     yyjson_doc_free(doc);
     return status;
@@ -285,7 +285,7 @@ ki_status kt_crd_sync(kt_cluster *cluster, int64_t now_ms) {
     }
     for (size_t i = cluster->storage_count; i-- > cluster->builtin_count && !status;) {
         if (cluster->storages[i]->sync_round != cluster->crd_round)
-            status = go(cluster, i, now_ms);
+            status = remove_version(cluster, i, now_ms);
     }
     for (kt_storage *storage = cluster->retired; storage; storage = storage->next_retired)
         free_old(storage);

@@ -1,4 +1,4 @@
-/* direct.c: objects in and out of a cluster without HTTP, for load and tests. */
+/* direct.c: reads and writes without HTTP, for the load, tests and the simulation. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
@@ -28,7 +28,7 @@ static ki_status need_namespace(kt_cluster *cluster, ki_str ns, int64_t now_ms) 
     return status;
 }
 
-/* A namespace without status is made active: clients and the REST layer look at its phase. */
+/* Gives a namespace without status the phase Active, which clients and rest/ read. */
 static ki_status put_namespace(const kt_write *write, ki_str name, kt_object **ret_obj) {
     const ki_allocator *allocator = &write->storage->cluster->allocator;
     ki_buffer json;
@@ -49,7 +49,7 @@ static ki_status put_namespace(const kt_write *write, ki_str name, kt_object **r
     return status;
 }
 
-/* Are both the same but for their revisions? */
+/* Returns true if both differ only in their resource versions. */
 static bool is_same(const kt_object *a, const kt_object *b) {
     size_t a_tail = a->revision_offset, b_tail = b->revision_offset;
     if (a_tail != b_tail || memcmp(a->json.data, b->json.data, a_tail) != 0)
@@ -65,7 +65,8 @@ static bool is_same_spec(const kt_object *a, const kt_object *b) {
                         (ki_str){ b->json.data + b->meta_end, b->status_start - b->meta_end });
 }
 
-/* The new state of `old` (NULL: there is none). Its JSON is compared with the old one's as text, which spares parsing that. */
+/* Creates the new version of `old` (NULL: a new object). Compares the JSON of both as text, so that the old one is
+ * not parsed. */
 static ki_status make(kt_storage *storage, const kt_object *old, kt_meta *meta, yyjson_val *root, kt_object **ret_obj) {
     kt_cluster *cluster = storage->cluster;
     uint64_t revision = cluster->revision + 1;
@@ -137,7 +138,7 @@ ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, 
     if (status == KI_ERR_PARSE)
         return ki_error_set(err, status, "the object is not JSON: %s", why);
     if (!status)
-        status = kt_secret_fold(&cluster->allocator, resource, &doc);
+        status = kt_secret_merge_string_data(&cluster->allocator, resource, &doc);
     if (status) {
         yyjson_doc_free(doc);
         return ki_error_no_memory(err, "parsing the object");
@@ -159,7 +160,7 @@ ki_status kt_cluster_put_json(kt_cluster *cluster, const ki_resource *resource, 
         else if (ret_revision)
             *ret_revision = obj->revision;
         kt_object_unref(obj);
-        if (!status && kt_cluster_settle(cluster, now_ms))
+        if (!status && kt_cluster_reconcile(cluster, now_ms))
             status = ki_error_no_memory(err, "serving a custom resource");
     }
     yyjson_doc_free(doc);
@@ -174,11 +175,11 @@ ki_status kt_cluster_delete(kt_cluster *cluster, const ki_resource *resource, co
         return ki_error_set(err, KI_ERR_NOT_FOUND, "%s \"%s\" not found", resource->plural, name);
     kt_write write = { .storage = storage, .now_ms = now_ms, .subresource = "" };
     kt_object *last = NULL;
-    bool gone = false;
-    ki_status status = strcmp(resource->kind, "Namespace") == 0 ? kt_write_delete(&write, old, &last, &gone)
+    bool is_removed = false;
+    ki_status status = strcmp(resource->kind, "Namespace") == 0 ? kt_write_delete(&write, old, &last, &is_removed)
                                                                 : kt_write_remove(&write, old, &last);
     if (status)
         return ki_error_no_memory(err, "deleting the object");
     kt_object_unref(last);
-    return kt_cluster_settle(cluster, now_ms) ? ki_error_no_memory(err, "removing a custom resource") : KI_OK;
+    return kt_cluster_reconcile(cluster, now_ms) ? ki_error_no_memory(err, "removing a custom resource") : KI_OK;
 }

@@ -1,5 +1,5 @@
-/* gc.c: see gc.h. Each change leads to the objects that it may concern: the changed object itself, its owners, or its dependents. What is done
- * to them is a change again; the collector has finished when it has looked at all of them. */
+/* gc.c: see gc.h. For each change, checks the changed object, its owners and its dependents. Writes of the collector
+ * are changes too; the collector runs until it has processed all of them. */
 #include "testing/cluster/gc.h"
 #include "testing/cluster/crd_sync.h"
 
@@ -10,42 +10,42 @@
 #include "testing/crd/custom.h"
 #include "testing/values/json.h"
 
-/* An object that may have to change, with its storage. */
-typedef struct found {
+/* An object to check. */
+typedef struct gc_object {
     kt_storage *storage;
-    kt_object *obj; /* a reference */
-} found;
+    kt_object *obj; /* owned reference in a list, borrowed elsewhere */
+} gc_object;
 
-typedef struct found_list {
+typedef struct gc_list {
     const ki_allocator *allocator;
-    found *items;
+    gc_object *items;
     size_t count;
     size_t capacity;
-} found_list;
+} gc_list;
 
-static ki_status add_found(found_list *list, kt_storage *storage, kt_object *obj) {
+static ki_status add_object(gc_list *list, kt_storage *storage, kt_object *obj) {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? list->capacity * 2 : 16;
-        found *items = ki_realloc_array(list->allocator, list->items, capacity, sizeof *items);
+        gc_object *items = ki_realloc_array(list->allocator, list->items, capacity, sizeof *items);
         if (!items)
             return KI_ERR_NO_MEMORY;
         list->items = items;
         list->capacity = capacity;
     }
-    list->items[list->count++] = (found){ storage, kt_object_ref(obj) };
+    list->items[list->count++] = (gc_object){ storage, kt_object_ref(obj) };
     return KI_OK;
 }
 
-static void free_found(found_list *list) {
+static void free_list(gc_list *list) {
     while (list->count)
         kt_object_unref(list->items[--list->count].obj);
     ki_free(list->allocator, list->items);
 }
 
-/* ---- what objects say ---- */
+/* ---- reading metadata ---- */
 
-static bool meta_has(const kt_object *obj, const char *word, size_t size) {
-    return memmem(obj->json.data + obj->bare, obj->meta_end - obj->bare, word, size) != NULL;
+static bool meta_has(const kt_object *obj, const char *text, size_t size) {
+    return memmem(obj->json.data + obj->meta_start, obj->meta_end - obj->meta_start, text, size) != NULL;
 }
 
 static bool names_owners(const kt_object *obj) {
@@ -75,8 +75,8 @@ static ki_status read_object(const kt_cluster *cluster, const kt_object *obj, yy
     return kt_json_read_trusted(&cluster->allocator, obj->json, ret_doc, NULL);
 }
 
-/* The object as it is now; NULL where it is gone, or another one has its name. */
-static kt_object *current(const found *item) {
+/* Returns the current version of an object; NULL if it is gone or another object has its name. */
+static kt_object *current(const gc_object *item) {
     kt_object *obj = kt_storage_get(item->storage, item->obj->ns, item->obj->name);
     return obj && ki_str_equal(obj->uid, item->obj->uid) ? obj : NULL;
 }
@@ -84,9 +84,9 @@ static kt_object *current(const found *item) {
 /* ---- owners ---- */
 
 typedef enum owner_state {
-    OWNER_SOLID, /* there, or of a kind that nobody knows */
-    OWNER_ABSENT,
-    OWNER_WAITING /* deleted in the foreground: it waits for its dependents */
+    OWNER_SOLID,    /* exists, or is of an unknown kind */
+    OWNER_DANGLING, /* does not exist */
+    OWNER_WAITING   /* is being deleted in the foreground and waits for its dependents */
 } owner_state;
 
 static kt_storage *storage_of_kind(const kt_cluster *cluster, ki_str api_version, ki_str kind) {
@@ -104,8 +104,8 @@ static kt_storage *storage_of_kind(const kt_cluster *cluster, ki_str api_version
     return NULL;
 }
 
-/* Finds the owner that `ref` names; `ret_owner` gets it where it is there. An owner in a namespace owns only what is in the same one. */
-static owner_state find_owner(const kt_cluster *cluster, yyjson_val *ref, ki_str ns, found *ret_owner) {
+/* Finds the owner `ref` and sets `*ret_owner` if it exists. A namespaced owner owns only objects of its namespace. */
+static owner_state find_owner(const kt_cluster *cluster, yyjson_val *ref, ki_str ns, gc_object *ret_owner) {
     kt_storage *storage = storage_of_kind(cluster, kt_json_get_str(ref, "apiVersion"), kt_json_get_str(ref, "kind"));
     if (!storage || (storage->info->resource->namespaced && !ns.size))
         return OWNER_SOLID;
@@ -113,22 +113,22 @@ static owner_state find_owner(const kt_cluster *cluster, yyjson_val *ref, ki_str
         ns = (ki_str){ NULL, 0 };
     kt_object *owner = kt_storage_get(storage, ns, kt_json_get_str(ref, "name"));
     if (!owner || !ki_str_equal(owner->uid, kt_json_get_str(ref, "uid")))
-        return OWNER_ABSENT;
-    *ret_owner = (found){ storage, owner };
+        return OWNER_DANGLING;
+    *ret_owner = (gc_object){ storage, owner };
     static const char waits[] = "\"" KT_FINALIZER_FOREGROUND "\"";
     static const char deleted[] = "\"deletionTimestamp\":";
     return meta_has(owner, waits, sizeof waits - 1) && meta_has(owner, deleted, sizeof deleted - 1) ? OWNER_WAITING
                                                                                                     : OWNER_SOLID;
 }
 
-static ki_status find_dependents(kt_cluster *cluster, ki_str uid, found_list *list) {
+static ki_status find_dependents(kt_cluster *cluster, ki_str uid, gc_list *list) {
     for (size_t i = 0; i < cluster->storage_count; i++) {
         kt_storage *storage = cluster->storages[i], *store = storage->store;
         for (size_t k = 0; kt_view_leads(storage) && k < store->count; k++) {
             kt_object *obj = store->objects[k];
             if (!names_owners(obj) || !meta_has(obj, uid.data, uid.size))
                 continue;
-            ki_status status = add_found(list, storage, obj);
+            ki_status status = add_object(list, storage, obj);
             if (status)
                 return status;
         }
@@ -149,9 +149,10 @@ static bool is_owned_by(yyjson_val *root, ki_str uid, bool only_blocking) {
 
 /* ---- changes ---- */
 
-/* The same object without one finalizer (`finalizer` not NULL), without the owner `uid` (`uid` not empty), or without the owners that are gone
- * or wait for it. */
-static ki_status rewrite(kt_cluster *cluster, const found *item, const char *finalizer, ki_str uid, int64_t now_ms) {
+/* Updates an object: removes `finalizer` if not NULL, otherwise the owner `uid` if not empty, otherwise all owners
+ * that are absent or wait. */
+static ki_status rewrite(kt_cluster *cluster, const gc_object *item, const char *finalizer, ki_str uid,
+                         int64_t now_ms) {
     const kt_write write = { .storage = item->storage, .now_ms = now_ms, .subresource = "" };
     yyjson_doc *old = NULL;
     ki_status status = kt_view_read(item->storage, item->obj, &old);
@@ -167,7 +168,7 @@ static ki_status rewrite(kt_cluster *cluster, const found *item, const char *fin
                *one;
     size_t index, count, at = 0;
     yyjson_arr_foreach(before, index, count, one) {
-        found owner;
+        gc_object owner;
         bool drop = finalizer  ? ki_str_equals(kt_json_str(one), finalizer)
                     : uid.size ? ki_str_equal(kt_json_get_str(one, "uid"), uid)
                                : find_owner(cluster, one, item->obj->ns, &owner) != OWNER_SOLID;
@@ -195,37 +196,37 @@ static ki_status rewrite(kt_cluster *cluster, const found *item, const char *fin
     return status;
 }
 
-static ki_status remove_object(const found *item, kt_propagation propagation, int64_t now_ms) {
+static ki_status remove_object(const gc_object *item, kt_propagation propagation, int64_t now_ms) {
     const kt_write write = {
         .storage = item->storage, .now_ms = now_ms, .subresource = "", .propagation = propagation
     };
     kt_object *last = NULL;
-    bool gone;
-    ki_status status = kt_write_delete(&write, item->obj, &last, &gone);
+    bool is_removed;
+    ki_status status = kt_write_delete(&write, item->obj, &last, &is_removed);
     kt_object_unref(last);
     return status;
 }
 
-/* ---- what follows from a change ---- */
+/* ---- consequences of a change ---- */
 
-/* An object with owners: deletes it where all are gone or wait for it, and forgets those that are gone where others remain. */
-static ki_status look_at_dependent(kt_cluster *cluster, const found *item, yyjson_val *root, int64_t now_ms) {
+/* Checks an object with owners. Deletes it if no owner is solid. Removes the references to other owners if one is. */
+static ki_status check_dependent(kt_cluster *cluster, const gc_object *item, yyjson_val *root, int64_t now_ms) {
     size_t index, count, counts[OWNER_WAITING + 1] = { 0 };
     yyjson_val *ref;
-    found owner;
+    gc_object owner;
     if (is_deleted(root))
         return KI_OK;
     yyjson_arr_foreach(owners_of(root), index, count, ref) {
         counts[find_owner(cluster, ref, item->obj->ns, &owner)]++;
     }
-    if (!counts[OWNER_ABSENT] && !counts[OWNER_WAITING])
+    if (!counts[OWNER_DANGLING] && !counts[OWNER_WAITING])
         return KI_OK;
     if (counts[OWNER_SOLID])
         return rewrite(cluster, item, NULL, (ki_str){ NULL, 0 }, now_ms);
-    found_list dependents = { .allocator = &cluster->allocator };
+    gc_list dependents = { .allocator = &cluster->allocator };
     ki_status status = counts[OWNER_WAITING] ? find_dependents(cluster, item->obj->uid, &dependents) : KI_OK;
     bool has_dependents = dependents.count > 0;
-    free_found(&dependents);
+    free_list(&dependents);
     if (status)
         return status;
     return remove_object(item,
@@ -235,22 +236,22 @@ static ki_status look_at_dependent(kt_cluster *cluster, const found *item, yyjso
                          now_ms);
 }
 
-static ki_status look_at(kt_cluster *cluster, const found *item, int64_t now_ms);
+static ki_status check_object(kt_cluster *cluster, const gc_object *item, int64_t now_ms);
 
-/* An owner that waits for its dependents: deletes them, and lets it go once none is left that blocks it. */
-static ki_status look_at_foreground(kt_cluster *cluster, const found *item, int64_t now_ms) {
-    found_list dependents = { .allocator = &cluster->allocator };
+/* Deletes the dependents of an owner that waits for them. Removes its finalizer once no dependent blocks it. */
+static ki_status finish_foreground(kt_cluster *cluster, const gc_object *item, int64_t now_ms) {
+    gc_list dependents = { .allocator = &cluster->allocator };
     ki_status status = find_dependents(cluster, item->obj->uid, &dependents);
     for (size_t i = 0; i < dependents.count && !status; i++) {
         kt_object *obj = current(&dependents.items[i]);
-        const found dependent = { dependents.items[i].storage, obj };
+        const gc_object dependent = { dependents.items[i].storage, obj };
         yyjson_doc *doc = NULL;
         if (!obj)
             continue;
         kt_object_ref(obj);
         status = read_object(cluster, obj, &doc);
         if (!status)
-            status = look_at_dependent(cluster, &dependent, yyjson_doc_get_root(doc), now_ms);
+            status = check_dependent(cluster, &dependent, yyjson_doc_get_root(doc), now_ms);
         yyjson_doc_free(doc);
         kt_object_unref(obj);
     }
@@ -264,12 +265,12 @@ static ki_status look_at_foreground(kt_cluster *cluster, const found *item, int6
         blocked = !status && is_owned_by(yyjson_doc_get_root(doc), item->obj->uid, true);
         yyjson_doc_free(doc);
     }
-    free_found(&dependents);
+    free_list(&dependents);
     kt_object *obj = current(item);
     yyjson_doc *doc = NULL;
     if (status || blocked || !obj)
         return status;
-    const found owner = { item->storage, kt_object_ref(obj) };
+    const gc_object owner = { item->storage, kt_object_ref(obj) };
     status = read_object(cluster, obj, &doc);
     if (!status && has_finalizer(yyjson_doc_get_root(doc), KT_FINALIZER_FOREGROUND))
         status = rewrite(cluster, &owner, KT_FINALIZER_FOREGROUND, (ki_str){ NULL, 0 }, now_ms);
@@ -278,8 +279,8 @@ static ki_status look_at_foreground(kt_cluster *cluster, const found *item, int6
     return status;
 }
 
-static ki_status look_at_orphaning(kt_cluster *cluster, const found *item, int64_t now_ms) {
-    found_list dependents = { .allocator = &cluster->allocator };
+static ki_status orphan_dependents(kt_cluster *cluster, const gc_object *item, int64_t now_ms) {
+    gc_list dependents = { .allocator = &cluster->allocator };
     ki_status status = find_dependents(cluster, item->obj->uid, &dependents);
     for (size_t i = 0; i < dependents.count && !status; i++) {
         yyjson_doc *doc = NULL;
@@ -288,84 +289,84 @@ static ki_status look_at_orphaning(kt_cluster *cluster, const found *item, int64
             status = rewrite(cluster, &dependents.items[i], NULL, item->obj->uid, now_ms);
         yyjson_doc_free(doc);
     }
-    free_found(&dependents);
+    free_list(&dependents);
     return status ? status : rewrite(cluster, item, KT_FINALIZER_ORPHAN, (ki_str){ NULL, 0 }, now_ms);
 }
 
-/* An object that was created or changed, as it is now. */
-static ki_status look_at(kt_cluster *cluster, const found *item, int64_t now_ms) {
+/* Checks the current version of an object that was created or updated. */
+static ki_status check_object(kt_cluster *cluster, const gc_object *item, int64_t now_ms) {
     static const char deleted[] = "\"deletionTimestamp\":";
-    bool is_owned = names_owners(item->obj), is_going = meta_has(item->obj, deleted, sizeof deleted - 1);
+    bool is_owned = names_owners(item->obj), is_terminating = meta_has(item->obj, deleted, sizeof deleted - 1);
     yyjson_doc *doc = NULL;
-    if (!is_owned && !is_going)
+    if (!is_owned && !is_terminating)
         return KI_OK;
     ki_status status = read_object(cluster, item->obj, &doc);
     yyjson_val *root = yyjson_doc_get_root(doc);
-    if (!status && is_going && has_finalizer(root, KT_FINALIZER_ORPHAN))
-        status = look_at_orphaning(cluster, item, now_ms);
-    else if (!status && is_going && has_finalizer(root, KT_FINALIZER_FOREGROUND))
-        status = look_at_foreground(cluster, item, now_ms);
+    if (!status && is_terminating && has_finalizer(root, KT_FINALIZER_ORPHAN))
+        status = orphan_dependents(cluster, item, now_ms);
+    else if (!status && is_terminating && has_finalizer(root, KT_FINALIZER_FOREGROUND))
+        status = finish_foreground(cluster, item, now_ms);
     else if (!status && is_owned)
-        status = look_at_dependent(cluster, item, root, now_ms);
+        status = check_dependent(cluster, item, root, now_ms);
     yyjson_doc_free(doc);
     return status;
 }
 
-/* The owners of an object that has changed or gone: one of them may wait for it. */
-static ki_status look_at_owners(kt_cluster *cluster, const kt_object *obj, int64_t now_ms) {
+/* Checks the owners of an object that was updated or removed, because one of them can wait for it. */
+static ki_status check_owners(kt_cluster *cluster, const kt_object *obj, int64_t now_ms) {
     size_t index, count;
     yyjson_val *ref;
     yyjson_doc *doc = NULL;
     ki_status status = read_object(cluster, obj, &doc);
     yyjson_arr_foreach(owners_of(yyjson_doc_get_root(doc)), index, count, ref) {
-        found owner;
+        gc_object owner;
         if (status || find_owner(cluster, ref, obj->ns, &owner) != OWNER_WAITING)
             continue;
         kt_object_ref(owner.obj);
-        status = look_at_foreground(cluster, &owner, now_ms);
+        status = finish_foreground(cluster, &owner, now_ms);
         kt_object_unref(owner.obj);
     }
     yyjson_doc_free(doc);
     return status;
 }
 
-static ki_status look_at_dependents(kt_cluster *cluster, ki_str uid, int64_t now_ms) {
-    found_list dependents = { .allocator = &cluster->allocator };
+static ki_status check_dependents(kt_cluster *cluster, ki_str uid, int64_t now_ms) {
+    gc_list dependents = { .allocator = &cluster->allocator };
     ki_status status = find_dependents(cluster, uid, &dependents);
     for (size_t i = 0; i < dependents.count && !status; i++) {
         kt_object *obj = current(&dependents.items[i]);
-        const found item = { dependents.items[i].storage, obj };
+        const gc_object item = { dependents.items[i].storage, obj };
         if (!obj)
             continue;
         kt_object_ref(obj);
-        status = look_at(cluster, &item, now_ms);
+        status = check_object(cluster, &item, now_ms);
         kt_object_unref(obj);
     }
-    free_found(&dependents);
+    free_list(&dependents);
     return status;
 }
 
-static ki_status follow(kt_cluster *cluster, kt_storage *storage, kt_event_type type, kt_object *changed,
-                        int64_t now_ms) {
-    const found then = { storage, changed };
+static ki_status handle_change(kt_cluster *cluster, kt_storage *storage, kt_event_type type, kt_object *changed,
+                               int64_t now_ms) {
+    const gc_object then = { storage, changed };
     kt_object *obj = type == KT_DELETED ? NULL : current(&then);
     ki_status status = KI_OK;
     if (obj) {
-        const found now = { storage, kt_object_ref(obj) };
-        status = look_at(cluster, &now, now_ms);
+        const gc_object now = { storage, kt_object_ref(obj) };
+        status = check_object(cluster, &now, now_ms);
         kt_object_unref(obj);
     }
     if (!status && type != KT_ADDED && names_owners(changed))
-        status = look_at_owners(cluster, changed, now_ms);
+        status = check_owners(cluster, changed, now_ms);
     if (!status && type == KT_DELETED)
-        status = look_at_dependents(cluster, changed->uid, now_ms);
+        status = check_dependents(cluster, changed->uid, now_ms);
     return status;
 }
 
 ki_status kt_gc_sync(kt_cluster *cluster, int64_t now_ms) {
     if (!cluster->options.collects_garbage)
         return KI_OK;
-    if (cluster->gc_revision > cluster->revision) /* the cluster went back */
+    if (cluster->gc_revision > cluster->revision) /* the cluster was rewound */
         cluster->gc_revision = cluster->revision;
     while (cluster->gc_revision < cluster->revision) {
         uint64_t revision = cluster->gc_revision + 1, behind = cluster->revision - revision;
@@ -374,9 +375,9 @@ ki_status kt_gc_sync(kt_cluster *cluster, int64_t now_ms) {
         const kt_event *event =
             storage ? kt_storage_event(*storage, kt_storage_seq_after(*storage, revision - 1)) : NULL;
         ki_status status = KI_OK;
-        if (event && event->revision == revision) { /* else history has forgotten it */
+        if (event && event->revision == revision) { /* otherwise the event is compacted */
             kt_object *changed = kt_object_ref(event->obj);
-            status = follow(cluster, *storage, event->type, changed, now_ms);
+            status = handle_change(cluster, *storage, event->type, changed, now_ms);
             kt_object_unref(changed);
         }
         if (status)
@@ -386,7 +387,7 @@ ki_status kt_gc_sync(kt_cluster *cluster, int64_t now_ms) {
     return KI_OK;
 }
 
-ki_status kt_cluster_settle(kt_cluster *cluster, int64_t now_ms) {
+ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms) {
     ki_status status = kt_crd_sync(cluster, now_ms);
     if (!status)
         status = kt_gc_sync(cluster, now_ms);

@@ -1,4 +1,4 @@
-/* history.c: what happened to a cluster's objects, how much of it is kept, and where in it a revision is. */
+/* history.c: the events of a cluster: search by revision, limits, compaction. */
 #include "testing/cluster/cluster_state.h"
 
 uint64_t kt_storage_seq_after(const kt_storage *storage, uint64_t revision) {
@@ -20,7 +20,7 @@ const kt_event *kt_storage_event(const kt_storage *storage, uint64_t seq) {
     return ki_ring_at(&storage->history, (size_t)(seq - storage->first_seq));
 }
 
-/* Forgets the oldest event of all. */
+/* Drops the cluster's oldest event. */
 static void drop_oldest(kt_cluster *cluster) {
     kt_storage *storage = NULL;
     kt_event event;
@@ -56,5 +56,5 @@ void kt_cluster_compact(kt_cluster *cluster, uint64_t revision) {
     if (cluster->compacted < revision)
         cluster->compacted = revision;
     for (size_t i = 0; i < cluster->storage_count; i++)
-        kt_watchers_notify(cluster->storages[i]); /* those that were left behind have something to say */
+        kt_watchers_notify(cluster->storages[i]); /* watches behind it must send 410 */
 }

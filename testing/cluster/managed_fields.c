@@ -1,4 +1,4 @@
-/* managed_fields.c: who set which fields. What changes goes to who changed it; what goes is nobody's. */
+/* managed_fields.c: see managed_fields.h. A writer owns the fields that it changes. Nobody owns removed fields. */
 #include "testing/cluster/managed_fields.h"
 #include "testing/values/time.h"
 
@@ -18,7 +18,7 @@ kt_spot kt_managed_fields_spot(const kt_write *write) {
     return kt_spot_root(kt_schema_builtin(), kt_schema_kind_of(write->storage->info->resource));
 }
 
-/* ---- what belongs to nobody ---- */
+/* ---- fields without an owner ---- */
 
 static bool is_one_of(ki_str element, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -28,7 +28,8 @@ static bool is_one_of(ki_str element, const char *const *names, size_t count) {
     return false;
 }
 
-/* Status belongs to its subresource, where there is one, and nothing but status and metadata does. */
+/* Returns true for fields that this request cannot change: status without its subresource, all but status and
+ * metadata with it. */
 static bool is_elsewhere(const kt_write *write, ki_str element) {
     bool is_status = ki_str_equals(element, "f:status");
     if (strcmp(write->subresource, "status") == 0)
@@ -101,7 +102,8 @@ void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *
                             kt_managers *ret) {
     size_t index, count, size = yyjson_arr_size(previous);
     yyjson_val *entry;
-    *ret = (kt_managers){ .list = kt_arena_alloc(arena, (size + 2) * sizeof *ret->list) }; /* and two that may come */
+    *ret = (kt_managers){ .list = kt_arena_alloc(arena,
+                                                 (size + 2) * sizeof *ret->list) }; /* and two that are added later */
     if (!ret->list)
         return;
     yyjson_arr_foreach(previous, index, count, entry) {
@@ -137,7 +139,7 @@ static int order_of(ki_str a, ki_str b) {
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* As the real server lists them: applies first, then by time. */
+/* Sorts entries as the real server does: applies first, then by time. */
 static int compare(const void *a, const void *b) {
     const kt_manager *left = a, *right = b;
     if (left->is_apply != right->is_apply)
@@ -150,7 +152,7 @@ static int compare(const void *a, const void *b) {
     return order ? order : order_of(left->subresource, right->subresource);
 }
 
-/* Too many updates: the oldest become one entry. The list is sorted. */
+/* Merges the oldest update entries beyond KT_UPDATE_MANAGERS_MAX into "ancient-changes". The list is sorted. */
 static void cap_updates(kt_arena *arena, const kt_write *write, kt_managers *managers) {
     size_t applies = 0;
     while (applies < managers->count && managers->list[applies].is_apply)
@@ -194,7 +196,7 @@ static void append_all(kt_arena *arena, const kt_write *write, kt_managers *mana
             managers->list[kept++] = managers->list[i];
     }
     managers->count = kept;
-    if (!kept) /* nobody set anything: no list */
+    if (!kept) /* no entries: no array */
         return;
     qsort(managers->list, kept, sizeof *managers->list, compare);
     cap_updates(arena, write, managers);
@@ -205,7 +207,7 @@ static void append_all(kt_arena *arena, const kt_write *write, kt_managers *mana
     ki_buffer_append_char(out, ']');
 }
 
-/* The fields that the writer has now. */
+/* Returns the fields that the writer owns after the write. */
 static kt_set *own_fields(kt_arena *arena, const kt_write *write, const kt_spot *spot, const kt_set *before,
                           const kt_set *changed, const kt_set *removed) {
     if (write->applied)
@@ -226,7 +228,7 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
     kt_set *changed =
         kt_managed_fields_strip(&arena, write, kt_set_union(&arena, difference.added, difference.modified));
     kt_set *removed = kt_managed_fields_strip(&arena, write, difference.removed);
-    kt_set *gone = kt_set_union(&arena, changed, removed);
+    kt_set *lost = kt_set_union(&arena, changed, removed);
     if (managers.own == managers.count && managers.list)
         managers.list[managers.count++] = (kt_manager){ .name = write->manager,
                                                         .is_apply = write->applied != NULL,
@@ -234,11 +236,11 @@ ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, y
     for (size_t i = 0; i < managers.count && !arena.failed; i++) {
         kt_manager *manager = &managers.list[i];
         if (i != managers.own) {
-            manager->fields = kt_set_difference(&arena, manager->fields, gone);
+            manager->fields = kt_set_difference(&arena, manager->fields, lost);
             continue;
         }
         kt_set *fields = own_fields(&arena, write, &spot, manager->fields, changed, removed);
-        bool took = write->applied ? !kt_set_equal(fields, manager->fields) || !kt_set_is_empty(gone)
+        bool took = write->applied ? !kt_set_equal(fields, manager->fields) || !kt_set_is_empty(lost)
                                    : !kt_set_is_empty(changed);
         manager->fields = fields;
         if (took) {

@@ -1,4 +1,5 @@
-/* managed_fields.h: metadata.managedFields: one entry for each manager, operation and subresource, with the fields that it set. */
+/* managed_fields.h: metadata.managedFields: one entry for each manager, operation and subresource, with the fields
+ * that the manager owns. */
 #ifndef KT_CLUSTER_MANAGED_FIELDS_H
 #define KT_CLUSTER_MANAGED_FIELDS_H
 
@@ -6,8 +7,8 @@
 #include "testing/schema/typed.h"
 
 enum {
-    KT_UPDATE_MANAGERS_MAX = 10
-}; /* entries of updates; older ones become one, as in the real server */
+    KT_UPDATE_MANAGERS_MAX = 10 /* entries of updates; the oldest are merged beyond it, as in the real server */
+};
 
 typedef struct kt_manager {
     ki_str name;
@@ -21,18 +22,19 @@ typedef struct kt_manager {
 typedef struct kt_managers {
     kt_manager *list;
     size_t count;
-    size_t own; /* whose the write is; count: there is none yet */
+    size_t own; /* index of the writer's entry; `count`: it has none yet */
 } kt_managers;
 
+/* Returns the root spot of the written resource. */
 kt_spot kt_managed_fields_spot(const kt_write *write);
-/* The entries of `previous`; where an apply meets an object without any, what is there belongs to a manager of its own. */
+/* Reads the entries of `previous`. Adds the entry "before-first-apply" if an apply finds an object without entries. */
 void kt_managed_fields_read(kt_arena *arena, const kt_write *write, yyjson_val *previous, yyjson_val *old_root,
                             kt_managers *ret);
-/* Takes out what belongs to nobody, and what the write's subresource cannot change. */
+/* Removes fields that nobody owns (such as metadata.uid) and fields that the write's subresource cannot change. */
 kt_set *kt_managed_fields_strip(kt_arena *arena, const kt_write *write, const kt_set *set);
 
-/* Writes the array after a change from `old_root` (NULL: a new object) to `root` to `out`. `previous` is the array
- * before the change, or NULL. */
+/* Writes the array after a change from `old_root` (NULL: a new object) to `root` to `out`. `previous` is the old
+ * array or NULL. */
 ki_status kt_managed_fields_write(const kt_write *write, yyjson_val *previous, yyjson_val *old_root, yyjson_val *root,
                                   ki_buffer *out);
 

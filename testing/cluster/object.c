@@ -1,4 +1,4 @@
-/* object.c: one state of one object, in one block of memory. */
+/* object.c: see object.h. An object is one block of memory. */
 #include "testing/cluster/object.h"
 
 #include "src/base/memory.h"
@@ -66,7 +66,7 @@ static void append_name(ki_buffer *out, const char *name) {
     ki_buffer_append(out, "\":", 2);
 }
 
-/* `"NAME":"TEXT",` where there is a text. Server-made values need no escaping, a client's name may. */
+/* Appends `"NAME":"TEXT",` unless the text is empty. */
 static void append_text(ki_buffer *out, const char *name, ki_str text) {
     if (!text.size)
         return;
@@ -108,7 +108,7 @@ static void append_meta(ki_buffer *out, const kt_meta *meta, uint64_t revision, 
         ki_buffer_append_char(out, ',');
     }
     if (out->size)
-        out->size--; /* the last comma: there is always a resourceVersion */
+        out->size--; /* remove the last comma; resourceVersion is always there */
     ki_buffer_append_char(out, '}');
 }
 
@@ -132,7 +132,7 @@ static void append_rest(ki_buffer *out, yyjson_val *root, yyjson_val *status_roo
     }
 }
 
-/* A scalar as a field selector compares it. `space` serves numbers. */
+/* Returns a scalar in the form that field selectors compare. `space` holds numbers. */
 static ki_str scalar_text(yyjson_val *val, char *space, size_t size) {
     if (yyjson_is_str(val))
         return kt_json_str(val);
@@ -178,33 +178,33 @@ static void copy_pairs(char **at, kt_pair *to, const kt_pair *from, size_t count
     }
 }
 
-/* Copies everything that `like` borrows into one block. */
-static ki_status pack(const kt_object *like, kt_object **ret_obj) {
-    size_t size = sizeof *like + (like->label_count + like->field_count) * sizeof(kt_pair) + like->key.size + 1 +
-                  like->uid.size + 1 + like->created.size + 1 + like->json.size + 1 +
-                  pairs_size(like->labels, like->label_count) + pairs_size(like->fields, like->field_count);
-    kt_object *obj = ki_alloc(like->allocator, size);
+/* Copies everything that `draft` borrows into one block. */
+static ki_status pack(const kt_object *draft, kt_object **ret_obj) {
+    size_t size = sizeof *draft + (draft->label_count + draft->field_count) * sizeof(kt_pair) + draft->key.size + 1 +
+                  draft->uid.size + 1 + draft->created.size + 1 + draft->json.size + 1 +
+                  pairs_size(draft->labels, draft->label_count) + pairs_size(draft->fields, draft->field_count);
+    kt_object *obj = ki_alloc(draft->allocator, size);
     if (!obj)
         return KI_ERR_NO_MEMORY;
-    *obj = *like;
+    *obj = *draft;
     obj->refs = 1;
     obj->labels = (kt_pair *)(void *)(obj + 1);
     obj->fields = obj->labels + obj->label_count;
     char *at = (char *)(obj->fields + obj->field_count);
-    obj->key = copy_text(&at, like->key);
-    obj->ns = (ki_str){ obj->key.data, like->ns.size };
-    obj->name = (ki_str){ obj->key.data + obj->key.size - like->name.size, like->name.size };
-    obj->uid = copy_text(&at, like->uid);
-    obj->created = copy_text(&at, like->created);
-    obj->json = copy_text(&at, like->json);
-    copy_pairs(&at, obj->labels, like->labels, like->label_count);
-    copy_pairs(&at, obj->fields, like->fields, like->field_count);
+    obj->key = copy_text(&at, draft->key);
+    obj->ns = (ki_str){ obj->key.data, draft->ns.size };
+    obj->name = (ki_str){ obj->key.data + obj->key.size - draft->name.size, draft->name.size };
+    obj->uid = copy_text(&at, draft->uid);
+    obj->created = copy_text(&at, draft->created);
+    obj->json = copy_text(&at, draft->json);
+    copy_pairs(&at, obj->labels, draft->labels, draft->label_count);
+    copy_pairs(&at, obj->fields, draft->fields, draft->field_count);
     *ret_obj = obj;
     return KI_OK;
 }
 
-/* `like` has all but the pairs and the key, which is appended to `scratch` behind the JSON here. */
-static ki_status finish(kt_object *like, const kt_meta *meta, const ki_resource_info *info, yyjson_val *root,
+/* Adds key and pairs to `draft`, which has everything else, and packs it. The key goes to `scratch` after the JSON. */
+static ki_status finish(kt_object *draft, const kt_meta *meta, const ki_resource_info *info, yyjson_val *root,
                         yyjson_val *status_root, ki_buffer *scratch, kt_object **ret_obj) {
     size_t json_size = scratch->size;
     if (meta->ns.size) {
@@ -214,8 +214,8 @@ static ki_status finish(kt_object *like, const kt_meta *meta, const ki_resource_
     ki_buffer_append_view(scratch, meta->name);
     if (scratch->failed)
         return scratch->failed;
-    like->json = (ki_str){ scratch->data, json_size };
-    like->key = (ki_str){ scratch->data + json_size, scratch->size - json_size };
+    draft->json = (ki_str){ scratch->data, json_size };
+    draft->key = (ki_str){ scratch->data + json_size, scratch->size - json_size };
 
     const char *const *paths = kt_object_field_paths(info);
     kt_pair fields[MAX_FIELDS];
@@ -223,51 +223,51 @@ static ki_status finish(kt_object *like, const kt_meta *meta, const ki_resource_
     for (size_t i = 0; i < MAX_FIELDS && paths[i]; i++) {
         fields[i].name = ki_str_of(paths[i]);
         fields[i].value = field_value(root, status_root, paths[i], spaces[i], sizeof spaces[i]);
-        like->field_count = i + 1;
+        draft->field_count = i + 1;
     }
-    like->fields = fields;
+    draft->fields = fields;
 
     ki_status status = KI_ERR_NO_MEMORY;
     size_t count = yyjson_obj_size(meta->labels);
-    kt_pair *labels = count ? ki_alloc_array(like->allocator, count, sizeof *labels) : NULL;
+    kt_pair *labels = count ? ki_alloc_array(draft->allocator, count, sizeof *labels) : NULL;
     if (labels || !count) {
         size_t index, max;
         yyjson_val *key, *val;
         yyjson_obj_foreach(meta->labels, index, max, key, val) {
             labels[index] = (kt_pair){ kt_json_str(key), kt_json_str(val) };
         }
-        like->labels = labels;
-        like->label_count = count;
-        status = pack(like, ret_obj);
-        ki_free(like->allocator, labels);
+        draft->labels = labels;
+        draft->label_count = count;
+        status = pack(draft, ret_obj);
+        ki_free(draft->allocator, labels);
     }
-    like->fields = NULL; /* both were here only */
-    like->labels = NULL;
+    draft->fields = NULL; /* both point to local memory */
+    draft->labels = NULL;
     return status;
 }
 
 ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *info, const kt_meta *meta,
                         yyjson_val *root, yyjson_val *status_root, uint64_t revision, ki_buffer *scratch,
                         kt_object **ret_obj) {
-    kt_object like = { .allocator = allocator,
-                       .revision = revision,
-                       .generation = meta->generation,
-                       .ns = meta->ns,
-                       .name = meta->name,
-                       .uid = meta->uid,
-                       .created = meta->created };
+    kt_object draft = { .allocator = allocator,
+                        .revision = revision,
+                        .generation = meta->generation,
+                        .ns = meta->ns,
+                        .name = meta->name,
+                        .uid = meta->uid,
+                        .created = meta->created };
     ki_buffer_reset(scratch, SIZE_MAX);
     ki_buffer_printf(scratch, "{\"kind\":\"%s\",\"apiVersion\":\"", info->resource->kind);
     kt_append_api_version(scratch, info->resource);
     ki_buffer_append_string(scratch, "\",");
-    like.bare = scratch->size;
-    append_meta(scratch, meta, revision, &like.revision_offset);
-    like.meta_end = scratch->size;
-    append_rest(scratch, root, status_root, &like.status_start);
+    draft.meta_start = scratch->size;
+    append_meta(scratch, meta, revision, &draft.revision_offset);
+    draft.meta_end = scratch->size;
+    append_rest(scratch, root, status_root, &draft.status_start);
     ki_buffer_append_char(scratch, '}');
     if (scratch->failed)
         return scratch->failed;
-    return finish(&like, meta, info, root, status_root, scratch, ret_obj);
+    return finish(&draft, meta, info, root, status_root, scratch, ret_obj);
 }
 
 ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_buffer *scratch, kt_object **ret_obj) {
@@ -280,12 +280,12 @@ ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_bu
     ki_buffer_append(scratch, end, obj->json.size - tail);
     if (scratch->failed)
         return scratch->failed;
-    kt_object like = *obj;
-    like.revision = revision;
-    like.json = (ki_str){ scratch->data, scratch->size };
-    like.meta_end = obj->meta_end + scratch->size - obj->json.size;
-    like.status_start = obj->status_start + scratch->size - obj->json.size;
-    return pack(&like, ret_obj);
+    kt_object draft = *obj;
+    draft.revision = revision;
+    draft.json = (ki_str){ scratch->data, scratch->size };
+    draft.meta_end = obj->meta_end + scratch->size - obj->json.size;
+    draft.status_start = obj->status_start + scratch->size - obj->json.size;
+    return pack(&draft, ret_obj);
 }
 
 kt_object *kt_object_ref(kt_object *obj) {

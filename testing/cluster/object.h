@@ -1,5 +1,6 @@
-/* object.h: one state of one object: immutable, shared by the storage, its history and every watch and list that still
- * needs it. Its JSON is written once; what selectors ask for lies beside it. Under the cluster's guard. */
+/* object.h: one version of one object: immutable, with its JSON written once. The storage, its history, lists and
+ * watches share it by reference count. Labels and selectable fields are stored beside the JSON. The caller holds the
+ * cluster. */
 #ifndef KT_CLUSTER_OBJECT_H
 #define KT_CLUSTER_OBJECT_H
 
@@ -27,18 +28,18 @@ typedef struct kt_object {
     ki_str name;
     ki_str uid;
     ki_str created;         /* creationTimestamp */
-    ki_str json;            /* compact: kind, apiVersion, metadata, the rest */
-    size_t bare;            /* where metadata starts in `json`: a list's item is "{" and what follows here */
-    size_t meta_end;        /* just behind metadata's closing brace in `json` */
-    size_t status_start;    /* where `,"status":` or, without one, the closing brace is in `json` */
-    size_t revision_offset; /* where the digits of metadata.resourceVersion start in `json` */
+    ki_str json;            /* compact: kind, apiVersion, metadata, other fields, status */
+    size_t meta_start;      /* offset of metadata in `json`; a list's item is "{" and the text from here */
+    size_t meta_end;        /* offset after metadata's closing brace */
+    size_t status_start;    /* offset of `,"status":`, or of the closing brace if there is no status */
+    size_t revision_offset; /* offset of the digits of metadata.resourceVersion */
     kt_pair *labels;
     size_t label_count;
-    kt_pair *fields; /* what field selectors may ask for, but for metadata.name and metadata.namespace */
+    kt_pair *fields; /* selectable fields except metadata.name and metadata.namespace */
     size_t field_count;
 } kt_object;
 
-/* The metadata that the server writes, in its order. Everything is borrowed. */
+/* The metadata that the server writes, in its order. All members are borrowed. */
 typedef struct kt_meta {
     ki_str name;
     ki_str generate_name;
@@ -46,31 +47,33 @@ typedef struct kt_meta {
     ki_str uid;
     uint64_t generation; /* 0: none */
     ki_str created;
-    ki_str deleted;     /* deletionTimestamp, or empty */
+    ki_str deleted;     /* deletionTimestamp; empty: none */
     int64_t grace;      /* deletionGracePeriodSeconds; -1: none */
-    yyjson_val *labels; /* objects and arrays, or NULL */
+    yyjson_val *labels; /* this and the next three: an object or array; NULL: none */
     yyjson_val *annotations;
     yyjson_val *owner_references;
     yyjson_val *finalizers;
-    ki_str managed_fields; /* a JSON array, or empty */
+    ki_str managed_fields; /* a JSON array; empty: none */
 } kt_meta;
 
-/* `root` gives all but metadata and status; status comes from `status_root` (NULL: none). `scratch` is emptied and used. */
+/* Creates an object. `root` has all fields except metadata and status; `status_root` has status (NULL: none).
+ * Overwrites `scratch`.
+ * Errors: KI_ERR_NO_MEMORY. */
 ki_status kt_object_new(const ki_allocator *allocator, const ki_resource_info *info, const kt_meta *meta,
                         yyjson_val *root, yyjson_val *status_root, uint64_t revision, ki_buffer *scratch,
                         kt_object **ret_obj);
-/* The same state with another resource version, as a deletion's event has it. */
+/* Returns a copy with another resource version, for a deletion's event. */
 ki_status kt_object_with_revision(const kt_object *obj, uint64_t revision, ki_buffer *scratch, kt_object **ret_obj);
 kt_object *kt_object_ref(kt_object *obj);
 void kt_object_unref(kt_object *obj); /* NULL is allowed */
 
-/* The paths of a resource's own selectable fields, ended by NULL. */
+/* Returns the paths of a resource's own selectable fields; NULL ends them. */
 const char *const *kt_object_field_paths(const ki_resource_info *info);
-/* What the selector key `name` means for this object; data NULL where it has no such label (field). */
+/* Returns the value of a label or selectable field; data is NULL if the object does not have it. */
 ki_str kt_object_label(const kt_object *obj, ki_str name);
 ki_str kt_object_field(const kt_object *obj, ki_str name);
 
-/* "v1" or "apps/v1". */
+/* Appends "v1" or "apps/v1". */
 ki_status kt_append_api_version(ki_buffer *out, const ki_resource *resource);
 
 #endif

@@ -1,4 +1,4 @@
-/* secret.c: a Secret's stringData. */
+/* secret.c: see secret.h. */
 #include "testing/cluster/secret.h"
 
 #include "testing/values/base64.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Adds a member; `val` NULL: there was no memory for it. */
+/* Adds a member. `val` NULL: an allocation failed. */
 static void add(kt_arena *arena, yyjson_mut_doc *doc, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
     yyjson_mut_val *key = yyjson_mut_strncpy(doc, name.data, name.size);
     if (!key || !val || !yyjson_mut_obj_add(obj, key, val))
@@ -18,7 +18,8 @@ static yyjson_mut_val *encode(kt_arena *arena, yyjson_mut_doc *doc, ki_str plain
     ki_buffer text;
     ki_buffer_init(&text, arena->allocator, 0);
     kt_base64_append(&text, plain);
-    yyjson_mut_val *val = text.failed ? NULL : yyjson_mut_strncpy(doc, text.data + 1, text.size - 2); /* its quotes */
+    yyjson_mut_val *val =
+        text.failed ? NULL : yyjson_mut_strncpy(doc, text.data + 1, text.size - 2); /* without its quotes */
     ki_buffer_free(&text);
     return val;
 }
@@ -57,7 +58,7 @@ static yyjson_mut_val *fold(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val *ro
     return made;
 }
 
-ki_status kt_secret_fold(const ki_allocator *allocator, const ki_resource *resource, yyjson_doc **doc) {
+ki_status kt_secret_merge_string_data(const ki_allocator *allocator, const ki_resource *resource, yyjson_doc **doc) {
     bool is_secret = !resource->group[0] && strcmp(resource->plural, "secrets") == 0;
     yyjson_val *root = yyjson_doc_get_root(*doc);
     if (!is_secret || !yyjson_obj_get(root, "stringData"))

@@ -1,4 +1,5 @@
-/* secret.h: a Secret's stringData, which the server takes in and does not keep: its texts go into data. Called wherever an object comes in. */
+/* secret.h: a Secret's stringData. The server moves its strings into data and does not store it. Called for every
+ * incoming object. */
 #ifndef KT_CLUSTER_SECRET_H
 #define KT_CLUSTER_SECRET_H
 
@@ -9,8 +10,8 @@
 
 #include <yyjson.h>
 
-/* Replaces a Secret that has stringData by one that has its texts in data, where they take the place of what is there; other objects stay as they are.
- * What is no text is left out. Errors: KI_ERR_NO_MEMORY. */
-ki_status kt_secret_fold(const ki_allocator *allocator, const ki_resource *resource, yyjson_doc **doc);
+/* Replaces a Secret with stringData by one without. Its strings go to data in base64 and overwrite entries there.
+ * Ignores values that are no strings, and other resources. Errors: KI_ERR_NO_MEMORY. */
+ki_status kt_secret_merge_string_data(const ki_allocator *allocator, const ki_resource *resource, yyjson_doc **doc);
 
 #endif

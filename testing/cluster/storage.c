@@ -1,4 +1,4 @@
-/* storage.c: the objects of one resource in key order. */
+/* storage.c: see storage.h. */
 #include "testing/cluster/storage.h"
 
 #include "src/base/memory.h"
@@ -28,7 +28,7 @@ size_t kt_objects_bound(kt_object *const *objects, size_t count, ki_str key, boo
     return low;
 }
 
-/* Where `ns` + `closing` would be. */
+/* Returns the index at which `ns` + `closing` would be. */
 static size_t namespace_bound(kt_object *const *objects, size_t count, ki_str ns, char closing) {
     size_t low = 0, high = count;
     while (low < high) {
@@ -54,7 +54,7 @@ void kt_objects_range(kt_object *const *objects, size_t count, ki_str ns, size_t
 kt_object *kt_storage_get(const kt_storage *storage, ki_str ns, ki_str name) {
     storage = storage->store;
     size_t low = 0, high = storage->count;
-    while (low < high) { /* by parts, so that no key has to be put together */
+    while (low < high) { /* compare the parts, to avoid building a key */
         size_t middle = low + (high - low) / 2;
         const kt_object *obj = storage->objects[middle];
         int order = 0;
@@ -91,8 +91,8 @@ static ki_status reserve(kt_storage *storage) {
     return status ? status : ki_ring_reserve(&cluster->log, 1);
 }
 
-/* Takes `obj` into (KT_ADDED), puts it in (KT_MODIFIED) or takes it out of (KT_DELETED) its place in a sorted array that has
- * room; returns what was in the place. References stay as they are. */
+/* Inserts (KT_ADDED), replaces (KT_MODIFIED) or removes (KT_DELETED) `obj` in a sorted array with room for one more.
+ * Returns the replaced or removed object. Does not change reference counts. */
 static kt_object *apply(kt_object **objects, size_t *count, kt_event_type type, kt_object *obj) {
     size_t index = kt_objects_bound(objects, *count, obj->key, false);
     kt_object *old = type == KT_ADDED ? NULL : objects[index];
@@ -121,7 +121,7 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
     }
     kt_object *old = apply(storage->objects, &storage->count, type, obj);
     cluster->revision = obj->revision;
-    /* The storage's own reference to the old state becomes the event's; a deletion's object belongs to the event alone. */
+    /* The event gets the storage's reference to the old object. Only the event refers to a deletion's object. */
     kt_event event = { type, obj->revision, now_ms, type == KT_DELETED ? obj : kt_object_ref(obj), old };
     status = ki_ring_push(&storage->history, &event);
     if (!status)
@@ -130,10 +130,10 @@ ki_status kt_storage_commit(kt_storage *storage, kt_event_type type, kt_object *
     kt_cluster_trim(cluster, now_ms);
     for (kt_storage *view = storage; view; view = view->next_view)
         kt_watchers_notify(view);
-    return status; /* never a failure: there was room */
+    return status; /* cannot fail: reserve() made room */
 }
 
-/* Puts the objects of a snapshot, which has a reference to each, into the version of `view`. */
+/* Converts the objects of a snapshot to the version of `view`. The snapshot owns a reference to each. */
 static ki_status convert_snapshot(const kt_storage *view, kt_snapshot *snapshot) {
     for (size_t i = 0; kt_view_converts(view) && i < snapshot->count; i++) {
         kt_object *converted = NULL;
@@ -146,7 +146,7 @@ static ki_status convert_snapshot(const kt_storage *view, kt_snapshot *snapshot)
     return KI_OK;
 }
 
-/* Of the objects of a store; without references. */
+/* Creates a snapshot of a store's objects, with room for `more`. Takes no references. */
 static ki_status snapshot_new(const kt_storage *storage, size_t more, kt_snapshot **ret_snapshot) {
     const ki_allocator *allocator = &storage->cluster->allocator;
     kt_snapshot *snapshot =
@@ -177,7 +177,7 @@ ki_status kt_storage_present(kt_storage *storage, kt_snapshot **ret_snapshot) {
         }
         storage->present = snapshot;
     }
-    storage->present->revision = storage->cluster->revision; /* other resources' changes moved it on */
+    storage->present->revision = storage->cluster->revision; /* changes of other resources advance the revision */
     storage->present->refs++;
     *ret_snapshot = storage->present;
     return KI_OK;
@@ -193,7 +193,7 @@ ki_status kt_storage_past(kt_storage *storage, uint64_t revision, kt_snapshot **
     ki_status status = snapshot_new(store, (size_t)(end - first), &snapshot);
     if (status)
         return status;
-    for (uint64_t seq = end; seq-- > first;) { /* undone, newest first */
+    for (uint64_t seq = end; seq-- > first;) { /* undo, newest first */
         const kt_event *event = kt_storage_event(store, seq);
         if (event->type == KT_ADDED)
             apply(snapshot->objects, &snapshot->count, KT_DELETED, event->obj);

@@ -1,4 +1,5 @@
-/* view.c: see view.h. Custom resources convert by the strategy None: the version changes, and the schema of the new one prunes; defaults come with a write. */
+/* view.c: see view.h. Custom resources convert by the strategy None: apiVersion changes and the schema of the new
+ * version prunes. Defaults are filled in by writes only. */
 #include "testing/cluster/view.h"
 
 #include "testing/cluster/convert.h"
@@ -41,7 +42,7 @@ static bool is_in_version(const kt_storage *view, const kt_object *obj) {
     return true;
 }
 
-/* `root` in the version of `view`, as text of its own. */
+/* Returns `root` in the version of `view`, as a new document. */
 static ki_status convert(const kt_storage *view, yyjson_val *root, yyjson_doc **ret_doc) {
     const ki_allocator *allocator = kt_cluster_allocator(view->cluster);
     if (view->custom)

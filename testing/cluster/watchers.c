@@ -1,4 +1,4 @@
-/* watchers.c: the watches that are open on a storage. */
+/* watchers.c: see watchers.h. */
 #include "testing/cluster/watchers.h"
 
 #include "testing/cluster/storage.h"

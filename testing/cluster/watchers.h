@@ -1,4 +1,5 @@
-/* watchers.h: the watches that are open on a storage. The cluster wakes and ends them; request/watch.h reads them. Under the cluster's guard. */
+/* watchers.h: the open watches of a storage. The cluster wakes and ends them; request/watch.h reads them. The caller
+ * holds the cluster. */
 #ifndef KT_CLUSTER_WATCHERS_H
 #define KT_CLUSTER_WATCHERS_H
 
@@ -12,22 +13,22 @@ typedef struct kt_watcher {
     struct kt_storage *storage;
     struct kt_watcher *next;
     struct kt_watcher *previous;
-    bool closed; /* the watch ends once all that happened before has been read */
+    bool closed; /* the watch ends after the events so far */
     bool ended;  /* the watch ends at once */
-    bool woken;  /* since the reader last found nothing to read */
+    bool woken;  /* woken since the reader last found no event */
     void (*wake)(void *user);
     void *user;
 } kt_watcher;
 
-/* Adds a watch to `storage`, and takes it off again. */
+/* Adds a watch to `storage`; removes it. */
 void kt_watcher_open(kt_watcher *watcher, struct kt_storage *storage);
 void kt_watcher_close(kt_watcher *watcher);
 
-/* Returns how many watches of the storage are open. */
+/* Returns the number of open watches. */
 size_t kt_watchers_count(const struct kt_storage *storage);
-/* Wakes the readers of a storage whose history has grown. A reader that was woken and has not read since is left alone. */
+/* Wakes the readers of a storage whose history has grown. Skips readers that are woken already. */
 void kt_watchers_notify(struct kt_storage *storage);
-/* Ends the watches of a storage: after what they still have to read, or at once. */
+/* Ends all watches of a storage: after the events so far, or at once. */
 void kt_watchers_close_all(struct kt_storage *storage);
 void kt_watchers_end_all(struct kt_storage *storage);
 

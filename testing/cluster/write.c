@@ -1,4 +1,4 @@
-/* write.c: changes to objects with what the server adds to them. */
+/* write.c: see write.h. */
 #include "testing/cluster/write.h"
 #include "testing/values/time.h"
 
@@ -68,7 +68,7 @@ void kt_write_generate_name(kt_cluster *cluster, ki_str prefix, char *ret_name, 
     snprintf(ret_name, size, "%.*s%s", kept, prefix.data, suffix);
 }
 
-void kt_write_make_uid(kt_cluster *cluster, char uid[KT_UID_SIZE]) { /* version 4 of RFC 9562 */
+void kt_write_make_uid(kt_cluster *cluster, char uid[KT_UID_SIZE]) { /* RFC 9562 version 4 */
     uint64_t a = kt_cluster_random(cluster), b = kt_cluster_random(cluster);
     snprintf(uid, KT_UID_SIZE, "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64, a >> 32,
              (a >> 16) & 0xffff, a & 0xfff, ((b >> 48) & 0x3fff) | 0x8000, b & 0xffffffffffff);
@@ -82,7 +82,7 @@ void kt_write_meta_from(kt_meta *meta, yyjson_val *given) {
     meta->finalizers = yyjson_obj_get(given, "finalizers");
 }
 
-/* The array of managedFields: written anew for a manager, else as it came. */
+/* Writes managedFields: updated for a manager, otherwise as the client sent them. */
 static ki_status managed(const kt_write *write, yyjson_val *previous, yyjson_val *old_root, yyjson_val *root,
                          ki_buffer *out, ki_str *ret_text) {
     if (write->manager.size)
@@ -143,7 +143,7 @@ static bool is_spec(const kt_entry *member) {
     return true;
 }
 
-/* Is all the same but for metadata, status, and what every object says of its type? */
+/* Returns true if both are equal except for metadata, status, kind and apiVersion. */
 static bool same_spec(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
     kt_index left, right;
     kt_index_members(arena, a, &left);
@@ -162,7 +162,7 @@ static bool same_spec(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
     return true;
 }
 
-/* Nothing, null, {} and [] are the same to the server. */
+/* Returns true for equal values. The server treats an absent value, null, {} and [] as equal. */
 static bool same_value(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
     bool no_a = !a || yyjson_is_null(a) || (yyjson_is_ctn(a) && yyjson_get_len(a) == 0);
     bool no_b = !b || yyjson_is_null(b) || (yyjson_is_ctn(b) && yyjson_get_len(b) == 0);
@@ -178,7 +178,7 @@ static bool same_meta(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
     return true;
 }
 
-/* Is `text`, with which `space` starts, what `entries` would be written as? */
+/* Sets `*ret_is` to true if the JSON of `entries` equals `text`, with which `space` begins. */
 static ki_status is_text_of(yyjson_val *entries, ki_str text, ki_buffer *space, bool *ret_is) {
     size_t start = space->size;
     if (yyjson_is_arr(entries) && yyjson_arr_size(entries))
@@ -223,7 +223,7 @@ ki_status kt_write_update(const kt_write *write, kt_object *old, yyjson_val *old
     ki_status status = managed(write, previous, old_root, body, &fields, &meta.managed_fields);
     if (!status && same)
         status = is_text_of(yyjson_obj_get(old_meta, "managedFields"), meta.managed_fields, &fields, &same);
-    meta.managed_fields.data = fields.data; /* it may have moved */
+    meta.managed_fields.data = fields.data; /* the buffer may have moved */
     if (!status && same)
         *ret_obj = kt_object_ref(old);
     else if (!status)

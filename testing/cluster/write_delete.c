@@ -1,4 +1,4 @@
-/* write_delete.c: deletions: what finalizers keep, what the garbage collector is asked for, and how a namespace ends. */
+/* write_delete.c: deletions: finalizers, requests to the garbage collector, and the end of a namespace. */
 #include "testing/cluster/write.h"
 #include "testing/values/time.h"
 
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define KUBERNETES "kubernetes" /* the finalizer in a namespace's spec that its controller removes */
+#define KUBERNETES "kubernetes" /* the namespace controller's finalizer, in spec.finalizers */
 
 static const ki_str no_namespace = { NULL, 0 };
 
@@ -17,13 +17,13 @@ bool kt_write_is_namespace(const kt_write *write) {
            strcmp(write->storage->info->resource->kind, "Namespace") == 0;
 }
 
-/* ---- which finalizers a deletion leaves ---- */
+/* ---- finalizers after a deletion ---- */
 
-static bool has(yyjson_val *list, const char *word) {
+static bool has(yyjson_val *list, const char *name) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equals(kt_json_str(one), word))
+        if (ki_str_equals(kt_json_str(one), name))
             return true;
     }
     return false;
@@ -34,8 +34,9 @@ static bool is_kind(const kt_write *write, const char *group, const char *plural
     return strcmp(resource->group, group) == 0 && strcmp(resource->plural, plural) == 0;
 }
 
-/* Appends the finalizers that `write` leaves, as an array; `*ret_count` gets how many they are. The order and the defaults are the real
- * server's: the garbage collector's finalizers come last, replication controllers and jobs orphan their pods, events have no dependents. */
+/* Appends the finalizers after the deletion as an array and sets `*ret_count`. Order and defaults are the real
+ * server's: the collector's finalizers come last, replication controllers and jobs orphan their pods, events have no
+ * dependents. */
 static ki_status append_finalizers(const kt_write *write, yyjson_val *old, ki_buffer *out, size_t *ret_count) {
     static const char *const collector[] = { KT_FINALIZER_ORPHAN, KT_FINALIZER_FOREGROUND };
     bool chosen = write->propagation != KT_PROPAGATE_DEFAULT;
@@ -64,9 +65,10 @@ static ki_status append_finalizers(const kt_write *write, yyjson_val *old, ki_bu
     return ki_buffer_append_char(out, ']');
 }
 
-/* ---- taking out ---- */
+/* ---- removal ---- */
 
-/* What a namespace's controller does once the namespace is empty: removes its own finalizer, and with the last one the namespace. */
+/* Does the namespace controller's work for an empty namespace: removes its finalizer, and the namespace if no other
+ * is left. */
 static ki_status finish_spec(const kt_write *write, kt_object *obj) {
     const ki_allocator *allocator = &write->storage->cluster->allocator;
     yyjson_doc *doc = NULL, *made = NULL;
@@ -101,7 +103,7 @@ static ki_status finish_spec(const kt_write *write, kt_object *obj) {
     return status;
 }
 
-/* Is a namespace that was deleted empty now? Then it goes too. */
+/* Finishes the deletion of a namespace if it is now empty. */
 static ki_status finish_namespace(const kt_write *write, ki_str ns) {
     kt_cluster *cluster = write->storage->cluster;
     kt_storage *namespaces = kt_storage_of(cluster, KI_NAMESPACES);
@@ -146,9 +148,9 @@ ki_status kt_write_remove(const kt_write *write, kt_object *old, kt_object **ret
     return KI_OK;
 }
 
-/* ---- marking ---- */
+/* ---- deletionTimestamp ---- */
 
-/* The same object with these finalizers and, unless it has one, a deletionTimestamp; a namespace is Terminating as well. */
+/* Updates an object with these finalizers and a deletionTimestamp. A namespace gets the phase Terminating. */
 static ki_status mark_deleted(const kt_write *write, const kt_object *old, yyjson_val *root, yyjson_val *finalizers,
                               kt_object **ret_obj) {
     const ki_allocator *allocator = &write->storage->cluster->allocator;
@@ -185,7 +187,7 @@ static ki_status mark_deleted(const kt_write *write, const kt_object *old, yyjso
     return status;
 }
 
-/* Deletes what is in the namespace, as its controller would. */
+/* Deletes all objects of the namespace, as its controller does. */
 static ki_status empty_namespace(const kt_write *write, ki_str ns) {
     kt_cluster *cluster = write->storage->cluster;
     for (size_t i = 0; i < cluster->storage_count; i++) {
@@ -198,12 +200,12 @@ static ki_status empty_namespace(const kt_write *write, ki_str ns) {
         while (storage->info->resource->namespaced && kt_view_leads(cluster->storages[i]) &&
                (kt_objects_range(storage->objects, storage->count, ns, &begin, &end), begin + kept < end)) {
             kt_object *obj;
-            bool gone = false;
-            ki_status status = kt_write_delete(&own, storage->objects[begin + kept], &obj, &gone);
+            bool is_removed = false;
+            ki_status status = kt_write_delete(&own, storage->objects[begin + kept], &obj, &is_removed);
             if (status)
                 return status;
             kt_object_unref(obj);
-            kept += !gone;
+            kept += !is_removed;
         }
     }
     return KI_OK;
@@ -212,7 +214,7 @@ static ki_status empty_namespace(const kt_write *write, ki_str ns) {
 static ki_status mark(const kt_write *write, kt_object *old, yyjson_val *root, yyjson_val *finalizers,
                       kt_object **ret_obj) {
     kt_object *marked = NULL;
-    kt_object_ref(old); /* the commit gives it to history, which may forget it at once */
+    kt_object_ref(old); /* the commit moves the reference into the history, which can drop it at once */
     ki_status status = mark_deleted(write, old, root, finalizers, &marked);
     if (!status && kt_write_is_namespace(write) && !write->dry_run) {
         status = empty_namespace(write, marked->name);
@@ -227,7 +229,7 @@ static ki_status mark(const kt_write *write, kt_object *old, yyjson_val *root, y
     return status;
 }
 
-ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_gone) {
+ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret_obj, bool *ret_is_removed) {
     const ki_allocator *allocator = &write->storage->cluster->allocator;
     yyjson_doc *doc = NULL, *made = NULL;
     ki_buffer text;
@@ -242,8 +244,8 @@ ki_status kt_write_delete(const kt_write *write, kt_object *old, kt_object **ret
     if (!status)
         status = kt_json_read_trusted(allocator, (ki_str){ text.data, text.size }, &made, NULL);
     if (!status) {
-        *ret_gone = !kept && !kt_write_is_namespace(write);
-        if (*ret_gone)
+        *ret_is_removed = !kept && !kt_write_is_namespace(write);
+        if (*ret_is_removed)
             status = kt_write_remove(write, old, ret_obj);
         else if (is_marked && yyjson_equals(yyjson_doc_get_root(made), finalizers))
             *ret_obj = kt_object_ref(old);

@@ -1,4 +1,4 @@
-/* custom.c: what a CustomResourceDefinition says, and what is wrong with one. */
+/* custom.c: reads one version of a definition; validates definitions. */
 #include "testing/crd/custom.h"
 
 #include "src/base/memory.h"
@@ -12,7 +12,7 @@ static yyjson_val *version_at(yyjson_val *root, size_t index) {
     return yyjson_arr_get(yyjson_obj_get(yyjson_obj_get(root, "spec"), "versions"), index);
 }
 
-/* yyjson's strings end with a zero and stay as long as their document. */
+/* Returns a string of the document; "" if there is none. It ends with a zero byte and lives as long as the document. */
 static const char *text(yyjson_val *obj, const char *key) {
     const char *value = yyjson_get_str(yyjson_obj_get(obj, key));
     return value ? value : "";
@@ -41,7 +41,7 @@ static void take_subresources(kt_custom *custom, yyjson_val *version) {
         };
 }
 
-/* The newest version that is served and not deprecated, where it is newer than `name`. */
+/* Returns the newest version that is served and not deprecated; NULL if none is newer than `name`. */
 static const char *replacement(yyjson_val *versions, const char *name) {
     size_t index, count;
     yyjson_val *version;
@@ -58,18 +58,18 @@ static const char *replacement(yyjson_val *versions, const char *name) {
 static ki_status take_deprecation(kt_custom *custom, yyjson_val *versions, yyjson_val *version) {
     const ki_resource *resource = &custom->resource;
     const char *newer = replacement(versions, resource->version), *own = text(version, "deprecationWarning");
-    ki_buffer words;
+    ki_buffer warning;
     if (!yyjson_get_bool(yyjson_obj_get(version, "deprecated")))
         return KI_OK;
-    ki_buffer_init(&words, custom->allocator, 0);
+    ki_buffer_init(&warning, custom->allocator, 0);
     if (own[0])
-        ki_buffer_append_string(&words, own);
+        ki_buffer_append_string(&warning, own);
     else
-        ki_buffer_printf(&words, "%s/%s %s is deprecated", resource->group, resource->version, resource->kind);
+        ki_buffer_printf(&warning, "%s/%s %s is deprecated", resource->group, resource->version, resource->kind);
     if (!own[0] && newer)
-        ki_buffer_printf(&words, "; use %s/%s %s", resource->group, newer, resource->kind);
-    custom->deprecation = words.failed ? NULL : ki_strdup(custom->allocator, words.data);
-    ki_buffer_free(&words);
+        ki_buffer_printf(&warning, "; use %s/%s %s", resource->group, newer, resource->kind);
+    custom->deprecation = warning.failed ? NULL : ki_strdup(custom->allocator, warning.data);
+    ki_buffer_free(&warning);
     return custom->deprecation ? KI_OK : KI_ERR_NO_MEMORY;
 }
 
@@ -123,7 +123,7 @@ void kt_custom_free(kt_custom *custom) {
     ki_free(custom->allocator, custom);
 }
 
-/* ---- what is wrong with a definition ---- */
+/* ---- validation of a definition ---- */
 
 static bool is_dns_label(const char *name) {
     size_t size = strlen(name);
@@ -137,7 +137,7 @@ static void need(kt_causes *causes, yyjson_val *obj, const char *key, const char
         kt_causes_add(causes, KT_CAUSE_REQUIRED, field, (ki_str){ NULL, 0 }, "");
 }
 
-/* A path of names with dots in front, below `parent`. */
+/* Returns true for a path such as .spec.replicas: names with dots, below `parent`. */
 static bool is_path_below(ki_str path, const char *parent) {
     ki_str first = ki_str_split(path, '.', &path);
     bool is_below = first.data && !first.size && ki_str_equals(ki_str_split(path, '.', &path), parent) && path.size;
@@ -165,7 +165,8 @@ static void validate_scale(kt_causes *causes, size_t index, yyjson_val *scale) {
     }
 }
 
-/* Where the schema of a version stands in the server's words: where all are the same, or there is one, as a part of the spec. */
+/* Validates a version's schema. Identical schemas of all versions are validated once, under spec.validation as in
+ * the real server. */
 static void validate_schema(kt_causes *causes, const ki_allocator *allocator, yyjson_val *versions, size_t index) {
     yyjson_val *first = yyjson_obj_get(yyjson_arr_get_first(versions), "schema");
     yyjson_val *schema = yyjson_obj_get(yyjson_arr_get(versions, index), "schema"), *version;

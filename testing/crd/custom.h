@@ -1,6 +1,5 @@
-/* custom.h: custom resources: what a CustomResourceDefinition says, and the storages that come and go with it. Under the cluster's guard.
- *
- * Each served version of a definition has a storage of its own; they share their objects (view.h). */
+/* custom.h: one version of a CustomResourceDefinition: its resource, columns, subresources and schema, and the
+ * checks of objects and definitions. cluster/crd_sync.c serves the resources. */
 #ifndef KT_CRD_CUSTOM_H
 #define KT_CRD_CUSTOM_H
 
@@ -12,63 +11,66 @@
 #include <yyjson.h>
 
 enum {
-    KT_CRD_MAX = 2000,                        /* custom resources (versions counted) in one cluster */
+    KT_CRD_MAX = 2000,                        /* custom resources in one cluster; each version counts */
     KT_CRD_FIELDS_MAX = 8,                    /* selectable fields, as in the real server */
-    KT_CUSTOM_BIT = 1 << 30,                  /* in the verbs of an info: it is the head of a kt_custom */
-    KT_CRD_VERSIONS_MAX = 64,                 /* of one definition: each keeps a copy of it */
-    KT_SCHEMA_STEPS_MAX = 50 * 1000 * 1000,   /* for one object; what would come after them is not looked at */
-    KT_CUSTOM_MEMORY_MAX = 128 * 1024 * 1024, /* that an object may fill with its schema's defaults */
-    KT_CUSTOM_SIZE_MAX = 6 * 1024 * 1024,     /* bytes of such an object */
-    KT_SCHEMA_DEPTH_MAX = 64,                 /* objects below this are not looked at */
-    KT_SCHEMA_CAUSES_MAX = 100                /* told of one object */
+    KT_CUSTOM_BIT = 1 << 30,                  /* set in `verbs` of a ki_resource_info that is the head of a kt_custom */
+    KT_CRD_VERSIONS_MAX = 64,                 /* versions of one definition; each keeps a copy of it */
+    KT_SCHEMA_STEPS_MAX = 50 * 1000 * 1000,   /* steps for one object; later checks are skipped */
+    KT_CUSTOM_MEMORY_MAX = 128 * 1024 * 1024, /* bytes that one object can fill with its schema's defaults */
+    KT_CUSTOM_SIZE_MAX = 6 * 1024 * 1024,     /* bytes of an object with its defaults */
+    KT_SCHEMA_DEPTH_MAX = 64,                 /* deeper values are not checked */
+    KT_SCHEMA_CAUSES_MAX = 100                /* causes reported for one object */
 };
 
 struct kt_causes;
 
 /* One version of a definition. Constant. */
 typedef struct kt_custom {
-    ki_resource_info info; /* first, so that an info leads here */
+    ki_resource_info info; /* first member, so that kt_custom_of can convert a pointer to it */
     ki_resource resource;
     const ki_allocator *allocator;
-    yyjson_doc *doc; /* the definition; everything else points into it */
+    yyjson_doc *doc; /* the definition; all other pointers point into it */
     yyjson_val *names;
-    yyjson_val *schema;                       /* openAPIV3Schema, or NULL */
-    kt_structural structural;                 /* of it */
-    ki_columns *columns;                      /* what its additionalPrinterColumns say */
+    yyjson_val *schema;                       /* openAPIV3Schema; NULL: none */
+    kt_structural structural;                 /* the index of `schema` */
+    ki_columns *columns;                      /* from additionalPrinterColumns */
     bool preserves;                           /* spec.preserveUnknownFields */
-    char *deprecation;                        /* the text that a request of this version is warned with, or NULL */
-    yyjson_val *scale;                        /* subresources.scale, or NULL */
-    const char *paths[KT_CRD_FIELDS_MAX + 1]; /* selectable fields, without the dot in front */
-    struct kt_custom *next_old;
+    char *deprecation;                        /* the Warning header for requests of this version; NULL: none */
+    yyjson_val *scale;                        /* subresources.scale; NULL: none */
+    const char *paths[KT_CRD_FIELDS_MAX + 1]; /* selectable fields without the leading dot */
+    struct kt_custom *next_old;               /* list of replaced definitions of a storage */
 } kt_custom;
 
-/* The custom resource behind an info; NULL for built-in ones. */
+/* Returns the custom resource of an info; NULL for built-in resources. */
 static inline const kt_custom *kt_custom_of(const ki_resource_info *info) {
     return info->verbs & KT_CUSTOM_BIT ? (const kt_custom *)(const void *)info : NULL;
 }
 
-/* The version number `index` of a definition (its JSON); KI_ERR_NOT_FOUND where it is not served. */
+/* Reads version `index` of a definition (JSON). Errors: KI_ERR_NOT_FOUND if the version is not served,
+ * KI_ERR_NO_MEMORY. */
 ki_status kt_custom_new(const ki_allocator *allocator, ki_str json, size_t index, kt_custom **ret_custom);
 void kt_custom_free(kt_custom *custom);
 
-/* What is wrong with a definition. */
+/* Adds the problems of a definition. */
 void kt_crd_validate(struct kt_causes *causes, const ki_allocator *allocator, yyjson_val *root);
 
-/* Adds what keeps `schema`, which stands at `path`, from being structural. */
+/* Adds the reasons why `schema` is not structural. `path` is its place in messages. */
 void kt_crd_validate_schema(struct kt_causes *causes, const ki_allocator *allocator, const char *path,
                             yyjson_val *schema);
 
 struct kt_strict;
-/* An object of a custom resource as it came, without duplicates, its metadata as its type; what is unknown or double is noted. NULL for lack of memory
- * (the arena has failed) or where it is refused. */
+/* Returns a copy of a custom resource without duplicates and with metadata read by its type. Notes unknown and
+ * duplicate fields. NULL on a value of the wrong type or without memory (the arena has failed). */
 yyjson_mut_val *kt_custom_read(struct kt_strict *strict, const kt_custom *custom, yyjson_val *root);
 
-/* An object of a custom resource without the fields that its schema does not know, and with the schema's defaults.
- * Ownership: the caller frees the document. Errors: KI_ERR_LIMIT where the defaults fill more than KT_CUSTOM_MEMORY_MAX, or make more of it than KT_CUSTOM_SIZE_MAX. */
+/* Removes the fields that the schema does not have, and fills in the schema's defaults.
+ * Ownership: the caller frees the document.
+ * Errors: KI_ERR_LIMIT if the defaults exceed KT_CUSTOM_MEMORY_MAX or the object exceeds KT_CUSTOM_SIZE_MAX;
+ * KI_ERR_NO_MEMORY. */
 ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
-/* The same without the defaults, as an object of another version is read. */
+/* Removes unknown fields only, for an object that is read in another version. */
 ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc);
-/* What is wrong with it. */
+/* Adds the problems of an object. */
 void kt_custom_validate(struct kt_causes *causes, const kt_custom *custom, yyjson_val *root);
 
 #endif

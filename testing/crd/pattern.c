@@ -1,5 +1,5 @@
-/* pattern.c: Go's patterns by POSIX rules. The C library writes repetitions out, each inside of the other, so that a few bytes can ask for
- * all memory there is: they are counted before it sees them. */
+/* pattern.c: translates Go's patterns to POSIX regular expressions. The C library expands nested repetitions, so
+ * that a short pattern could use all memory. This file counts the expanded characters first. */
 #include "testing/crd/pattern.h"
 
 #include <regex.h>
@@ -8,14 +8,14 @@
 #include <string.h>
 
 enum {
-    CLASS_SIZE = 16, /* what two bytes may grow to */
+    CLASS_SIZE = 16, /* the largest translation of two bytes */
     WEIGHT_STOP = KT_PATTERN_WEIGHT_MAX + 1
 };
 
-/* ---- Go's syntax as near as POSIX comes to it ---- */
+/* ---- translation from Go's syntax to POSIX ---- */
 
 typedef struct translation {
-    const char *at; /* in Go's */
+    const char *at; /* the rest of the Go pattern */
     char *out;
     size_t size;
 } translation;
@@ -31,12 +31,12 @@ static void put_char(translation *t, char c) {
     t->out[t->size] = '\0';
 }
 
-/* What \d, \w, \s are within a set. */
+/* Returns the content of \d, \w or \s inside a set; NULL for other letters. */
 static const char *class_of(char letter) {
     return letter == 'd' ? "0-9" : letter == 'w' ? "0-9A-Za-z_" : letter == 's' ? " \t\n\r\f" : NULL;
 }
 
-/* The character that \n and its like mean; 0: `letter` is none of these. */
+/* Returns the character that \n and the like mean; 0 for other letters. */
 static char control_of(char letter) {
     static const char letters[] = "ntrfva", meant[] = "\n\t\r\f\v\a";
     const char *found = letter ? strchr(letters, letter) : NULL;
@@ -47,7 +47,7 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* One character of a set, where `t->at` stands; false where it is something else. */
+/* Reads one character of a set. Returns false if it is no plain character. */
 static bool take_character(translation *t, char *ret) {
     *ret = *t->at;
     if (*t->at == '\\') {
@@ -61,8 +61,8 @@ static bool take_character(translation *t, char *ret) {
     return *ret != '\0';
 }
 
-/* In POSIX a set has no escapes: ] is itself where it comes first, - where it comes last, ^ where it does not come first, and [ where nothing
- * follows that makes it a class. */
+/* Translates a set. POSIX sets have no escapes. A literal ] must be first, - last, ^ not first, and [ not before .,
+ * = or :. */
 static bool translate_set(translation *t) {
     bool negated = t->at[1] == '^', closing = false, opening = false, caret = false, dash = false, others = false;
     size_t start;
@@ -79,7 +79,7 @@ static bool translate_set(translation *t) {
             others = true;
             continue;
         }
-        if (end) { /* [:alpha:] */
+        if (end) { /* a class such as [:alpha:] */
             while (t->at < end + 2)
                 put_char(t, *t->at++);
             others = true;
@@ -112,7 +112,7 @@ static bool translate_set(translation *t) {
         t->out[start] = ']';
         t->size++;
     }
-    bool alone = caret && !negated && !closing && !opening && !others; /* nothing can come before ^ */
+    bool alone = caret && !negated && !closing && !opening && !others; /* ^ needs another character before it */
     if (alone && !dash) {
         t->size = start - 1;
         put(t, "\\^");
@@ -124,7 +124,7 @@ static bool translate_set(translation *t) {
     return true;
 }
 
-/* False for what POSIX has not, or has not so. */
+/* Returns false for escapes that POSIX does not have or treats differently. */
 static bool translate_escape(translation *t) {
     char letter = t->at[1], control = control_of(letter);
     const char *letters = class_of(letter);
@@ -142,9 +142,9 @@ static bool translate_escape(translation *t) {
     } else if (control) {
         put_char(t, control);
     } else if (is_letter(letter) && letter != 'b' && letter != 'B') {
-        return false; /* a group's text again, which only POSIX has and which takes exponential time; \x41, \pL */
+        return false; /* \1 is a back-reference in POSIX, which takes exponential time; also \x41, \pL */
     } else {
-        put(t, strchr("<>`'", letter) ? "" : "\\"); /* with it these would be anchors */
+        put(t, strchr("<>`'", letter) ? "" : "\\"); /* an escaped one would be an anchor */
         put_char(t, letter);
     }
     return true;
@@ -173,13 +173,13 @@ static bool translate(const char *pattern, char out[CLASS_SIZE * KT_PATTERN_MAX]
     return true;
 }
 
-/* ---- the weight ---- */
+/* ---- expanded characters ---- */
 
-static size_t most(size_t weight) {
+static size_t limited(size_t weight) {
     return weight < WEIGHT_STOP ? weight : WEIGHT_STOP;
 }
 
-/* Behind a set: the first ] of it is a character. */
+/* Returns the end of a set. A ] at its start is a plain character. */
 static const char *skip_set(const char *at) {
     at += 1 + (at[1] == '^');
     if (*at == ']')
@@ -188,7 +188,7 @@ static const char *skip_set(const char *at) {
     return *at ? at + 1 : at;
 }
 
-/* How often {m,n} at *at repeats, and where it ends; {m,} is m and one more that repeats. */
+/* Returns how often {m,n} repeats and moves *at after it. {m,} counts as m + 1. */
 static size_t repeats(const char **at) {
     char *end;
     size_t count = strtoul(*at + 1, &end, 10);
@@ -197,13 +197,13 @@ static size_t repeats(const char **at) {
         count = last > count ? last : count + 1;
     }
     *at = *end == '}' ? end + 1 : *at + 1;
-    return count ? most(count) : 1;
+    return count ? limited(count) : 1;
 }
 
-/* How many characters there are once all repetitions are written out, WEIGHT_STOP where these are too many. */
+/* Returns the number of characters after expanding all repetitions; WEIGHT_STOP if there are too many. */
 static size_t weigh(const char *at) {
-    size_t outer[KT_PATTERN_MAX], depth = 0; /* what stands before each open group */
-    size_t sum = 0, last = 0;                /* of this group; of what a repetition would repeat */
+    size_t outer[KT_PATTERN_MAX], depth = 0; /* the sums outside of each open group */
+    size_t sum = 0, last = 0;                /* of this group; of the last item, which a repetition repeats */
     while (*at) {
         size_t count = 0;
         if (*at == '{' || *at == '+') {
@@ -211,9 +211,9 @@ static size_t weigh(const char *at) {
                 count = 2, at++;
             else
                 count = repeats(&at);
-            size_t more = most(last * (count - 1));
-            last = most(last + more);
-            sum = most(sum + more);
+            size_t more = limited(last * (count - 1));
+            last = limited(last + more);
+            sum = limited(sum + more);
         } else if (*at == '(') {
             if (depth == KT_PATTERN_MAX)
                 return WEIGHT_STOP;
@@ -221,25 +221,25 @@ static size_t weigh(const char *at) {
             sum = last = 0;
             at++;
         } else if (*at == ')' && depth) {
-            last = most(sum + 1);
-            sum = most(outer[--depth] + last);
+            last = limited(sum + 1);
+            sum = limited(outer[--depth] + last);
             at++;
         } else if (*at == '*' || *at == '?') {
-            sum = most(sum + 1);
-            last = most(last + 1);
+            sum = limited(sum + 1);
+            last = limited(last + 1);
             at++;
         } else {
             last = 1;
-            sum = most(sum + 1);
+            sum = limited(sum + 1);
             at = *at == '[' ? skip_set(at) : at + (*at == '\\' && at[1] ? 2 : 1);
         }
     }
     while (depth)
-        sum = most(sum + outer[--depth]);
+        sum = limited(sum + outer[--depth]);
     return sum;
 }
 
-bool kt_pattern_refuses(const char *pattern, ki_str text) {
+bool kt_pattern_mismatches(const char *pattern, ki_str text) {
     char posix[CLASS_SIZE * KT_PATTERN_MAX];
     regex_t compiled;
     if (!translate(pattern, posix))
@@ -248,7 +248,7 @@ bool kt_pattern_refuses(const char *pattern, ki_str text) {
     if (weight > KT_PATTERN_WEIGHT_MAX || text.size > KT_PATTERN_WORK_MAX / (weight ? weight : 1) ||
         regcomp(&compiled, posix, REG_EXTENDED | REG_NOSUB))
         return false;
-    bool refuses = regexec(&compiled, text.data, 0, NULL, 0) == REG_NOMATCH;
+    bool mismatches = regexec(&compiled, text.data, 0, NULL, 0) == REG_NOMATCH;
     regfree(&compiled);
-    return refuses;
+    return mismatches;
 }

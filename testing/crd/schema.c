@@ -1,4 +1,4 @@
-/* schema.c: objects of custom resources against their structural schema: unknown fields go, defaults come, and what is wrong is told. */
+/* schema.c: prunes, defaults and validates custom resources by their structural schema. */
 #include "src/base/memory.h"
 #include "testing/crd/custom.h"
 #include "testing/crd/pattern.h"
@@ -18,8 +18,8 @@ static bool keeps_unknown(yyjson_val *schema) {
     return flag(schema, "x-kubernetes-preserve-unknown-fields");
 }
 
-/* Each of `count` is looked for among `size`, one by one. False: there is no time for that, nor for anything after it. */
-static bool afford(uint64_t *steps, size_t count, size_t size) {
+/* Counts a search for `count` items among `size`, one by one. Returns false once KT_SCHEMA_STEPS_MAX is reached. */
+static bool spend_steps(uint64_t *steps, size_t count, size_t size) {
     if (size && count > (KT_SCHEMA_STEPS_MAX - *steps) / size)
         *steps = KT_SCHEMA_STEPS_MAX;
     else
@@ -33,7 +33,7 @@ typedef struct maker {
     yyjson_mut_doc *doc;
     uint64_t steps;
     bool only_prunes;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 } maker;
 
 static yyjson_mut_val *copy(maker *m, yyjson_val *val) {
@@ -43,7 +43,7 @@ static yyjson_mut_val *copy(maker *m, yyjson_val *val) {
     return made;
 }
 
-static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth);
+static yyjson_mut_val *conform_value(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth);
 
 static void put(maker *m, yyjson_mut_val *obj, yyjson_val *key, yyjson_mut_val *val) {
     yyjson_mut_val *name = yyjson_mut_strncpy(m->doc, yyjson_get_str(key), yyjson_get_len(key));
@@ -55,10 +55,10 @@ static bool is_type_meta(const char *name) {
     return strcmp(name, "apiVersion") == 0 || strcmp(name, "kind") == 0 || strcmp(name, "metadata") == 0;
 }
 
-static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+static yyjson_mut_val *conform_object(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
     yyjson_val *properties = yyjson_obj_get(schema, "properties"),
                *more = yyjson_obj_get(schema, "additionalProperties");
-    if (!afford(&m->steps, 2 * yyjson_obj_size(val) + 1, yyjson_obj_size(properties) + 1))
+    if (!spend_steps(&m->steps, 2 * yyjson_obj_size(val) + 1, yyjson_obj_size(properties) + 1))
         return copy(m, val);
     yyjson_mut_val *made = yyjson_mut_obj(m->doc);
     size_t index, count;
@@ -75,11 +75,11 @@ static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val,
             put(m, made, key, copy(m, field));
         else if (known && yyjson_is_null(field) && !m->only_prunes && yyjson_obj_get(known, "default") &&
                  !flag(known, "nullable"))
-            continue; /* the default takes its place */
+            continue; /* the default replaces the null */
         else if (known)
-            put(m, made, key, fit(m, known, field, false, depth + 1));
+            put(m, made, key, conform_value(m, known, field, false, depth + 1));
         else if (yyjson_is_obj(more))
-            put(m, made, key, fit(m, more, field, false, depth + 1));
+            put(m, made, key, conform_value(m, more, field, false, depth + 1));
         else if (yyjson_get_bool(more) || keeps_unknown(schema))
             put(m, made, key, copy(m, field));
     }
@@ -90,17 +90,17 @@ static yyjson_mut_val *fit_object(maker *m, yyjson_val *schema, yyjson_val *val,
                    *given = yyjson_obj_getn(val, yyjson_get_str(key), yyjson_get_len(key));
         bool missing = !given || (yyjson_is_null(given) && !flag(field, "nullable"));
         if (value && missing)
-            put(m, made, key, fit(m, field, value, false, depth + 1));
+            put(m, made, key, conform_value(m, field, value, false, depth + 1));
     }
     return made;
 }
 
-/* `val` as the schema has it. */
-static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
+/* Returns a copy of `val`, pruned and with defaults. */
+static yyjson_mut_val *conform_value(maker *m, yyjson_val *schema, yyjson_val *val, bool root, int depth) {
     if (depth > KT_SCHEMA_DEPTH_MAX)
         return copy(m, val);
     if (yyjson_is_obj(val))
-        return fit_object(m, schema, val, root, depth);
+        return conform_object(m, schema, val, root, depth);
     yyjson_val *items = yyjson_obj_get(schema, "items");
     if (!yyjson_is_arr(val) || !yyjson_is_obj(items))
         return copy(m, val);
@@ -108,22 +108,22 @@ static yyjson_mut_val *fit(maker *m, yyjson_val *schema, yyjson_val *val, bool r
     size_t index, count;
     yyjson_val *item;
     yyjson_arr_foreach(val, index, count, item) {
-        yyjson_mut_val *one = fit(m, items, item, false, depth + 1);
+        yyjson_mut_val *one = conform_value(m, items, item, false, depth + 1);
         if (!one || !yyjson_mut_arr_append(made, one))
             m->failed = true;
     }
     return made;
 }
 
-static ki_status make_fit(const kt_custom *custom, yyjson_val *root, bool only_prunes, yyjson_doc **ret_doc) {
+static ki_status conform(const kt_custom *custom, yyjson_val *root, bool only_prunes, yyjson_doc **ret_doc) {
     kt_json_allowance allowed = { .allocator = custom->allocator, .left = KT_CUSTOM_MEMORY_MAX };
-    yyjson_alc alc = kt_json_limited_alc(&allowed); /* a list's elements may all get a large default */
+    yyjson_alc alc = kt_json_limited_alc(&allowed); /* a large default can apply to every element of a list */
     maker m = { .doc = yyjson_mut_doc_new(&alc), .only_prunes = only_prunes };
     ki_buffer text;
     if (!m.doc)
         return KI_ERR_NO_MEMORY;
     yyjson_mut_val *made =
-        custom->schema && !custom->preserves ? fit(&m, custom->schema, root, true, 0) : copy(&m, root);
+        custom->schema && !custom->preserves ? conform_value(&m, custom->schema, root, true, 0) : copy(&m, root);
     ki_buffer_init(&text, custom->allocator, 0);
     ki_status status = made && !m.failed ? kt_json_append_mut(&text, made) : KI_ERR_NO_MEMORY;
     bool large = text.size > KT_CUSTOM_SIZE_MAX;
@@ -137,11 +137,11 @@ static ki_status make_fit(const kt_custom *custom, yyjson_val *root, bool only_p
 }
 
 ki_status kt_custom_prepare(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
-    return make_fit(custom, root, false, ret_doc);
+    return conform(custom, root, false, ret_doc);
 }
 
 ki_status kt_custom_prune(const kt_custom *custom, yyjson_val *root, yyjson_doc **ret_doc) {
-    return make_fit(custom, root, true, ret_doc);
+    return conform(custom, root, true, ret_doc);
 }
 
 /* ---- validation ---- */
@@ -150,11 +150,11 @@ typedef struct checker {
     kt_causes *causes;
     kt_arena arena;
     ki_buffer path;
-    ki_buffer words;
+    ki_buffer text;
     uint64_t steps;
 } checker;
 
-static void blame(checker *c, kt_cause_type type, yyjson_val *val, const char *detail) {
+static void add_cause(checker *c, kt_cause_type type, yyjson_val *val, const char *detail) {
     ki_buffer shown;
     if (c->causes->count >= KT_SCHEMA_CAUSES_MAX)
         return;
@@ -169,19 +169,19 @@ static void blame(checker *c, kt_cause_type type, yyjson_val *val, const char *d
     ki_buffer_free(&shown);
 }
 
-static void blame_body_as(checker *c, kt_cause_type type, yyjson_val *val, const char *format, const char *more) {
-    ki_buffer_reset(&c->words, SIZE_MAX);
-    ki_buffer_append_view(&c->words, (ki_str){ c->path.data, c->path.size });
-    ki_buffer_append_string(&c->words, " in body ");
-    ki_buffer_printf(&c->words, "%s%s", format, more);
-    if (c->words.failed)
+static void add_body_cause_as(checker *c, kt_cause_type type, yyjson_val *val, const char *format, const char *more) {
+    ki_buffer_reset(&c->text, SIZE_MAX);
+    ki_buffer_append_view(&c->text, (ki_str){ c->path.data, c->path.size });
+    ki_buffer_append_string(&c->text, " in body ");
+    ki_buffer_printf(&c->text, "%s%s", format, more);
+    if (c->text.failed)
         c->causes->text.failed = KI_ERR_NO_MEMORY;
     else
-        blame(c, type, val, c->words.data);
+        add_cause(c, type, val, c->text.data);
 }
 
-static void blame_body(checker *c, yyjson_val *val, const char *format, const char *more) {
-    blame_body_as(c, KT_CAUSE_INVALID, val, format, more);
+static void add_body_cause(checker *c, yyjson_val *val, const char *format, const char *more) {
+    add_body_cause_as(c, KT_CAUSE_INVALID, val, format, more);
 }
 
 static const char *type_of(yyjson_val *val) {
@@ -223,26 +223,26 @@ static size_t characters(ki_str text) {
 }
 
 static void check_pattern(checker *c, const char *pattern, yyjson_val *val) {
-    if (kt_pattern_refuses(pattern, kt_json_str(val))) {
-        char words[KT_PATTERN_MAX + 32];
-        snprintf(words, sizeof words, "'%s'", pattern);
-        blame_body(c, val, "should match ", words);
+    if (kt_pattern_mismatches(pattern, kt_json_str(val))) {
+        char text[KT_PATTERN_MAX + 32];
+        snprintf(text, sizeof text, "'%s'", pattern);
+        add_body_cause(c, val, "should match ", text);
     }
 }
 
 static void check_format(checker *c, const char *format, yyjson_val *val) {
-    ki_buffer words;
+    ki_buffer text;
     if (!format || kt_string_has_format(format, kt_json_str(val)))
         return;
-    ki_buffer_init(&words, c->path.allocator, 0);
-    ki_buffer_append_string(&words, format);
-    ki_buffer_append_string(&words, ": ");
-    ki_buffer_append_json_string(&words, kt_json_str(val));
-    if (words.failed)
+    ki_buffer_init(&text, c->path.allocator, 0);
+    ki_buffer_append_string(&text, format);
+    ki_buffer_append_string(&text, ": ");
+    ki_buffer_append_json_string(&text, kt_json_str(val));
+    if (text.failed)
         c->causes->text.failed = KI_ERR_NO_MEMORY;
     else
-        blame_body_as(c, KT_CAUSE_TYPE, val, "must be of type ", words.data);
-    ki_buffer_free(&words);
+        add_body_cause_as(c, KT_CAUSE_TYPE, val, "must be of type ", text.data);
+    ki_buffer_free(&text);
 }
 
 static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
@@ -252,11 +252,11 @@ static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
     char number[96];
     if (least && size < yyjson_get_uint(least)) {
         snprintf(number, sizeof number, "should be at least %" PRIu64 " chars long", yyjson_get_uint(least));
-        blame_body(c, val, number, "");
+        add_body_cause(c, val, number, "");
     }
     if (most && size > yyjson_get_uint(most)) {
         snprintf(number, sizeof number, "may not be more than %" PRIu64 " bytes", yyjson_get_uint(most));
-        blame(c, KT_CAUSE_INVALID, val, number);
+        add_cause(c, KT_CAUSE_INVALID, val, number);
     }
     if (pattern)
         check_pattern(c, pattern, val);
@@ -266,37 +266,37 @@ static void check_text(checker *c, yyjson_val *schema, yyjson_val *val) {
 static void check_number(checker *c, yyjson_val *schema, yyjson_val *val) {
     yyjson_val *least = yyjson_obj_get(schema, "minimum"), *most = yyjson_obj_get(schema, "maximum");
     double value = yyjson_get_num(val);
-    char words[96];
+    char text[96];
     bool open = flag(schema, "exclusiveMinimum");
     if (least && (value < yyjson_get_num(least) || (open && value <= yyjson_get_num(least)))) {
-        snprintf(words, sizeof words, "should be greater than %s%.15g", open ? "" : "or equal to ",
+        snprintf(text, sizeof text, "should be greater than %s%.15g", open ? "" : "or equal to ",
                  yyjson_get_num(least));
-        blame_body(c, val, words, "");
+        add_body_cause(c, val, text, "");
     }
     open = flag(schema, "exclusiveMaximum");
     if (most && (value > yyjson_get_num(most) || (open && value >= yyjson_get_num(most)))) {
-        snprintf(words, sizeof words, "should be less than %s%.15g", open ? "" : "or equal to ", yyjson_get_num(most));
-        blame_body(c, val, words, "");
+        snprintf(text, sizeof text, "should be less than %s%.15g", open ? "" : "or equal to ", yyjson_get_num(most));
+        add_body_cause(c, val, text, "");
     }
 }
 
 static void check_enum(checker *c, yyjson_val *choices, yyjson_val *val) {
     size_t index, count;
     yyjson_val *choice;
-    if (!afford(&c->steps, 1, yyjson_arr_size(choices)))
+    if (!spend_steps(&c->steps, 1, yyjson_arr_size(choices)))
         return;
     yyjson_arr_foreach(choices, index, count, choice) {
         if (kt_equal(&c->arena, choice, val))
             return;
     }
-    ki_buffer_reset(&c->words, SIZE_MAX);
-    ki_buffer_append_string(&c->words, "supported values: ");
+    ki_buffer_reset(&c->text, SIZE_MAX);
+    ki_buffer_append_string(&c->text, "supported values: ");
     yyjson_arr_foreach(choices, index, count, choice) {
-        ki_buffer_append_string(&c->words, index ? ", " : "");
-        kt_json_append(&c->words, choice);
+        ki_buffer_append_string(&c->text, index ? ", " : "");
+        kt_json_append(&c->text, choice);
     }
-    if (!c->words.failed)
-        blame(c, KT_CAUSE_NOT_SUPPORTED, val, c->words.data);
+    if (!c->text.failed)
+        add_cause(c, KT_CAUSE_NOT_SUPPORTED, val, c->text.data);
 }
 
 static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, int depth);
@@ -323,7 +323,7 @@ static void check_object(checker *c, yyjson_val *schema, yyjson_val *val, bool r
                *more = yyjson_obj_get(schema, "additionalProperties"), *required = yyjson_obj_get(schema, "required");
     size_t index, count;
     yyjson_val *key, *field;
-    if (!afford(&c->steps, yyjson_obj_size(val) + 1, yyjson_obj_size(properties) + yyjson_arr_size(required) + 1))
+    if (!spend_steps(&c->steps, yyjson_obj_size(val) + 1, yyjson_obj_size(properties) + yyjson_arr_size(required) + 1))
         return;
     yyjson_arr_foreach(required, index, count, field) {
         ki_str name = kt_json_str(field);
@@ -331,7 +331,7 @@ static void check_object(checker *c, yyjson_val *schema, yyjson_val *val, bool r
             continue;
         size_t size = c->path.size;
         ki_buffer_printf(&c->path, "%s%.*s", size ? "." : "", (int)name.size, name.data);
-        blame(c, KT_CAUSE_REQUIRED, NULL, "");
+        add_cause(c, KT_CAUSE_REQUIRED, NULL, "");
         if (!c->path.failed)
             c->path.size = size;
     }
@@ -339,7 +339,7 @@ static void check_object(checker *c, yyjson_val *schema, yyjson_val *val, bool r
         ki_str name = kt_json_str(key);
         yyjson_val *known = yyjson_obj_getn(properties, name.data, name.size);
         if (root && ki_str_equals(name, "metadata"))
-            continue; /* the server's own rules look at it */
+            continue; /* rest/ validates metadata */
         if (known)
             check_below(c, known, field, name, 0, depth);
         else if (yyjson_is_obj(more))
@@ -347,7 +347,7 @@ static void check_object(checker *c, yyjson_val *schema, yyjson_val *val, bool r
     }
 }
 
-/* Are two elements the same: as a whole, or in these keys? */
+/* Returns true if two elements are equal: in these keys, or as a whole if `keys` is NULL. */
 static bool is_same_element(checker *c, yyjson_val *keys, yyjson_val *a, yyjson_val *b) {
     size_t index, count;
     yyjson_val *key;
@@ -362,7 +362,7 @@ static bool is_same_element(checker *c, yyjson_val *keys, yyjson_val *a, yyjson_
     return true;
 }
 
-static void blame_duplicate(checker *c, yyjson_val *keys, yyjson_val *element, size_t number) {
+static void add_duplicate(checker *c, yyjson_val *keys, yyjson_val *element, size_t number) {
     size_t size = c->path.size, index, count, shown = 0;
     yyjson_val *key;
     ki_buffer text;
@@ -393,14 +393,14 @@ static void blame_duplicate(checker *c, yyjson_val *keys, yyjson_val *element, s
     ki_buffer_free(&text);
 }
 
-/* The elements of a set, and the keys of a map, are there once. */
+/* Checks that the elements of a set, or the keys of a map, are unique. */
 static void check_unique(checker *c, yyjson_val *schema, yyjson_val *val) {
     ki_str type = kt_json_get_str(schema, "x-kubernetes-list-type");
     bool is_map = ki_str_equals(type, "map");
     yyjson_val *keys = is_map ? yyjson_obj_get(schema, "x-kubernetes-list-map-keys") : NULL, *element, *other;
     size_t index, count, k, other_count;
     if ((!is_map && !ki_str_equals(type, "set")) || (is_map && !keys) ||
-        !afford(&c->steps, yyjson_arr_size(val), yyjson_arr_size(val)))
+        !spend_steps(&c->steps, yyjson_arr_size(val), yyjson_arr_size(val)))
         return;
     yyjson_arr_foreach(val, index, count, element) {
         yyjson_arr_foreach(val, k, other_count, other) {
@@ -408,7 +408,7 @@ static void check_unique(checker *c, yyjson_val *schema, yyjson_val *val) {
                 break;
             if (!is_same_element(c, keys, element, other))
                 continue;
-            blame_duplicate(c, keys, element, index);
+            add_duplicate(c, keys, element, index);
             break;
         }
     }
@@ -418,14 +418,14 @@ static void check_array(checker *c, yyjson_val *schema, yyjson_val *val, int dep
     yyjson_val *items = yyjson_obj_get(schema, "items"), *item;
     yyjson_val *least = yyjson_obj_get(schema, "minItems"), *most = yyjson_obj_get(schema, "maxItems");
     size_t index, count;
-    char words[96];
+    char text[96];
     if (least && yyjson_arr_size(val) < yyjson_get_uint(least)) {
-        snprintf(words, sizeof words, "should have at least %" PRIu64 " items", yyjson_get_uint(least));
-        blame_body(c, val, words, "");
+        snprintf(text, sizeof text, "should have at least %" PRIu64 " items", yyjson_get_uint(least));
+        add_body_cause(c, val, text, "");
     }
     if (most && yyjson_arr_size(val) > yyjson_get_uint(most)) {
-        snprintf(words, sizeof words, "must have at most %" PRIu64 " items", yyjson_get_uint(most));
-        blame(c, KT_CAUSE_INVALID, val, words);
+        snprintf(text, sizeof text, "must have at most %" PRIu64 " items", yyjson_get_uint(most));
+        add_cause(c, KT_CAUSE_INVALID, val, text);
     }
     check_unique(c, schema, val);
     yyjson_arr_foreach(val, index, count, item) {
@@ -441,11 +441,11 @@ static void check(checker *c, yyjson_val *schema, yyjson_val *val, bool root, in
     if (yyjson_is_null(val) && flag(schema, "nullable"))
         return;
     if (!has_type(schema, val)) {
-        char words[160];
+        char text[160];
         ki_str type = kt_json_get_str(schema, "type");
-        snprintf(words, sizeof words, "must be of type %.*s: \"%s\"", (int)(type.size < 40 ? type.size : 40),
+        snprintf(text, sizeof text, "must be of type %.*s: \"%s\"", (int)(type.size < 40 ? type.size : 40),
                  type.data ? type.data : "integer or string", type_of(val));
-        blame_body_as(c, KT_CAUSE_TYPE, val, words, "");
+        add_body_cause_as(c, KT_CAUSE_TYPE, val, text, "");
         return;
     }
     if (yyjson_is_arr(choices))
@@ -465,12 +465,12 @@ void kt_custom_validate(kt_causes *causes, const kt_custom *custom, yyjson_val *
     if (!custom->schema)
         return;
     ki_buffer_init(&c.path, custom->allocator, 0);
-    ki_buffer_init(&c.words, custom->allocator, 0);
+    ki_buffer_init(&c.text, custom->allocator, 0);
     kt_arena_init(&c.arena, custom->allocator);
     check(&c, custom->schema, root, true, 0);
-    if (c.path.failed || c.words.failed || c.arena.failed)
+    if (c.path.failed || c.text.failed || c.arena.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;
     kt_arena_free(&c.arena);
     ki_buffer_free(&c.path);
-    ki_buffer_free(&c.words);
+    ki_buffer_free(&c.text);
 }

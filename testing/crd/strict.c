@@ -1,5 +1,5 @@
-/* strict.c: an object of a custom resource as it came: fields that its schema does not know and duplicates are told (fieldValidation), of duplicates
- * the last one stays, and metadata is read as its type. Recursive: bodies are limited in depth (json.h). */
+/* strict.c: reads a custom resource by its schema: notes unknown and duplicate fields (fieldValidation), keeps the
+ * last duplicate, and reads metadata by its type. Recursive: json.h limits the depth of bodies. */
 #include "testing/schema/strict.h"
 #include "testing/crd/custom.h"
 #include "testing/values/index.h"
@@ -47,7 +47,7 @@ static bool is_type_meta(ki_str name) {
     return ki_str_equals(name, "apiVersion") || ki_str_equals(name, "kind") || ki_str_equals(name, "metadata");
 }
 
-/* Returns the schema of a member, or NULL where anything may stand. */
+/* Returns the schema of a member; NULL if the member can have any value. */
 static yyjson_val *schema_of(reader *r, yyjson_val *schema, ki_str name, bool is_root, bool *ret_known) {
     yyjson_val *more = yyjson_obj_get(schema, "additionalProperties");
     bool is_embedded = is_root || yyjson_get_bool(yyjson_obj_get(schema, "x-kubernetes-embedded-resource"));
@@ -111,7 +111,8 @@ static yyjson_mut_val *read_value(reader *r, yyjson_val *schema, yyjson_val *val
     return made;
 }
 
-/* Reads metadata as its type. Each built-in kind has the same. NULL where it is refused, or for lack of memory. */
+/* Reads metadata by its type, which is the same in every built-in kind. NULL on a value of the wrong type or without
+ * memory. */
 static yyjson_mut_val *read_metadata(reader *r, yyjson_val *meta) {
     const kt_type *type = kt_schema_kind(KI_STR(""), KI_STR("v1"), KI_STR("Pod"));
     const ki_allocator *allocator = r->out->arena->allocator;
@@ -131,10 +132,10 @@ static yyjson_mut_val *read_metadata(reader *r, yyjson_val *meta) {
     return made ? yyjson_mut_obj_get(made, "metadata") : NULL;
 }
 
-/* Puts metadata as its type in place of what came. */
+/* Replaces metadata by its typed copy. */
 static void type_metadata(reader *r, yyjson_mut_val *made, yyjson_val *meta) {
     yyjson_mut_val *typed = read_metadata(r, meta);
-    if (!typed || r->out->refusal.size)
+    if (!typed || r->out->error.size)
         return;
     yyjson_mut_val *key = checked(r, yyjson_mut_str(r->out->doc, "metadata"));
     if (key && !yyjson_mut_obj_put(made, key, typed))
@@ -157,5 +158,5 @@ yyjson_mut_val *kt_custom_read(kt_strict *strict, const kt_custom *custom, yyjso
     for (size_t i = 0; i < r.unknown_count && !strict->arena->failed; i++)
         note(&r, "unknown field", r.unknown[i]);
     ki_buffer_free(&r.path);
-    return strict->arena->failed || strict->refusal.size ? NULL : made;
+    return strict->arena->failed || strict->error.size ? NULL : made;
 }

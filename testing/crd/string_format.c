@@ -1,4 +1,5 @@
-/* string_format.c: see string_format.h. What k8s.io/kube-openapi/pkg/validation/strfmt accepts of the formats that definitions use. */
+/* string_format.c: see string_format.h. Accepts what k8s.io/kube-openapi/pkg/validation/strfmt accepts for the
+ * common formats. */
 #include "testing/crd/string_format.h"
 
 #include <arpa/inet.h>
@@ -20,7 +21,7 @@ static bool is_alnum(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Does `text` look like `shape`, in which 0 stands for a digit, x for a hexadecimal one, and all else for itself? */
+/* Returns true if `text` matches `shape`: 0 is a digit, x a hexadecimal digit, any other character itself. */
 static bool has_shape(ki_str text, const char *shape) {
     if (text.size != strlen(shape))
         return false;
@@ -135,7 +136,7 @@ static bool is_hostname(ki_str text) {
     ki_str rest = text, last = { NULL, 0 };
     while (rest.size)
         last = ki_str_split(rest, '.', &rest);
-    /* A name with dots ends in letters, two at least. */
+    /* The last label of a name with dots has two characters or more and begins with a letter. */
     return is_labels(text, true) && (last.size == text.size || (last.size > 1 && !is_digit(last.data[0])));
 }
 
@@ -148,7 +149,7 @@ static bool is_email(ki_str text) {
     return local.size && local.size <= 64 && is_labels(domain, true);
 }
 
-/* An absolute URI, or a path. */
+/* Returns true for an absolute URI or a path. */
 static bool is_uri(ki_str text) {
     size_t i = 0;
     if (text.size && text.data[0] == '/')
@@ -163,7 +164,7 @@ static bool is_uri(ki_str text) {
     return has_scheme;
 }
 
-/* "1h30m" as Go writes it, and "3 days". */
+/* Returns true for Go's durations such as "1h30m", and for "3 days". */
 static bool is_duration(ki_str text) {
     static const char *const units[] = { "ns", "us", "µs", "ms", "s", "m", "h", "d", "w", NULL };
     static const char *const names[] = { "nanosecond", "microsecond", "millisecond", "second", "minute", "hour",
@@ -183,14 +184,14 @@ static bool is_duration(ki_str text) {
         size_t unit = at;
         while (at < text.size && !is_digit(text.data[at]) && text.data[at] != ' ')
             at++;
-        ki_str word = { text.data + unit, at - unit };
+        ki_str unit_name = { text.data + unit, at - unit };
         bool is_unit = false;
         for (size_t i = 0; units[i]; i++)
-            is_unit = is_unit || ki_str_equals(word, units[i]);
-        if (word.size > 1 && word.data[word.size - 1] == 's' && !is_unit)
-            word.size--;
+            is_unit = is_unit || ki_str_equals(unit_name, units[i]);
+        if (unit_name.size > 1 && unit_name.data[unit_name.size - 1] == 's' && !is_unit)
+            unit_name.size--;
         for (size_t i = 0; names[i]; i++)
-            is_unit = is_unit || ki_str_equals(word, names[i]);
+            is_unit = is_unit || ki_str_equals(unit_name, names[i]);
         if (!has_number || !is_unit)
             return false;
         any = true;

@@ -1,5 +1,5 @@
-/* structural.c: is a definition's schema a structural one? Each value has a type, lists say what is in them, and what a structural schema may not
- * have is not there. */
+/* structural.c: checks that a definition's schema is structural: every value has a type, lists declare their items,
+ * and forbidden keywords are absent. */
 #include "testing/crd/custom.h"
 
 #include "testing/values/causes.h"
@@ -27,11 +27,11 @@ static bool flag(yyjson_val *schema, const char *name) {
     return yyjson_get_bool(yyjson_obj_get(schema, name));
 }
 
-static bool is_listed(yyjson_val *list, ki_str word) {
+static bool is_listed(yyjson_val *list, ki_str name) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equal(kt_json_str(one), word))
+        if (ki_str_equal(kt_json_str(one), name))
             return true;
     }
     return false;
@@ -98,11 +98,11 @@ static void check_schema(walk *w, yyjson_val *schema, const char *missing, int d
     if (w->causes->count >= KT_SCHEMA_CAUSES_MAX || w->path.failed)
         return;
     for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
-        char member[32], words[64];
+        char member[32], detail[64];
         snprintf(member, sizeof member, ".%s", unsupported[i]);
-        snprintf(words, sizeof words, "%s is not supported", unsupported[i]);
+        snprintf(detail, sizeof detail, "%s is not supported", unsupported[i]);
         if (yyjson_obj_get(schema, unsupported[i]))
-            add(w, KT_CAUSE_FORBIDDEN, member, (ki_str){ NULL, 0 }, words);
+            add(w, KT_CAUSE_FORBIDDEN, member, (ki_str){ NULL, 0 }, detail);
     }
     if (flag(schema, "uniqueItems"))
         add(w, KT_CAUSE_FORBIDDEN, ".uniqueItems", (ki_str){ NULL, 0 },

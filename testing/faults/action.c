@@ -1,4 +1,4 @@
-/* action.c: a cluster that goes back to an earlier state, or loses everything. */
+/* action.c: rewinds or resets a cluster. */
 #include "testing/cluster/cluster_state.h"
 #include "testing/cluster/crd_sync.h"
 
@@ -6,7 +6,7 @@
 #include "testing/cluster/view.h"
 #include "testing/request/watch.h"
 
-/* Puts a snapshot's objects in place of the storage's. */
+/* Replaces a storage's objects by a snapshot's (NULL: none). */
 static ki_status restore(kt_storage *storage, const kt_snapshot *snapshot) {
     const ki_allocator *allocator = &storage->cluster->allocator;
     size_t count = snapshot ? snapshot->count : 0;
@@ -39,7 +39,7 @@ static ki_status restore_all(kt_cluster *cluster, kt_snapshot *const *snapshots,
         return status;
     cluster->revision = revision;
     cluster->compacted = revision;
-    cluster->crd_synced = 0; /* definitions may have come or gone */
+    cluster->crd_synced = 0; /* kt_crd_sync must read all definitions */
     return kt_crd_sync(cluster, now_ms);
 }
 

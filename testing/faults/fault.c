@@ -14,12 +14,12 @@ struct kt_fault {
     kt_fault_kind kind;
     kt_spec spec;
     int64_t added_ms;
-    int64_t after_ms; /* since it was added */
+    int64_t after_ms; /* milliseconds since the fault was added; so is until_ms */
     int64_t until_ms;
-    int64_t count; /* times at most; 0: no limit */
-    int64_t every; /* of the requests; of actions: milliseconds */
+    int64_t count; /* most injections; 0: no limit */
+    int64_t every; /* of requests; of actions: milliseconds */
     int64_t percent;
-    uint64_t requests; /* that it is for */
+    uint64_t requests; /* that matched */
     uint64_t injected;
     int64_t next_ms; /* of actions */
 };
@@ -92,7 +92,7 @@ static uint64_t next_random(uint64_t *state) { /* splitmix64 */
     return z ^ (z >> 31);
 }
 
-/* ---- reading one ---- */
+/* ---- parsing ---- */
 
 static ki_status find_kind(const char *line, kt_fault_kind *ret_kind, ki_error *err) {
     ki_str rest, name = ki_str_split(ki_str_of(line), ',', &rest);
@@ -110,29 +110,30 @@ static ki_status find_kind(const char *line, kt_fault_kind *ret_kind, ki_error *
                         (int)(name.size < 64 ? name.size : 64), name.data ? name.data : "", all);
 }
 
-/* A verb that no request has would make a fault that never strikes, without a word. Of paths that are no resources it is the method. */
+/* Checks the verbs, because a fault with an unknown verb would silently match nothing. The verb of a path without a
+ * resource is its method. */
 static ki_status check_verbs(ki_str list, ki_error *err) {
     static const char *const verbs[] = { "get",    "list",  "watch",  "create",
                                          "update", "patch", "delete", "deletecollection",
                                          "post",   "put",   "head",   "options" };
-    ki_str word;
+    ki_str verb;
     while (list.size) {
         bool known = false;
-        word = ki_str_split(list, '+', &list);
+        verb = ki_str_split(list, '+', &list);
         for (size_t i = 0; i < sizeof verbs / sizeof *verbs && !known; i++)
-            known = kt_words_have(word, ki_str_of(verbs[i]));
+            known = kt_spec_list_has(verb, ki_str_of(verbs[i]));
         if (!known) {
             return ki_error_set(
                 err, KI_ERR_INVALID,
                 "there is no verb '%.*s'; there are get, list, watch, create, update, patch, delete and "
                 "deletecollection",
-                (int)(word.size < 64 ? word.size : 64), word.data);
+                (int)(verb.size < 64 ? verb.size : 64), verb.data);
         }
     }
     return KI_OK;
 }
 
-/* Numbers are looked at when the fault is added, so that nothing is wrong with it later. */
+/* Checks all arguments when the fault is added, so that later reads cannot fail. */
 static ki_status check_arguments(const kt_fault *fault, ki_error *err) {
     static const struct {
         const char *name;
@@ -245,7 +246,7 @@ ki_status kt_faults_append(const kt_faults *faults, ki_buffer *out) {
     return ki_buffer_append_string(out, "]}");
 }
 
-/* ---- does it strike? ---- */
+/* ---- matching ---- */
 
 static bool has_resource(ki_str list, const kt_call *call) {
     char text[256];
@@ -257,10 +258,10 @@ static bool has_resource(ki_str list, const kt_call *call) {
     int size = snprintf(text, sizeof text, "%s%s%s%s%.*s", resource->plural, resource->group[0] ? "." : "",
                         resource->group, call->subresource.size ? "/" : "", (int)call->subresource.size,
                         call->subresource.size ? call->subresource.data : "");
-    return size > 0 && (size_t)size < sizeof text && kt_words_have(list, (ki_str){ text, (size_t)size });
+    return size > 0 && (size_t)size < sizeof text && kt_spec_list_has(list, (ki_str){ text, (size_t)size });
 }
 
-static bool is_for(const kt_fault *fault, const kt_call *call) {
+static bool matches(const kt_fault *fault, const kt_call *call) {
     const kt_spec *spec = &fault->spec;
     kt_attributes wanted;
     char small[KT_VERB_SIZE];
@@ -268,14 +269,16 @@ static bool is_for(const kt_fault *fault, const kt_call *call) {
     kt_call_describe(call, small, &wanted);
     ki_str path = ki_str_split(ki_str_of(call->request->target), '?', &rest);
     ki_str names = kt_spec_get(spec, "name"), namespaces = kt_spec_get(spec, "namespace");
-    return kt_words_have(kt_spec_get(spec, "verb"), wanted.verb) && has_resource(kt_spec_get(spec, "resource"), call) &&
-           (!names.data || kt_words_have(names, wanted.name)) &&
-           (!namespaces.data || kt_words_have(namespaces, call->ns)) &&
-           kt_words_have(kt_spec_get(spec, "path"), path) && kt_words_have(kt_spec_get(spec, "user-agent"), agent);
+    return kt_spec_list_has(kt_spec_get(spec, "verb"), wanted.verb) &&
+           has_resource(kt_spec_get(spec, "resource"), call) && (!names.data || kt_spec_list_has(names, wanted.name)) &&
+           (!namespaces.data || kt_spec_list_has(namespaces, call->ns)) &&
+           kt_spec_list_has(kt_spec_get(spec, "path"), path) &&
+           kt_spec_list_has(kt_spec_get(spec, "user-agent"), agent);
 }
 
-/* Those that only a watch or a list can show leave other requests alone, and do not count them. */
-static bool can_show(const kt_fault *fault, const kt_call *call) {
+/* Returns true if a fault can apply to a call. Faults of watches or lists ignore other requests and do not count
+ * them. */
+static bool can_apply(const kt_fault *fault, const kt_call *call) {
     bool watch = call->storage && kt_call_is_watch(call);
     bool list = call->storage && !call->name.size && !watch && strcmp(call->request->method, "GET") == 0;
     switch (fault->kind) {
@@ -304,9 +307,9 @@ static bool can_show(const kt_fault *fault, const kt_call *call) {
     }
 }
 
-static bool strikes(kt_faults *faults, kt_fault *fault, const kt_call *call) {
+static bool is_due(kt_faults *faults, kt_fault *fault, const kt_call *call) {
     int64_t age = call->now_ms - fault->added_ms;
-    if (!can_show(fault, call) || age < fault->after_ms || age > fault->until_ms || !is_for(fault, call))
+    if (!can_apply(fault, call) || age < fault->after_ms || age > fault->until_ms || !matches(fault, call))
         return false;
     fault->requests++;
     int64_t n = 0;
@@ -323,107 +326,107 @@ static bool strikes(kt_faults *faults, kt_fault *fault, const kt_call *call) {
     return true;
 }
 
-void kt_strike_init(kt_strike *strike) {
-    *strike = (kt_strike){ .cut_at = KT_NEVER,
-                           .silent_at = KT_NEVER,
-                           .end_at = KT_NEVER,
-                           .error_at = KT_NEVER,
-                           .lose = KT_NEVER,
-                           .again = KT_NEVER,
-                           .bad = KT_NEVER,
-                           .huge = KT_NEVER,
-                           .ahead = KT_NEVER };
+void kt_injection_init(kt_injection *injection) {
+    *injection = (kt_injection){ .cut_at = KT_NEVER,
+                                 .silent_at = KT_NEVER,
+                                 .end_at = KT_NEVER,
+                                 .error_at = KT_NEVER,
+                                 .lose = KT_NEVER,
+                                 .again = KT_NEVER,
+                                 .bad = KT_NEVER,
+                                 .huge = KT_NEVER,
+                                 .ahead = KT_NEVER };
 }
 
-void kt_strike_free(kt_strike *strike, const ki_allocator *allocator) {
-    ki_free(allocator, strike->error_frame);
-    strike->error_frame = NULL;
+void kt_injection_free(kt_injection *injection, const ki_allocator *allocator) {
+    ki_free(allocator, injection->error_frame);
+    injection->error_frame = NULL;
 }
 
-/* A number that was looked at before. */
+/* Returns an argument that check_arguments has checked. */
 static int64_t number(const kt_fault *fault, const char *name, int64_t otherwise) {
     (void)kt_spec_number(&fault->spec, name, 0, INT64_MAX, &otherwise, NULL);
     return otherwise;
 }
 
-static ki_status error_event(kt_call *call, const kt_fault *fault, kt_strike *strike) {
-    ki_free(call->allocator, strike->error_frame);
-    strike->error_at = number(fault, "event", 1);
-    strike->error_frame = kt_fault_error_frame(call, &fault->spec);
-    return strike->error_frame ? KI_OK : KI_ERR_NO_MEMORY;
+static ki_status error_event(kt_call *call, const kt_fault *fault, kt_injection *injection) {
+    ki_free(call->allocator, injection->error_frame);
+    injection->error_at = number(fault, "event", 1);
+    injection->error_frame = kt_fault_error_frame(call, &fault->spec);
+    return injection->error_frame ? KI_OK : KI_ERR_NO_MEMORY;
 }
 
-static ki_status apply(kt_call *call, const kt_fault *fault, kt_strike *strike) {
+static ki_status apply(kt_call *call, const kt_fault *fault, kt_injection *injection) {
     const kt_spec *spec = &fault->spec;
     switch (fault->kind) {
     case KT_FAULT_STATUS:
-        return kt_fault_answer_status(call, spec);
+        return kt_fault_respond_status(call, spec);
     case KT_FAULT_ERROR_EVENT:
-        return error_event(call, fault, strike);
+        return error_event(call, fault, injection);
     case KT_FAULT_TOO_LARGE:
         if (kt_call_is_watch(call) && kt_spec_get(spec, "as").size)
-            return error_event(call, fault, strike);
-        return kt_fault_answer_too_large(call, spec);
+            return error_event(call, fault, injection);
+        return kt_fault_respond_too_large(call, spec);
     case KT_FAULT_GARBAGE:
-        return kt_fault_answer_garbage(call, spec);
+        return kt_fault_respond_garbage(call, spec);
     case KT_FAULT_CLOSE:
-        strike->close = true;
+        injection->close = true;
         break;
     case KT_FAULT_CLOSE_AFTER:
-        strike->close_after = true;
+        injection->close_after = true;
         break;
     case KT_FAULT_DELAY:
-        (void)kt_spec_duration_ms(spec, "time", &strike->delay_ms, NULL);
+        (void)kt_spec_duration_ms(spec, "time", &injection->delay_ms, NULL);
         break;
     case KT_FAULT_EMPTY_PAGE:
         return kt_fault_empty_page(call);
     case KT_FAULT_STALE:
-        strike->behind = number(fault, "events", 1);
+        injection->stale_by = number(fault, "events", 1);
         break;
     case KT_FAULT_REPEAT:
-        strike->earlier = number(fault, "events", 1);
+        injection->repeat_by = number(fault, "events", 1);
         break;
     case KT_FAULT_END:
-        strike->end_at = number(fault, "event", 0);
+        injection->end_at = number(fault, "event", 0);
         break;
     case KT_FAULT_CUT:
-        strike->cut_at = number(fault, "bytes", 0);
+        injection->cut_at = number(fault, "bytes", 0);
         break;
     case KT_FAULT_SILENT:
-        strike->silent_at = number(fault, "bytes", 0);
+        injection->silent_at = number(fault, "bytes", 0);
         break;
     case KT_FAULT_LOSE:
-        strike->lose = number(fault, "event", 1);
+        injection->lose = number(fault, "event", 1);
         break;
     case KT_FAULT_AGAIN:
-        strike->again = number(fault, "event", 1);
-        strike->again_times = number(fault, "times", 1);
+        injection->again = number(fault, "event", 1);
+        injection->again_times = number(fault, "times", 1);
         break;
     case KT_FAULT_BAD_EVENT:
-        strike->bad = number(fault, "event", 1);
-        strike->bad_which = number(fault, "which", 0);
+        injection->bad = number(fault, "event", 1);
+        injection->bad_which = number(fault, "which", 0);
         break;
     case KT_FAULT_HUGE_EVENT:
-        strike->huge = number(fault, "event", 1);
-        strike->huge_bytes = number(fault, "bytes", 4 * 1024 * 1024);
+        injection->huge = number(fault, "event", 1);
+        injection->huge_bytes = number(fault, "bytes", 4 * 1024 * 1024);
         break;
     case KT_FAULT_AHEAD:
-        strike->ahead = number(fault, "event", 1);
+        injection->ahead = number(fault, "event", 1);
         break;
     case KT_FAULT_SHUFFLE:
-        strike->shuffle = true;
+        injection->shuffle = true;
         break;
     case KT_FAULT_NO_END:
-        strike->no_end = true;
+        injection->no_end = true;
         break;
     case KT_FAULT_NO_BOOKMARK:
-        strike->no_bookmark = true;
+        injection->no_bookmark = true;
         break;
     case KT_FAULT_CHUNKS:
-        strike->chunk = number(fault, "size", 1);
+        injection->chunk = number(fault, "size", 1);
         break;
     case KT_FAULT_BANDWIDTH:
-        strike->bytes_a_second = number(fault, "rate", 1024);
+        injection->bytes_a_second = number(fault, "rate", 1024);
         break;
     default:
         break;
@@ -431,15 +434,15 @@ static ki_status apply(kt_call *call, const kt_fault *fault, kt_strike *strike) 
     return KI_OK;
 }
 
-ki_status kt_faults_strike(kt_faults *faults, kt_call *call, kt_strike *strike) {
+ki_status kt_faults_inject(kt_faults *faults, kt_call *call, kt_injection *injection) {
     ki_status status = KI_OK;
     for (kt_fault *fault = faults->first; fault && !status; fault = fault->next) {
-        if (!strikes(faults, fault, call))
+        if (!is_due(faults, fault, call))
             continue;
-        if (!strike->any)
-            strike->random = next_random(&faults->random);
-        strike->any = true;
-        status = apply(call, fault, strike);
+        if (!injection->any)
+            injection->random = next_random(&faults->random);
+        injection->any = true;
+        status = apply(call, fault, injection);
     }
     return status;
 }

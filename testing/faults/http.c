@@ -1,4 +1,4 @@
-/* http.c: /_faults: faults are listed, added and taken away while the server runs. For clients on the same machine only. */
+/* http.c: /_faults: lists, adds and removes faults of a running server. Only for clients on the same machine. */
 #include "testing/cluster/cluster_state.h"
 #include "testing/faults/fault.h"
 #include "testing/request/status.h"
@@ -49,7 +49,7 @@ static ki_status remove_some(kt_call *call) {
 
 ki_status kt_fault_http(kt_call *call) {
     const char *method = call->request->method;
-    if (call->request->from_network && !call->request->from_here)
+    if (call->request->from_network && !call->request->is_local)
         return kt_fail(call, 403, "Forbidden", NULL, "/_faults is for clients on the same machine");
     if (strcmp(method, "GET") == 0 && call->segment_count == 1) {
         ki_status status = kt_faults_append(&call->cluster->faults, &call->response->body);

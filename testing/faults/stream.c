@@ -7,18 +7,18 @@
 #include <string.h>
 
 enum {
-    SHUFFLED_MAX = 4096
-}; /* initial events at a time */
+    SHUFFLED_MAX = 4096 /* initial events that are shuffled together */
+};
 
-kt_fault_stream *kt_fault_stream_new(const ki_allocator *allocator, kt_strike *strike) {
+kt_fault_stream *kt_fault_stream_new(const ki_allocator *allocator, kt_injection *injection) {
     kt_fault_stream *faults = ki_alloc_zero(allocator, sizeof *faults);
     if (!faults) {
-        kt_strike_free(strike, allocator);
+        kt_injection_free(injection, allocator);
         return NULL;
     }
     faults->allocator = allocator;
-    faults->strike = *strike;
-    strike->error_frame = NULL;
+    faults->injection = *injection;
+    injection->error_frame = NULL;
     ki_buffer_init(&faults->raw, allocator, 0);
     ki_buffer_init(&faults->held, allocator, 0);
     return faults;
@@ -27,7 +27,7 @@ kt_fault_stream *kt_fault_stream_new(const ki_allocator *allocator, kt_strike *s
 void kt_fault_stream_free(kt_fault_stream *faults) {
     if (!faults)
         return;
-    kt_strike_free(&faults->strike, faults->allocator);
+    kt_injection_free(&faults->injection, faults->allocator);
     ki_buffer_free(&faults->raw);
     ki_buffer_free(&faults->held);
     ki_free(faults->allocator, faults);
@@ -47,7 +47,7 @@ static ki_str next_frame(ki_str all, size_t *at) {
     return frame;
 }
 
-/* Out of the frame's JSON: what stands behind `field`, up to the quote. */
+/* Returns the text after `field` up to the next quote; data is NULL if there is none. */
 static ki_str value_of(ki_str frame, const char *field) {
     const char *at = memmem(frame.data, frame.size, field, strlen(field));
     if (!at)
@@ -91,11 +91,11 @@ static void append_shuffled(kt_fault_stream *faults, ki_buffer *out) {
         size_t count = 0;
         while (frames && at < all.size && count < SHUFFLED_MAX)
             frames[count++] = next_frame(all, &at);
-        if (!frames) { /* without memory they come as they are */
+        if (!frames) { /* out of memory: keep the order */
             ki_buffer_append_view(out, all);
             break;
         }
-        uint64_t state = faults->strike.random;
+        uint64_t state = faults->injection.random;
         for (size_t i = count; i > 1; i--) {
             state = state * 6364136223846793005u + 1442695040888963407u;
             size_t other = (size_t)(state >> 33) % i;
@@ -117,21 +117,21 @@ static void end_with(kt_fault_stream *faults, const char *frame, ki_buffer *out)
 }
 
 static void append_bookmark(kt_fault_stream *faults, ki_str frame, ki_buffer *out) {
-    const kt_strike *strike = &faults->strike;
+    const kt_injection *injection = &faults->injection;
     bool last = memmem(frame.data, frame.size, "k8s.io/initial-events-end", 25) != NULL;
     if (last) {
         append_shuffled(faults, out);
         faults->initial_over = true;
-        if (strike->no_end)
+        if (injection->no_end)
             return;
-    } else if (strike->no_bookmark) {
+    } else if (injection->no_bookmark) {
         return;
     }
     ki_buffer_append_view(out, frame);
 }
 
 static void append_frame(kt_fault_stream *faults, ki_str frame, ki_buffer *out) {
-    const kt_strike *strike = &faults->strike;
+    const kt_injection *injection = &faults->injection;
     if (is_type(frame, "BOOKMARK")) {
         append_bookmark(faults, frame, out);
         return;
@@ -141,27 +141,27 @@ static void append_frame(kt_fault_stream *faults, ki_str frame, ki_buffer *out) 
         return;
     }
     int64_t n = ++faults->events;
-    if (n == strike->end_at || n == strike->error_at) {
-        end_with(faults, n == strike->error_at ? strike->error_frame : NULL, out);
+    if (n == injection->end_at || n == injection->error_at) {
+        end_with(faults, n == injection->error_at ? injection->error_frame : NULL, out);
         return;
     }
-    if (strike->shuffle && !faults->initial_over && is_type(frame, "ADDED")) {
+    if (injection->shuffle && !faults->initial_over && is_type(frame, "ADDED")) {
         ki_buffer_append_view(&faults->held, frame);
         if (faults->held.failed)
             out->failed = faults->held.failed;
         return;
     }
-    if (n == strike->lose)
+    if (n == injection->lose)
         return;
-    if (n == strike->ahead)
+    if (n == injection->ahead)
         append_ahead(frame, out);
-    if (n == strike->bad)
-        ki_buffer_append_string(out, kt_fault_bad_event((size_t)strike->bad_which));
-    else if (n == strike->huge)
-        append_huge(frame, strike->huge_bytes, out);
+    if (n == injection->bad)
+        ki_buffer_append_string(out, kt_fault_bad_event((size_t)injection->bad_which));
+    else if (n == injection->huge)
+        append_huge(frame, injection->huge_bytes, out);
     else
         ki_buffer_append_view(out, frame);
-    for (int64_t i = 0; n == strike->again && i < strike->again_times; i++)
+    for (int64_t i = 0; n == injection->again && i < injection->again_times; i++)
         ki_buffer_append_view(out, frame);
 }
 
@@ -170,10 +170,10 @@ ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, s
     if (!faults)
         return kt_watch_read(response->watch, now_ms, out, max, ret_state);
     *ret_state = KT_WATCH_ENDED;
-    if (!faults->ended && faults->strike.end_at == 0)
+    if (!faults->ended && faults->injection.end_at == 0)
         faults->ended = true;
-    if (!faults->ended && faults->strike.error_at == 0)
-        end_with(faults, faults->strike.error_frame, out);
+    if (!faults->ended && faults->injection.error_at == 0)
+        end_with(faults, faults->injection.error_frame, out);
     if (faults->ended)
         return out->failed;
     ki_buffer_reset(&faults->raw, 1 << 20);

@@ -1,4 +1,4 @@
-/* stream.h: what becomes of a watch's frames on their way out. One for each response that faults strike. */
+/* stream.h: injects faults into the frames of a watch. One for each watch that faults apply to. */
 #ifndef KT_FAULTS_STREAM_H
 #define KT_FAULTS_STREAM_H
 
@@ -7,19 +7,19 @@
 
 typedef struct kt_fault_stream {
     const ki_allocator *allocator;
-    kt_strike strike;
-    int64_t events; /* so far, bookmarks not counted */
+    kt_injection injection;
+    int64_t events; /* so far, without bookmarks */
     bool initial_over;
     bool ended;
-    ki_buffer raw;  /* what the watch gave */
-    ki_buffer held; /* initial events that are to be shuffled */
+    ki_buffer raw;  /* frames from the watch */
+    ki_buffer held; /* initial events to shuffle */
 } kt_fault_stream;
 
-/* Takes `strike` over. NULL for lack of memory (then it is freed). */
-kt_fault_stream *kt_fault_stream_new(const ki_allocator *allocator, kt_strike *strike);
+/* Takes ownership of `injection`'s content, also on failure. NULL on failure. */
+kt_fault_stream *kt_fault_stream_new(const ki_allocator *allocator, kt_injection *injection);
 void kt_fault_stream_free(kt_fault_stream *faults);
 
-/* As kt_watch_read, for any response with a watch. */
+/* Reads frames like kt_watch_read, for any response with a watch. */
 ki_status kt_fault_read(kt_response *response, int64_t now_ms, ki_buffer *out, size_t max, kt_watch_state *ret_state);
 
 #endif

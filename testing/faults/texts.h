@@ -1,12 +1,12 @@
-/* texts.h: answers and events that a client cannot use. Static; any thread. */
+/* texts.h: responses and events that a client cannot use. Static; any thread. */
 #ifndef KT_FAULTS_TEXTS_H
 #define KT_FAULTS_TEXTS_H
 
 #include <stddef.h>
 
-/* In place of a whole answer: number `which`, modulo how many there are. */
+/* Returns an invalid response body; `which` is taken modulo the number of texts. */
 const char *kt_fault_garbage(size_t which);
-/* In place of an event, with its newline. A client can set it aside and go on. */
+/* Returns an invalid event with its newline. A client can skip it. */
 const char *kt_fault_bad_event(size_t which);
 
 #endif

@@ -1,4 +1,4 @@
-/* front.c: see front.h. All requests are handled on the daemon's one thread. */
+/* front.c: see front.h. The daemon's one thread handles all requests. */
 #include "testing/http/front.h"
 
 #include "src/base/error.h"
@@ -19,42 +19,42 @@
 
 enum {
     CONNECTION_LIMIT = 65536,
-    BODY_READ_MAX = 64 * 1024 * 1024, /* of a body that is too large; whoever sends more is cut off */
-    WARNINGS_MAX_SIZE = 4096,         /* of all Warning headers of an answer, as in the real server */
-    /* As the real server's idle timeout (k8s.io/apiserver, secure_serving.go): a client that sends a request after a pause of half a
-       minute finds its connection open. Suspended watches do not count as idle. The daemon overlooks clients that close in the
-       middle of a request until then. */
+    BODY_READ_MAX = 64 * 1024 * 1024, /* bytes of a larger body that are read; then the connection is closed */
+    WARNINGS_MAX_SIZE = 4096,         /* bytes of all Warning headers of a response, as in the real server */
+    /* The real server's idle timeout (k8s.io/apiserver, secure_serving.go): a client can send its next request half
+     * a minute later. Suspended watches are not idle. The daemon does not notice a client that closes in the middle
+     * of a request before this timeout. */
     IDLE_TIMEOUT_S = 90
 };
 
 struct kt_front {
-    /* constant */
+    /* ---- constant ---- */
     ki_allocator allocator;
     kt_cluster *cluster; /* under the lock of `streams` */
     char url[KT_URL_MAX];
     const kt_tls *tls; /* NULL: plain HTTP */
 
-    /* whoever starts and stops the front */
+    /* ---- the thread that starts and stops the front ---- */
     struct MHD_Daemon *daemon;
-    int listener; /* each daemon gets a copy, so that the port stays ours; -1: none */
+    int listener; /* each daemon gets a duplicate, so that the port stays reserved; -1: none */
 
     kt_streams streams;
     kt_web_sockets web_sockets;
 };
 
-/* One request as it arrives. The daemon's thread only. */
+/* One request while it arrives. The daemon's thread only. */
 typedef struct exchange {
     const ki_allocator *allocator;
     char *target;
     ki_buffer body;
-    size_t left_out;           /* bytes of a body that is too large */
-    kt_web_socket *web_socket; /* an answer that is to become one */
+    size_t dropped;            /* bytes of a body that is too large */
+    kt_web_socket *web_socket; /* a response that becomes a WebSocket; NULL: none */
     bool begun;
     bool too_large;
 } exchange;
 
-/* The daemon would read the query's parameters next, which nobody asks it for, and with a thousand of them it runs out of the connection's
- * memory: then the client waits in vain. `uri` is the connection's own buffer; the query ends before it begins. */
+/* Cuts the query off the daemon's copy of the URI. The daemon would parse it, and with a thousand parameters use up
+ * the connection's memory, so that the client would never get a response. */
 static void hide_query(const char *uri) {
     size_t path = strcspn(uri, "?");
     if (uri[path] && uri[path + 1])
@@ -91,29 +91,30 @@ static const char *header(struct MHD_Connection *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-static enum MHD_Result queue(struct MHD_Connection *connection, int status, struct MHD_Response *answer) {
-    if (!answer)
+static enum MHD_Result queue(struct MHD_Connection *connection, int status, struct MHD_Response *http_response) {
+    if (!http_response)
         return MHD_NO;
-    enum MHD_Result result = MHD_queue_response(connection, (unsigned)status, answer);
-    MHD_destroy_response(answer);
+    enum MHD_Result result = MHD_queue_response(connection, (unsigned)status, http_response);
+    MHD_destroy_response(http_response);
     return result;
 }
 
-/* A Status of the front's own. */
-static enum MHD_Result refuse(struct MHD_Connection *connection, int code, const char *reason, const char *message) {
+/* Sends a Status of the front itself. */
+static enum MHD_Result respond_error(struct MHD_Connection *connection, int code, const char *reason,
+                                     const char *message) {
     char body[512];
     int size = snprintf(body, sizeof body,
                         "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
                         "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}\n",
                         message, reason, code);
-    struct MHD_Response *answer = MHD_create_response_from_buffer((size_t)size, body, MHD_RESPMEM_MUST_COPY);
-    if (answer)
-        MHD_add_response_header(answer, "Content-Type", "application/json");
-    return queue(connection, code, answer);
+    struct MHD_Response *http_response = MHD_create_response_from_buffer((size_t)size, body, MHD_RESPMEM_MUST_COPY);
+    if (http_response)
+        MHD_add_response_header(http_response, "Content-Type", "application/json");
+    return queue(connection, code, http_response);
 }
 
-static enum MHD_Result refuse_size(struct MHD_Connection *connection) {
-    return refuse(connection, 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
+static enum MHD_Result respond_too_large(struct MHD_Connection *connection) {
+    return respond_error(connection, 413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728");
 }
 
 static void free_body(void *user) {
@@ -123,8 +124,8 @@ static void free_body(void *user) {
     ki_free(allocator, body);
 }
 
-/* Warning: 299 - "unknown field \"spec.x\"", as many as fit. */
-static void add_warnings(struct MHD_Response *answer, const kt_response *response) {
+/* Adds headers such as: Warning: 299 - "unknown field \"spec.x\"". Omits those beyond WARNINGS_MAX_SIZE. */
+static void add_warnings(struct MHD_Response *http_response, const kt_response *response) {
     ki_str rest = { response->warnings.data, response->warnings.size };
     ki_buffer value;
     ki_buffer_init(&value, response->warnings.allocator, 0);
@@ -136,13 +137,13 @@ static void add_warnings(struct MHD_Response *answer, const kt_response *respons
         if (value.failed || value.size > left)
             break;
         left -= value.size;
-        MHD_add_response_header(answer, "Warning", value.data);
+        MHD_add_response_header(http_response, "Warning", value.data);
     }
     ki_buffer_free(&value);
 }
 
-/* The answer with a whole body, which it takes over. */
-static struct MHD_Response *whole_answer(kt_front *front, struct MHD_Connection *connection, kt_response *response) {
+/* Creates the daemon's response with the whole body, and takes ownership of the body. */
+static struct MHD_Response *whole_response(kt_front *front, struct MHD_Connection *connection, kt_response *response) {
     static char nothing[1];
     bool packed = response->status == 200 && response->body.size >= KT_GZIP_MIN &&
                   kt_gzip_is_accepted(header(connection, "Accept-Encoding"));
@@ -157,17 +158,17 @@ static struct MHD_Response *whole_answer(kt_front *front, struct MHD_Connection 
     }
     ki_buffer_init(&response->body, &front->allocator, 0);
 
-    struct MHD_Response *answer = MHD_create_response_from_buffer_with_free_callback_cls(
+    struct MHD_Response *http_response = MHD_create_response_from_buffer_with_free_callback_cls(
         body->size, body->data ? body->data : nothing, free_body, body);
-    if (!answer) {
+    if (!http_response) {
         free_body(body);
         return NULL;
     }
     if (packed) {
-        MHD_add_response_header(answer, "Content-Encoding", "gzip");
-        MHD_add_response_header(answer, "Vary", "Accept-Encoding");
+        MHD_add_response_header(http_response, "Content-Encoding", "gzip");
+        MHD_add_response_header(http_response, "Vary", "Accept-Encoding");
     }
-    return answer;
+    return http_response;
 }
 
 static bool is_loopback(struct MHD_Connection *connection) {
@@ -183,14 +184,15 @@ static bool is_loopback(struct MHD_Connection *connection) {
     return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
-/* Has the answer to come bit by bit, because of a watch or a fault? */
+/* Returns true if the response is sent in pieces, because of a watch or a fault. */
 static bool is_streamed(const kt_response *response) {
-    const kt_strike *strike = response->faults ? &response->faults->strike : NULL;
-    return response->watch || (strike && (strike->delay_ms || strike->cut_at >= 0 || strike->silent_at >= 0 ||
-                                          strike->chunk || strike->bytes_a_second));
+    const kt_injection *injection = response->faults ? &response->faults->injection : NULL;
+    return response->watch ||
+           (injection && (injection->delay_ms || injection->cut_at >= 0 || injection->silent_at >= 0 ||
+                          injection->chunk || injection->bytes_a_second));
 }
 
-/* Impersonate-Group may come several times. Extras are not looked at. */
+/* Reads the Impersonate headers. Impersonate-Group can occur several times. Ignores extras. */
 static enum MHD_Result read_impersonation(void *user, enum MHD_ValueKind kind, const char *name, const char *value) {
     kt_user *as = user;
     (void)kind;
@@ -205,8 +207,8 @@ static enum MHD_Result read_impersonation(void *user, enum MHD_ValueKind kind, c
     return MHD_YES;
 }
 
-static void ask_who(kt_front *front, struct MHD_Connection *connection, char text[KT_TLS_USER_SIZE], kt_user *user,
-                    kt_request *request) {
+static void read_credentials(kt_front *front, struct MHD_Connection *connection, char text[KT_TLS_USER_SIZE],
+                             kt_user *user, kt_request *request) {
     const union MHD_ConnectionInfo *info =
         front->tls ? MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
     kt_peer peer = info && info->tls_session ? kt_tls_peer(info->tls_session, text, user) : KT_PEER_NONE;
@@ -215,31 +217,31 @@ static void ask_who(kt_front *front, struct MHD_Connection *connection, char tex
     request->authorization = header(connection, "Authorization");
     MHD_get_connection_values(connection, MHD_HEADER_KIND, read_impersonation, &request->as);
     request->from_network = true;
-    request->from_here = is_loopback(connection);
+    request->is_local = is_loopback(connection);
 }
 
-/* The answer to a request for a watch over a WebSocket: 101, or the handshake's refusal, which has no body. Takes `response` over. */
-static enum MHD_Result answer_web_socket(kt_front *front, struct MHD_Connection *connection, exchange *x,
-                                         kt_response *response) {
-    int code = kt_web_socket_refusal(connection);
-    struct MHD_Response *answer;
+/* Responds to a watch over a WebSocket: 101, or an error response without a body if the handshake is invalid. Takes
+ * ownership of `response`. */
+static enum MHD_Result respond_web_socket(kt_front *front, struct MHD_Connection *connection, exchange *x,
+                                          kt_response *response) {
+    int code = kt_web_socket_handshake_error(connection);
+    struct MHD_Response *http_response;
     if (code) {
         kt_streams_lock(&front->streams);
         kt_response_free(response);
         kt_streams_unlock(&front->streams);
-        answer = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+        http_response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     } else {
         code = MHD_HTTP_SWITCHING_PROTOCOLS;
-        answer = kt_web_socket_start(&front->web_sockets, connection, response, &x->web_socket);
+        http_response = kt_web_socket_start(&front->web_sockets, connection, response, &x->web_socket);
     }
-    return answer ? queue(connection, code, answer)
-                  : refuse(connection, 500, "InternalError", "the server is out of memory");
+    return http_response ? queue(connection, code, http_response)
+                         : respond_error(connection, 500, "InternalError", "the server is out of memory");
 }
 
-static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *connection, exchange *x,
-                                      const char *method) {
+static enum MHD_Result respond(kt_front *front, struct MHD_Connection *connection, exchange *x, const char *method) {
     kt_request request = {
-        .method = strcmp(method, "HEAD") == 0 ? "GET" : method, /* the daemon leaves the body out */
+        .method = strcmp(method, "HEAD") == 0 ? "GET" : method, /* the daemon omits the body */
         .target = x->target,
         .accept = header(connection, "Accept"),
         .content_type = header(connection, "Content-Type"),
@@ -247,58 +249,58 @@ static enum MHD_Result answer_request(kt_front *front, struct MHD_Connection *co
         .body = { x->body.data, x->body.size },
     };
     kt_response response;
-    struct MHD_Response *answer = NULL;
+    struct MHD_Response *http_response = NULL;
     kt_stream *stream = NULL;
     char number[16], names[KT_TLS_USER_SIZE];
     kt_user user;
 
-    ask_who(front, connection, names, &user, &request);
+    read_credentials(front, connection, names, &user, &request);
     kt_streams_lock(&front->streams);
     ki_status status = kt_rest_handle(front->cluster, &request, kt_streams_now_ms(&front->streams), &response);
     bool streamed = !status && is_streamed(&response);
     bool is_web_socket = !status && response.watch && kt_web_socket_is_wanted(connection);
-    const kt_strike strike = !status && response.faults ? response.faults->strike : (kt_strike){ 0 };
-    if (strike.close) {
+    const kt_injection injection = !status && response.faults ? response.faults->injection : (kt_injection){ 0 };
+    if (injection.close) {
         kt_response_free(&response);
         kt_streams_unlock(&front->streams);
         return MHD_NO;
     }
     if (streamed && !is_web_socket) {
         kt_response streaming = response;
-        answer = kt_stream_start(&front->streams, connection, &streaming, &stream);
+        http_response = kt_stream_start(&front->streams, connection, &streaming, &stream);
     }
     kt_streams_unlock(&front->streams);
     if (status)
-        return refuse(connection, 500, "InternalError", "the server is out of memory");
+        return respond_error(connection, 500, "InternalError", "the server is out of memory");
     if (is_web_socket)
-        return answer_web_socket(front, connection, x, &response);
+        return respond_web_socket(front, connection, x, &response);
     if (!streamed) {
-        answer = whole_answer(front, connection, &response);
-        if (answer)
-            add_warnings(answer, &response);
+        http_response = whole_response(front, connection, &response);
+        if (http_response)
+            add_warnings(http_response, &response);
         kt_response_free(&response);
     }
-    if (!answer)
-        return refuse(connection, 500, "InternalError", "the server is out of memory");
+    if (!http_response)
+        return respond_error(connection, 500, "InternalError", "the server is out of memory");
 
     if (response.content_type)
-        MHD_add_response_header(answer, "Content-Type", response.content_type);
-    MHD_add_response_header(answer, "Cache-Control", "no-cache, private");
+        MHD_add_response_header(http_response, "Content-Type", response.content_type);
+    MHD_add_response_header(http_response, "Cache-Control", "no-cache, private");
     if (response.allow[0])
-        MHD_add_response_header(answer, "Allow", response.allow);
+        MHD_add_response_header(http_response, "Allow", response.allow);
     if (response.retry_after_s >= 0) {
         snprintf(number, sizeof number, "%d", response.retry_after_s);
-        MHD_add_response_header(answer, "Retry-After", number);
+        MHD_add_response_header(http_response, "Retry-After", number);
     }
-    if (strike.close_after)
-        MHD_add_response_header(answer, "Connection", "close");
-    if (strike.delay_ms && stream)
-        return kt_stream_queue_late(stream, response.status, answer, strike.delay_ms);
-    return queue(connection, response.status, answer);
+    if (injection.close_after)
+        MHD_add_response_header(http_response, "Connection", "close");
+    if (injection.delay_ms && stream)
+        return kt_stream_queue_late(stream, response.status, http_response, injection.delay_ms);
+    return queue(connection, response.status, http_response);
 }
 
-/* Will the body be refused for its size, and does the client wait to hear so? */
-static bool is_refused_early(struct MHD_Connection *connection) {
+/* Returns true if the body is too large and the client waits for "100 Continue". */
+static bool is_too_large_early(struct MHD_Connection *connection) {
     const char *length = header(connection, "Content-Length");
     uint64_t size = 0;
     return header(connection, "Expect") && length && !ki_str_to_uint64(ki_str_of(length), KT_BODY_MAX, &size);
@@ -314,9 +316,9 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
         return MHD_NO; /* no memory for the request */
     if (!x->begun) {
         x->begun = true;
-        return is_refused_early(connection) ? refuse_size(connection) : MHD_YES;
+        return is_too_large_early(connection) ? respond_too_large(connection) : MHD_YES;
     }
-    if (*upload_size) { /* too large a body is read to its end, so that the client gets to read the answer */
+    if (*upload_size) { /* read a body that is too large to its end, so that the client reads the response */
         if (!x->too_large && ki_buffer_append(&x->body, upload, *upload_size)) {
             x->too_large = x->body.failed == KI_ERR_LIMIT;
             if (!x->too_large)
@@ -324,20 +326,21 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
             ki_buffer_reset(&x->body, 0);
         }
         if (x->too_large)
-            x->left_out += *upload_size;
-        if (x->left_out > BODY_READ_MAX)
+            x->dropped += *upload_size;
+        if (x->dropped > BODY_READ_MAX)
             return MHD_NO;
         *upload_size = 0;
         return MHD_YES;
     }
     if (x->too_large)
-        return refuse_size(connection);
+        return respond_too_large(connection);
     if (strlen(x->target) > KT_TARGET_MAX)
-        return refuse(connection, 414, "RequestURITooLong", "the URI is too long");
-    return answer_request(front, connection, x, method);
+        return respond_error(connection, 414, "RequestURITooLong", "the URI is too long");
+    return respond(front, connection, x, method);
 }
 
-/* The daemon's thread blocks all signals, as the project's own threads do: the host's handlers run on the host's threads. */
+/* Starts the daemon. Its thread blocks all signals, like all threads of the project: only the host's threads run the
+ * host's signal handlers. */
 static struct MHD_Daemon *start_daemon(kt_front *front, int listener) {
     static char priorities[] = "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1";
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_ITC;
@@ -371,11 +374,11 @@ static ki_status serve(kt_front *front, ki_error *err) {
     front->daemon = start_daemon(front, listener);
     if (front->daemon)
         return KI_OK;
-    close(listener); /* a daemon that runs closes it itself */
+    close(listener); /* a running daemon closes it itself */
     return ki_error_set(err, KI_ERR_SYSTEM, "cannot start the HTTP server on %s", front->url);
 }
 
-static ki_status listen_on_it(kt_front *front, const char *where, char url[KT_URL_MAX], ki_error *err) {
+static ki_status open_listener(kt_front *front, const char *where, char url[KT_URL_MAX], ki_error *err) {
     return kt_listen(where, front->tls ? "https" : "http", &front->listener, url, err);
 }
 
@@ -389,7 +392,7 @@ ki_status kt_front_new(const ki_allocator *allocator, kt_cluster *cluster, const
     front->tls = tls;
     front->listener = -1;
 
-    ki_status status = listen_on_it(front, listen_on, front->url, err);
+    ki_status status = open_listener(front, listen_on, front->url, err);
     if (!status)
         status = kt_streams_init(&front->streams, &front->allocator, err);
     if (!status)
@@ -412,9 +415,10 @@ static void stop_daemon(kt_front *front) {
 
 ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
     ki_status status = KI_OK;
-    char same[KT_URL_MAX]; /* the URL stays as it is: any thread may be reading it */
+    char same[KT_URL_MAX]; /* the URL stays unchanged, because any thread can read it */
     if (down_ms && front->listener >= 0) {
-        (void)shutdown(front->listener, SHUT_RDWR); /* the daemon's copy too: who is cut below is refused already */
+        /* Also closes the daemon's duplicate, so that no cut client can reconnect. */
+        (void)shutdown(front->listener, SHUT_RDWR);
         close(front->listener);
         front->listener = -1;
     }
@@ -426,7 +430,7 @@ ki_status kt_front_restart(kt_front *front, int64_t down_ms, ki_error *err) {
     kt_streams_cut(&front->streams, false);
     kt_web_sockets_cut(&front->web_sockets, false);
     if (front->listener < 0)
-        status = listen_on_it(front, strstr(front->url, "://") + 3, same, err);
+        status = open_listener(front, strstr(front->url, "://") + 3, same, err);
     return status ? status : serve(front, err);
 }
 

@@ -1,4 +1,4 @@
-/* gzip.c: see gzip.h; over zlib. */
+/* gzip.c: see gzip.h. Uses zlib. */
 #include "testing/http/gzip.h"
 
 #include "src/base/memory.h"
@@ -8,7 +8,7 @@
 #include <zlib.h>
 
 enum {
-    LEVEL = 1,        /* as the real server's */
+    LEVEL = 1,        /* the real server's level */
     GZIP_WINDOW = 31, /* zlib: the largest window, with gzip's header */
     MEMORY_LEVEL = 8  /* zlib's default */
 };

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-    BACKLOG = 4096
-}; /* many clients may connect at once */
+    BACKLOG = 4096 /* many clients can connect at once */
+};
 
 typedef union address {
     struct sockaddr any;
@@ -21,7 +21,7 @@ typedef union address {
     struct sockaddr_in6 v6;
 } address;
 
-/* Splits and converts. False where it is no address. */
+/* Parses an address. Returns false if `text` is none. */
 static bool parse(const char *text, address *ret_address, socklen_t *ret_size) {
     char host[INET6_ADDRSTRLEN + 1] = "127.0.0.1";
     ki_str all = ki_str_of(text);
@@ -35,7 +35,7 @@ static bool parse(const char *text, address *ret_address, socklen_t *ret_size) {
             return false;
         if (port.size)
             port = (ki_str){ port.data + 1, port.size - 1 };
-    } else if (strchr(text, ':') == strrchr(text, ':')) { /* else a bare IPv6 address */
+    } else if (strchr(text, ':') == strrchr(text, ':')) { /* otherwise an IPv6 address without brackets */
         name = ki_str_split(all, ':', &port);
     }
     if (port.size && !ki_str_to_uint64(port, 65535, &number))
@@ -65,7 +65,7 @@ static bool parse(const char *text, address *ret_address, socklen_t *ret_size) {
     return false;
 }
 
-/* A server that listens on every address is reached on loopback. */
+/* Writes the URL. The URL of a wildcard address has the loopback address. */
 static void write_url(const address *bound, const char *scheme, char url[KT_URL_MAX]) {
     char host[INET6_ADDRSTRLEN] = "127.0.0.1";
     if (bound->any.sa_family == AF_INET) {
@@ -97,7 +97,7 @@ ki_status kt_listen(const char *listen_on, const char *scheme, int *ret_socket, 
     int fd = socket(wanted.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot make a socket for %s", listen_on);
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* without it a restart waits a minute */
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* a restart can use the port at once */
     if (bind(fd, &wanted.any, size) || listen(fd, BACKLOG)) {
         ki_status status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot listen on %s", listen_on);
         close(fd);

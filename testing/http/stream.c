@@ -1,4 +1,4 @@
-/* stream.c: see stream.h. The HTTP daemon's thread reads; the timer thread resumes. */
+/* stream.c: see stream.h. The HTTP daemon's thread reads watches; the timer thread resumes connections. */
 #include "testing/http/stream.h"
 
 #include "src/base/error.h"
@@ -14,23 +14,23 @@ struct kt_stream {
     struct MHD_Connection *connection;
     kt_response response;
 
-    /* the daemon's thread only */
+    /* ---- the daemon's thread only ---- */
     ki_buffer pending; /* read from the watch and not yet sent */
-    size_t sent;       /* of it */
-    kt_object *shared; /* whose JSON, and the end of a frame, follow what is pending; NULL: none */
+    size_t sent;       /* bytes sent of `pending` */
+    kt_object *shared; /* a large object to send after `pending`, followed by the end of its frame; NULL: none */
     size_t shared_sent;
-    bool ended; /* nothing comes after it */
+    bool ended; /* the response ends after `pending` */
 
-    /* under the lock */
+    /* ---- under the lock ---- */
     kt_stream *previous;
     kt_stream *next;
     kt_stream *next_ready;
     int64_t deadline_ms;
     int64_t start_ms;
     bool suspended;
-    bool muted;    /* a change of the cluster does not resume it */
-    bool is_ready; /* in the list of those to be resumed */
-    bool gone;     /* its client has closed the connection */
+    bool muted;    /* changes of the cluster do not resume it */
+    bool is_ready; /* in the list of ready streams */
+    bool gone;     /* the client has closed the connection */
 };
 
 int64_t kt_streams_now_ms(const kt_streams *streams) {
@@ -64,11 +64,11 @@ void kt_streams_unlock(kt_streams *streams) {
 void kt_streams_yield(kt_streams *streams) {
     kt_streams_unlock(streams);
     while (atomic_load(&streams->waiting))
-        sched_yield(); /* a mutex alone would come back to this thread nearly always */
+        sched_yield(); /* otherwise this thread would nearly always get the mutex again */
     kt_streams_lock(streams);
 }
 
-/* The cluster's change made it readable. Under the lock. */
+/* Called when the watch becomes readable. Caller holds the lock. */
 static void on_readable(void *user) {
     kt_stream *stream = user;
     if (!stream->suspended || stream->is_ready || stream->muted)
@@ -87,7 +87,7 @@ static void suspend_until(kt_stream *stream, int64_t deadline_ms) {
         ki_cond_signal(&streams->changed);
 }
 
-/* Faults may leave nothing of a block. */
+/* Reads a block of frames. Reads again if faults removed all frames of a block. */
 static ki_status read_some(kt_stream *stream, size_t max, kt_watch_state *ret_state) {
     ki_status status;
     if (!stream->response.faults)
@@ -99,7 +99,7 @@ static ki_status read_some(kt_stream *stream, size_t max, kt_watch_state *ret_st
     return status;
 }
 
-/* A block grows to its size many times over, which costs more than what is put into it. */
+/* Takes the free buffer, because growing a new one costs more than filling it. */
 static void take_buffer(kt_stream *stream) {
     kt_streams *streams = stream->streams;
     if (!stream->pending.data) {
@@ -118,7 +118,7 @@ static void leave_buffer(kt_stream *stream) {
     ki_buffer_init(&stream->pending, streams->allocator, 0);
 }
 
-/* More frames from the watch. False where the response has to be cut. */
+/* Reads more frames from the watch. Returns false if the response must be cut. */
 static bool refill(kt_stream *stream, size_t max) {
     kt_streams *streams = stream->streams;
     kt_watch_state state = KT_WATCH_WAITS;
@@ -134,14 +134,14 @@ static bool refill(kt_stream *stream, size_t max) {
     } else if (state == KT_WATCH_ENDED) {
         stream->ended = true;
     } else if (stream->pending.size == 0) {
-        leave_buffer(stream); /* an idle watch keeps none */
+        leave_buffer(stream); /* an idle watch has no buffer */
         suspend_until(stream, kt_watch_deadline(stream->response.watch));
     }
     kt_streams_unlock(streams);
     return fine;
 }
 
-/* Says nothing more until `until_ms`. False where the stream has to be cut. */
+/* Sends nothing until `until_ms`. Returns false if the stream must be cut. */
 static bool pause_stream(kt_stream *stream, int64_t until_ms) {
     kt_streams *streams = stream->streams;
     kt_streams_lock(streams);
@@ -154,25 +154,25 @@ static bool pause_stream(kt_stream *stream, int64_t until_ms) {
     return fine;
 }
 
-/* What faults leave of `max` bytes behind `position`; 0: none now, and the stream waits. */
+/* Returns how many of `max` bytes the faults allow at `position`; 0: none now, the stream is suspended. */
 static ssize_t limit(kt_stream *stream, uint64_t position, size_t max) {
-    const kt_strike *strike = &stream->response.faults->strike;
+    const kt_injection *injection = &stream->response.faults->injection;
     int64_t at = (int64_t)position, room = (int64_t)max;
-    if (strike->cut_at >= 0 && at >= strike->cut_at)
+    if (injection->cut_at >= 0 && at >= injection->cut_at)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (strike->silent_at >= 0 && at >= strike->silent_at)
+    if (injection->silent_at >= 0 && at >= injection->silent_at)
         return pause_stream(stream, INT64_MAX) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
-    if (strike->cut_at >= 0 && strike->cut_at - at < room)
-        room = strike->cut_at - at;
-    if (strike->silent_at >= 0 && strike->silent_at - at < room)
-        room = strike->silent_at - at;
-    if (strike->chunk && strike->chunk < room)
-        room = strike->chunk;
-    if (strike->bytes_a_second) {
+    if (injection->cut_at >= 0 && injection->cut_at - at < room)
+        room = injection->cut_at - at;
+    if (injection->silent_at >= 0 && injection->silent_at - at < room)
+        room = injection->silent_at - at;
+    if (injection->chunk && injection->chunk < room)
+        room = injection->chunk;
+    if (injection->bytes_a_second) {
         int64_t now_ms = kt_streams_now_ms(stream->streams);
-        double allowed = (double)(now_ms - stream->start_ms) * (double)strike->bytes_a_second / 1000 - (double)at;
+        double allowed = (double)(now_ms - stream->start_ms) * (double)injection->bytes_a_second / 1000 - (double)at;
         if (allowed < 1) {
-            double wait_ms = (1 - allowed) * 1000 / (double)strike->bytes_a_second + 1;
+            double wait_ms = (1 - allowed) * 1000 / (double)injection->bytes_a_second + 1;
             return pause_stream(stream, now_ms + (int64_t)wait_ms) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
         }
         if (allowed < (double)room)
@@ -181,7 +181,7 @@ static ssize_t limit(kt_stream *stream, uint64_t position, size_t max) {
     return (ssize_t)room;
 }
 
-/* Sends of the shared object. Once all is sent, the frame's end is pending. */
+/* Sends from the shared object. After its last byte, the frame's end becomes pending. */
 static ssize_t read_shared(kt_stream *stream, char *block, size_t max) {
     size_t size = stream->shared->json.size - stream->shared_sent;
     if (size > max) {
@@ -255,12 +255,12 @@ static void free_stream(void *user) {
 struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection *connection, kt_response *response,
                                      kt_stream **ret_stream) {
     kt_stream *stream = ki_alloc_zero(streams->allocator, sizeof *stream);
-    struct MHD_Response *answer = NULL;
+    struct MHD_Response *http_response = NULL;
     if (stream) {
         uint64_t size = response->watch ? MHD_SIZE_UNKNOWN : response->body.size;
-        answer = MHD_create_response_from_callback(size, KT_STREAM_BLOCK, read_stream, stream, free_stream);
+        http_response = MHD_create_response_from_callback(size, KT_STREAM_BLOCK, read_stream, stream, free_stream);
     }
-    if (!answer) {
+    if (!http_response) {
         kt_response_free(response);
         ki_free(streams->allocator, stream);
         return NULL;
@@ -271,7 +271,7 @@ struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection 
     stream->start_ms = kt_streams_now_ms(streams);
     if (response->watch) {
         ki_buffer_init(&stream->pending, streams->allocator, 0);
-    } else { /* all of it is there */
+    } else { /* the whole body is there */
         stream->pending = stream->response.body;
         ki_buffer_init(&stream->response.body, streams->allocator, 0);
         stream->ended = true;
@@ -284,13 +284,14 @@ struct MHD_Response *kt_stream_start(kt_streams *streams, struct MHD_Connection 
     if (response->watch)
         kt_watch_on_ready(stream->response.watch, on_readable, stream);
     *ret_stream = stream;
-    return answer;
+    return http_response;
 }
 
-enum MHD_Result kt_stream_queue_late(kt_stream *stream, int status, struct MHD_Response *answer, int64_t delay_ms) {
+enum MHD_Result kt_stream_queue_late(kt_stream *stream, int status, struct MHD_Response *http_response,
+                                     int64_t delay_ms) {
     kt_streams *streams = stream->streams;
-    enum MHD_Result result = MHD_queue_response(stream->connection, (unsigned)status, answer);
-    if (result == MHD_YES) { /* else the stream may be gone */
+    enum MHD_Result result = MHD_queue_response(stream->connection, (unsigned)status, http_response);
+    if (result == MHD_YES) { /* otherwise the stream may be freed */
         kt_streams_lock(streams);
         if (!streams->cutting) {
             stream->muted = true;
@@ -298,13 +299,13 @@ enum MHD_Result kt_stream_queue_late(kt_stream *stream, int status, struct MHD_R
         }
         kt_streams_unlock(streams);
     }
-    MHD_destroy_response(answer);
+    MHD_destroy_response(http_response);
     return result;
 }
 
 /* ---- the timer thread ---- */
 
-/* Resumes the streams whose time has come; gives the earliest time of the others. */
+/* Resumes the streams whose deadline has passed. Returns the earliest deadline of the others. */
 static int64_t resume_due(kt_streams *streams, int64_t now_ms) {
     int64_t earliest = INT64_MAX;
     for (kt_stream *stream = streams->first; stream; stream = stream->next) {
@@ -318,8 +319,8 @@ static int64_t resume_due(kt_streams *streams, int64_t now_ms) {
     return earliest;
 }
 
-/* The daemon does not watch the sockets of suspended connections: this finds those that were closed at the other end. Lack of
- * memory only means that they are found later. */
+/* Finds suspended connections that the client has closed; the daemon does not watch their sockets. Without memory
+ * they are found later. */
 static void resume_gone(kt_streams *streams) {
     if (streams->polled_capacity < streams->count) {
         size_t capacity = streams->count * 2;
@@ -372,7 +373,7 @@ static void run_timer(void *user) {
     kt_streams_unlock(streams);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 int64_t kt_wall_ms(void) {
     struct timespec wall;

@@ -1,4 +1,4 @@
-/* web_socket.c: the bytes of a WebSocket (RFC 6455). */
+/* web_socket.c: see web_socket.h. */
 #include "testing/http/web_socket.h"
 
 #include "testing/values/base64.h"
@@ -12,7 +12,7 @@ enum {
     IS_FINAL = 0x80,  /* in the first byte (§5.2) */
     IS_MASKED = 0x80, /* in the second byte */
     OP_MASK = 0x0f,
-    OP_CONTROL = 0x08, /* set in the control frames */
+    OP_CONTROL = 0x08, /* set in control frames */
     OP_TEXT = 1,
     OP_CLOSE = 8,
     OP_PING = 9,
@@ -80,13 +80,13 @@ static unsigned op_of(const kt_web_socket_reader *reader) {
     return reader->head[0] & OP_MASK;
 }
 
-/* Returns how many bytes the head of the frame has, as far as it is known by now. */
+/* Returns the length of the frame's head, as far as the received bytes tell. */
 static size_t head_length(const kt_web_socket_reader *reader) {
     unsigned length = reader->head_size > 1 ? reader->head[1] & ~(unsigned)IS_MASKED : 0;
     return 2 + (length == LENGTH_16 ? 2U : length == LENGTH_64 ? 8U : 0U) + MASK_SIZE;
 }
 
-/* Returns false for a frame that a client must not send (§5.1, §5.5). */
+/* Starts the payload. Returns false for a frame that a client must not send (§5.1, §5.5). */
 static bool begin_payload(kt_web_socket_reader *reader) {
     uint64_t length = reader->head[1] & ~(unsigned)IS_MASKED;
     size_t more = head_length(reader) - MASK_SIZE - 2;
@@ -98,14 +98,14 @@ static bool begin_payload(kt_web_socket_reader *reader) {
     return !(op_of(reader) & OP_CONTROL) || (length <= KT_WEB_SOCKET_CONTROL_MAX && reader->head[0] & IS_FINAL);
 }
 
-/* Keeps what a control frame says, without its mask (§5.3). */
+/* Stores a control frame's payload without its mask (§5.3). */
 static void take_payload(kt_web_socket_reader *reader, const char *bytes, size_t size) {
     const unsigned char *mask = reader->head + head_length(reader) - MASK_SIZE;
     for (size_t i = 0; op_of(reader) & OP_CONTROL && i < size; i++, reader->control_size++)
         reader->control[reader->control_size] = (unsigned char)bytes[i] ^ mask[reader->control_size % MASK_SIZE];
 }
 
-/* Returns false where the client said goodbye. */
+/* Responds to a complete frame. Returns false after a close frame. */
 static bool end_frame(kt_web_socket_reader *reader, ki_buffer *out) {
     unsigned op = op_of(reader);
     if (op == OP_PING)
@@ -121,7 +121,7 @@ bool kt_web_socket_read(kt_web_socket_reader *reader, const char *bytes, size_t 
     for (size_t at = 0; at < size;) {
         if (!reader->in_payload) {
             reader->head[reader->head_size++] = (unsigned char)bytes[at++];
-            bool fine = reader->head_size != 2 || reader->head[1] & IS_MASKED; /* each frame of a client is masked */
+            bool fine = reader->head_size != 2 || reader->head[1] & IS_MASKED; /* every client frame is masked */
             if (fine && reader->head_size == head_length(reader))
                 fine = begin_payload(reader);
             if (!fine) {

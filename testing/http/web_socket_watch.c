@@ -1,4 +1,5 @@
-/* web_socket_watch.c: see web_socket_watch.h. The HTTP daemon's thread adds sockets; the sockets' own thread reads watches, sends, receives and closes. */
+/* web_socket_watch.c: see web_socket_watch.h. The HTTP daemon's thread adds sockets; the sockets' own thread reads
+ * watches, sends, receives and closes. */
 #include "testing/http/web_socket_watch.h"
 
 #include "src/base/error.h"
@@ -13,32 +14,32 @@
 #include <unistd.h>
 
 enum {
-    RECEIVED_MAX = 4096,               /* bytes at a time */
-    ANSWERS_MAX = 2 * KT_STREAM_BLOCK, /* a client that sends on and on and does not read is not read from either */
+    RECEIVED_MAX = 4096,              /* bytes at a time */
+    UNSENT_MAX = 2 * KT_STREAM_BLOCK, /* most bytes to send before the server stops reading from the client */
     FIRST_CAPACITY = 8,
     WAIT_MAX_MS = 60 * 1000
 };
 
 struct kt_web_socket {
-    /* constant once it is a connection */
+    /* ---- constant after the upgrade ---- */
     kt_web_sockets *owner;
     kt_web_socket **place;
     int fd;
     struct MHD_UpgradeResponseHandle *handle;
 
-    /* under the lock */
+    /* ---- under the lock ---- */
     kt_response response;
     kt_web_socket *next;
-    bool is_readable; /* the watch may have something */
-    bool is_cut;      /* nothing more is sent or received */
+    bool is_readable; /* the watch may have frames */
+    bool is_cut;      /* no more bytes are sent or received */
 
-    /* the thread only, once it is a connection */
+    /* ---- the thread only, after the upgrade ---- */
     kt_web_socket_reader reader;
     ki_buffer pending;
-    size_t sent;        /* of it */
-    int64_t total;      /* bytes that were sent before `pending` */
-    int64_t not_before; /* a fault delays what it sends */
-    bool is_ended;      /* nothing follows what is pending; then it is closed */
+    size_t sent;        /* bytes sent of `pending` */
+    int64_t total;      /* bytes before `pending` */
+    int64_t not_before; /* a fault delays sending until then */
+    bool is_ended;      /* the socket is closed after `pending` */
 };
 
 static void wake_thread(kt_web_sockets *sockets) {
@@ -46,7 +47,7 @@ static void wake_thread(kt_web_sockets *sockets) {
     (void)!write(sockets->wake_fd, &one, sizeof one);
 }
 
-/* The cluster's change made the watch readable. */
+/* Called when the watch becomes readable. */
 static void on_readable(void *user) {
     kt_web_socket *socket = user;
     if (!socket->is_readable)
@@ -54,15 +55,15 @@ static void on_readable(void *user) {
     socket->is_readable = true;
 }
 
-/* ---- what a watch has for its client ---- */
+/* ---- reading watches ---- */
 
-/* Faults that count bytes: what is pending ends where they begin. */
+/* Truncates `pending` where a fault cuts or silences the connection. */
 static void limit(kt_web_socket *socket) {
-    const kt_strike *strike = socket->response.faults ? &socket->response.faults->strike : NULL;
-    if (!strike)
+    const kt_injection *injection = socket->response.faults ? &socket->response.faults->injection : NULL;
+    if (!injection)
         return;
-    bool is_silent = strike->silent_at >= 0 && (strike->cut_at < 0 || strike->silent_at < strike->cut_at);
-    int64_t end = is_silent ? strike->silent_at : strike->cut_at;
+    bool is_silent = injection->silent_at >= 0 && (injection->cut_at < 0 || injection->silent_at < injection->cut_at);
+    int64_t end = is_silent ? injection->silent_at : injection->cut_at;
     if (end < 0 || socket->total + (int64_t)socket->pending.size < end)
         return;
     socket->pending.size = (size_t)(end - socket->total);
@@ -72,7 +73,7 @@ static void limit(kt_web_socket *socket) {
         socket->is_ended = true;
 }
 
-/* Takes as much from the watch as is sent at once. */
+/* Reads a block of frames from the watch. */
 static void fill(kt_web_socket *socket, int64_t now_ms) {
     kt_web_sockets *sockets = socket->owner;
     kt_watch_state state = KT_WATCH_WAITS;
@@ -101,7 +102,8 @@ static bool has_sent(const kt_web_socket *socket) {
     return socket->sent == socket->pending.size;
 }
 
-/* Fills those that wait for it. Returns when the next one has something to do without a change of the cluster. */
+/* Reads frames for all sockets that have sent everything. Returns the time at which the next watch has something to
+ * do without a change of the cluster. */
 static int64_t fill_all(kt_web_sockets *sockets, int64_t now_ms) {
     int64_t earliest = INT64_MAX;
     for (kt_web_socket *socket = sockets->first; socket; socket = socket->next) {
@@ -142,7 +144,7 @@ static void receive_some(kt_web_socket *socket) {
         socket->is_ended = true;
 }
 
-/* Makes room for what is polled. */
+/* Makes room for `needed` descriptors. */
 static ki_status reserve(kt_web_sockets *sockets, size_t needed) {
     const ki_allocator *allocator = sockets->streams->allocator;
     size_t capacity = 2 * needed;
@@ -160,7 +162,7 @@ static ki_status reserve(kt_web_sockets *sockets, size_t needed) {
     return KI_OK;
 }
 
-/* Says what is to be polled. Called with the lock. Sockets for which there is no memory are cut. */
+/* Fills the list of descriptors to poll. Cuts sockets for which there is no memory. Caller holds the lock. */
 static nfds_t prepare(kt_web_sockets *sockets) {
     nfds_t count = 0;
     (void)reserve(sockets, sockets->count + 1);
@@ -171,7 +173,7 @@ static nfds_t prepare(kt_web_sockets *sockets) {
             wake_thread(sockets);
             continue;
         }
-        bool is_read = !socket->is_ended && socket->pending.size - socket->sent < ANSWERS_MAX;
+        bool is_read = !socket->is_ended && socket->pending.size - socket->sent < UNSENT_MAX;
         short events = (short)((has_sent(socket) ? 0 : POLLOUT) | (is_read ? POLLIN : 0));
         sockets->polled_sockets[count] = socket;
         sockets->polled[count++] = (struct pollfd){ .fd = socket->fd, .events = events };
@@ -197,7 +199,7 @@ static void close_some(kt_web_sockets *sockets) {
         ki_cond_broadcast(&sockets->emptied);
 }
 
-/* Sends and receives what can be, or waits. Called without the lock. */
+/* Waits, then sends and receives. The caller does not hold the lock. */
 static void work(kt_web_sockets *sockets, nfds_t count, int64_t wait_ms) {
     uint64_t woken;
     if (poll(sockets->polled, count, (int)(wait_ms < WAIT_MAX_MS ? wait_ms : WAIT_MAX_MS)) <= 0)
@@ -236,26 +238,27 @@ static const char *header(struct MHD_Connection *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* Is `wanted` one of the words of the header? */
-static bool names(const char *value, const char *wanted) {
+/* Returns true if a header's comma-separated list contains `wanted`. */
+static bool header_has(const char *value, const char *wanted) {
     ki_str rest = ki_str_of(value ? value : "");
     while (rest.size) {
-        ki_str word = ki_str_split(rest, ',', &rest);
-        while (word.size && word.data[0] == ' ') {
-            word.data++;
-            word.size--;
+        ki_str token = ki_str_split(rest, ',', &rest);
+        while (token.size && token.data[0] == ' ') {
+            token.data++;
+            token.size--;
         }
-        if (word.size == strlen(wanted) && strncasecmp(word.data, wanted, word.size) == 0)
+        if (token.size == strlen(wanted) && strncasecmp(token.data, wanted, token.size) == 0)
             return true;
     }
     return false;
 }
 
 bool kt_web_socket_is_wanted(struct MHD_Connection *connection) {
-    return names(header(connection, "Upgrade"), "websocket") && names(header(connection, "Connection"), "upgrade");
+    return header_has(header(connection, "Upgrade"), "websocket") &&
+           header_has(header(connection, "Connection"), "upgrade");
 }
 
-int kt_web_socket_refusal(struct MHD_Connection *connection) {
+int kt_web_socket_handshake_error(struct MHD_Connection *connection) {
     const char *key = header(connection, "Sec-WebSocket-Key"), *version = header(connection, "Sec-WebSocket-Version");
     const char *protocol = header(connection, "Sec-WebSocket-Protocol");
     if (!key || !key[0] || !version || strcmp(version, "13") != 0 || (protocol && strchr(protocol, ',')))
@@ -263,7 +266,7 @@ int kt_web_socket_refusal(struct MHD_Connection *connection) {
     return header(connection, "Origin") ? 0 : 403;
 }
 
-/* The connection is ours. Called by the daemon, on its thread. */
+/* Called by the daemon on its thread when the connection is upgraded. */
 static void on_upgrade(void *user, struct MHD_Connection *connection, void *state, const char *extra, size_t extra_size,
                        MHD_socket fd, struct MHD_UpgradeResponseHandle *handle) {
     kt_web_socket *socket = user;
@@ -293,28 +296,28 @@ static void on_upgrade(void *user, struct MHD_Connection *connection, void *stat
     MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
 }
 
-static struct MHD_Response *answer_for(const kt_web_sockets *sockets, struct MHD_Connection *connection,
-                                       kt_web_socket *socket) {
+static struct MHD_Response *new_response(const kt_web_sockets *sockets, struct MHD_Connection *connection,
+                                         kt_web_socket *socket) {
     char accept[KT_WEB_SOCKET_ACCEPT_SIZE];
     const char *key = header(connection, "Sec-WebSocket-Key"), *protocol = header(connection, "Sec-WebSocket-Protocol");
     if (!socket || kt_web_socket_accept(sockets->streams->allocator, ki_str_of(key), accept))
         return NULL;
-    struct MHD_Response *answer = MHD_create_response_for_upgrade(on_upgrade, socket);
-    if (!answer)
+    struct MHD_Response *http_response = MHD_create_response_for_upgrade(on_upgrade, socket);
+    if (!http_response)
         return NULL;
-    MHD_add_response_header(answer, "Upgrade", "websocket");
-    MHD_add_response_header(answer, "Sec-WebSocket-Accept", accept);
+    MHD_add_response_header(http_response, "Upgrade", "websocket");
+    MHD_add_response_header(http_response, "Sec-WebSocket-Accept", accept);
     if (protocol)
-        MHD_add_response_header(answer, "Sec-WebSocket-Protocol", protocol);
-    return answer;
+        MHD_add_response_header(http_response, "Sec-WebSocket-Protocol", protocol);
+    return http_response;
 }
 
 struct MHD_Response *kt_web_socket_start(kt_web_sockets *sockets, struct MHD_Connection *connection,
                                          kt_response *response, kt_web_socket **place) {
     const ki_allocator *allocator = sockets->streams->allocator;
     kt_web_socket *socket = ki_alloc_zero(allocator, sizeof *socket);
-    struct MHD_Response *answer = answer_for(sockets, connection, socket);
-    if (!answer) {
+    struct MHD_Response *http_response = new_response(sockets, connection, socket);
+    if (!http_response) {
         kt_response_free(response);
         ki_free(allocator, socket);
         return NULL;
@@ -327,10 +330,10 @@ struct MHD_Response *kt_web_socket_start(kt_web_sockets *sockets, struct MHD_Con
     socket->response = *response;
     socket->is_readable = true;
     if (response->faults)
-        socket->not_before = kt_streams_now_ms(sockets->streams) + response->faults->strike.delay_ms;
+        socket->not_before = kt_streams_now_ms(sockets->streams) + response->faults->injection.delay_ms;
     ki_buffer_init(&socket->pending, allocator, 0);
     *place = socket;
-    return answer;
+    return http_response;
 }
 
 void kt_web_socket_free(kt_web_socket *socket) {
@@ -346,7 +349,7 @@ void kt_web_socket_free(kt_web_socket *socket) {
     ki_free(streams->allocator, socket);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 ki_status kt_web_sockets_init(kt_web_sockets *sockets, kt_streams *streams, ki_error *err) {
     *sockets = (kt_web_sockets){ .wake_fd = -1 };

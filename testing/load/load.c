@@ -1,5 +1,5 @@
-/* load.c: see load.h. Each pod is a slot that lives through the steps again and again; those that are on their way from one to
- * the next wait in a queue. */
+/* load.c: see load.h. Each pod is a slot that goes through the steps again and again. Pods between two steps wait in
+ * a queue. */
 #include "testing/load/load.h"
 
 #include "src/base/error.h"
@@ -19,11 +19,11 @@ enum {
     WORKLOADS_MAX = 1000,
     SUFFIX_SIZE = 5,
     SUFFIX_COUNT = 27 * 27 * 27 * 27 * 27,
-    SUFFIX_FACTOR = 7368787, /* prime to the count: counts through all suffixes in a mixed order */
+    SUFFIX_FACTOR = 7368787, /* prime to SUFFIX_COUNT, so that all suffixes occur in a mixed order */
     TEXT_MAX = 64 * 1024
 };
 
-/* What happens to a pod that is not on its way: of 1024 changes. */
+/* Chances in 1024: what a change does. */
 enum {
     CHANCE_ADVANCE = 512,
     CHANCE_NODE = 16,
@@ -45,10 +45,10 @@ typedef enum step {
 typedef struct pod {
     uint32_t workload;
     uint32_t node;
-    uint32_t number; /* of this life: suffix, address and digits come from it */
+    uint32_t number; /* of this pod object; determines its suffix, address and digits */
     uint32_t restarts;
     int64_t made_s;
-    int64_t ready_s; /* when it became ready, or ceased to be */
+    int64_t ready_s; /* time of the last change of readiness */
     uint8_t step;
     bool ready;
 } pod;
@@ -62,7 +62,7 @@ typedef struct workload {
 
 typedef struct load_node {
     int64_t made_s;
-    uint32_t beats; /* changes so far: two within a second differ as well */
+    uint32_t beats; /* changes so far, so that two in one second differ */
 } load_node;
 
 struct kt_load {
@@ -79,12 +79,12 @@ struct kt_load {
     load_node *nodes;
     size_t node_count;
     char *templates[KT_LOAD_TEMPLATES];
-    ki_ring moving; /* of uint32_t: pods on their way, each once */
+    ki_ring moving; /* of uint32_t: pods between two steps, each once */
     ki_buffer text;
-    int64_t now_s; /* Unix time of the change at hand */
+    int64_t now_s; /* Unix time of the current change */
 };
 
-/* What programs a company runs; workloads take them in turn. */
+/* The applications of the workloads, in turn. */
 static const struct kind {
     const char *namespace_name, *app, *image, *version, *port;
 } kinds[] = {
@@ -119,7 +119,7 @@ static size_t draw_below(kt_load *load, size_t bound) {
 
 /* ---- texts ---- */
 
-typedef struct texts { /* storage for the values of one object's fields */
+typedef struct texts { /* memory for the values of one object's fields */
     kt_load_fields fields;
     char name[64], digits[9], pod_address[16], node_address[16], node[16], made[KT_LOAD_TIME_SIZE],
         changed[KT_LOAD_TIME_SIZE], count[12], stamp[24];
@@ -217,7 +217,7 @@ static void write_pod(kt_load *load, const pod *p, int64_t stamp_ns) {
     append(load, ends[p->step], &t);
 }
 
-/* Puts the text that was written last. */
+/* Writes the object whose text is in `load->text`. */
 static ki_status put(kt_load *load, const ki_resource *resource, int64_t now_ms, ki_error *err) {
     if (load->text.failed)
         return ki_error_no_memory(err, "making an object of the load");
@@ -225,14 +225,14 @@ static ki_status put(kt_load *load, const ki_resource *resource, int64_t now_ms,
                                err);
 }
 
-/* ---- the lives of pods ---- */
+/* ---- pods ---- */
 
 static ki_status put_pod(kt_load *load, const pod *p, int64_t now_ms, int64_t stamp_ns, ki_error *err) {
     write_pod(load, p, stamp_ns);
     return put(load, KI_PODS, now_ms, err);
 }
 
-static void begin_life(kt_load *load, pod *p) {
+static void start_pod(kt_load *load, pod *p) {
     p->node = (uint32_t)draw_below(load, load->node_count ? load->node_count : 1);
     p->number = load->next_number++;
     p->restarts = 0;
@@ -257,13 +257,14 @@ static ki_status delete_pod(kt_load *load, const pod *p, int64_t now_ms, ki_erro
     const char *ns = kinds[load->workloads[p->workload].kind].namespace_name;
     ki_status status = kt_cluster_delete(load->cluster, KI_PODS, ns, name, now_ms, &cause);
     if (status == KI_ERR_NOT_FOUND)
-        return KI_OK; /* a client was faster */
+        return KI_OK; /* a client deleted it first */
     if (status && err)
         *err = cause;
     return status;
 }
 
-/* The next step of the pod that has waited longest. A pod that a client has deleted is made anew, as its owner would. */
+/* Moves the pod that has waited longest to its next step. Replaces a pod that a client has deleted, as its owner
+ * does. */
 static ki_status advance(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_error *err) {
     uint32_t index = 0;
     ki_status status;
@@ -276,7 +277,7 @@ static ki_status advance(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_err
         p->step = STEP_GONE;
     } else {
         if (p->step == STEP_GONE || !is_in_cluster(load, p))
-            begin_life(load, p);
+            start_pod(load, p);
         else
             p->step++;
         p->ready = p->step == STEP_READY;
@@ -288,7 +289,7 @@ static ki_status advance(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_err
     return status;
 }
 
-/* Something happens to a pod that runs. */
+/* Deletes a running pod, changes its readiness, or restarts it. */
 static ki_status disturb(kt_load *load, uint32_t index, int64_t now_ms, int64_t stamp_ns, ki_error *err) {
     pod *p = &load->pods[index];
     size_t chance = draw_below(load, CHANCES);
@@ -338,7 +339,7 @@ ki_status kt_load_change(kt_load *load, int64_t now_ms, int64_t stamp_ns, ki_err
     return disturb(load, index, now_ms, stamp_ns, err);
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
 static ki_status read_uid(kt_load *load, const ki_resource *resource, const char *ns, const char *name, char uid[40]) {
     ki_str json = { NULL, 0 };
@@ -352,7 +353,7 @@ static ki_status read_uid(kt_load *load, const ki_resource *resource, const char
     return doc ? KI_OK : KI_ERR_NO_MEMORY;
 }
 
-/* A Deployment with its ReplicaSet. */
+/* Creates a Deployment and its ReplicaSet. */
 static ki_status make_workload(kt_load *load, size_t index, size_t replicas, int64_t now_ms, ki_error *err) {
     workload *w = &load->workloads[index];
     char name[64];
@@ -399,7 +400,7 @@ static ki_status make_objects(kt_load *load, int64_t now_ms, ki_error *err) {
     for (size_t i = 0; i < load->pod_count && !status; i++) {
         pod *p = &load->pods[i];
         p->workload = (uint32_t)(i % load->workload_count); /* NOLINT(clang-analyzer-core.DivideZero): pods have one */
-        begin_life(load, p);
+        start_pod(load, p);
         p->step = STEP_READY;
         p->ready = true;
         status = put_pod(load, p, now_ms, 0, err);

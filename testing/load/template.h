@@ -1,17 +1,18 @@
-/* template.h: the texts that the load's objects are made of.
+/* template.h: the texts of the load's objects.
  *
- * JSON with ' for " (no text in it has either), and fields that are filled in, each a backtick and a letter:
+ * JSON with ' in place of " (no text contains either), and fields, each a backtick and a letter:
  *     n name       s namespace  w workload       a application     h pod-template-hash  u uid of the owner  v version
- *     i image      p port       o node           H node's address  I pod's address      x digits of its own
- *     t made at    r changed at k True or False  K true or false   c restarts or a count
- *     S, T the stamp's name and value (T of a node: its heartbeats)            M managedFields with a comma before it, or nothing; m those of the status */
+ *     i image      p port       o node           H node's address  I pod's address      x hexadecimal digits
+ *     t created    r changed    k True or False  K true or false   c restarts or a count
+ *     S, T the stamp's name and value (T of a node: its heartbeats)
+ *     M managedFields after a comma, or nothing; m those of the status */
 #ifndef KT_LOAD_TEMPLATE_H
 #define KT_LOAD_TEMPLATE_H
 
-/* A pod is its head, a stamp where it has one, its middle (in metadata, with what deletion adds before it), its node once it is scheduled,
- * and the end that goes with the step of its life. */
+/* A pod is the head, an optional stamp, the rest of metadata with the spec, the node if the pod is scheduled, and
+ * the status of its step. */
 typedef enum kt_load_template {
-    KT_LOAD_POD_HEAD, /* until the last annotation */
+    KT_LOAD_POD_HEAD, /* up to the last annotation */
     KT_LOAD_POD_STAMP,
     KT_LOAD_POD_DELETING,
     KT_LOAD_POD_MIDDLE, /* ownerReferences, managedFields, spec */

@@ -28,7 +28,7 @@ char *kt_load_compile(const ki_allocator *allocator, const char *text) {
     return compiled;
 }
 
-/* Two digits. */
+/* Writes two digits. */
 static char *put_two(char *to, unsigned number) {
     *to++ = (char)('0' + number / 10 % 10);
     *to++ = (char)('0' + number % 10);
@@ -38,7 +38,7 @@ static char *put_two(char *to, unsigned number) {
 void kt_load_format_time(int64_t unix_seconds, char ret_text[KT_LOAD_TIME_SIZE]) {
     int64_t days = unix_seconds / 86400;
     unsigned second = (unsigned)(unix_seconds % 86400);
-    /* Howard Hinnant's days-to-civil, for years from March on, so that leap days come last. */
+    /* Howard Hinnant's algorithm civil_from_days: years start in March, so that leap days come last. */
     int64_t shifted = days + 719468;
     int64_t era = shifted / 146097;
     unsigned day_of_era = (unsigned)(shifted - era * 146097);
@@ -50,7 +50,7 @@ void kt_load_format_time(int64_t unix_seconds, char ret_text[KT_LOAD_TIME_SIZE])
     unsigned year = (unsigned)(year_of_era + era * 400) + (month <= 2);
 
     const unsigned parts[] = { year / 100, year % 100, month, day, second / 3600, second / 60 % 60, second % 60 };
-    const char *after = "\001--T::Z"; /* nothing between the year's halves */
+    const char *after = "\001--T::Z"; /* \001: nothing, between the two halves of the year */
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++, after++) {
         ret_text = put_two(ret_text, parts[i]);
         if (*after != '\001')

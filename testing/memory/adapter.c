@@ -6,7 +6,7 @@
 #include "testing/rest/rest.h"
 
 enum {
-    BLOCK = 64 * 1024 /* bytes of a watch handed over at once */
+    BLOCK = 64 * 1024 /* bytes of a watch that are passed on at once */
 };
 
 typedef struct stream stream;
@@ -17,10 +17,10 @@ struct kt_memory_adapter {
     int64_t start_ms;
     int64_t start_ns;
     kt_memory_server server;
-    stream *first; /* watches under way */
+    stream *first; /* list of open watches */
 };
 
-/* A call that a watch answers. */
+/* A call whose response is a watch. */
 struct stream {
     kt_memory_adapter *adapter;
     kt_memory_call *call;
@@ -61,8 +61,8 @@ static void cut_for_memory(stream *s) {
     end_stream(s, &err);
 }
 
-/* Hands over what the watch has. `s` may be gone afterwards. */
-static void pump(stream *s) {
+/* Passes on the frames of the watch. Can free `s`. */
+static void pass_frames(stream *s) {
     kt_memory_adapter *adapter = s->adapter;
     kt_watch_state state = KT_WATCH_MORE;
     while (state == KT_WATCH_MORE) {
@@ -73,10 +73,10 @@ static void pump(stream *s) {
             cut_for_memory(s);
             return;
         }
-        bool goes_on = !block.size || kt_memory_call_data(s->call, block.data, block.size);
+        bool is_open = !block.size || kt_memory_call_data(s->call, block.data, block.size);
         ki_buffer_free(&block);
-        if (!goes_on)
-            return; /* abandoned: `s` is gone */
+        if (!is_open)
+            return; /* abandoned: `s` is freed */
         if (state == KT_WATCH_MORE && !ki_engine_work(adapter->engine, 1)) {
             ki_task_post(&s->readable);
             return;
@@ -95,21 +95,21 @@ static void pump(stream *s) {
 
 static void on_task(ki_task *task, void *user) {
     (void)task;
-    pump(user);
+    pass_frames(user);
 }
 
 static void on_due(ki_timer *timer, void *user) {
     (void)timer;
-    pump(user);
+    pass_frames(user);
 }
 
-/* The cluster changes: only notes it. */
+/* Called when the cluster changes. Posts a task, because it must not call the cluster. */
 static void on_readable(void *user) {
     stream *s = user;
     ki_task_post(&s->readable);
 }
 
-/* Takes the response over. */
+/* Takes ownership of the response. */
 static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, kt_response *response) {
     stream *s = ki_alloc_zero(ki_engine_allocator(adapter->engine), sizeof *s);
     if (s && ki_timer_init(&s->due, adapter->engine, on_due, s)) {
@@ -134,17 +134,17 @@ static stream *start_stream(kt_memory_adapter *adapter, kt_memory_call *call, kt
 
 static void on_request(kt_memory_call *call, const ki_request *request, void *user) {
     kt_memory_adapter *adapter = user;
-    const kt_request asked = { .method = request->method,
-                               .target = request->target,
-                               .accept = request->accept ? request->accept : "application/json",
-                               .content_type = request->content_type,
-                               .body = request->body };
+    const kt_request rest_request = { .method = request->method,
+                                      .target = request->target,
+                                      .accept = request->accept ? request->accept : "application/json",
+                                      .content_type = request->content_type,
+                                      .body = request->body };
     ki_error no_memory = KI_ERROR_INIT;
     kt_response response;
     stream *s = NULL;
 
     ki_error_set(&no_memory, KI_ERR_UNEXPECTED_EOF, "the server ran out of memory");
-    if (kt_rest_handle(adapter->cluster, &asked, kt_memory_adapter_now_ms(adapter), &response)) {
+    if (kt_rest_handle(adapter->cluster, &rest_request, kt_memory_adapter_now_ms(adapter), &response)) {
         kt_memory_call_end(call, &no_memory);
         return;
     }
@@ -160,14 +160,14 @@ static void on_request(kt_memory_call *call, const ki_request *request, void *us
         }
         kt_memory_call_set_user(call, s);
         if (kt_memory_call_head(call, &head))
-            pump(s);
+            pass_frames(s);
         return;
     }
-    bool goes_on = kt_memory_call_head(call, &head);
-    if (goes_on && response.body.size)
-        goes_on = kt_memory_call_data(call, response.body.data, response.body.size);
+    bool is_open = kt_memory_call_head(call, &head);
+    if (is_open && response.body.size)
+        is_open = kt_memory_call_data(call, response.body.data, response.body.size);
     kt_response_free(&response);
-    if (goes_on)
+    if (is_open)
         kt_memory_call_end(call, NULL);
 }
 

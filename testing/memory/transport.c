@@ -1,5 +1,5 @@
-/* transport.c: the transport within the process. A request reaches the server in its own task, so that no callback runs
- * inside send. Each call ends once: the server ends it, the client abandons it, or a timeout passes. Loop only. */
+/* transport.c: see transport.h. A request reaches the server in a task, so that no callback runs inside send. Loop
+ * only. */
 #include "testing/memory/transport.h"
 
 #include "src/base/error.h"
@@ -8,13 +8,13 @@
 #include <string.h>
 
 typedef struct memory_transport {
-    ki_transport base; /* must be first */
+    ki_transport base; /* first member */
     ki_engine *engine;
     kt_memory_server server;
-    struct kt_memory_call *first; /* calls that have not ended */
+    struct kt_memory_call *first; /* list of open calls */
 } memory_transport;
 
-/* One exchange; the server's view of it is a call. */
+/* The server's call is the client's exchange. */
 struct kt_memory_call {
     memory_transport *transport;
     struct kt_memory_call *next, *previous;
@@ -23,10 +23,10 @@ struct kt_memory_call {
     ki_task arrival;
     ki_timer idle, total;
     int64_t idle_timeout_ns;
-    bool served;   /* the server has received it */
+    bool served;   /* the server has the call */
     bool over;     /* ended or cancelled: no more callbacks */
-    int callbacks; /* running callbacks of the sink, which still need the memory */
-    /* a copy of the request, for the server */
+    int callbacks; /* running callbacks, which still need the memory */
+    /* copies of the request's parts */
     ki_request request;
     char *texts; /* one block: method, target, accept, content type, body */
 };
@@ -43,7 +43,7 @@ static void release(kt_memory_call *call) {
     ki_free(allocator, call);
 }
 
-/* Ends a call. `release` frees the memory once no callback needs it. */
+/* Stops all callbacks. The caller then calls release(), which frees the call after the last running callback. */
 static void finish(kt_memory_call *call) {
     call->over = true;
     ki_task_cancel(&call->arrival);
@@ -79,8 +79,7 @@ static void end(kt_memory_call *call, const ki_error *err) {
 static void timed_out(ki_timer *timer, void *user) {
     kt_memory_call *call = user;
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "%s",
-                 timer == &call->idle ? "the server stopped sending" : "no response in time");
+    ki_error_set(&err, KI_ERR_TIMEOUT, "%s", timer == &call->idle ? "the server went silent" : "no answer in time");
     abandon(call);
     end(call, &err);
 }
@@ -90,19 +89,19 @@ static void arrived(ki_task *task, void *user) {
     kt_memory_call *call = user;
     memory_transport *transport = call->transport;
     call->served = true;
-    call->callbacks++; /* the server may end the call inside serve */
+    call->callbacks++; /* keeps the request, because the server may end the call while it reads it */
     transport->server.serve(call, &call->request, transport->server.user);
     call->callbacks--;
     release(call);
 }
 
-/* --- the client's side -------------------------------------------------------------------------------------------- */
+/* --- the client's side --- */
 
 static size_t room_for(const char *text) {
     return text ? strlen(text) + 1 : 0;
 }
 
-static const char *copy_text(char **at, const char *text) {
+static const char *keep(char **at, const char *text) {
     if (!text)
         return NULL;
     char *copy = *at;
@@ -112,7 +111,7 @@ static const char *copy_text(char **at, const char *text) {
     return copy;
 }
 
-static ki_status copy_request(kt_memory_call *call, const ki_request *request) {
+static ki_status keep_request(kt_memory_call *call, const ki_request *request) {
     size_t size = room_for(request->method) + room_for(request->target) + room_for(request->accept) +
                   room_for(request->content_type) + request->body.size;
     call->texts = ki_alloc(ki_engine_allocator(call->transport->engine), size);
@@ -120,10 +119,10 @@ static ki_status copy_request(kt_memory_call *call, const ki_request *request) {
         return KI_ERR_NO_MEMORY;
     char *at = call->texts;
     call->request = *request;
-    call->request.method = copy_text(&at, request->method);
-    call->request.target = copy_text(&at, request->target);
-    call->request.accept = copy_text(&at, request->accept);
-    call->request.content_type = copy_text(&at, request->content_type);
+    call->request.method = keep(&at, request->method);
+    call->request.target = keep(&at, request->target);
+    call->request.accept = keep(&at, request->accept);
+    call->request.content_type = keep(&at, request->content_type);
     call->request.body.data = at;
     if (request->body.size)
         memcpy(at, request->body.data, request->body.size);
@@ -141,7 +140,7 @@ static ki_status memory_send(ki_transport *base, const ki_request *request, cons
     call->sink = *sink;
     call->idle_timeout_ns = request->idle_timeout_ns;
     ki_task_init(&call->arrival, transport->engine, arrived, call);
-    if (copy_request(call, request) || ki_timer_init(&call->idle, transport->engine, timed_out, call) ||
+    if (keep_request(call, request) || ki_timer_init(&call->idle, transport->engine, timed_out, call) ||
         ki_timer_init(&call->total, transport->engine, timed_out, call)) {
         ki_timer_close(&call->idle);
         ki_free(allocator, call->texts);
@@ -192,9 +191,9 @@ ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *ser
     return KI_OK;
 }
 
-/* --- the server's side -------------------------------------------------------------------------------------------- */
+/* --- the server's side --- */
 
-/* Returns true if the call still exists after a callback. */
+/* Returns true if the call is still open after a callback; otherwise frees it. */
 static bool is_alive(kt_memory_call *call) {
     bool alive = !call->over;
     release(call);

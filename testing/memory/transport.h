@@ -1,19 +1,19 @@
-/* transport.h: a transport without a network, to a server in the same process, in the engine's time. For tests and for the
- * simulation, which injects delays and faults in its `serve`. */
+/* transport.h: a transport without a network: a server callback in the same process responds, in the engine's time.
+ * For tests and the simulation, whose `serve` functions inject delays, cuts and stuck connections. */
 #ifndef KT_MEMORY_TRANSPORT_H
 #define KT_MEMORY_TRANSPORT_H
 
 #include "src/transport/transport.h"
 
-/* The server's side of one exchange. It ends once: by kt_memory_call_end or by `abandoned`. A client that cancels
- * inside a callback also causes `abandoned`. */
+/* The server's side of one exchange. It ends in exactly one way: by kt_memory_call_end, or by `abandoned` (also if
+ * the client cancels inside a callback that one of the functions below calls). */
 typedef struct kt_memory_call kt_memory_call;
 
 typedef struct kt_memory_server {
-    /* Called when a request has arrived. The server responds now or later, on the loop, with the functions below.
-     * `request` is valid during this call only. */
+    /* Called for a request. The server keeps `call` and responds now or later, on the loop, with the functions
+     * below, until the call ends. `request` is valid during this function only. */
     void (*serve)(kt_memory_call *call, const ki_request *request, void *user);
-    /* Called when the client has cancelled or a timeout has passed. `call` must not be used afterwards. */
+    /* The client has cancelled or timed out. The server must not use `call` any more. */
     void (*abandoned)(kt_memory_call *call, void *user);
     void *user;
 } kt_memory_server;
@@ -21,11 +21,11 @@ typedef struct kt_memory_server {
 ki_status kt_memory_transport_new(ki_engine *engine, const kt_memory_server *server, ki_transport **ret_transport,
                                   ki_error *err);
 
-/* Call the client's sink. Return false if the client has cancelled in the callback. */
+/* Pass the response's head and data to the client. Return false if the client cancelled meanwhile. */
 bool kt_memory_call_head(kt_memory_call *call, const ki_response_head *head);
 bool kt_memory_call_data(kt_memory_call *call, const char *data, size_t size);
-void kt_memory_call_end(kt_memory_call *call, const ki_error *err); /* NULL: a complete response; frees `call` */
-/* The server's own state. */
+void kt_memory_call_end(kt_memory_call *call, const ki_error *err); /* ends the call; `err` NULL: a clean end */
+/* The server's own data for the call. */
 void kt_memory_call_set_user(kt_memory_call *call, void *user);
 void *kt_memory_call_user(const kt_memory_call *call);
 

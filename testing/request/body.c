@@ -1,4 +1,4 @@
-/* body.c: the object in a request's body. */
+/* body.c: see body.h. */
 #include "testing/request/body.h"
 
 #include "testing/crd/custom.h"
@@ -14,7 +14,7 @@ enum {
     KIND_MAX = 63
 };
 
-bool kt_body_is(const kt_call *call, const char *type) {
+bool kt_body_has_type(const kt_call *call, const char *type) {
     ki_str rest, given = ki_str_of(call->request->content_type);
     if (!given.size)
         return strcmp(type, "application/json") == 0;
@@ -29,9 +29,9 @@ ki_status kt_fail_media_type(kt_call *call, const char *accepted) {
                    "the body of the request was in an unknown format - accepted media types include: %s", accepted);
 }
 
-/* What `call` is about may be a path without a resource. */
+/* `call` can have a path without a resource. */
 static ki_status fail_unrecognized(kt_call *call, const char *why) {
-    bool is_text = kt_body_is(call, "application/json");
+    bool is_text = kt_body_has_type(call, "application/json");
     ki_str body = is_text ? call->request->body : KI_STR("");
     int shown = (int)(body.size < SUMMARY_SIZE ? body.size : SUMMARY_SIZE);
     return kt_fail_bad_request(
@@ -42,7 +42,7 @@ static ki_status fail_unrecognized(kt_call *call, const char *why) {
         body.size > SUMMARY_SIZE ? " ..." : "");
 }
 
-/* An object of a custom resource has to say what it is. */
+/* Responds 400 to a custom resource without a kind. */
 static ki_status fail_kindless(kt_call *call, yyjson_val *root) {
     ki_buffer whole;
     ki_buffer_init(&whole, call->allocator, 0);
@@ -77,7 +77,7 @@ ki_status kt_body_check(kt_call *call, yyjson_val *root, bool is_create) {
         ki_buffer_free(&expected);
         return status;
     }
-    /* Built-in types may leave both out, and so may the program that the server is part of. */
+    /* Built-in types can omit kind and apiVersion, and so can requests of this program itself. */
     bool is_custom = call->request->from_network && kt_custom_of(call->storage->info);
     if (is_custom && !kind.size) {
         ki_buffer_free(&expected);
@@ -128,7 +128,7 @@ ki_status kt_body_yaml(kt_call *call, ki_str *ret_text) {
     ki_str body = call->request->body;
     ki_status status = looks_like_json(body) ? kt_json_read(call->allocator, body, &doc, NULL) : KI_ERR_PARSE;
     yyjson_doc_free(doc);
-    if (status != KI_ERR_PARSE) { /* as it is: YAML would take its time over it */
+    if (status != KI_ERR_PARSE) { /* unchanged, because parsing large JSON as YAML is slow */
         *ret_text = body;
         return status;
     }
@@ -143,13 +143,13 @@ ki_status kt_body_yaml(kt_call *call, ki_str *ret_text) {
 }
 
 ki_status kt_body_text(kt_call *call, ki_str *ret_text) {
-    if (kt_body_is(call, "application/json")) {
+    if (kt_body_has_type(call, "application/json")) {
         *ret_text = call->request->body;
         return KI_OK;
     }
-    if (kt_body_is(call, "application/yaml"))
+    if (kt_body_has_type(call, "application/yaml"))
         return kt_body_yaml(call, ret_text);
-    if (!kt_body_is(call, KT_PROTOBUF_TYPE))
+    if (!kt_body_has_type(call, KT_PROTOBUF_TYPE))
         return kt_fail_media_type(call, "application/json, application/yaml, " KT_PROTOBUF_TYPE);
     const char *why = NULL;
     ki_buffer_reset(&call->decoded, SIZE_MAX);

@@ -1,4 +1,4 @@
-/* call.c: taking a request apart. */
+/* call.c: see call.h. */
 #include "testing/request/call.h"
 
 #include "src/base/memory.h"
@@ -15,7 +15,7 @@ static int hex_digit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Percent-decodes `from` to `*at`, which moves on. */
+/* Percent-decodes `from` to `*at` and advances `*at`. */
 static ki_str decode(char **at, ki_str from, bool plus_is_space) {
     char *start = *at;
     for (size_t i = 0; i < from.size; i++) {
@@ -33,7 +33,7 @@ static ki_str decode(char **at, ki_str from, bool plus_is_space) {
     return (ki_str){ start, size };
 }
 
-/* What the path's segments behind the version mean. */
+/* Finds storage, namespace, name and subresource from the path's segments after the version. */
 static void find_resource(kt_call *call, ki_str group, ki_str version, size_t first) {
     const ki_str *segments = call->segments;
     size_t count = call->segment_count, at = first;
@@ -109,7 +109,7 @@ ki_str kt_call_param(const kt_call *call, const char *name) {
 bool kt_call_param_bool(const kt_call *call, const char *name) {
     ki_str value = kt_call_param(call, name);
     bool is_no = ki_str_equals(value, "0") || (value.size == 5 && strncasecmp(value.data, "false", 5) == 0);
-    return value.data && !is_no; /* as the real server: everything that does not say no means yes */
+    return value.data && !is_no; /* as the real server: every other value is true */
 }
 
 bool kt_call_is_watch(const kt_call *call) {
@@ -152,7 +152,7 @@ static ki_str trim(ki_str text) {
     return text;
 }
 
-/* One clause of the header: is it one that can be served? Then the form that it asks for is noted. */
+/* Returns true if the server can serve one clause of the header, and sets the form. */
 static bool accept_clause(kt_call *call, ki_str clause, bool may_be_table) {
     ki_str rest, type = trim(ki_str_split(clause, ';', &rest));
     if (!ki_str_equals(type, "application/json") && !ki_str_equals(type, "*/*") &&
@@ -188,7 +188,7 @@ ki_status kt_call_negotiate(kt_call *call, bool may_be_table) {
     ki_str rest = ki_str_of(call->request->accept);
     if (!rest.size)
         return KI_OK;
-    while (rest.size) { /* in order: clients list what they prefer first and give no weights */
+    while (rest.size) { /* in order, without weights: clients list their preference first */
         if (accept_clause(call, ki_str_split(rest, ',', &rest), may_be_table))
             return KI_OK;
     }

@@ -1,6 +1,6 @@
-/* call.h: one request on its way through the REST layer: what it asks for, taken apart, and the response that is being made.
+/* call.h: one request in the REST layer: its parsed target, its user, and the response under construction.
  *
- * Functions of the REST layer return KI_OK (go on), KI_ERR_HTTP (the response is complete, an error Status or not: stop)
+ * Functions of the REST layer return KI_OK (continue), KI_ERR_HTTP (stop: the response is complete, an error or not)
  * or KI_ERR_NO_MEMORY. */
 #ifndef KT_REQUEST_CALL_H
 #define KT_REQUEST_CALL_H
@@ -9,6 +9,7 @@
 #include "testing/faults/fault.h"
 #include "testing/request/request.h"
 
+/* The form of objects in the response, from the Accept header. */
 typedef enum kt_form {
     KT_FORM_OBJECT,
     KT_FORM_TABLE,
@@ -32,51 +33,52 @@ typedef struct kt_call {
     int64_t now_ms;
     kt_response *response;
 
-    char *text;  /* the decoded path and query; what follows points into it */
-    ki_str path; /* all of it */
+    char *text;  /* the decoded path and query; all following strings point into it */
+    ki_str path; /* the whole path */
     ki_str segments[KT_SEGMENTS_MAX];
     size_t segment_count;
     kt_param params[KT_PARAMS_MAX];
     size_t param_count;
 
-    kt_storage *storage; /* of a resource's path */
+    kt_storage *storage; /* the resource of the path; NULL: none */
     const ki_resource *resource;
     ki_str ns;
     ki_str name;
     ki_str subresource;
 
-    ki_buffer decoded;      /* a protobuf body as JSON */
-    kt_user user;           /* who it is from, or in whose name */
-    char service_group[96]; /* what one of the user's groups may point to */
-    kt_strike strike;       /* the faults that it meets */
+    ki_buffer decoded;      /* a YAML or protobuf body as JSON */
+    kt_user user;           /* the authenticated or impersonated user */
+    char service_group[96]; /* buffer for a group name of the user */
+    kt_injection injection; /* the faults to inject */
 
     kt_form form;
-    const char *form_version; /* of meta.k8s.io: "v1" */
+    const char *form_version; /* version of meta.k8s.io: "v1" */
 } kt_call;
 
-/* Takes the target apart. */
+/* Parses the target: path, query and resource. */
 ki_status kt_call_parse(kt_call *call);
 void kt_call_free(kt_call *call);
 
-/* What it asks for, as authorization sees it: the verb may be put into `small`. */
 enum {
     KT_VERB_SIZE = 24
 };
+/* Describes the request for authorization. The verb can point into `small`. */
 void kt_call_describe(const kt_call *call, char small[KT_VERB_SIZE], kt_attributes *ret_wanted);
-/* Is it a watch? Authorization and the handlers ask the same. */
+/* Returns true for a watch. */
 bool kt_call_is_watch(const kt_call *call);
-/* The value of a query parameter, the first of those with its name, as the real server reads them; data NULL where there is none. */
+/* Returns the first value of a query parameter, as the real server does; data is NULL if there is none. */
 ki_str kt_call_param(const kt_call *call, const char *name);
-/* "true", "1", …: as the server reads a boolean; false without the parameter. */
+/* Returns a boolean parameter; false if it is absent. As in the real server, all values but "0" and "false" are
+ * true. */
 bool kt_call_param_bool(const kt_call *call, const char *name);
-/* dryRun=All; anything else but nothing is refused. */
+/* Reads dryRun. Responds 422 for values other than "All". */
 ki_status kt_call_dry_run(kt_call *call, bool *ret_dry_run);
-/* Who writes: fieldManager, else the user agent up to its slash. */
+/* Returns the field manager: fieldManager, otherwise the user agent up to its slash. */
 ki_str kt_call_manager(const kt_call *call);
-/* The Accept header of a request for objects: which form, or 406. */
+/* Selects the form by the Accept header. Responds 406 if no accepted type is available. */
 ki_status kt_call_negotiate(kt_call *call, bool may_be_table);
 
-/* The response is this JSON, already in its body, or this object in the form that was asked for. */
+/* Completes the response: with the JSON in its body, or with an object in the selected form. Returns KI_ERR_HTTP. */
 ki_status kt_call_done(kt_call *call, int status);
 ki_status kt_call_done_object(kt_call *call, int status, kt_object *obj);
 

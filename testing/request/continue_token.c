@@ -14,7 +14,7 @@ ki_status kt_continue_token_append(ki_buffer *out, int64_t revision, ki_str afte
     ki_buffer_printf(&plain, "{\"v\":\"meta.k8s.io/v1\",\"rv\":%" PRId64 ",\"start\":", revision);
     ki_buffer_append_json_string(&plain, after);
     if (!plain.failed)
-        plain.size--; /* inside the closing quote */
+        plain.size--; /* reopen the string before its closing quote */
     ki_buffer_append_string(&plain, "\\u0000\"}");
     if (plain.failed)
         out->failed = plain.failed;
@@ -30,7 +30,7 @@ ki_status kt_continue_token_append(ki_buffer *out, int64_t revision, ki_str afte
     return out->failed;
 }
 
-/* False with the place of the first bad byte. */
+/* Decodes base64url. Returns false and the index of the first wrong byte. */
 static bool decode(ki_str token, ki_buffer *out, size_t *ret_bad) {
     uint32_t bits = 0;
     size_t count = 0;

@@ -1,4 +1,4 @@
-/* form.c: how an object looks on the wire. */
+/* form.c: see form.h. */
 #include "testing/request/form.h"
 
 #include "testing/cluster/view.h"
@@ -22,7 +22,7 @@ ki_status kt_shape_of(kt_call *call, kt_shape *ret_shape) {
 
 static ki_status append_partial(const kt_shape *shape, const kt_object *obj, ki_buffer *out) {
     ki_buffer_printf(out, "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/%s\",", shape->version);
-    ki_buffer_append(out, obj->json.data + obj->bare, obj->meta_end - obj->bare);
+    ki_buffer_append(out, obj->json.data + obj->meta_start, obj->meta_end - obj->meta_start);
     return ki_buffer_append_char(out, '}');
 }
 
@@ -41,7 +41,8 @@ static ki_status append_row(const kt_shape *shape, const kt_object *obj, int64_t
     return ki_buffer_append_char(out, '}');
 }
 
-/* Are the objects of a custom resource shown as they are? Their lists then differ from those of built-in types, as in the real server. */
+/* Returns true for whole objects of a custom resource. Their lists differ from those of built-in types, as in the
+ * real server. */
 static bool is_custom(const kt_shape *shape) {
     return shape->form == KT_FORM_OBJECT && kt_custom_of(shape->info);
 }
@@ -57,7 +58,7 @@ static void append_list_meta(uint64_t revision, ki_str continue_token, int64_t r
     ki_buffer_append_char(out, '}');
 }
 
-/* Everything of a Table up to its first row. */
+/* Appends a Table's members between metadata and the first row. */
 static void open_table(const kt_shape *shape, bool columns, ki_buffer *out) {
     ki_buffer_append_string(out, ",\"columnDefinitions\":");
     if (columns)
@@ -119,7 +120,7 @@ ki_status kt_shape_append_list(const kt_shape *shape, kt_object *const *objects,
                          shape->form == KT_FORM_TABLE ? "Table" : "PartialObjectMetadataList", shape->version);
     }
     append_list_meta(revision, continue_token, remaining, out);
-    if (is_custom(shape) && !continue_token.size && !out->failed) { /* it says that nothing follows */
+    if (is_custom(shape) && !continue_token.size && !out->failed) { /* an empty continue, as the real server sends */
         out->size--;
         ki_buffer_append_string(out, ",\"continue\":\"\"}");
     }
@@ -139,9 +140,9 @@ ki_status kt_shape_append_list(const kt_shape *shape, kt_object *const *objects,
             append_partial(shape, obj, out);
         } else if (is_custom(shape)) {
             ki_buffer_append_view(out, obj->json);
-        } else { /* a built-in type's items say neither kind nor apiVersion */
+        } else { /* items of built-in types have no kind and apiVersion */
             ki_buffer_append_char(out, '{');
-            ki_buffer_append(out, obj->json.data + obj->bare, obj->json.size - obj->bare);
+            ki_buffer_append(out, obj->json.data + obj->meta_start, obj->json.size - obj->meta_start);
         }
     }
     return ki_buffer_append_string(out, "]}");

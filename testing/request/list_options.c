@@ -1,4 +1,4 @@
-/* list_options.c: the query parameters of a list or watch. */
+/* list_options.c: see list_options.h. */
 #include "testing/request/list_options.h"
 
 #include "testing/request/status.h"
@@ -42,7 +42,7 @@ static ki_status parse_integer(kt_call *call, const char *name, int64_t *ret_val
     return KI_OK;
 }
 
-/* The rules of which parameters go together. */
+/* Checks which parameters can be combined. */
 static ki_status check(kt_call *call, const kt_list_options *options, ki_str match) {
     static const ki_str none = { NULL, 0 };
     static const char field[] = "resourceVersionMatch";

@@ -1,4 +1,4 @@
-/* selector.c: label and field selectors. */
+/* selector.c: see selector.h. */
 #include "testing/request/selector.h"
 
 #include "src/base/memory.h"
@@ -25,13 +25,13 @@ typedef struct requirement {
     bool is_field;
     operation op;
     ki_str key;
-    size_t first_value; /* in the selector's values */
+    size_t first_value; /* index in the selector's values */
     size_t value_count;
 } requirement;
 
 struct kt_selector {
     const ki_allocator *allocator;
-    char *text; /* what the strings point into */
+    char *text; /* owns the bytes of all strings */
     ki_str ns;
     requirement requirements[MAX_REQUIREMENTS];
     size_t count;
@@ -39,7 +39,7 @@ struct kt_selector {
     size_t value_count;
 };
 
-/* The text of one selector while it is read. */
+/* The text of a selector and the position of the parser. */
 typedef struct reader {
     kt_call *call;
     kt_selector *selector;
@@ -65,8 +65,8 @@ static bool take(reader *in, const char *symbol) {
     return true;
 }
 
-/* Up to the next special character or space. */
-static ki_str take_word(reader *in) {
+/* Returns the text up to the next special character or space. */
+static ki_str take_token(reader *in) {
     skip_spaces(in);
     size_t start = in->at;
     while (in->at < in->text.size && !is_space(in->text.data[in->at]) && !strchr("=!(),<>", in->text.data[in->at]))
@@ -76,7 +76,7 @@ static ki_str take_word(reader *in) {
 
 static bool take_keyword(reader *in, const char *keyword) {
     size_t mark = in->at;
-    if (ki_str_equals(take_word(in), keyword))
+    if (ki_str_equals(take_token(in), keyword))
         return true;
     in->at = mark;
     return false;
@@ -85,7 +85,7 @@ static bool take_keyword(reader *in, const char *keyword) {
 static ki_status fail_found(reader *in, const char *expected) {
     skip_spaces(in);
     size_t mark = in->at;
-    ki_str found = take_word(in);
+    ki_str found = take_token(in);
     if (!found.size && mark < in->text.size)
         found = (ki_str){ in->text.data + mark, 1 };
     return kt_fail_bad_request(in->call, "unable to parse requirement: found '%.*s', expected: %s", (int)found.size,
@@ -110,7 +110,7 @@ static ki_status read_values(reader *in, requirement *item) {
     if (!take(in, "("))
         return fail_found(in, "'('");
     do {
-        ki_status status = add_value(in, item, take_word(in));
+        ki_status status = add_value(in, item, take_token(in));
         if (status)
             return status;
     } while (take(in, ","));
@@ -138,7 +138,7 @@ static ki_status read_operator(reader *in, requirement *item) {
         item->op = OP_LESS;
     else
         return fail_found(in, "in, notin, =, ==, !=, gt, lt");
-    return add_value(in, item, take_word(in));
+    return add_value(in, item, take_token(in));
 }
 
 static ki_status read_labels(reader *in) {
@@ -148,7 +148,7 @@ static ki_status read_labels(reader *in) {
             return kt_fail_bad_request(in->call, "a selector may have %d requirements at most", (int)MAX_REQUIREMENTS);
         requirement item = { .first_value = selector->value_count };
         bool negated = take(in, "!");
-        item.key = take_word(in);
+        item.key = take_token(in);
         if (!item.key.size)
             return fail_found(in, "!, identifier, or 'end of string'");
         const char *why = kt_validate_qualified_name(item.key);
@@ -187,7 +187,7 @@ static ki_status fail_field(kt_call *call, ki_str name) {
                                (int)name.size, name.data);
 }
 
-/* Returns the text up to the next comma that has no backslash before it. */
+/* Returns the text up to the next comma without a backslash before it. */
 static ki_str next_term(ki_str *rest) {
     size_t size = 0;
     while (size < rest->size && rest->data[size] != ',')
@@ -198,8 +198,8 @@ static ki_str next_term(ki_str *rest) {
     return term;
 }
 
-/* Takes the backslashes out of a value, as Kubernetes' fields.UnescapeValue. False where one stands before another character, or a comma or equals
- * sign has none. The text is the selector's own. */
+/* Removes the backslashes of a value in place, as Kubernetes' fields.UnescapeValue. Returns false if a backslash
+ * precedes another character, or a comma or equals sign has none. */
 static bool unescape(kt_selector *selector, ki_str *value) {
     char *text = selector->text + (value->data - selector->text);
     size_t size = 0;
@@ -259,7 +259,7 @@ ki_str kt_selector_name(const kt_call *call) {
     while (rest.size) {
         ki_str term = ki_str_split(rest, ',', &rest);
         if (term.size && !memchr(term.data, '=', term.size))
-            return (ki_str){ NULL, 0 }; /* not a selector at all */
+            return (ki_str){ NULL, 0 }; /* not a selector */
         if (name.data || !ki_str_starts_with(term, KI_STR(wanted)))
             continue;
         size_t skipped = sizeof wanted - 1;
@@ -271,7 +271,7 @@ ki_str kt_selector_name(const kt_call *call) {
     return is_segment ? name : (ki_str){ NULL, 0 };
 }
 
-/* The text is the selector's own: it outlives the request. */
+/* Copies the selectors' text, because a watch outlives its request. */
 static ki_status make(kt_call *call, kt_selector **ret_selector) {
     ki_str labels = kt_call_param(call, "labelSelector"), fields = kt_call_param(call, "fieldSelector");
     kt_selector *selector = ki_alloc_zero(call->allocator, sizeof *selector);

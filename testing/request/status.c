@@ -1,4 +1,4 @@
-/* status.c: error responses. */
+/* status.c: see status.h. */
 #include "testing/request/status.h"
 
 #include <stdio.h>
@@ -105,7 +105,7 @@ static kt_details details_of(const ki_resource *resource, ki_str name) {
     return (kt_details){ .name = name, .group = resource->group, .kind = resource->plural };
 }
 
-/* As Go's %q, of UTF-8: a name in a request's path may hold anything. */
+/* Appends a quoted string as Go's %q does. A name in a path can have any bytes. */
 static void append_quoted(ki_buffer *out, ki_str text) {
     static const char escaped[] = "\"\\\a\b\f\n\r\t\v", letters[] = "\"\\abfnrtv";
     ki_buffer_append_string(out, "\"");

@@ -1,4 +1,4 @@
-/* table.c: see table.h. Which columns there are, and what is in them, src/print/columns.h knows: the command shows the same. */
+/* table.c: see table.h. src/print/columns.h has the columns, for the command too. */
 #include "testing/request/table.h"
 
 #include "src/print/columns.h"

@@ -1,4 +1,4 @@
-/* table.h: the columns that the server prints for a resource, and an object's cells: what kubectl get shows. */
+/* table.h: the columns of a resource and the cells of an object, which kubectl get shows. */
 #ifndef KT_REQUEST_TABLE_H
 #define KT_REQUEST_TABLE_H
 

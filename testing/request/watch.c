@@ -1,4 +1,4 @@
-/* watch.c: a cursor through a storage's first state and then its history, read as frames. */
+/* watch.c: see watch.h. */
 #include "testing/request/watch.h"
 
 #include "src/base/memory.h"
@@ -11,40 +11,41 @@
 #include <stdio.h>
 
 enum {
-    DEFAULT_TIMEOUT_MS = 30 * 60 * 1000, /* and up to twice as long, so that not all end at once */
+    DEFAULT_TIMEOUT_MS =
+        30 * 60 * 1000, /* plus a random time of up to the same length, so that not all watches end together */
     LAST_BOOKMARK_BEFORE_END_MS = 2000
 };
 
 struct kt_watch {
-    kt_watcher watcher; /* first */
+    kt_watcher watcher; /* first member */
     kt_cluster *cluster;
     kt_selector *selector;
     kt_shape shape;
 
-    kt_snapshot *initial; /* what is shown first; NULL: nothing (any more) */
+    kt_snapshot *initial; /* objects to send first; NULL: none (left) */
     size_t initial_index;
-    bool initial_end; /* the bookmark that ends it is still to come */
+    bool initial_end; /* the bookmark after the initial events is still to send */
     uint64_t initial_revision;
 
-    uint64_t seq;       /* the next event's number */
-    uint64_t revision;  /* everything up to here was shown or passed over */
-    uint64_t too_large; /* the revision it asked for, where that is still to come: an error is all that it shows */
-    bool has_columns;   /* a table's columns were sent */
+    uint64_t seq;       /* sequence number of the next event */
+    uint64_t revision;  /* events up to here are sent or skipped */
+    uint64_t too_large; /* a requested revision that does not exist yet; the watch sends only an error; 0: none */
+    bool has_columns;   /* the table's columns are sent */
     bool bookmarks;
     int64_t next_bookmark_ms;
     int64_t end_ms;
 
-    bool shares;       /* this read gives a large object away instead of copying it */
-    kt_object *shared; /* the one that it gives away */
+    bool shares;       /* this read does not copy large objects */
+    kt_object *shared; /* the large object of this read */
 };
 
-/* A revision from which on `events` changes are still to come, where history has it. */
+/* Returns a revision `events` changes before `revision`, or the oldest one in the history. */
 static uint64_t earlier(const kt_cluster *cluster, uint64_t revision, int64_t events) {
     uint64_t back = (uint64_t)events;
     return revision > cluster->compacted && revision - cluster->compacted > back ? revision - back : cluster->compacted;
 }
 
-static ki_status place(kt_watch *watch, const kt_list_options *options, const kt_strike *strike) {
+static ki_status start_at(kt_watch *watch, const kt_list_options *options, const kt_injection *injection) {
     kt_storage *storage = watch->watcher.storage;
     const kt_cluster *cluster = watch->cluster;
     bool at_now = options->revision == 0;
@@ -54,10 +55,10 @@ static ki_status place(kt_watch *watch, const kt_list_options *options, const kt
         return KI_OK;
     }
     watch->revision = at_now || initial ? cluster->revision : options->revision;
-    if (strike->behind && (at_now || initial))
-        watch->revision = earlier(cluster, watch->revision, strike->behind);
-    if (strike->earlier && !at_now && !initial && watch->revision > cluster->compacted)
-        watch->revision = earlier(cluster, watch->revision, strike->earlier);
+    if (injection->stale_by && (at_now || initial))
+        watch->revision = earlier(cluster, watch->revision, injection->stale_by);
+    if (injection->repeat_by && !at_now && !initial && watch->revision > cluster->compacted)
+        watch->revision = earlier(cluster, watch->revision, injection->repeat_by);
     if (initial) {
         ki_status status = watch->revision == cluster->revision
                                ? kt_storage_present(storage, &watch->initial)
@@ -69,7 +70,7 @@ static ki_status place(kt_watch *watch, const kt_list_options *options, const kt
     }
     watch->seq = kt_storage_seq_after(storage, watch->revision);
     if (watch->revision < cluster->compacted)
-        watch->seq = 0; /* numbers start at 1: this place is forgotten */
+        watch->seq = 0; /* sequence numbers start at 1: this position is compacted */
     return KI_OK;
 }
 
@@ -92,7 +93,7 @@ ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_select
     watch->bookmarks = options->bookmarks;
     ki_status status = kt_shape_of(call, &watch->shape);
     if (!status)
-        status = place(watch, options, &call->strike);
+        status = start_at(watch, options, &call->injection);
     if (status) {
         kt_snapshot_unref(watch->initial);
         kt_selector_free(selector);
@@ -157,8 +158,8 @@ static ki_status append_expired(kt_watch *watch, ki_buffer *out) {
     return ki_buffer_append(out, "}\n", 2);
 }
 
-/* What a change looks like through the selector: the object comes into sight, changes, or goes out of it. */
-static ki_status append_seen(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
+/* Appends an event as the selector shows it: an update can become ADDED or DELETED. */
+static ki_status append_selected(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
     bool before = event->old && kt_selector_matches(watch->selector, event->old);
     bool after = event->type != KT_DELETED && kt_selector_matches(watch->selector, event->obj);
     if (after)
@@ -167,7 +168,7 @@ static ki_status append_seen(kt_watch *watch, const kt_event *event, int64_t now
         return KI_OK;
     if (event->type == KT_DELETED)
         return append_event(watch, "DELETED", event->obj, now_ms, out);
-    kt_object *last; /* the state that was in sight, with the revision at which it left */
+    kt_object *last; /* the last selected version, with the revision of the update */
     ki_status status = kt_object_with_revision(event->old, event->revision, &watch->cluster->scratch, &last);
     if (status)
         return status;
@@ -176,17 +177,17 @@ static ki_status append_seen(kt_watch *watch, const kt_event *event, int64_t now
     return status;
 }
 
-/* The same in the version that is watched. */
+/* Appends an event in the version of the watch. */
 static ki_status append_change(kt_watch *watch, const kt_event *event, int64_t now_ms, ki_buffer *out) {
     if (!kt_view_converts(watch->watcher.storage))
-        return append_seen(watch, event, now_ms, out);
+        return append_selected(watch, event, now_ms, out);
     kt_event own = *event;
     own.obj = own.old = NULL;
     ki_status status = kt_view_object(watch->watcher.storage, event->obj, &own.obj);
     if (!status && event->old)
         status = kt_view_object(watch->watcher.storage, event->old, &own.old);
     if (!status)
-        status = append_seen(watch, &own, now_ms, out);
+        status = append_selected(watch, &own, now_ms, out);
     kt_object_unref(own.obj);
     kt_object_unref(own.old);
     return status;
@@ -213,7 +214,7 @@ static ki_status read_changes(kt_watch *watch, int64_t now_ms, ki_buffer *out, s
     const kt_event *event;
     while (out->size < limit && !watch->shared &&
            (event = kt_storage_event(watch->watcher.storage, watch->seq)) != NULL) {
-        if (event->revision > watch->revision) { /* one from the future passes over what comes before it */
+        if (event->revision > watch->revision) { /* a watch from a future revision skips events before it */
             ki_status status = append_change(watch, event, now_ms, out);
             if (status)
                 return status;
@@ -255,11 +256,11 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     if (watch->watcher.ended)
         return KI_OK;
     if (limit == start)
-        limit++; /* one frame at least */
+        limit++; /* at least one frame */
     ki_status status = read_frames(watch, now_ms, out, limit);
     if (!status && out->failed)
         status = out->failed;
-    if (status) { /* half a frame must not leave */
+    if (status) { /* never send half a frame */
         out->size = start;
         watch->watcher.ended = true;
         return status;
@@ -276,7 +277,8 @@ ki_status kt_watch_read(kt_watch *watch, int64_t now_ms, ki_buffer *out, size_t 
     }
     if (watch->bookmarks && now_ms >= watch->next_bookmark_ms) {
         schedule_bookmark(watch, now_ms);
-        if (watch->revision <= watch->cluster->revision) { /* as the real one: silent until its time has come */
+        if (watch->revision <=
+            watch->cluster->revision) { /* like the real server, no bookmark before a future revision is reached */
             watch->revision = watch->cluster->revision;
             status = append_bookmark(watch, watch->revision, false, out);
         }

@@ -1,5 +1,5 @@
-/* watch.h: a watch is a cursor: through the objects of its first state, then through its storage's history. A watch
- * is among its storage's watchers until it is freed. Under the cluster's guard. */
+/* watch.h: a watch: a cursor through the first objects and then through its storage's history. The storage lists the
+ * watch until it is freed. The caller holds the cluster. */
 #ifndef KT_REQUEST_WATCH_H
 #define KT_REQUEST_WATCH_H
 
@@ -7,7 +7,7 @@
 #include "testing/request/list_options.h"
 #include "testing/request/selector.h"
 
-/* Answers with a watch. Takes the selector over. */
+/* Responds with a watch. Takes ownership of the selector. */
 ki_status kt_watch_open(kt_call *call, const kt_list_options *options, kt_selector *selector);
 void kt_watch_free(kt_watch *watch);
 

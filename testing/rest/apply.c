@@ -1,17 +1,17 @@
-/* apply.c: server-side apply. */
+/* apply.c: see apply.h. */
 #include "testing/rest/apply.h"
 
 #include "testing/cluster/managed_fields.h"
 #include "testing/request/status.h"
 #include "testing/values/json.h"
 
-static ki_status fail_misfit(kt_call *call, const kt_write *write, const kt_misfit *misfit) {
+static ki_status fail_type(kt_call *call, const kt_write *write, const kt_type_error *type_error) {
     ki_str ns = kt_json_get_str(yyjson_obj_get(write->applied, "metadata"), "namespace");
     ki_buffer version;
-    if (misfit->is_missing) { /* a list's key is a field that has to be there */
+    if (type_error->is_missing_key) { /* a list element needs its key field */
         kt_causes causes;
         kt_causes_init(&causes, call->allocator);
-        kt_causes_add(&causes, KT_CAUSE_REQUIRED, misfit->field.data, (ki_str){ NULL, 0 }, "");
+        kt_causes_add(&causes, KT_CAUSE_REQUIRED, type_error->field.data, (ki_str){ NULL, 0 }, "");
         return kt_causes_fail(call, &causes, call->resource->group, call->resource->kind, call->name);
     }
     ki_buffer_init(&version, call->allocator, 0);
@@ -19,32 +19,32 @@ static ki_status fail_misfit(kt_call *call, const kt_write *write, const kt_misf
     if (!status)
         status = kt_fail(call, 500, "", NULL, "failed to create typed patch object (%.*s/%.*s; %s, Kind=%s): %s",
                          (int)ns.size, ns.size ? ns.data : "", (int)call->name.size, call->name.data, version.data,
-                         call->resource->kind, misfit->why.data);
+                         call->resource->kind, type_error->message.data);
     ki_buffer_free(&version);
     return status;
 }
 
 ki_status kt_apply_check(kt_call *call, const kt_write *write) {
     kt_arena arena;
-    kt_misfit misfit;
+    kt_type_error type_error;
     kt_spot spot = kt_managed_fields_spot(write);
     kt_arena_init(&arena, call->allocator);
-    kt_misfit_init(&misfit, call->allocator);
+    kt_type_error_init(&type_error, call->allocator);
     ki_status status = KI_OK;
-    bool fits = kt_typed_check(&arena, &spot, write->applied, &misfit);
-    if (arena.failed || misfit.why.failed || misfit.field.failed)
+    bool fits = kt_typed_check(&arena, &spot, write->applied, &type_error);
+    if (arena.failed || type_error.message.failed || type_error.field.failed)
         status = KI_ERR_NO_MEMORY;
     else if (!fits)
-        status = fail_misfit(call, write, &misfit);
-    kt_misfit_free(&misfit);
+        status = fail_type(call, write, &type_error);
+    kt_type_error_free(&type_error);
     kt_arena_free(&arena);
     return status;
 }
 
-/* ---- what a manager no longer names ---- */
+/* ---- fields that the manager no longer applies ---- */
 
-/* `val`, which it frees, as a document that can be walked. */
-static yyjson_doc *settle(kt_arena *arena, yyjson_mut_doc *made, yyjson_mut_val *val) {
+/* Returns `val` as an immutable document, and frees `made`. */
+static yyjson_doc *to_document(kt_arena *arena, yyjson_mut_doc *made, yyjson_mut_val *val) {
     yyjson_doc *doc = NULL;
     ki_buffer text;
     ki_buffer_init(&text, arena->allocator, 0);
@@ -65,16 +65,16 @@ static yyjson_doc *without(kt_arena *arena, const kt_spot *spot, yyjson_val *val
         arena->failed = true;
         return NULL;
     }
-    return settle(arena, made, kt_typed_remove(arena, made, spot, val, set));
+    return to_document(arena, made, kt_typed_remove(arena, made, spot, val, set));
 }
 
-/* Every field of `val`, those that hold others too. */
+/* Returns every field of `val`, also those that contain others. */
 static kt_set *all_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
     return kt_set_with_parents(arena, kt_typed_fields(arena, spot, val));
 }
 
-/* Takes out of `*merged` what the manager applied before and does not now, but for what others own, and for what stands below
- * it and was never applied. */
+/* Removes from `*merged` the fields that the manager applied before and no longer applies. Keeps fields that other
+ * managers own, and fields below them that the manager never applied. */
 static void prune(kt_arena *arena, const kt_spot *spot, const kt_managers *managers, const kt_set *last,
                   const kt_set *now, yyjson_doc **merged) {
     yyjson_val *root = yyjson_doc_get_root(*merged);
@@ -101,10 +101,10 @@ static void prune(kt_arena *arena, const kt_spot *spot, const kt_managers *manag
 
 typedef struct conflicts {
     const kt_manager *manager;
-    ki_buffer who; /* how the manager is named */
+    ki_buffer who; /* the manager as messages show it */
     ki_buffer causes;
-    ki_buffer list; /* of several, in words */
-    ki_buffer single;
+    ki_buffer list;   /* the message for several conflicts */
+    ki_buffer single; /* the message for one conflict */
     size_t count;
 } conflicts;
 
@@ -174,7 +174,7 @@ static ki_status check_conflicts(kt_call *call, kt_arena *arena, const kt_manage
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- merge ---- */
 
 static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yyjson_val *old, yyjson_doc **ret_doc) {
     kt_spot spot = kt_managed_fields_spot(write);
@@ -185,9 +185,9 @@ static ki_status merge(kt_call *call, kt_arena *arena, const kt_write *write, yy
     yyjson_mut_doc *made = yyjson_mut_doc_new(&alc);
     if (!made)
         return KI_ERR_NO_MEMORY;
-    *ret_doc = settle(arena, made, kt_typed_merge(arena, made, &spot, old, write->applied));
+    *ret_doc = to_document(arena, made, kt_typed_merge(arena, made, &spot, old, write->applied));
     kt_set *last = !arena->failed && managers.own < managers.count ? managers.list[managers.own].fields : NULL;
-    kt_set *now = kt_typed_fields(arena, &spot, write->applied); /* its name too, which keeps the metadata */
+    kt_set *now = kt_typed_fields(arena, &spot, write->applied); /* includes metadata.name, which keeps metadata */
     if (!arena->failed && !kt_set_is_empty(last))
         prune(arena, &spot, &managers, last, now, ret_doc);
     if (arena->failed)

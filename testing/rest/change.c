@@ -1,4 +1,4 @@
-/* change.c: create and update: what the server checks, and in which order. */
+/* change.c: create and update, with the real server's order of checks. */
 #include "testing/rest/change.h"
 
 #include "src/base/memory.h"
@@ -31,7 +31,7 @@ ki_status kt_change_begin(kt_call *call, kt_write *ret_write) {
     return kt_call_dry_run(call, &ret_write->dry_run);
 }
 
-/* The namespace of a new object must be there, and stay. */
+/* Checks that the namespace of a new object exists. */
 static ki_status check_namespace(kt_call *call) {
     if (!call->resource->namespaced)
         return KI_OK;
@@ -73,8 +73,9 @@ static bool is_service(const kt_call *call) {
     return !call->resource->group[0] && strcmp(call->resource->plural, "services") == 0;
 }
 
-/* A service keeps its address, and a new one gets one of 10.96.0.0/12 that no other has: each write has a revision of its own. */
-static bool give_address(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
+/* Keeps a service's address, or assigns a new one from 10.96.0.0/12. The address comes from the write's revision,
+ * which is unique. */
+static bool assign_address(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
     static const char *const kept[] = { "clusterIP", "clusterIPs" };
     yyjson_mut_val *spec = yyjson_mut_obj_get(root, "spec");
     char text[16];
@@ -93,7 +94,8 @@ static bool give_address(kt_call *call, yyjson_mut_doc *doc, yyjson_mut_val *roo
     return yyjson_mut_obj_put(spec, yyjson_mut_str(doc, "clusterIP"), yyjson_mut_strcpy(doc, text));
 }
 
-static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str name) { /* its name is a label too */
+/* Sets the label kubernetes.io/metadata.name of a namespace. */
+static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str name) {
     yyjson_mut_val *meta = yyjson_mut_obj_get(root, "metadata");
     yyjson_mut_val *labels = yyjson_mut_obj_get(meta, "labels");
     if (!yyjson_mut_is_obj(labels)) {
@@ -105,13 +107,13 @@ static bool label_namespace(yyjson_mut_doc *doc, yyjson_mut_val *root, ki_str na
                               yyjson_mut_strncpy(doc, name.data, name.size));
 }
 
-/* Only the subresource finalize changes what a namespace's spec says. */
+/* Keeps a namespace's spec, which only the subresource finalize can change. */
 static bool keep_namespace_spec(yyjson_mut_doc *doc, yyjson_mut_val *root, yyjson_val *old_root) {
     yyjson_val *spec = yyjson_obj_get(old_root, "spec");
     return !spec || yyjson_mut_obj_put(root, yyjson_mut_str(doc, "spec"), yyjson_val_mut_copy(doc, spec));
 }
 
-/* The body with the defaults of its resource and its types, in `doc`. */
+/* Appends the body with the defaults of its resource and types. */
 static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name, yyjson_mut_doc *doc,
                       ki_buffer *out) {
     const char *defaults = kt_defaults_of(call->resource);
@@ -124,7 +126,7 @@ static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_
     if (fine && strcmp(call->resource->kind, "Namespace") == 0)
         fine = label_namespace(doc, merged, name) && keep_namespace_spec(doc, merged, old_root);
     if (fine && is_service(call))
-        fine = give_address(call, doc, merged, old_root);
+        fine = assign_address(call, doc, merged, old_root);
     if (fine)
         fine = !kt_defaults_fill(call->allocator, call->resource, doc, merged);
     status = fine ? kt_json_append_mut(out, merged) : KI_ERR_NO_MEMORY;
@@ -132,14 +134,14 @@ static ki_status fill(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_
     return status;
 }
 
-/* As a document of its own; NULL for custom resources. */
+/* Returns the body with its defaults as a new document; NULL for custom resources. */
 static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_root, ki_str name,
                                yyjson_doc **ret_doc) {
     kt_json_allowance allowed = { .allocator = call->allocator, .left = KT_DEFAULTS_MEMORY_MAX };
-    yyjson_alc alc = kt_json_limited_alc(&allowed); /* a list's elements may all get many */
+    yyjson_alc alc = kt_json_limited_alc(&allowed); /* every element of a list can get many defaults */
     ki_buffer text;
     if (kt_custom_of(call->storage->info))
-        return KI_OK; /* its schema's were filled in already */
+        return KI_OK; /* kt_custom_prepare has filled in the defaults */
     yyjson_mut_doc *doc = yyjson_mut_doc_new(&alc);
     if (!doc)
         return KI_ERR_NO_MEMORY;
@@ -154,7 +156,7 @@ static ki_status with_defaults(kt_call *call, yyjson_val *root, yyjson_val *old_
     return status;
 }
 
-/* What the status of a new object is. */
+/* Returns the status of a new object. */
 static ki_status first_status(kt_call *call, yyjson_val *body, yyjson_doc **ret_doc) {
     const char *defaults = kt_defaults_of(call->resource);
     char pod[96];
@@ -171,7 +173,7 @@ static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, 
     if (status)
         return status;
     yyjson_val *body = full ? yyjson_doc_get_root(full) : root, *status_root = body;
-    if (kt_write_has_status(call->storage->info)) { /* what a client says of status is not taken on create */
+    if (kt_write_has_status(call->storage->info)) { /* a create ignores the client's status */
         status = first_status(call, body, &given_status);
         status_root = yyjson_doc_get_root(given_status);
     }
@@ -186,7 +188,7 @@ static ki_status create(kt_call *call, const kt_write *write, yyjson_val *root, 
     return status;
 }
 
-/* What the resource's own schema, or a definition, says of it. */
+/* Validates by the kind, or by the custom resource's schema. */
 static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
     const kt_custom *custom = kt_custom_of(call->storage->info);
     if (custom)
@@ -197,7 +199,8 @@ static void validate(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyj
         kt_validate_object(causes, call->allocator, call->resource, old_root, root);
 }
 
-/* The same for an update. What is compared has its defaults: an object that came without a request has none. */
+/* Validates an update. Fills in the old object's defaults first, because an object that was put without a request
+ * has none. */
 static ki_status validate_update(kt_call *call, kt_causes *causes, yyjson_val *old_root, yyjson_val *root) {
     yyjson_doc *full = NULL;
     ki_status status = KI_OK;
@@ -247,7 +250,7 @@ static ki_status change_create(kt_call *call, const kt_write *write, yyjson_val 
     return create(call, write, root, name);
 }
 
-/* A custom resource has to say of which version it is an update. */
+/* Checks that an update of a custom resource has a resourceVersion. */
 static ki_status check_conditional(kt_call *call, yyjson_val *meta) {
     kt_causes causes;
     if (!kt_custom_of(call->storage->info) || kt_json_get_str(meta, "resourceVersion").size)
@@ -319,7 +322,7 @@ static ki_status change_update(kt_call *call, const kt_write *write, kt_object *
     yyjson_val *rest = of_status ? old_root : root;
     yyjson_val *status_root = of_status || !kt_write_has_status(call->storage->info) ? root : old_root;
     kt_object *obj = NULL;
-    kt_object_ref(old); /* the change may be the last that history keeps */
+    kt_object_ref(old); /* the history can drop the old object during the update */
     status = kt_write_update(write, old, old_root, root, rest, status_root, &obj);
     if (!status)
         status = kt_call_done_object(call, 200, obj);

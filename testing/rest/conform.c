@@ -1,4 +1,4 @@
-/* conform.c: objects on their way in. */
+/* conform.c: see conform.h. */
 #include "testing/rest/conform.h"
 
 #include "testing/cluster/secret.h"
@@ -14,7 +14,7 @@ typedef enum directive {
     STRICT
 } directive;
 
-static ki_status wanted(kt_call *call, directive *ret) {
+static ki_status read_directive(kt_call *call, directive *ret) {
     ki_str value = kt_call_param(call, "fieldValidation");
     *ret = WARN;
     if (!value.size || ki_str_equals(value, "Warn"))
@@ -33,7 +33,7 @@ static ki_status wanted(kt_call *call, directive *ret) {
     return kt_causes_fail(call, &causes, "meta.k8s.io", kind, (ki_str){ NULL, 0 });
 }
 
-/* As Go prints it: map[spec:map[replicas:x]]. */
+/* Appends a value as Go prints it: map[spec:map[replicas:x]]. */
 static void append_go(kt_arena *arena, ki_buffer *out, yyjson_val *val) {
     if (yyjson_is_obj(val)) {
         kt_index index;
@@ -64,7 +64,7 @@ static void append_go(kt_arena *arena, ki_buffer *out, yyjson_val *val) {
     }
 }
 
-/* ` "" is invalid: patch: Invalid value: "…": why`, with what was sent or made. */
+/* Responds ` "" is invalid: patch: Invalid value: "…": why`, with the patch or its result. */
 static ki_status fail_patch(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
                             const char *why) {
     ki_buffer value;
@@ -91,7 +91,7 @@ static ki_status fail(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_v
                                resource->version, resource->kind, why);
 }
 
-/* strict decoding error: unknown field "a", unknown field "b" */
+/* Responds: strict decoding error: unknown field "a", unknown field "b" */
 static ki_status fail_strict(kt_call *call, kt_arena *arena, kt_origin origin, yyjson_val *patch, yyjson_val *root,
                              const ki_buffer *notes) {
     ki_buffer why;
@@ -126,12 +126,12 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     if (arena->failed)
         status = KI_ERR_NO_MEMORY;
     else if (!val && origin == KT_ORIGIN_STRATEGIC &&
-             ki_str_starts_with(ki_str_of(strict.refusal.data), KI_STR("json: cannot unmarshal"))) {
-        const char *type_name = strstr(strict.refusal.data, " of type ");
+             ki_str_starts_with(ki_str_of(strict.error.data), KI_STR("json: cannot unmarshal"))) {
+        const char *type_name = strstr(strict.error.data, " of type ");
         ki_buffer_printf(&text, "unrecognized type: %s", type_name ? type_name + sizeof " of type " - 1 : "");
         status = text.failed ? KI_ERR_NO_MEMORY : fail(call, arena, origin, patch, root, text.data);
     } else if (!val)
-        status = fail(call, arena, origin, patch, root, strict.refusal.data);
+        status = fail(call, arena, origin, patch, root, strict.error.data);
     else if (strict.notes.size && strictness == STRICT && origin != KT_ORIGIN_APPLY)
         status = fail_strict(call, arena, origin, patch, root, &strict.notes);
     else if (strict.notes.size && strictness == WARN && origin != KT_ORIGIN_APPLY)
@@ -144,7 +144,7 @@ static ki_status conform(kt_call *call, kt_arena *arena, directive strictness, k
     if (!status) {
         yyjson_doc_free(*doc);
         *doc = typed;
-        status = kt_secret_fold(call->allocator, call->resource, doc);
+        status = kt_secret_merge_string_data(call->allocator, call->resource, doc);
     }
     ki_buffer_free(&text);
     kt_strict_free(&strict);
@@ -156,7 +156,7 @@ ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_
     const kt_type *type = kt_schema_kind_of(call->resource);
     directive strictness = WARN;
     kt_arena arena;
-    ki_status status = wanted(call, &strictness);
+    ki_status status = read_directive(call, &strictness);
     if (status || (!type && !kt_custom_of(call->storage->info)))
         return status;
     kt_arena_init(&arena, call->allocator);

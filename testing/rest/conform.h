@@ -1,4 +1,4 @@
-/* conform.h: objects on their way in: fieldValidation, and what the type or the custom resource's schema does not have. */
+/* conform.h: incoming objects: fieldValidation, removal of unknown fields. */
 #ifndef KT_REST_CONFORM_H
 #define KT_REST_CONFORM_H
 
@@ -7,14 +7,15 @@
 #include <yyjson.h>
 
 typedef enum kt_origin {
-    KT_ORIGIN_BODY,      /* the object came as it is */
-    KT_ORIGIN_PATCH,     /* a patch led to it */
-    KT_ORIGIN_STRATEGIC, /* a strategic merge patch did: it is told as it was sent */
-    KT_ORIGIN_APPLY      /* the configuration was checked before */
+    KT_ORIGIN_BODY,      /* a request's body */
+    KT_ORIGIN_PATCH,     /* the result of a patch */
+    KT_ORIGIN_STRATEGIC, /* the result of a strategic merge patch; messages show the patch */
+    KT_ORIGIN_APPLY      /* a configuration that was checked before */
 } kt_origin;
 
-/* Replaces `*doc` by what its type makes of it; 400 or 422 where it is none, or where the request wants unknown fields to be refused;
- * else they go into the response's warnings. `patch` is that of STRATEGIC. Of a custom resource what its schema does not have stays here (crd/custom.h takes it out). */
+/* Replaces `*doc` by the object without unknown and duplicate fields. Responds 400 or 422 for values of the wrong
+ * type, and for unknown fields if the request forbids them; otherwise adds Warning headers. `patch` is for
+ * KT_ORIGIN_STRATEGIC. Keeps unknown fields of custom resources, which kt_custom_prepare removes. */
 ki_status kt_conform(kt_call *call, kt_origin origin, yyjson_val *patch, yyjson_doc **doc);
 
 #endif

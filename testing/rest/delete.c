@@ -1,4 +1,4 @@
-/* delete.c: delete one object, or all that a list would show. */
+/* delete.c: deletes one object, or all objects of a list. */
 #include "src/base/memory.h"
 #include "testing/request/form.h"
 #include "testing/request/list_options.h"
@@ -28,10 +28,10 @@ static ki_status check_preconditions(kt_call *call, const kt_object *obj, yyjson
     return KI_OK;
 }
 
-/* What is gone at once is answered with a Status, what ends gracefully with its last state. */
-static ki_status answer(kt_call *call, kt_object *obj, bool gone) {
+/* Responds with a Status for an object that is removed, otherwise with the object. */
+static ki_status respond(kt_call *call, kt_object *obj, bool is_removed) {
     const ki_resource *resource = call->resource;
-    if (!gone || strcmp(resource->kind, "Pod") == 0)
+    if (!is_removed || strcmp(resource->kind, "Pod") == 0)
         return kt_call_done_object(call, 200, obj);
     ki_buffer *out = &call->response->body;
     ki_buffer_append_string(out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\","
@@ -43,7 +43,7 @@ static ki_status answer(kt_call *call, kt_object *obj, bool gone) {
     return kt_call_done(call, 200);
 }
 
-/* As admission in the real server does. */
+/* Responds 403 for a namespace that cannot be deleted, as the real server's admission does. */
 static ki_status check_not_immortal(kt_call *call) {
     static const char *const immortal[] = { "default", "kube-public", "kube-system" };
     const ki_resource *resource = call->resource;
@@ -69,25 +69,25 @@ ki_status kt_verb_delete(kt_call *call) {
         status = kt_fail_not_found(call, call->resource, call->name);
     if (!status)
         status = check_preconditions(call, old, yyjson_doc_get_root(options));
-    bool gone = false;
+    bool is_removed = false;
     if (!status)
-        status = kt_write_delete(&write, old, &obj, &gone);
+        status = kt_write_delete(&write, old, &obj, &is_removed);
     if (!status)
-        status = answer(call, obj, gone);
+        status = respond(call, obj, is_removed);
     kt_object_unref(obj);
     yyjson_doc_free(options);
     return status;
 }
 
-/* Deletes each object of a snapshot that is still there; `deleted` gets their last states. */
+/* Deletes each selected object of a snapshot that still exists. `deleted` gets their last versions. */
 static ki_status delete_all(const kt_write *write, const kt_snapshot *snapshot, const kt_selector *selector,
                             kt_object **deleted, size_t *ret_count) {
     for (size_t i = 0; i < snapshot->count; i++) {
         kt_object *obj = snapshot->objects[i];
         if (!kt_selector_matches(selector, obj) || kt_storage_get(write->storage, obj->ns, obj->name) != obj)
             continue;
-        bool gone = false;
-        ki_status status = kt_write_delete(write, obj, &deleted[*ret_count], &gone);
+        bool is_removed = false;
+        ki_status status = kt_write_delete(write, obj, &deleted[*ret_count], &is_removed);
         if (status)
             return status;
         ++*ret_count;

@@ -11,7 +11,7 @@
     "set " \
     "propagationPolicy=Orphan to suppress this warning\n"
 
-/* What a request says; an option that is absent has data NULL, or no value. */
+/* The options of a request. An absent option has data NULL or is NULL. */
 typedef struct chosen {
     ki_str policy;
     bool has_orphan;

@@ -1,4 +1,5 @@
-/* delete_options.h: the DeleteOptions of a request, from its body or its query parameters. Called by delete.c and for evictions. */
+/* delete_options.h: the DeleteOptions of a request, from its body or its query parameters. Called by delete.c and
+ * for evictions. */
 #ifndef KT_REST_DELETE_OPTIONS_H
 #define KT_REST_DELETE_OPTIONS_H
 
@@ -7,10 +8,12 @@
 
 #include <yyjson.h>
 
-/* Reads the options of a DELETE into `write`. Without a body the query parameters count, as in the real server. `ret_doc` gets the body's
- * document, or NULL; the caller frees it. Errors: answered with 400, 415 or 422. */
+/* Reads the options of a DELETE into `write`. Reads the query parameters only without a body, as the real server
+ * does. `ret_doc` gets the body's document or NULL. Responds 400, 415 or 422 for invalid options.
+ * Ownership: the caller frees `*ret_doc`. */
 ki_status kt_delete_options_read(kt_call *call, kt_write *write, yyjson_doc **ret_doc);
-/* Takes dryRun, propagationPolicy and orphanDependents from `options`, which may be NULL; 422 where they are not valid. */
+/* Reads dryRun, propagationPolicy and orphanDependents from `options`, which may be NULL. Responds 422 for invalid
+ * values. */
 ki_status kt_delete_options_take(kt_call *call, yyjson_val *options, kt_write *write);
 
 #endif

@@ -1,4 +1,4 @@
-/* discovery.c: what the server has: in the aggregated form and in the old one. */
+/* discovery.c: the discovery documents, aggregated and unaggregated. */
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/status.h"
 #include "testing/rest/subresource.h"
@@ -20,8 +20,8 @@ static bool contains(ki_str text, const char *part) {
     return false;
 }
 
-/* The first clause of the Accept header that can be served decides. */
-static aggregated wanted(const kt_call *call) {
+/* Returns the form of the first Accept clause that the server can serve. */
+static aggregated wanted_form(const kt_call *call) {
     ki_str rest = ki_str_of(call->request->accept);
     while (rest.size) {
         ki_str clause = ki_str_split(rest, ',', &rest);
@@ -72,14 +72,14 @@ static void append_names(ki_buffer *out, const ki_resource_info *info) {
         ki_buffer_printf(out, ",\"categories\":[\"%s\"]", info->category);
 }
 
-/* Only what is answered is told. */
+/* Returns true for a subresource that the server serves. */
 static bool is_served(const ki_subresource_info *sub) {
     return strcmp(sub->name, "status") == 0 || kt_subresource_is_served(sub->name);
 }
 
-/* ---- the old form ---- */
+/* ---- unaggregated ---- */
 
-static void append_old_resource(ki_buffer *out, const ki_resource_info *info) {
+static void append_unaggregated(ki_buffer *out, const ki_resource_info *info) {
     const ki_resource *resource = info->resource;
     const char *namespaced = resource->namespaced ? "true" : "false";
     ki_buffer_printf(out, "{\"name\":\"%s\",\"singularName\":\"%s\",\"namespaced\":%s,\"kind\":\"%s\",",
@@ -110,7 +110,7 @@ static ki_status resource_list(kt_call *call, ki_str group, ki_str version) {
             continue;
         if (count++)
             ki_buffer_append_char(out, ',');
-        append_old_resource(out, info);
+        append_unaggregated(out, info);
     }
     ki_buffer_append_string(out, "]}");
     if (count)
@@ -118,7 +118,7 @@ static ki_status resource_list(kt_call *call, ki_str group, ki_str version) {
     return kt_fail_generic(call, 404);
 }
 
-/* Members of an APIGroup, from the group's first resource on; `*index` moves behind the group. */
+/* Appends the members of an APIGroup from the group's first resource, and advances `*index` past the group. */
 static void append_group(const kt_cluster *cluster, ki_buffer *out, unsigned *index) {
     const ki_resource *first = kt_cluster_info_at(cluster, *index)->resource;
     const ki_resource_info *info;
@@ -175,7 +175,7 @@ static ki_status group(kt_call *call, ki_str name) {
     return out->failed ? KI_ERR_NO_MEMORY : KI_ERR_HTTP;
 }
 
-/* ---- the aggregated form ---- */
+/* ---- aggregated ---- */
 
 static void append_response_kind(ki_buffer *out, const char *group_name, const char *version, const char *kind) {
     ki_buffer_printf(out, "\"responseKind\":{\"group\":\"%s\",\"version\":\"%s\",\"kind\":\"%s\"}", group_name, version,
@@ -205,7 +205,7 @@ static void append_resource(ki_buffer *out, const ki_resource_info *info) {
     ki_buffer_append_string(out, comma[0] ? "]}" : "}");
 }
 
-/* One group with its versions and their resources, from its first resource on. */
+/* Appends one group with its versions and resources, from its first resource. */
 static void append_aggregated_group(const kt_cluster *cluster, ki_buffer *out, unsigned *index) {
     const char *name = kt_cluster_info_at(cluster, *index)->resource->group;
     const ki_resource_info *info = kt_cluster_info_at(cluster, *index);
@@ -299,7 +299,7 @@ ki_status kt_discovery(kt_call *call) {
         return root_paths(call);
     bool core = ki_str_equals(call->segments[0], "api");
     if (count == 1) {
-        aggregated form = wanted(call);
+        aggregated form = wanted_form(call);
         if (form != AGGREGATED_NO)
             return aggregated_list(call, form, core);
         return core ? core_versions(call) : group_list(call);

@@ -1,10 +1,10 @@
-/* health.c: what monitoring asks for. */
+/* health.c: see health.h. */
 #include "testing/rest/health.h"
 
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/watch.h"
 
-/* The checks of the real server that mean something here. None of them fails. */
+/* The real server's checks that apply here. None of them fails. */
 static const char *const checks[] = { "ping", "log", "etcd", "informer-sync", "shutdown" };
 
 ki_status kt_plain_text(kt_call *call, int status, const char *text) {
@@ -33,7 +33,7 @@ static bool is_check(ki_str name) {
     return false;
 }
 
-/* Is it one of the request's `exclude` parameters? */
+/* Returns true if the request has this `exclude` parameter. */
 static bool is_excluded(const kt_call *call, const char *check) {
     for (size_t i = 0; i < call->param_count; i++) {
         if (ki_str_equals(call->params[i].name, "exclude") && ki_str_equals(call->params[i].value, check))
@@ -42,7 +42,7 @@ static bool is_excluded(const kt_call *call, const char *check) {
     return false;
 }
 
-static void warn_of_unknown(const kt_call *call, ki_buffer *out) {
+static void append_unknown_excludes(const kt_call *call, ki_buffer *out) {
     const char *comma = "warn: some health checks cannot be excluded: no matches for ";
     bool any = false;
     for (size_t i = 0; i < call->param_count; i++) {
@@ -66,7 +66,7 @@ ki_status kt_health(kt_call *call) {
         return kt_plain_text(call, 200, "ok");
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
         ki_buffer_printf(out, "[+]%s %s\n", checks[i], is_excluded(call, checks[i]) ? "excluded: ok" : "ok");
-    warn_of_unknown(call, out);
+    append_unknown_excludes(call, out);
     ki_buffer_append_view(out, path);
     return kt_plain_text(call, 200, " check passed\n");
 }
@@ -77,8 +77,8 @@ bool kt_metrics_is(const kt_call *call) {
     return call->segment_count == 1 && ki_str_equals(call->path, "/metrics");
 }
 
-/* Has a version of the same resource come before? */
-static bool is_known(const kt_cluster *cluster, size_t index) {
+/* Returns true if another version of the resource comes earlier. */
+static bool is_counted(const kt_cluster *cluster, size_t index) {
     const ki_resource *resource = kt_storage_at(cluster, index)->info->resource;
     for (size_t i = 0; i < index; i++) {
         const ki_resource *other = kt_storage_at(cluster, i)->info->resource;
@@ -94,7 +94,7 @@ static ki_status append_objects(kt_cluster *cluster, ki_buffer *out) {
                                  "# TYPE apiserver_resource_objects gauge\n");
     for (size_t i = 0; (storage = kt_storage_at(cluster, i)) != NULL; i++) {
         kt_snapshot *now = NULL;
-        if (is_known(cluster, i))
+        if (is_counted(cluster, i))
             continue;
         if (kt_storage_present(storage, &now))
             return KI_ERR_NO_MEMORY;

@@ -1,6 +1,6 @@
-/* json_patch.c: JSON patches (RFC 6902), with the real server's exceptions (patch.h). Each operation may double what is there, take it deeper, or look
- * at all of it: memory, depth and steps are counted, and an operation that goes beyond their limits ends the patch. The depth is kept at every
- * operation, since what copies a value is recursive. */
+/* json_patch.c: JSON patches (RFC 6902), with the real server's deviations (patch.h). An operation can double the
+ * object, nest it deeper, or visit all of it. So memory, depth and steps are counted, and an operation beyond a
+ * limit ends the patch. Every operation checks the depth, because copying a value is recursive. */
 #include "testing/rest/patch.h"
 #include "testing/values/equal.h"
 #include "testing/values/json.h"
@@ -9,17 +9,17 @@ typedef struct patcher {
     const ki_allocator *allocator;
     yyjson_mut_doc *doc;
     yyjson_mut_val *root;
-    ki_buffer token; /* of a path, without its escapes */
+    ki_buffer token; /* one token of a path, unescaped */
     uint64_t steps;
-    int code;       /* why it is refused: 422, 413 */
-    bool no_memory; /* or the allowance is spent */
+    int code;       /* the error response: 422 or 413; 0: none */
+    bool no_memory; /* out of memory, or the memory limit is reached */
 } patcher;
 
-static bool is_over(const patcher *p) {
+static bool has_failed(const patcher *p) {
     return p->code || p->no_memory;
 }
 
-static void refuse(patcher *p) {
+static void fail(patcher *p) {
     if (!p->code)
         p->code = 422;
 }
@@ -32,15 +32,15 @@ static void spend(patcher *p, size_t steps) {
 
 /* ---- paths ---- */
 
-/* The first token of "/a~1b/c", in p->token; the rest is "/c". */
+/* Reads the first token of "/a~1b/c" into p->token. The rest is "/c". */
 static ki_str take_token(patcher *p, ki_str path, ki_str *ret_rest) {
     size_t size = 1;
     ki_buffer_reset(&p->token, SIZE_MAX);
-    ki_buffer_append_string(&p->token, ""); /* an empty name is one too */
+    ki_buffer_append_string(&p->token, ""); /* a name can be empty */
     for (; size < path.size && path.data[size] != '/'; size++) {
         char c = path.data[size];
         char next = size + 1 < path.size ? path.data[size + 1] : '\0';
-        if (c == '~' && (next == '0' || next == '1')) { /* the real server takes any other ~ as it is */
+        if (c == '~' && (next == '0' || next == '1')) { /* the real server keeps any other ~ */
             c = next == '1' ? '/' : '~';
             size++;
         }
@@ -54,8 +54,9 @@ static ki_str take_token(patcher *p, ki_str path, ki_str *ret_rest) {
     return (ki_str){ p->token.data, p->token.size };
 }
 
-/* Returns an element's number, or SIZE_MAX (refused). Where `may_append`, "-" and the number `count` are the place behind the last element. As in the
- * real server a number may have a sign and leading zeros, and a negative one counts from the end. */
+/* Returns the index of an element; SIZE_MAX if it is invalid (422). `may_append`: "-" and `count` mean the end of
+ * the list. As in the real server, a number can have a sign and leading zeros, and a negative one counts from the
+ * end. */
 static size_t position(patcher *p, ki_str token, size_t count, bool may_append) {
     uint64_t number = 0;
     size_t room = count + may_append;
@@ -69,13 +70,13 @@ static size_t position(patcher *p, ki_str token, size_t count, bool may_append) 
         if (is_negative && number && number <= room)
             return room - (size_t)number;
     }
-    refuse(p);
+    fail(p);
     return SIZE_MAX;
 }
 
-/* Returns a member or element. NULL without a refusal where an object has no such member. */
+/* Returns a member or element. NULL for a missing member, which is no error. */
 static yyjson_mut_val *look_up(patcher *p, yyjson_mut_val *of, ki_str token) {
-    if (is_over(p))
+    if (has_failed(p))
         return NULL;
     if (yyjson_mut_is_obj(of)) {
         spend(p, yyjson_mut_obj_size(of));
@@ -86,27 +87,27 @@ static yyjson_mut_val *look_up(patcher *p, yyjson_mut_val *of, ki_str token) {
         spend(p, at == SIZE_MAX ? 0 : at);
         return p->code ? NULL : yyjson_mut_arr_get(of, at);
     }
-    refuse(p);
+    fail(p);
     return NULL;
 }
 
 typedef struct place {
     yyjson_mut_val *in;
     ki_str token; /* of the last step; in p->token */
-    size_t depth; /* how many steps lead there */
+    size_t depth; /* number of steps */
 } place;
 
-/* Walks to where the path's last step begins. Refuses the root, which only `test` and `replace` can name. */
+/* Walks to the container of the path's last step. Fails for the root, which only `test` and `replace` accept. */
 static place walk(patcher *p, ki_str path) {
     place at = { .in = NULL };
     yyjson_mut_val *val = p->root;
-    while (path.size && path.data[0] != '/') { /* the real server skips what stands before the first slash */
+    while (path.size && path.data[0] != '/') { /* the real server skips text before the first slash */
         path.data++;
         path.size--;
     }
     if (!path.size)
-        refuse(p);
-    while (path.size && !is_over(p)) {
+        fail(p);
+    while (path.size && !has_failed(p)) {
         at.token = take_token(p, path, &path);
         at.in = val;
         at.depth++;
@@ -114,19 +115,19 @@ static place walk(patcher *p, ki_str path) {
         if (path.size)
             val = look_up(p, val, at.token);
         if (!val)
-            refuse(p);
+            fail(p);
     }
     return at;
 }
 
 /* ---- values ---- */
 
-/* How many objects and arrays are in each other. No deeper than KT_JSON_MAX_DEPTH: all that is there went through check_depth. */
+/* Returns the nesting depth of `val`, which check_depth limits to KT_JSON_MAX_DEPTH. */
 static size_t depth_of(patcher *p, yyjson_mut_val *val) {
     size_t index, count, deepest = 0;
     yyjson_mut_val *key, *inner;
     spend(p, 1);
-    if (!yyjson_mut_is_ctn(val) || is_over(p))
+    if (!yyjson_mut_is_ctn(val) || has_failed(p))
         return 0;
     if (yyjson_mut_is_obj(val)) {
         yyjson_mut_obj_foreach(val, index, count, key, inner) {
@@ -143,8 +144,8 @@ static size_t depth_of(patcher *p, yyjson_mut_val *val) {
 }
 
 static void check_depth(patcher *p, const place *at, yyjson_mut_val *val) {
-    if (!is_over(p) && at->depth + depth_of(p, val) > KT_JSON_MAX_DEPTH)
-        refuse(p);
+    if (!has_failed(p) && at->depth + depth_of(p, val) > KT_JSON_MAX_DEPTH)
+        fail(p);
 }
 
 static yyjson_mut_val *made(patcher *p, yyjson_mut_val *val) {
@@ -153,37 +154,37 @@ static yyjson_mut_val *made(patcher *p, yyjson_mut_val *val) {
     return val;
 }
 
-/* `val` is in no other container. */
+/* Adds `val`, which is in no other container. */
 static void add(patcher *p, ki_str path, yyjson_mut_val *val) {
     place at = walk(p, path);
     check_depth(p, &at, val);
-    if (is_over(p))
+    if (has_failed(p))
         return;
     if (yyjson_mut_is_obj(at.in)) {
         yyjson_mut_val *key = made(p, yyjson_mut_strncpy(p->doc, at.token.data, at.token.size));
         spend(p, yyjson_mut_obj_size(at.in));
-        if (!is_over(p) && !yyjson_mut_obj_put(at.in, key, val))
+        if (!has_failed(p) && !yyjson_mut_obj_put(at.in, key, val))
             p->no_memory = true;
     } else if (yyjson_mut_is_arr(at.in)) {
         size_t index = position(p, at.token, yyjson_mut_arr_size(at.in), true);
         spend(p, index == SIZE_MAX ? 0 : index);
-        if (!is_over(p) && !yyjson_mut_arr_insert(at.in, val, index))
-            refuse(p);
+        if (!has_failed(p) && !yyjson_mut_arr_insert(at.in, val, index))
+            fail(p);
     } else {
-        refuse(p);
+        fail(p);
     }
 }
 
 static yyjson_mut_val *remove_at(patcher *p, ki_str path) {
     place at = walk(p, path);
     yyjson_mut_val *val = NULL;
-    if (is_over(p))
+    if (has_failed(p))
         return NULL;
     if (yyjson_mut_is_obj(at.in)) {
         yyjson_mut_obj_iter iter = yyjson_mut_obj_iter_with(at.in);
         yyjson_mut_val *key;
         spend(p, yyjson_mut_obj_size(at.in));
-        while (!val && !is_over(p) && (key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
+        while (!val && !has_failed(p) && (key = yyjson_mut_obj_iter_next(&iter)) != NULL) {
             if (yyjson_mut_equals_strn(key, at.token.data, at.token.size)) {
                 val = yyjson_mut_obj_iter_get_val(key);
                 yyjson_mut_obj_iter_remove(&iter);
@@ -192,15 +193,15 @@ static yyjson_mut_val *remove_at(patcher *p, ki_str path) {
     } else if (yyjson_mut_is_arr(at.in)) {
         size_t index = position(p, at.token, yyjson_mut_arr_size(at.in), false);
         spend(p, index == SIZE_MAX ? 0 : index);
-        if (!is_over(p))
+        if (!has_failed(p))
             val = yyjson_mut_arr_remove(at.in, index);
     }
     if (!val)
-        refuse(p);
+        fail(p);
     return val;
 }
 
-/* Puts `val` in place of an element or a member, or of the whole. A member that is not there is added, as the real server does. */
+/* Replaces an element, a member or the root by `val`. Adds a missing member, as the real server does. */
 static void replace(patcher *p, ki_str path, yyjson_mut_val *val) {
     if (!path.size) {
         p->root = val;
@@ -208,7 +209,7 @@ static void replace(patcher *p, ki_str path, yyjson_mut_val *val) {
     }
     place at = walk(p, path);
     check_depth(p, &at, val);
-    if (is_over(p))
+    if (has_failed(p))
         return;
     if (!yyjson_mut_is_arr(at.in)) {
         add(p, path, val);
@@ -219,18 +220,18 @@ static void replace(patcher *p, ki_str path, yyjson_mut_val *val) {
         yyjson_mut_arr_replace(at.in, index, val);
 }
 
-/* Copies a value; a member that is not there is null, as in the real server. */
+/* Copies a value. A missing member is null, as in the real server. */
 static yyjson_mut_val *copy(patcher *p, ki_str from) {
     place at = walk(p, from);
     yyjson_mut_val *val = look_up(p, at.in, at.token);
     if (val)
-        depth_of(p, val); /* counts it */
-    if (is_over(p))
+        depth_of(p, val); /* counts the steps */
+    if (has_failed(p))
         return NULL;
     return made(p, val ? yyjson_mut_val_mut_copy(p->doc, val) : yyjson_mut_null(p->doc));
 }
 
-/* Refuses the patch unless the value is `wanted`. A member that is not there is the same as null. */
+/* Fails unless the value equals `wanted`. A missing member equals null. */
 static void test(patcher *p, ki_str path, yyjson_val *wanted) {
     yyjson_mut_val *val = p->root;
     kt_arena arena;
@@ -240,14 +241,14 @@ static void test(patcher *p, ki_str path, yyjson_val *wanted) {
         place at = walk(p, path);
         val = look_up(p, at.in, at.token);
     }
-    if (!is_over(p) && (!val || !wanted || yyjson_mut_is_null(val) || yyjson_is_null(wanted))) {
+    if (!has_failed(p) && (!val || !wanted || yyjson_mut_is_null(val) || yyjson_is_null(wanted))) {
         if ((val && !yyjson_mut_is_null(val)) || (wanted && !yyjson_is_null(wanted)))
-            refuse(p);
+            fail(p);
         return;
     }
     if (val)
         depth_of(p, val);
-    if (is_over(p))
+    if (has_failed(p))
         return;
     kt_arena_init(&arena, p->allocator);
     ki_buffer_init(&text, p->allocator, 0);
@@ -255,7 +256,7 @@ static void test(patcher *p, ki_str path, yyjson_val *wanted) {
         kt_json_read_trusted(p->allocator, (ki_str){ text.data, text.size }, &doc, NULL))
         p->no_memory = true;
     else if (!kt_equal(&arena, yyjson_doc_get_root(doc), wanted))
-        refuse(p);
+        fail(p);
     if (arena.failed)
         p->no_memory = true;
     yyjson_doc_free(doc);
@@ -274,9 +275,10 @@ static void run(patcher *p, yyjson_val *operation) {
     ki_str from = kt_json_get_str(operation, "from");
     yyjson_val *value = yyjson_obj_get(operation, "value");
     bool takes_from = ki_str_equals(op, "move") || ki_str_equals(op, "copy");
-    bool is_value_needed = ki_str_equals(op, "replace") && !path.size; /* elsewhere a missing value is null */
+    bool is_value_needed =
+        ki_str_equals(op, "replace") && !path.size; /* other operations take a missing value as null */
     if (!path.data || (is_value_needed && !yyjson_is_ctn(value)) || (takes_from && !from.data)) {
-        refuse(p);
+        fail(p);
         return;
     }
     if (ki_str_equals(op, "add")) {
@@ -296,7 +298,7 @@ static void run(patcher *p, yyjson_val *operation) {
         if (val)
             add(p, path, val);
     } else {
-        refuse(p);
+        fail(p);
     }
 }
 
@@ -314,7 +316,7 @@ ki_status kt_patch_json(const ki_allocator *allocator, yyjson_val *old, yyjson_v
     ki_buffer_init(&p.token, allocator, 0);
     p.root = made(&p, yyjson_val_mut_copy(p.doc, old));
     yyjson_arr_foreach(patch, index, count, operation) {
-        if (!is_over(&p))
+        if (!has_failed(&p))
             run(&p, operation);
     }
     if (allowed.exceeded)

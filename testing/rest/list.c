@@ -1,4 +1,4 @@
-/* list.c: get and list: which state, which objects of it, and how the list goes on. */
+/* list.c: get and list: selects the snapshot, the page and its continue token. */
 #include "src/base/memory.h"
 #include "testing/cluster/cluster_state.h"
 #include "testing/request/continue_token.h"
@@ -28,7 +28,7 @@ static ki_status fail_expired_token(kt_call *call, ki_str after) {
     return status;
 }
 
-/* The state at a revision, or why it cannot be shown. */
+/* Returns the snapshot at a revision, or responds with an error. */
 static ki_status snapshot_at(kt_call *call, uint64_t revision, kt_snapshot **ret_snapshot) {
     if (revision > kt_cluster_revision(call->cluster))
         return kt_fail_too_large(call, revision);
@@ -38,7 +38,7 @@ static ki_status snapshot_at(kt_call *call, uint64_t revision, kt_snapshot **ret
     return status;
 }
 
-/* Which state the request is about; `after` is the key that the page starts behind. */
+/* Selects the request's snapshot. `*ret_after` is the last key of the previous page. */
 static ki_status choose_snapshot(kt_call *call, const kt_list_options *options, ki_buffer *after_text,
                                  ki_str *ret_after, kt_snapshot **ret_snapshot) {
     if (options->continue_token.size) {
@@ -60,9 +60,9 @@ static ki_status choose_snapshot(kt_call *call, const kt_list_options *options, 
         return snapshot_at(call, options->revision, ret_snapshot);
     if (options->revision > kt_cluster_revision(call->cluster))
         return kt_fail_too_large(call, options->revision);
-    if (call->strike.behind) { /* as a server whose cache lags */
+    if (call->injection.stale_by) { /* like a server whose cache lags */
         const kt_cluster *cluster = call->cluster;
-        uint64_t back = (uint64_t)call->strike.behind, room = cluster->revision - cluster->compacted;
+        uint64_t back = (uint64_t)call->injection.stale_by, room = cluster->revision - cluster->compacted;
         return kt_storage_past(call->storage, cluster->revision - (back < room ? back : room), ret_snapshot);
     }
     return kt_storage_present(call->storage, ret_snapshot);
@@ -71,11 +71,11 @@ static ki_status choose_snapshot(kt_call *call, const kt_list_options *options, 
 typedef struct page {
     kt_object **objects;
     size_t count;
-    int64_t remaining; /* -1: not known */
+    int64_t remaining; /* -1: unknown */
     bool more;
 } page;
 
-/* Picks the page's objects out of a snapshot. */
+/* Selects the objects of a page. */
 static ki_status pick(kt_call *call, const kt_snapshot *snapshot, const kt_selector *selector, ki_str after,
                       int64_t limit, page *ret_page) {
     size_t begin, end;
@@ -95,7 +95,7 @@ static ki_status pick(kt_call *call, const kt_snapshot *snapshot, const kt_selec
         if (!kt_selector_matches(selector, snapshot->objects[index]))
             continue;
         if (picked.count == room) {
-            picked.more = true; /* one more than fits: it starts the next page */
+            picked.more = true; /* this object starts the next page */
             break;
         }
         objects[picked.count++] = snapshot->objects[index];
@@ -127,7 +127,7 @@ static ki_status list(kt_call *call, const kt_list_options *options, const kt_se
     ki_str after = { NULL, 0 };
     ki_buffer_init(&after_text, call->allocator, 0);
     ki_status status = choose_snapshot(call, options, &after_text, &after, &snapshot);
-    /* A list at "0" comes from the server's cache, which does not page. */
+    /* A list at "0" comes from the server's cache, which returns all objects in one page. */
     bool pages = !ki_str_equals(options->resource_version, "0") || options->continue_token.size;
     page shown = { 0 };
     if (!status && snapshot)

@@ -1,4 +1,5 @@
-/* openapi.c: /openapi/v3: the paths of each group version with what kubectl looks for in them, and the schemas of its kinds. */
+/* openapi.c: /openapi/v3: the paths of each group version, as far as kubectl reads them, and the schemas of its
+ * kinds. */
 #include "testing/request/status.h"
 #include "testing/rest/verbs.h"
 #include "testing/schema/json_schema.h"

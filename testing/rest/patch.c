@@ -1,5 +1,5 @@
-/* patch.c: merge patches. Recursive: bodies are limited in depth (json.h). Members and elements are found by index, so that large
- * objects cost no square of their size. */
+/* patch.c: see patch.h. Recursive: json.h limits the depth of bodies. Finds members and elements by index, to avoid
+ * quadratic time for large objects. */
 #include "testing/rest/patch.h"
 
 #include "testing/values/index.h"
@@ -12,16 +12,16 @@
 #define RETAIN_KEYS "$retainKeys"
 
 enum {
-    RETAINED_MAX = 1024 /* names: fields of one object, which are looked through for each of its fields */
+    RETAINED_MAX = 1024 /* names; every field of the object searches them */
 };
 
 typedef struct patching {
     kt_arena *arena;
     yyjson_mut_doc *doc;
-    const char *why; /* what is wrong with the patch, static */
+    const char *why; /* the error in the patch, static; NULL: none */
 } patching;
 
-static bool is_over(const patching *in) {
+static bool has_failed(const patching *in) {
     return in->why || in->arena->failed;
 }
 
@@ -46,14 +46,14 @@ static yyjson_mut_val *merge(patching *in, yyjson_val *old, yyjson_val *patch) {
     yyjson_mut_val *merged = checked(in, yyjson_mut_obj(in->doc));
     kt_index_members(in->arena, old, &before);
     kt_index_members(in->arena, patch, &now);
-    for (size_t i = 0; i < before.count && !is_over(in); i++) {
+    for (size_t i = 0; i < before.count && !has_failed(in); i++) {
         const kt_entry *one = &before.entries[i], *change = kt_index_find(&now, one->name);
         if (!change)
             add(in, merged, one->name, checked(in, yyjson_val_mut_copy(in->doc, one->val)));
         else if (!yyjson_is_null(change->val))
             add(in, merged, one->name, merge(in, one->val, change->val));
     }
-    for (size_t i = 0; i < now.count && !is_over(in); i++) {
+    for (size_t i = 0; i < now.count && !has_failed(in); i++) {
         const kt_entry *one = &now.entries[i];
         if (!yyjson_is_null(one->val) && !kt_index_find(&before, one->name))
             add(in, merged, one->name, merge(in, NULL, one->val));
@@ -67,18 +67,18 @@ yyjson_mut_val *kt_patch_merge(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val 
     return arena->failed ? NULL : merged;
 }
 
-/* ---- strategic ---- */
+/* ---- strategic merge patch ---- */
 
 static bool is_directive(ki_str key) {
     return ki_str_equals(key, "$patch") || ki_str_equals(key, RETAIN_KEYS) ||
            ki_str_starts_with(key, KI_STR(DELETE_FROM_LIST)) || ki_str_starts_with(key, KI_STR(SET_ORDER));
 }
 
-/* What the patch adds where nothing was: without directives and nulls. */
+/* Returns a copy of the patch without directives and nulls, for a place where the object has nothing. */
 static yyjson_mut_val *plain(patching *in, yyjson_val *val) {
     size_t index, count;
     yyjson_val *key, *inner;
-    if (is_over(in) || !yyjson_is_ctn(val))
+    if (has_failed(in) || !yyjson_is_ctn(val))
         return checked(in, yyjson_val_mut_copy(in->doc, val));
     yyjson_mut_val *made = checked(in, yyjson_is_obj(val) ? yyjson_mut_obj(in->doc) : yyjson_mut_arr(in->doc));
     yyjson_arr_foreach(val, index, count, inner) {
@@ -89,7 +89,7 @@ static yyjson_mut_val *plain(patching *in, yyjson_val *val) {
             in->arena->failed = true;
     }
     yyjson_obj_foreach(val, index, count, key, inner) {
-        if (!is_directive(kt_json_str(key)) && !yyjson_is_null(inner) && !is_over(in))
+        if (!is_directive(kt_json_str(key)) && !yyjson_is_null(inner) && !has_failed(in))
             add(in, made, kt_json_str(key), plain(in, inner));
     }
     return made;
@@ -97,23 +97,23 @@ static yyjson_mut_val *plain(patching *in, yyjson_val *val) {
 
 static yyjson_mut_val *merge_object(patching *in, const kt_spot *spot, yyjson_val *old, yyjson_val *patch);
 
-/* An element of a list that is being merged. */
+/* An element of a merged list. */
 typedef struct item {
     ki_str name;
     yyjson_mut_val *val;
-    size_t before; /* its place in the old list, SIZE_MAX: none */
-    size_t wanted; /* its place in the order that the patch asks for, SIZE_MAX: none */
+    size_t before; /* index in the old list; SIZE_MAX: none */
+    size_t wanted; /* index in the order that the patch requests; SIZE_MAX: none */
 } item;
 
 typedef struct list_change {
-    const char *key;     /* merge key; NULL: of values */
-    yyjson_val *old;     /* the list, or NULL */
-    yyjson_val *patch;   /* elements to merge, or NULL */
-    yyjson_val *deleted; /* values to take out, or NULL */
-    yyjson_val *order;   /* all elements that the patch's author knows, in order, or NULL */
+    const char *key;     /* the merge key; NULL: a list of plain values */
+    yyjson_val *old;     /* the old list; NULL: none */
+    yyjson_val *patch;   /* elements to merge; NULL: none */
+    yyjson_val *deleted; /* values to remove; NULL: none */
+    yyjson_val *order;   /* the requested order of the elements that the client knows; NULL: none */
 } list_change;
 
-static bool says(yyjson_val *element, const char *directive) {
+static bool has_directive(yyjson_val *element, const char *directive) {
     return yyjson_is_obj(element) && ki_str_equals(kt_json_get_str(element, "$patch"), directive);
 }
 
@@ -128,7 +128,7 @@ static yyjson_mut_val *merge_element(patching *in, const kt_spot *spot, const kt
     return merge_object(in, spot, old->val, change->val);
 }
 
-/* Old elements merged, then new ones. Returns how many. */
+/* Collects the merged old elements, then the new ones. Returns their number. */
 static size_t collect(patching *in, const kt_spot *spot, const list_change *change, item *items) {
     kt_spot inner = kt_spot_element(spot);
     kt_index before, now, deleted;
@@ -139,18 +139,18 @@ static size_t collect(patching *in, const kt_spot *spot, const list_change *chan
     if (change->key && now.has_nameless) {
         bool by_directive = true; /* {"$patch":"replace"} needs no key */
         for (size_t i = 0; i < now.count; i++)
-            by_directive = by_directive &&
-                           (yyjson_obj_get(now.entries[i].val, change->key) || says(now.entries[i].val, "replace"));
+            by_directive = by_directive && (yyjson_obj_get(now.entries[i].val, change->key) ||
+                                            has_directive(now.entries[i].val, "replace"));
         if (!by_directive)
             in->why = "map: an element does not contain its declared merge key";
     }
-    for (size_t i = 0; i < before.count && !is_over(in); i++) {
+    for (size_t i = 0; i < before.count && !has_failed(in); i++) {
         const kt_entry *one = &before.entries[i], *other = kt_index_find_last(&now, one->name);
-        if ((other && change->key && says(other->val, "delete")) || kt_index_find(&deleted, one->name))
+        if ((other && change->key && has_directive(other->val, "delete")) || kt_index_find(&deleted, one->name))
             continue;
         items[count++] = (item){ one->name, merge_element(in, &inner, one, other), i, SIZE_MAX };
     }
-    for (size_t i = 0; i < now.count && !is_over(in); i++) { /* of several with one name the last is taken */
+    for (size_t i = 0; i < now.count && !has_failed(in); i++) { /* the last of several elements with one name counts */
         const kt_entry *one = &now.entries[i];
         if (kt_index_find(&before, one->name) || (yyjson_is_obj(one->val) && yyjson_obj_get(one->val, "$patch")) ||
             kt_index_find_last(&now, one->name) != one)
@@ -160,7 +160,7 @@ static size_t collect(patching *in, const kt_spot *spot, const list_change *chan
     return count;
 }
 
-/* Those that the patch knows in its order, the others between them as they stood. */
+/* Orders the elements: those that the patch names in its order, the others between them in their old order. */
 static yyjson_mut_val *ordered(patching *in, const list_change *change, item *items, size_t count) {
     kt_index order;
     kt_index_elements(in->arena, change->order ? change->order : change->patch, change->key, &order);
@@ -177,7 +177,7 @@ static yyjson_mut_val *ordered(patching *in, const list_change *change, item *it
     }
     if (known && known_count > 1)
         qsort(known, known_count, sizeof *known, compare_wanted);
-    for (size_t i = 0, k = 0; (i < other_count || k < known_count) && !is_over(in);) {
+    for (size_t i = 0, k = 0; (i < other_count || k < known_count) && !has_failed(in);) {
         bool stood_before = i < other_count && k < known_count && others[i].before != SIZE_MAX &&
                             known[k].before != SIZE_MAX && others[i].before < known[k].before;
         bool take_other = k == known_count || (i < other_count && stood_before);
@@ -196,9 +196,10 @@ static yyjson_mut_val *merge_list(patching *in, const kt_spot *spot, const list_
             in->why = "invalid JSON document";
             return NULL;
         }
-        if (change->key && says(element, "replace"))
+        if (change->key && has_directive(element, "replace"))
             return plain(in, change->patch);
-        if (change->key && yyjson_obj_get(element, "$patch") && !says(element, "delete") && !says(element, "merge")) {
+        if (change->key && yyjson_obj_get(element, "$patch") && !has_directive(element, "delete") &&
+            !has_directive(element, "merge")) {
             in->why = "unknown patch type found";
             return NULL;
         }
@@ -206,7 +207,7 @@ static yyjson_mut_val *merge_list(patching *in, const kt_spot *spot, const list_
     size_t most = yyjson_arr_size(change->old) + yyjson_arr_size(change->patch);
     item *items = kt_arena_alloc(in->arena, (most + 1) * sizeof *items);
     size_t made = items ? collect(in, spot, change, items) : 0;
-    return is_over(in) ? NULL : ordered(in, change, items, made);
+    return has_failed(in) ? NULL : ordered(in, change, items, made);
 }
 
 static yyjson_val *directive_for(patching *in, const kt_index *now, const char *directive, ki_str name) {
@@ -224,7 +225,7 @@ static yyjson_val *directive_for(patching *in, const kt_index *now, const char *
     return found ? found->val : NULL;
 }
 
-/* A member that is there already. NULL: it goes. */
+/* Merges an existing member. NULL: the patch removes it. */
 static yyjson_mut_val *merge_member(patching *in, const kt_spot *parent, const kt_entry *old, const kt_index *now,
                                     bool has_directives) {
     const kt_entry *change = kt_index_find(now, old->name);
@@ -239,7 +240,7 @@ static yyjson_mut_val *merge_member(patching *in, const kt_spot *parent, const k
             list.deleted = directive_for(in, now, DELETE_FROM_LIST, old->name);
             list.order = directive_for(in, now, SET_ORDER, old->name);
         }
-        if (is_over(in))
+        if (has_failed(in))
             return NULL;
         if (list.patch || list.deleted || list.order)
             return merge_list(in, &spot, &list);
@@ -281,32 +282,32 @@ static yyjson_mut_val *merge_object(patching *in, const kt_spot *spot, yyjson_va
     bool has_directives = false;
     for (size_t i = 0; i < now.count; i++)
         has_directives = has_directives || (now.entries[i].name.size && now.entries[i].name.data[0] == '$');
-    if (directive && says(patch, "delete"))
+    if (directive && has_directive(patch, "delete"))
         return checked(in, yyjson_mut_obj(in->doc));
-    if (directive && says(patch, "replace"))
+    if (directive && has_directive(patch, "replace"))
         return plain(in, patch);
-    if (directive && !says(patch, "merge"))
+    if (directive && !has_directive(patch, "merge"))
         in->why = "unknown patch type found";
-    if (retain) { /* a handful of names: those of one object's fields */
+    if (retain) { /* few names: the fields of one object */
         if (!yyjson_is_arr(retain->val))
             in->why = "invalid patch format of retainKeys";
         else if (yyjson_arr_size(retain->val) > RETAINED_MAX)
             in->why = "too many names in retainKeys";
-        if (!is_over(in))
+        if (!has_failed(in))
             kt_index_elements(in->arena, retain->val, NULL, &retained);
-        if (!is_over(in))
+        if (!has_failed(in))
             check_retained(in, &now, &retained);
     }
-    if (is_over(in))
+    if (has_failed(in))
         return NULL;
     yyjson_mut_val *merged = checked(in, yyjson_mut_obj(in->doc));
     kt_index_members(in->arena, old, &before);
-    for (size_t i = 0; i < before.count && !is_over(in); i++) {
+    for (size_t i = 0; i < before.count && !has_failed(in); i++) {
         const kt_entry *one = &before.entries[i];
         if (!retain || is_retained(&retained, one->name))
             add(in, merged, one->name, merge_member(in, spot, one, &now, has_directives));
     }
-    for (size_t i = 0; i < now.count && !is_over(in); i++) {
+    for (size_t i = 0; i < now.count && !has_failed(in); i++) {
         const kt_entry *one = &now.entries[i];
         if (!is_directive(one->name) && !yyjson_is_null(one->val) && !kt_index_find(&before, one->name))
             add(in, merged, one->name, plain(in, one->val));
@@ -319,5 +320,5 @@ yyjson_mut_val *kt_patch_strategic(kt_arena *arena, yyjson_mut_doc *doc, const k
     patching in = { arena, doc, NULL };
     yyjson_mut_val *merged = merge_object(&in, spot, old, patch);
     *ret_why = in.why;
-    return is_over(&in) ? NULL : merged;
+    return has_failed(&in) ? NULL : merged;
 }

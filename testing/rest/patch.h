@@ -1,4 +1,4 @@
-/* patch.h: merge patches, from one JSON to another; nothing here knows of storage. */
+/* patch.h: merges patches into JSON. No storage. */
 #ifndef KT_REST_PATCH_H
 #define KT_REST_PATCH_H
 
@@ -9,24 +9,30 @@
 
 #include <yyjson.h>
 
-/* A JSON merge patch (RFC 7396). NULL for lack of memory. */
+/* Applies a JSON merge patch (RFC 7396). NULL on failure. */
 yyjson_mut_val *kt_patch_merge(kt_arena *arena, yyjson_mut_doc *doc, yyjson_val *old, yyjson_val *patch);
-/* A strategic merge patch by the schema: lists merged by their keys, and the directives $patch, $retainKeys, $setElementOrder and
- * $deleteFromPrimitiveList. NULL for lack of memory, or where the patch is none: then `*ret_why` is a static text. */
+/* Applies a strategic merge patch by the schema: merges lists by their keys, and follows the directives $patch,
+ * $retainKeys, $setElementOrder and $deleteFromPrimitiveList. NULL on failure; for an invalid patch `*ret_why` is a
+ * static text. */
 yyjson_mut_val *kt_patch_strategic(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
                                    yyjson_val *patch, const char **ret_why);
 
 enum {
-    KT_PATCH_MEMORY_MAX =
-        256 * 1024 * 1024, /* what the operations of a JSON patch may fill: each copy can double the object */
-    KT_PATCH_STEPS_MAX = 100 * 1000 * 1000, /* members and elements that they may look at */
-    KT_PATCHED_MAX = 2 * KT_BODY_MAX        /* bytes of what comes out */
+    KT_PATCH_MEMORY_MAX = 256 * 1024 * 1024, /* bytes that the operations can use; each copy can double the object */
+    KT_PATCH_STEPS_MAX = 100 * 1000 * 1000,  /* members and elements that the operations can visit */
+    KT_PATCHED_MAX = 2 * KT_BODY_MAX         /* bytes of the result */
 };
 
-/* RFC 6902 as the real server reads it (gopkg.in/evanphx/json-patch.v4): `test` takes a member that is not there for null, `replace` adds such a member,
- * `copy` from it gives null, a missing value is null, `add` and `copy` do not take the root, element numbers may be negative, have a sign and leading
- * zeros, a `~` before anything but 0 and 1 stands for itself, and what stands before a path's first slash is skipped. Appends what `patch` makes of `old`. `*ret_code` is 0, 422 where the patch does not fit, makes no object or one that is deeper than
- * KT_JSON_MAX_DEPTH, or 413 where it would be too large or take too long; then nothing of use is in `out`. */
+/* Applies a JSON patch (RFC 6902) and appends the result.
+ *
+ * Deviates like the real server (gopkg.in/evanphx/json-patch.v4): `test` treats a missing member as null; `replace`
+ * adds a missing member; `copy` from a missing member gives null; a missing value is null; `add` and `copy` fail for
+ * the root; element numbers can be negative, have a sign and leading zeros; a `~` before any character but 0 and 1
+ * is a plain character; text before a path's first slash is skipped.
+ *
+ * `*ret_code` is 0 on success; 422 if the patch does not fit the object, or the result is no object or is deeper
+ * than KT_JSON_MAX_DEPTH; 413 if the result is too large or takes too long. `out` has undefined content after an
+ * error. */
 ki_status kt_patch_json(const ki_allocator *allocator, yyjson_val *old, yyjson_val *patch, ki_buffer *out,
                         int *ret_code);
 

@@ -1,4 +1,4 @@
-/* rest.c: which verb a request means, the paths that are no resources, and the response's end. */
+/* rest.c: finds the verb of a request, serves paths that are no resources, and completes the response. */
 #include "testing/rest/rest.h"
 
 #include "src/base/memory.h"
@@ -16,12 +16,12 @@
 #define VERSION_MINOR "36"
 
 enum {
-    DECODED_MAX = 8 * KT_BODY_MAX
-}; /* bytes of a protobuf body as JSON: names and escapes make it longer */
+    DECODED_MAX = 8 * KT_BODY_MAX /* bytes of a protobuf body as JSON, which is longer because of names and escapes */
+};
 
 typedef struct method {
     const char *name;
-    unsigned verb; /* of ki_verb */
+    unsigned verb; /* a bit of ki_verb */
     ki_status (*handle)(kt_call *call);
 } method;
 
@@ -70,7 +70,7 @@ static ki_status fail_method(kt_call *call, const method *methods, unsigned verb
 static ki_status resource_call(kt_call *call) {
     const method *methods = collection_methods;
     unsigned verbs = call->storage->info->verbs;
-    bool everywhere = call->resource->namespaced && !call->ns.size; /* only lists see all namespaces at once */
+    bool everywhere = call->resource->namespaced && !call->ns.size; /* only lists cover all namespaces */
     if (call->subresource.size) {
         methods = ki_str_equals(call->subresource, "status") ? status_methods : other_methods;
         verbs = 0;
@@ -120,7 +120,8 @@ static ki_status other_call(kt_call *call) {
         snprintf(call->response->allow, sizeof call->response->allow, "GET");
         return kt_fail_generic(call, 405);
     }
-    /* Below a group version that is served, an unknown resource is told as a Status; anything else by the outer server. */
+    /* Like the real server: an unknown resource of a served group version gets a Status, any other path a plain
+     * text. */
     if (call->segment_count >= 3 && ki_str_equals(first, "api") && ki_str_equals(call->segments[1], "v1"))
         return kt_fail_generic(call, 404);
     for (size_t i = 0; call->segment_count >= 4 && ki_str_equals(first, "apis"); i++) {
@@ -134,10 +135,10 @@ static ki_status other_call(kt_call *call) {
     return kt_plain_text(call, 404, "404 page not found\n");
 }
 
-/* The faults that the request meets; a list goes on behind an empty page. */
-static ki_status strike(kt_call *call) {
+/* Injects faults. Removes the prefix of an injected empty page from continue tokens. */
+static ki_status inject(kt_call *call) {
     static const char again[] = "again.";
-    ki_status status = kt_faults_strike(&call->cluster->faults, call, &call->strike);
+    ki_status status = kt_faults_inject(&call->cluster->faults, call, &call->injection);
     for (size_t i = 0; i < call->param_count; i++) {
         ki_str *value = &call->params[i].value;
         if (!ki_str_equals(call->params[i].name, "continue") || !ki_str_starts_with(*value, KI_STR(again)))
@@ -161,11 +162,11 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
     ki_buffer_init(&call.decoded, &cluster->allocator, DECODED_MAX);
     kt_cluster_trim(cluster, now_ms);
     ki_status status = kt_call_parse(&call);
-    kt_strike_init(&call.strike);
+    kt_injection_init(&call.injection);
     if (!status && kt_fault_http_is(&call))
         status = kt_fault_http(&call);
     if (!status && cluster->faults.first && request->from_network)
-        status = strike(&call);
+        status = inject(&call);
     if (!status)
         status = kt_auth_check(&call);
     if (!status && request->body.size > KT_BODY_MAX)
@@ -175,15 +176,15 @@ ki_status kt_rest_handle(kt_cluster *cluster, const kt_request *request, int64_t
         status = ki_buffer_printf(&response.warnings, "%s\n", custom->deprecation);
     if (!status)
         status = call.storage ? resource_call(&call) : other_call(&call);
-    if (status == KI_ERR_HTTP && kt_cluster_settle(cluster, now_ms))
+    if (status == KI_ERR_HTTP && kt_cluster_reconcile(cluster, now_ms))
         status = KI_ERR_NO_MEMORY;
-    if (status == KI_ERR_HTTP && call.strike.any) {
-        response.faults = kt_fault_stream_new(&cluster->allocator, &call.strike);
+    if (status == KI_ERR_HTTP && call.injection.any) {
+        response.faults = kt_fault_stream_new(&cluster->allocator, &call.injection);
         status = response.faults ? status : KI_ERR_NO_MEMORY;
     }
-    kt_strike_free(&call.strike, &cluster->allocator);
+    kt_injection_free(&call.injection, &cluster->allocator);
     kt_call_free(&call);
-    if (status != KI_ERR_HTTP) { /* every answer ends so; the rest is lack of memory */
+    if (status != KI_ERR_HTTP) { /* every complete response has KI_ERR_HTTP; other failures are lack of memory */
         kt_response_free(&response);
         return KI_ERR_NO_MEMORY;
     }

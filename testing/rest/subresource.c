@@ -1,4 +1,5 @@
-/* subresource.c: see subresource.h. Each reads what it is asked, changes the object by a merge patch, and answers with a kind of its own. */
+/* subresource.c: see subresource.h. Most subresources change the object by a merge patch and respond with a kind of
+ * their own. */
 #include "testing/rest/subresource.h"
 #include "testing/values/time.h"
 
@@ -28,7 +29,7 @@ enum {
 typedef struct target {
     kt_call *call;
     kt_write write;
-    kt_object *old; /* a reference */
+    kt_object *old; /* an owned reference */
     yyjson_doc *doc;
     yyjson_val *root;
     yyjson_doc *body;
@@ -58,7 +59,7 @@ static void end(target *t) {
     kt_object_unref(t->old);
 }
 
-/* The object with `patch` merged in; `ret_obj` is a reference. */
+/* Merges `patch` into the object. `ret_obj` gets a reference. */
 static ki_status change(target *t, ki_str patch, bool status_too, kt_object **ret_obj) {
     kt_arena arena;
     ki_buffer text;
@@ -95,11 +96,11 @@ static ki_status success(kt_call *call, int code) {
 
 /* ---- scale ---- */
 
-/* The paths of what a Scale shows: a definition's own, or the usual ones. Without the dot in front. */
+/* The paths of a Scale's values, from the definition or the built-in ones, without the leading dot. */
 typedef struct scale_paths {
     ki_str replicas;
     ki_str status_replicas;
-    ki_str selector; /* of a custom resource, text already; data NULL: none */
+    ki_str selector; /* of a custom resource: the path of a string; data NULL: none */
     bool is_custom;
 } scale_paths;
 
@@ -124,7 +125,7 @@ static yyjson_val *val_at(yyjson_val *root, ki_str path) {
     return root;
 }
 
-/* The merge patch that sets the replicas of the object. */
+/* Appends the merge patch that sets the replicas. */
 static ki_status append_replicas_patch(ki_buffer *out, ki_str path, int64_t replicas) {
     size_t depth = 0;
     while (path.size) {
@@ -160,7 +161,7 @@ static ki_status append_scale(target *t, kt_object *obj, ki_buffer *out) {
         ki_buffer_append_view(&selector, paths.selector.size ? kt_json_str(val_at(root, paths.selector)) : KI_STR(""));
     else if (ki_cell_at(root, "spec.selector.matchLabels|spec.selector.matchExpressions"))
         ki_cell_selector(&selector, root, "spec.selector", 0);
-    else /* of a replication controller: a map */
+    else /* a replication controller's selector is a map */
         ki_cell_labels(&selector, root, "spec.selector", 0);
     ki_buffer_append_string(out, "{\"kind\":\"Scale\",\"apiVersion\":\"autoscaling/v1\",\"metadata\":{\"name\":");
     ki_buffer_append_json_string(out, obj->name);
@@ -183,16 +184,16 @@ static ki_status append_scale(target *t, kt_object *obj, ki_buffer *out) {
     return status ? status : out->failed;
 }
 
-/* The Scale that a patch leads to. */
+/* Applies the patch to the Scale and returns the result. */
 static ki_status read_scale_patch(target *t, yyjson_doc **ret_doc) {
     kt_call *call = t->call;
     kt_arena arena;
     ki_buffer text;
     yyjson_doc *scale = NULL, *patch = NULL;
     const char *why = NULL;
-    bool is_json_patch = kt_body_is(call, "application/json-patch+json");
-    if (!is_json_patch && !kt_body_is(call, "application/merge-patch+json") &&
-        !kt_body_is(call, "application/strategic-merge-patch+json"))
+    bool is_json_patch = kt_body_has_type(call, "application/json-patch+json");
+    if (!is_json_patch && !kt_body_has_type(call, "application/merge-patch+json") &&
+        !kt_body_has_type(call, "application/strategic-merge-patch+json"))
         return kt_fail_media_type(call, "application/json-patch+json, application/merge-patch+json, "
                                         "application/strategic-merge-patch+json");
     ki_status status = kt_json_read(call->allocator, call->request->body, &patch, &why);
@@ -302,13 +303,13 @@ static ki_status scale_call(kt_call *call) {
 static ki_status eviction(kt_call *call) {
     target t;
     kt_object *last = NULL;
-    bool gone = false;
+    bool is_removed = false;
     ki_status status = begin(call, &t, true);
     yyjson_val *options = yyjson_obj_get(yyjson_doc_get_root(t.body), "deleteOptions");
     if (!status)
         status = kt_delete_options_take(call, options, &t.write);
     if (!status)
-        status = kt_write_delete(&t.write, t.old, &last, &gone);
+        status = kt_write_delete(&t.write, t.old, &last, &is_removed);
     if (!status)
         status = success(call, 201);
     kt_object_unref(last);
@@ -367,7 +368,7 @@ static void append_base64_url(ki_buffer *out, ki_str text) {
     out->data[kept] = '\0';
 }
 
-/* A token that says who it is for, and is like no other; nobody signed it. */
+/* Appends a unique, unsigned token with the claims of the service account. */
 static void append_token(const target *t, int64_t seconds, ki_buffer *out) {
     kt_call *call = t->call;
     int64_t now_s = call->now_ms / 1000;
@@ -400,8 +401,9 @@ static void append_token(const target *t, int64_t seconds, ki_buffer *out) {
     ki_buffer_free(&claims);
 }
 
-/* On a server that asks who somebody is it lets the service account in, until it expires or the account goes. `text` has its quotes. */
-static ki_status let_in(const target *t, ki_str text, int64_t expires_ms) {
+/* If the server authenticates, adds the token, valid until it expires or the account is deleted. `text` has its
+ * quotes. */
+static ki_status register_token(const target *t, ki_str text, int64_t expires_ms) {
     kt_call *call = t->call;
     kt_auth *auth = kt_cluster_auth(call->cluster);
     ki_error err = KI_ERROR_INIT;
@@ -444,7 +446,7 @@ static ki_status token(kt_call *call) {
     if (!status) {
         append_token(&t, seconds, &text);
         status = text.failed ? KI_ERR_NO_MEMORY
-                             : let_in(&t, (ki_str){ text.data, text.size }, call->now_ms + seconds * 1000);
+                             : register_token(&t, (ki_str){ text.data, text.size }, call->now_ms + seconds * 1000);
     }
     if (!status) {
         kt_format_time(call->now_ms, now);

@@ -1,13 +1,13 @@
-/* subresource.h: what can be done to an object beside itself and its status: scale, eviction, binding, a token, finalize.
- * Called by rest.c with a parsed call. */
+/* subresource.h: the subresources except status: scale, eviction, binding, token, finalize. Called by rest.c with a
+ * parsed call. */
 #ifndef KT_REST_SUBRESOURCE_H
 #define KT_REST_SUBRESOURCE_H
 
 #include "testing/request/call.h"
 
-/* Is this one that is answered? For discovery too; status is not among them. */
+/* Returns true if the server serves this subresource. Discovery uses it too. */
 bool kt_subresource_is_served(const char *name);
-/* The request for the call's subresource, whose verbs were checked. */
+/* Handles a request for the call's subresource, whose verb was checked. */
 ki_status kt_subresource(kt_call *call);
 
 #endif

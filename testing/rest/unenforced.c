@@ -25,7 +25,7 @@ static const struct {
     { "", "limitranges", "limit ranges are stored and not enforced" },
 };
 
-/* Does a schema, or one within it, have a rule in CEL? */
+/* Returns true if a schema, or one inside it, has a CEL rule. */
 static bool has_rule(yyjson_val *schema, int depth) {
     size_t index, count;
     yyjson_val *key, *val;
@@ -42,7 +42,7 @@ static bool has_rule(yyjson_val *schema, int depth) {
             has_rule(yyjson_obj_get(schema, "additionalProperties"), depth + 1));
 }
 
-static ki_status warn_of_definition(kt_call *call, yyjson_val *root) {
+static ki_status warn_definition(kt_call *call, yyjson_val *root) {
     yyjson_val *spec = yyjson_obj_get(root, "spec"), *version;
     size_t index, count;
     bool has_rules = false;
@@ -63,7 +63,7 @@ ki_status kt_unenforced_warn(kt_call *call, yyjson_val *root) {
     if (call->subresource.size)
         return KI_OK;
     if (strcmp(resource->kind, "CustomResourceDefinition") == 0)
-        return warn_of_definition(call, root);
+        return warn_definition(call, root);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(resource->group, kinds[i].group) == 0 && strcmp(resource->plural, kinds[i].plural) == 0)
             return ki_buffer_printf(&call->response->warnings, PREFIX "%s\n", kinds[i].warning);

@@ -1,4 +1,4 @@
-/* verb_patch.c: PATCH: reads the patch, makes the object that it leads to, and goes on as an update. */
+/* verb_patch.c: PATCH: reads the patch, applies it to the object, and continues as an update. */
 #include "testing/cluster/view.h"
 #include "testing/crd/custom.h"
 #include "testing/request/body.h"
@@ -11,8 +11,8 @@
 #include "testing/values/json.h"
 
 enum {
-    OPERATIONS_MAX = 10000
-}; /* of a JSON patch, as in the real server */
+    OPERATIONS_MAX = 10000 /* of a JSON patch, as in the real server */
+};
 
 typedef enum patch_kind {
     PATCH_JSON,
@@ -22,13 +22,13 @@ typedef enum patch_kind {
 } patch_kind;
 
 static ki_status kind_of(kt_call *call, patch_kind *ret_kind) {
-    if (kt_body_is(call, "application/json-patch+json"))
+    if (kt_body_has_type(call, "application/json-patch+json"))
         *ret_kind = PATCH_JSON;
-    else if (kt_body_is(call, "application/merge-patch+json"))
+    else if (kt_body_has_type(call, "application/merge-patch+json"))
         *ret_kind = PATCH_MERGE;
-    else if (kt_body_is(call, "application/strategic-merge-patch+json") && kt_schema_kind_of(call->resource))
+    else if (kt_body_has_type(call, "application/strategic-merge-patch+json") && kt_schema_kind_of(call->resource))
         *ret_kind = PATCH_STRATEGIC;
-    else if (kt_body_is(call, "application/apply-patch+yaml"))
+    else if (kt_body_has_type(call, "application/apply-patch+yaml"))
         *ret_kind = PATCH_APPLY;
     else
         return kt_fail_media_type(call, kt_custom_of(call->storage->info)
@@ -43,7 +43,7 @@ static kt_origin origin_of(patch_kind kind) {
     return kind == PATCH_APPLY ? KT_ORIGIN_APPLY : kind == PATCH_STRATEGIC ? KT_ORIGIN_STRATEGIC : KT_ORIGIN_PATCH;
 }
 
-/* Returns true for what can be read as a JSON patch: an array of objects. */
+/* Returns true for an array of objects. */
 static bool is_operations(yyjson_val *root) {
     size_t index, count;
     yyjson_val *operation;
@@ -75,13 +75,13 @@ static ki_status read_patch(kt_call *call, patch_kind kind, yyjson_doc **ret_doc
     return KI_OK;
 }
 
-/* 422: the patch is well formed and does not fit the object. */
+/* Responds 422: the patch is well-formed but does not fit the object. */
 static ki_status fail_unprocessable(kt_call *call) {
     static const kt_details nothing;
     return kt_fail(call, 422, "Invalid", &nothing, "the server rejected our request due to an error in our request");
 }
 
-/* The object that a patch of one of the three kinds leads to, as text. */
+/* Appends the result of a JSON patch, merge patch or strategic merge patch. */
 static ki_status make_patched(kt_call *call, kt_arena *arena, patch_kind kind, yyjson_val *old, yyjson_val *patch,
                               ki_buffer *out) {
     if (kind == PATCH_JSON) {
@@ -120,14 +120,14 @@ static ki_status apply_patch(kt_call *call, const kt_write *write, patch_kind ki
                                            : make_patched(call, &arena, kind, old, patch, &text);
     if (!status)
         status = kt_json_read(call->allocator, (ki_str){ text.data, text.size }, ret_doc, NULL);
-    if (status == KI_ERR_PARSE) /* deeper than a body may be */
+    if (status == KI_ERR_PARSE) /* nested deeper than a body can be */
         status = fail_unprocessable(call);
     ki_buffer_free(&text);
     kt_arena_free(&arena);
     return status;
 }
 
-/* What an apply must say, and how it creates what is not there. */
+/* Checks the requirements of an apply. */
 static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) {
     write->applied = patch;
     if (!kt_call_param(call, "fieldManager").size) {
@@ -146,7 +146,7 @@ static ki_status begin_apply(kt_call *call, kt_write *write, yyjson_val *patch) 
 }
 
 static ki_status create_applied(kt_call *call, const kt_write *write, yyjson_val *patch) {
-    yyjson_doc *doc = NULL; /* its own: `patch` is what the manager's fields are taken from */
+    yyjson_doc *doc = NULL; /* a second document, because `patch` determines the manager's fields */
     ki_status status = kt_auth_check_create(call);
     ki_str text = KI_STR("");
     if (!status)

@@ -1,4 +1,4 @@
-/* builtin.c: the generated table of types (builtin.inc), with the short words that it is written in. */
+/* builtin.c: holds the generated table of types (builtin.inc) and the short names that the table uses. */
 #include "testing/schema/builtin.h"
 
 #define F(name, number, wrap, kind, type, flags) \

@@ -1,4 +1,4 @@
-/* builtin.h: the table of the built-in types and kinds. For schema.c. */
+/* builtin.h: the table of the built-in types and kinds. schema.c uses it. */
 #ifndef KT_SCHEMA_BUILTIN_H
 #define KT_SCHEMA_BUILTIN_H
 
@@ -8,7 +8,7 @@ typedef struct kt_kind {
     const char *group;
     const char *version;
     const char *kind;
-    uint16_t type;
+    uint16_t type; /* index in kt_builtin_schema.types */
 } kt_kind;
 
 extern const kt_schema kt_builtin_schema;

@@ -1,5 +1,6 @@
-/* defaults.c: see defaults.h. The fixed ones are tables of JSON, by resource and by type; those that depend on something are functions.
- * Admission plugins that a cluster may do without add nothing here, and no finalizer comes that only a controller would take away. */
+/* defaults.c: see defaults.h. Tables of JSON, by resource and by type, hold constant defaults. Functions compute the
+ * others. Defaults of optional admission plugins are missing, and so are finalizers that only a controller would
+ * remove. */
 #include "testing/schema/defaults.h"
 
 #include "testing/schema/schema.h"
@@ -59,7 +60,7 @@ static const struct {
 #define MODE "{\"defaultMode\":420}"
 #define MESSAGES "\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\""
 
-/* What a type's object gets for members that are not there. */
+/* Constant defaults of the members of one type. */
 static const struct {
     const char *type;
     const char *json;
@@ -107,11 +108,11 @@ typedef struct filler {
     const ki_allocator *allocator;
     const kt_schema *schema;
     yyjson_mut_doc *doc;
-    yyjson_doc *parsed[TYPE_RULES]; /* as they are needed */
+    yyjson_doc *parsed[TYPE_RULES]; /* cache of the rules' JSON, parsed on first use */
     bool failed;
 } filler;
 
-/* ---- one member ---- */
+/* ---- members ---- */
 
 static yyjson_mut_val *get(yyjson_mut_val *obj, const char *key) {
     yyjson_mut_val *val = yyjson_mut_obj_get(obj, key);
@@ -127,7 +128,7 @@ static void put(filler *f, yyjson_mut_val *obj, const char *key, yyjson_mut_val 
         f->failed = true;
 }
 
-/* Where nothing is there yet. */
+/* Sets a member only if it is missing or null. */
 static void put_text(filler *f, yyjson_mut_val *obj, const char *key, const char *text) {
     if (!get(obj, key))
         put(f, obj, key, yyjson_mut_str(f->doc, text));
@@ -144,16 +145,16 @@ static void put_json(filler *f, yyjson_mut_val *obj, const char *key, const char
     yyjson_doc_free(doc);
 }
 
-/* The object at `key`, made where there is none. NULL: something else is there. */
+/* Returns the object at `key` and creates it if there is none. NULL if the member has another type. */
 static yyjson_mut_val *object_at(filler *f, yyjson_mut_val *obj, const char *key) {
     put_json(f, obj, key, "{}");
     yyjson_mut_val *val = get(obj, key);
     return yyjson_mut_is_obj(val) ? val : NULL;
 }
 
-/* ---- what depends on something ---- */
+/* ---- computed defaults ---- */
 
-/* An image without a tag, or with :latest, may be another one tomorrow. */
+/* Returns "Always" for an image whose content can change: without a tag, or with :latest. */
 static const char *pull_policy(yyjson_mut_val *container) {
     const char *image = yyjson_mut_get_str(get(container, "image"));
     const char *name = image ? strrchr(image, '/') : NULL;
@@ -199,7 +200,8 @@ static void fill_service_port(filler *f, yyjson_mut_val *obj) {
         put(f, obj, "targetPort", yyjson_mut_val_mut_copy(f->doc, port));
 }
 
-/* The strategy of a Deployment, StatefulSet or DaemonSet. */
+/* Fills in the rollingUpdate of a Deployment's, StatefulSet's or DaemonSet's strategy. `defaults`: pairs of name and
+ * JSON. */
 static void fill_rolling(filler *f, yyjson_mut_val *strategy, const char *const defaults[4]) {
     yyjson_mut_val *rolling = is(strategy, "type", "RollingUpdate") ? object_at(f, strategy, "rollingUpdate") : NULL;
     for (size_t i = 0; rolling && i < 4 && defaults[i]; i += 2)
@@ -270,7 +272,7 @@ static void fill_slice_port(filler *f, yyjson_mut_val *obj) {
     put_text(f, obj, "name", "");
 }
 
-/* Its labels, and whom it selects, are its template's labels. */
+/* Copies the template's labels to the selector and to the labels of a ReplicationController. */
 static void fill_replication(filler *f, yyjson_mut_val *root) {
     yyjson_mut_val *spec = get(root, "spec"), *meta = get(root, "metadata");
     yyjson_mut_val *labels = get(get(get(spec, "template"), "metadata"), "labels");
@@ -282,7 +284,7 @@ static void fill_replication(filler *f, yyjson_mut_val *root) {
         put(f, meta, "labels", yyjson_mut_val_mut_copy(f->doc, labels));
 }
 
-/* Who says how much it takes at most, and not how much it needs, needs that. Not in a template. */
+/* Sets missing resource requests to the limits. Applies to pods, not to templates. */
 static void fill_requests(filler *f, yyjson_mut_val *containers) {
     size_t index, count, inner_index, inner_count;
     yyjson_mut_val *container, *key, *val;
@@ -310,7 +312,7 @@ static void fill_pod(filler *f, yyjson_mut_val *root) {
 
 static const struct {
     const char *type;
-    const char *package; /* NULL: any */
+    const char *package; /* NULL: any package */
     void (*fill)(filler *f, yyjson_mut_val *obj);
 } special[] = {
     { "Container", NULL, fill_container },
@@ -332,7 +334,7 @@ static const struct {
     { "Pod", NULL, fill_pod },
 };
 
-/* ---- the whole ---- */
+/* ---- walk ---- */
 
 static void fill_fixed(filler *f, size_t rule, yyjson_mut_val *obj) {
     size_t index, count;
@@ -372,7 +374,7 @@ static void fill_member(filler *f, const kt_field *field, yyjson_mut_val *val) {
     }
 }
 
-/* Recursive: bodies are limited in depth (json.h). What is filled in is filled itself. */
+/* Recursive: json.h limits the depth of bodies. Also fills in the defaults of objects that it adds. */
 static void fill(filler *f, const kt_type *type, yyjson_mut_val *obj) {
     size_t index, count;
     yyjson_mut_val *key, *val;
@@ -409,12 +411,12 @@ ki_status kt_defaults_fill(const ki_allocator *allocator, const ki_resource *res
 
 /* ---- quality of service ---- */
 
-static bool is_something(yyjson_val *quantity) {
+static bool is_nonzero(yyjson_val *quantity) {
     ki_str text = kt_json_str(quantity);
     return quantity && !ki_str_equals(text, "0") && !(yyjson_is_num(quantity) && yyjson_get_num(quantity) == 0);
 }
 
-static void look_at(yyjson_val *containers, bool *any, bool *all) {
+static void check_resources(yyjson_val *containers, bool *any, bool *all) {
     static const char *const counted[] = { "cpu", "memory" };
     size_t index, count;
     yyjson_val *container;
@@ -423,8 +425,8 @@ static void look_at(yyjson_val *containers, bool *any, bool *all) {
         for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
             yyjson_val *limit = yyjson_obj_get(yyjson_obj_get(resources, "limits"), counted[i]);
             yyjson_val *request = yyjson_obj_get(yyjson_obj_get(resources, "requests"), counted[i]);
-            *any = *any || is_something(limit) || is_something(request);
-            *all = *all && is_something(limit) && (!request || yyjson_equals(limit, request));
+            *any = *any || is_nonzero(limit) || is_nonzero(request);
+            *all = *all && is_nonzero(limit) && (!request || yyjson_equals(limit, request));
         }
     }
 }
@@ -432,7 +434,7 @@ static void look_at(yyjson_val *containers, bool *any, bool *all) {
 const char *kt_defaults_qos(yyjson_val *pod) {
     yyjson_val *spec = yyjson_obj_get(pod, "spec");
     bool any = false, all = true;
-    look_at(yyjson_obj_get(spec, "containers"), &any, &all);
-    look_at(yyjson_obj_get(spec, "initContainers"), &any, &all);
+    check_resources(yyjson_obj_get(spec, "containers"), &any, &all);
+    check_resources(yyjson_obj_get(spec, "initContainers"), &any, &all);
     return !any ? "BestEffort" : all ? "Guaranteed" : "Burstable";
 }

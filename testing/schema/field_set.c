@@ -1,4 +1,5 @@
-/* field_set.c: operations on two sorted trees at once. Depth is bounded by that of bodies (json.h). */
+/* field_set.c: see field_set.h. Operations walk two sorted trees at the same time. json.h limits the depth of bodies
+ * and so of sets. */
 #include "testing/schema/field_set.h"
 
 #include "testing/values/json.h"
@@ -22,7 +23,7 @@ kt_set *kt_set_new(kt_arena *arena) {
     return set;
 }
 
-/* Room for one more; a NULL set stands for lack of memory, which the arena remembers. */
+/* Appends an empty entry. NULL on failure, or for a NULL set (the arena failed earlier). */
 static kt_set_entry *push(kt_arena *arena, kt_set *set) {
     if (!set)
         return NULL;
@@ -87,7 +88,7 @@ bool kt_set_is_empty(const kt_set *set) {
     return true;
 }
 
-/* Compares `prefix` and `name`, put together, with `element`. */
+/* Compares the concatenation of `prefix` and `name` with `element`. */
 static int order_of_parts(const char *prefix, ki_str name, ki_str element) {
     size_t size = strlen(prefix);
     ki_str head = { element.data, element.size < size ? element.size : size };
@@ -122,7 +123,7 @@ static bool member_of(operation what, bool in_a, bool in_b) {
     return what == UNION ? in_a || in_b : what == INTERSECTION ? in_a && in_b : in_a && !in_b;
 }
 
-/* Walks both side by side. NULL where nothing comes out. */
+/* Combines two sets in one pass. NULL if the result is empty. */
 static kt_set *combine(kt_arena *arena, operation what, const kt_set *a, const kt_set *b) {
     size_t i = 0, k = 0, a_count = a ? a->count : 0, b_count = b ? b->count : 0;
     kt_set *made = NULL;
@@ -213,7 +214,7 @@ void kt_set_append(ki_buffer *out, const kt_set *set) {
             size_t start = out->size;
             kt_set_append(out, entry->below);
             static const char dot[] = "\".\":{},";
-            if (entry->member && !ki_buffer_reserve(out, sizeof dot)) { /* behind the brace */
+            if (entry->member && !ki_buffer_reserve(out, sizeof dot)) { /* goes after the opening brace */
                 memmove(out->data + start + sizeof dot, out->data + start + 1, out->size - start - 1);
                 memcpy(out->data + start + 1, dot, sizeof dot - 1);
                 out->size += sizeof dot - 1;
@@ -225,7 +226,7 @@ void kt_set_append(ki_buffer *out, const kt_set *set) {
     ki_buffer_append_char(out, '}');
 }
 
-/* .spec, [name="c",…], [="x"] */
+/* Appends one path element: .spec, [name="c",…] or [="x"]. */
 static void append_step(ki_buffer *path, ki_str element) {
     ki_str rest = { element.data + 2, element.size - 2 };
     if (element.data[0] == 'f') {

@@ -1,6 +1,6 @@
-/* field_set.h: sets of fields, as metadata.managedFields has them: a tree of path elements (f:spec, k:{"name":"c"}, v:"x"), each of
- * which may be a member itself and may have more below it. They live in an arena; nothing is changed once it is made, but for
- * what kt_set_put builds. One thread. */
+/* field_set.h: sets of fields, as metadata.managedFields has them: a tree of path elements (f:spec, k:{"name":"c"},
+ * v:"x"). Each element can be a member and can have elements below it. Sets live in an arena. Only a set that
+ * kt_set_put builds can change. One thread. */
 #ifndef KT_SCHEMA_FIELD_SET_H
 #define KT_SCHEMA_FIELD_SET_H
 
@@ -13,34 +13,36 @@ typedef struct kt_set kt_set;
 
 typedef struct kt_set_entry {
     ki_str element;
-    bool member;
-    kt_set *below; /* or NULL */
+    bool member;   /* the field itself is in the set, not only fields below it */
+    kt_set *below; /* NULL: none */
 } kt_set_entry;
 
 struct kt_set {
-    kt_set_entry *entries; /* sorted by element once kt_set_sort was called */
+    kt_set_entry *entries; /* sorted by element after kt_set_sort */
     size_t count;
     size_t capacity;
 };
 
 kt_set *kt_set_new(kt_arena *arena);
-/* Adds `prefix` and `name` as one element. Two equal elements become one in kt_set_sort. */
+/* Adds the element `prefix` + `name`. kt_set_sort merges equal elements. NULL on failure (the arena has failed). */
 kt_set_entry *kt_set_put(kt_arena *arena, kt_set *set, const char *prefix, ki_str name);
+/* Sorts a set after its last kt_set_put. Other functions need sorted sets. */
 void kt_set_sort(kt_arena *arena, kt_set *set);
 
-bool kt_set_is_empty(const kt_set *set); /* NULL is empty */
+bool kt_set_is_empty(const kt_set *set); /* true for NULL */
 const kt_set_entry *kt_set_find(const kt_set *set, const char *prefix, ki_str name);
 bool kt_set_equal(const kt_set *a, const kt_set *b);
+/* Union, intersection and difference (`a` without `b`). The arguments can be NULL. NULL if the result is empty. */
 kt_set *kt_set_union(kt_arena *arena, const kt_set *a, const kt_set *b);
 kt_set *kt_set_intersection(kt_arena *arena, const kt_set *a, const kt_set *b);
 kt_set *kt_set_difference(kt_arena *arena, const kt_set *a, const kt_set *b);
-/* The same set, where every field that has something below it is a member too. */
+/* Returns the same set in which every field above a member is a member too. */
 kt_set *kt_set_with_parents(kt_arena *arena, const kt_set *set);
 
-/* From and to fieldsV1. What is no such set is read as far as it is one. */
+/* Reads and writes fieldsV1. Reading ignores values that are no objects. */
 kt_set *kt_set_read(kt_arena *arena, yyjson_val *fields);
 void kt_set_append(ki_buffer *out, const kt_set *set);
-/* Each member as a path, .spec.containers[name="c"].image, to `each`. */
+/* Calls `each` for each member with its path, such as .spec.containers[name="c"].image. `path` is working space. */
 void kt_set_paths(const kt_set *set, ki_buffer *path, void (*each)(void *user, ki_str path), void *user);
 
 #endif

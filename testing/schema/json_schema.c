@@ -1,4 +1,4 @@
-/* json_schema.c: the schema's types as JSON Schema. Descriptions are not in the table, and so not here. */
+/* json_schema.c: see json_schema.h. The table of types has no descriptions, so the schemas have none. */
 #include "testing/schema/json_schema.h"
 
 #include "src/base/memory.h"
@@ -17,7 +17,7 @@ static void mark(const kt_schema *schema, const kt_type *type, bool *used) {
     }
 }
 
-/* What one value is, without its braces' end: members may follow. */
+/* Appends the schema of one value without its closing brace, so that the caller can append members. */
 static void open_value(ki_buffer *out, const kt_schema *schema, const kt_field *field) {
     switch ((kt_value_kind)field->kind) {
     case KT_VALUE_OBJECT: {

@@ -1,11 +1,11 @@
-/* json_schema.h: types as the OpenAPI documents describe them: for kubectl explain, and for any client that validates. */
+/* json_schema.h: the built-in types as OpenAPI schemas, for kubectl explain and for clients that validate. */
 #ifndef KT_SCHEMA_JSON_SCHEMA_H
 #define KT_SCHEMA_JSON_SCHEMA_H
 
 #include "src/base/buffer.h"
 #include "testing/schema/schema.h"
 
-/* Appends the members of components.schemas: the kinds of one group version, and every type that they need. */
+/* Appends the members of components.schemas for one group version: its kinds and every type that they use. */
 ki_status kt_json_schema_append(ki_buffer *out, ki_str group, ki_str version);
 
 #endif

@@ -1,5 +1,5 @@
-/* protobuf.c: reads messages by the schema's field numbers. Nothing is built in between: a message is looked through once for
- * each of its type's fields, and written as JSON on the way. What is not in the schema is passed over. */
+/* protobuf.c: reads messages by the schema's field numbers. Builds no tree: scans a message once for each field of
+ * its type and writes JSON directly. Ignores fields that the schema does not have. */
 #include "testing/schema/protobuf.h"
 
 #include "testing/values/base64.h"
@@ -19,18 +19,18 @@ enum {
 
 typedef struct reader {
     ki_buffer *out;
-    const char *why; /* what is wrong, static */
+    const char *why; /* the first error, static; NULL: none */
     int depth;
 } reader;
 
 typedef struct record {
-    uint64_t number; /* of its field */
+    uint64_t number; /* the field's number */
     unsigned wire;
-    uint64_t value; /* of a varint or a fixed one */
+    uint64_t value; /* of a varint or fixed-size field */
     ki_str bytes;
 } record;
 
-/* What a field is that was not sent. */
+/* Stands for a field that the message does not have. */
 static const record NO_RECORD = { .bytes = { "", 0 } };
 
 static bool fail(reader *in, const char *why) {
@@ -68,7 +68,7 @@ static uint64_t little_endian(ki_str bytes) {
     return value;
 }
 
-/* The next record of a message; false at its end and where it is none (then `in->why` is set). */
+/* Reads the next record of a message. Returns false at the end, and on an error (`in->why` is set). */
 static bool next(reader *in, ki_str *rest, record *ret) {
     uint64_t tag, size = 0;
     if (!rest->size)
@@ -96,7 +96,7 @@ static bool next(reader *in, ki_str *rest, record *ret) {
     }
 }
 
-/* The last record with this number, as protobuf has it; false where there is none. */
+/* Finds the last record with this number, which is the one that counts in protobuf. Returns false if there is none. */
 static bool find(reader *in, ki_str message, uint64_t number, unsigned wire, record *ret) {
     record one;
     bool found = false;
@@ -132,7 +132,7 @@ static void append_object(reader *in, const kt_schema *schema, const kt_type *ty
     ki_buffer_append_char(in->out, '}');
 }
 
-/* JSON inside of a message: checked, since it goes on as it is. */
+/* Appends JSON that is inside a message. Parses it first, because it may be invalid. */
 static void append_json(reader *in, ki_str text) {
     yyjson_doc *doc = NULL;
     const char *why = NULL;
@@ -162,7 +162,7 @@ static void append_strings(reader *in, ki_str message, uint64_t number) {
     ki_buffer_append_char(in->out, ']');
 }
 
-/* A schema, or what may stand in its place. */
+/* Appends a JSON schema or its alternative (an array, a boolean or strings). */
 static void append_schema_or(reader *in, const kt_schema *schema, const kt_field *field, ki_str message) {
     const kt_type *type = schema->types + field->type;
     uint64_t number = field->kind == KT_VALUE_SCHEMA_OR_BOOL ? 2 : 1;
@@ -283,7 +283,7 @@ static void append_value(reader *in, const kt_schema *schema, const kt_field *fi
     }
 }
 
-/* Numbers, texts and times that are not there are sent as zero, unless they are pointers. */
+/* Returns true for the zero that protobuf sends in place of an absent number, string or time. */
 static bool is_zero(const kt_field *field, const record *one) {
     if (field->kind == KT_VALUE_OBJECT || field->kind == KT_VALUE_RAW || field->kind == KT_VALUE_INT_OR_STRING)
         return false;
@@ -295,7 +295,7 @@ static void append_name(reader *in, const kt_field *field, bool *any) {
     *any = true;
 }
 
-/* A map's entry is a message of key and value; in both nothing means zero. */
+/* Appends one map entry: a message of key (1) and value (2). A missing one means zero. */
 static void append_entry(reader *in, const kt_schema *schema, const kt_field *field, ki_str entry) {
     record value = { .number = 2, .bytes = { "", 0 } };
     ki_buffer_append_json_string(in->out, find_bytes(in, entry, 1));
@@ -328,7 +328,7 @@ static void append_many(reader *in, const kt_schema *schema, const kt_field *fie
         ki_buffer_append_char(in->out, is_map ? '}' : ']');
 }
 
-/* The members of an object; an inlined type's message gives members to the same object. */
+/* Appends an object's members. An inlined type adds its members to the same object. */
 static void append_message(reader *in, const kt_schema *schema, const kt_type *type, ki_str message, bool *any) {
     if (in->depth >= KT_PROTOBUF_MAX_DEPTH) {
         fail(in, "exceeded max depth");
@@ -368,7 +368,7 @@ static ki_status append_typed(reader *in, ki_str unknown) {
     else
         group = KI_STR("");
     const kt_type *type = kt_schema_kind(group, version, kind);
-    if (!type && ki_str_equals(kind, "DeleteOptions")) /* every group has it */
+    if (!type && ki_str_equals(kind, "DeleteOptions")) /* every group has DeleteOptions */
         type = kt_schema_kind(KI_STR(""), KI_STR("v1"), kind);
     if (!type) {
         fail(in, "no kind of this name is registered for its version");

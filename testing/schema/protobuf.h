@@ -1,4 +1,5 @@
-/* protobuf.h: bodies in Kubernetes' protobuf as JSON: what typed clients and kubectl create send. Any thread. */
+/* protobuf.h: converts bodies in Kubernetes' protobuf to JSON. Typed clients and kubectl create send protobuf. Any
+ * thread. */
 #ifndef KT_SCHEMA_PROTOBUF_H
 #define KT_SCHEMA_PROTOBUF_H
 
@@ -8,11 +9,12 @@
 #define KT_PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
 
 enum {
-    KT_PROTOBUF_MAX_DEPTH = 64
-}; /* of messages in messages */
+    KT_PROTOBUF_MAX_DEPTH = 64 /* messages inside each other */
+};
 
-/* Appends the object in `data` (with its "k8s\0" in front) to `out` as JSON with kind and apiVersion, as the typed object would
- * be written. Errors: KI_ERR_PARSE, `*ret_why` is a static text; KI_ERR_NO_MEMORY. `out` is spoilt then. */
+/* Appends the object in `data` (which begins with "k8s\0") to `out` as JSON with kind and apiVersion. `out` has
+ * undefined content after an error.
+ * Errors: KI_ERR_PARSE (`*ret_why` is a static text), KI_ERR_NO_MEMORY. */
 ki_status kt_protobuf_to_json(ki_str data, ki_buffer *out, const char **ret_why);
 
 #endif

@@ -1,4 +1,4 @@
-/* schema.c: finding types and fields, and walking along them. */
+/* schema.c: see schema.h. */
 #include "testing/schema/schema.h"
 
 #include "testing/schema/builtin.h"
@@ -43,7 +43,7 @@ const kt_field *kt_type_field(const kt_schema *schema, const kt_type *type, ki_s
     return NULL;
 }
 
-/* The field number `*left`, counted through inlined types; what is not found is taken off `*left`. */
+/* Returns the field at position `*left`, inlined types included. Subtracts the fields that it passes from `*left`. */
 static const kt_field *nth_field(const kt_schema *schema, const kt_type *type, size_t *left) {
     const kt_field *fields = schema->fields + type->first;
     for (size_t i = 0; i < type->count; i++) {
@@ -67,7 +67,7 @@ const kt_type *kt_field_type(const kt_schema *schema, const kt_field *field) {
     return field->kind == KT_VALUE_OBJECT ? schema->types + field->type : NULL;
 }
 
-/* Stands at the root of an object whose type is not known: only its metadata is. */
+/* The field of a root whose type is unknown. Only its metadata has a schema. */
 static const kt_field unknown_root = { .name = "", .kind = KT_VALUE_RAW, .wrap = KT_WRAP_ONE };
 
 kt_spot kt_spot_root(const kt_schema *schema, const kt_type *type) {
@@ -111,7 +111,8 @@ static kt_spot spot_of(const kt_schema *schema, const kt_field *field) {
 }
 
 kt_spot kt_spot_metadata(void) {
-    const kt_type *pod = kt_schema_kind(KI_STR(""), KI_STR("v1"), KI_STR("Pod")); /* every kind has the same */
+    const kt_type *pod =
+        kt_schema_kind(KI_STR(""), KI_STR("v1"), KI_STR("Pod")); /* metadata is the same in every kind */
     return spot_of(kt_schema_builtin(), kt_type_field(kt_schema_builtin(), pod, KI_STR("metadata")));
 }
 
@@ -123,7 +124,7 @@ kt_spot kt_spot_member(const kt_spot *spot, ki_str name, bool *ret_known) {
     const kt_field *field = NULL;
     if (!is_map && spot->type)
         field = kt_type_field(spot->schema, spot->type, name);
-    /* A type's own name and version are in no table. */
+    /* kind and apiVersion are not in the table. */
     bool is_type_meta =
         spot->type && !spot->field && (ki_str_equals(name, "kind") || ki_str_equals(name, "apiVersion"));
     if (ret_known)
@@ -137,7 +138,7 @@ kt_spot kt_spot_member(const kt_spot *spot, ki_str name, bool *ret_known) {
     return (kt_spot){ .schema = spot->schema, .layout = is_type_meta ? KT_LAYOUT_SCALAR : KT_LAYOUT_ANY };
 }
 
-/* Elements have no field of their own: what tells a list from its elements is that `field` is NULL there. */
+/* The spot of an element has `field` NULL. This distinguishes it from the list's spot. */
 kt_spot kt_spot_element(const kt_spot *spot) {
     if (spot->node)
         return kt_spot_structural_element(spot);

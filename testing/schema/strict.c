@@ -1,4 +1,4 @@
-/* strict.c: one walk through an object along its type. Recursive: bodies are limited in depth (json.h). */
+/* strict.c: see strict.h. Walks an object along its type once. Recursive: json.h limits the depth of bodies. */
 #include "testing/schema/strict.h"
 
 #include "testing/values/base64.h"
@@ -8,8 +8,8 @@
 #include <inttypes.h>
 
 enum {
-    PATH_MAX_SIZE = 1024
-}; /* of a field's path in a message */
+    PATH_MAX_SIZE = 1024 /* of a field's path in a message */
+};
 
 typedef struct walk {
     kt_strict *out;
@@ -18,7 +18,7 @@ typedef struct walk {
     char fields[PATH_MAX_SIZE]; /* spec.containers.name */
 } walk;
 
-/* Where a path stood, to go back to. */
+/* The lengths of both paths, to restore them later. */
 typedef struct place {
     size_t path;
     size_t fields;
@@ -27,12 +27,12 @@ typedef struct place {
 void kt_strict_init(kt_strict *strict, kt_arena *arena, yyjson_mut_doc *doc) {
     *strict = (kt_strict){ .arena = arena, .doc = doc };
     ki_buffer_init(&strict->notes, arena->allocator, 0);
-    ki_buffer_init(&strict->refusal, arena->allocator, 0);
+    ki_buffer_init(&strict->error, arena->allocator, 0);
 }
 
 void kt_strict_free(kt_strict *strict) {
     ki_buffer_free(&strict->notes);
-    ki_buffer_free(&strict->refusal);
+    ki_buffer_free(&strict->error);
 }
 
 static void append(char *path, ki_str text) {
@@ -82,12 +82,12 @@ static void note(walk *in, const char *what) {
         in->out->arena->failed = true;
 }
 
-static bool is_over(const walk *in) {
-    return in->out->arena->failed || in->out->refusal.size > 0;
+static bool has_failed(const walk *in) {
+    return in->out->arena->failed || in->out->error.size > 0;
 }
 
-static yyjson_mut_val *refuse(walk *in, const char *why) {
-    if (!is_over(in) && ki_buffer_append_string(&in->out->refusal, why))
+static yyjson_mut_val *fail(walk *in, const char *why) {
+    if (!has_failed(in) && ki_buffer_append_string(&in->out->error, why))
         in->out->arena->failed = true;
     return NULL;
 }
@@ -119,11 +119,12 @@ static const char *go_type(const walk *in, const kt_field *field) {
     }
 }
 
-/* json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32 */
-static yyjson_mut_val *refuse_type(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val, bool whole) {
-    if (is_over(in))
+/* Fails with: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32.
+ * `whole`: the value is not the list or map that the field needs. */
+static yyjson_mut_val *fail_type(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val, bool whole) {
+    if (has_failed(in))
         return NULL;
-    ki_buffer *out = &in->out->refusal;
+    ki_buffer *out = &in->out->error;
     ki_buffer_printf(out, "json: cannot unmarshal %s", kind_of(val));
     if (yyjson_is_num(val) && (field->kind == KT_VALUE_INT32 || field->kind == KT_VALUE_INT64)) {
         ki_buffer_append_char(out, ' ');
@@ -139,13 +140,13 @@ static yyjson_mut_val *refuse_type(walk *in, const kt_type *owner, const kt_fiel
 }
 
 static yyjson_mut_val *copy(walk *in, yyjson_val *val) {
-    yyjson_mut_val *made = is_over(in) ? NULL : yyjson_val_mut_copy(in->out->doc, val);
-    if (!made && !is_over(in))
+    yyjson_mut_val *made = has_failed(in) ? NULL : yyjson_val_mut_copy(in->out->doc, val);
+    if (!made && !has_failed(in))
         in->out->arena->failed = true;
     return made;
 }
 
-/* ([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*) */
+/* Returns true for ([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*) */
 static bool is_quantity(ki_str text) {
     size_t i = 0, digits;
     if (i < text.size && (text.data[i] == '+' || text.data[i] == '-'))
@@ -175,8 +176,8 @@ static yyjson_mut_val *read_quantity(walk *in, yyjson_val *val) {
         return made;
     }
     if (!is_quantity(kt_json_str(val)))
-        return refuse(in, "quantities must match the regular expression "
-                          "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+        return fail(in, "quantities must match the regular expression "
+                        "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
     return copy(in, val);
 }
 
@@ -184,8 +185,8 @@ static yyjson_mut_val *read_bytes(walk *in, yyjson_val *val) {
     size_t bad = kt_base64_check(kt_json_str(val));
     if (bad == SIZE_MAX)
         return copy(in, val);
-    ki_buffer_printf(&in->out->refusal, "illegal base64 data at input byte %zu", bad);
-    if (in->out->refusal.failed)
+    ki_buffer_printf(&in->out->error, "illegal base64 data at input byte %zu", bad);
+    if (in->out->error.failed)
         in->out->arena->failed = true;
     return NULL;
 }
@@ -199,7 +200,7 @@ static bool is_int(yyjson_val *val, bool is_32) {
 
 static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *obj, bool is_root);
 
-/* One value of the field. */
+/* Reads one value, or one element of a list or map. */
 static yyjson_mut_val *read_value(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val) {
     bool fits = true;
     switch ((kt_value_kind)field->kind) {
@@ -247,7 +248,7 @@ static yyjson_mut_val *read_value(walk *in, const kt_type *owner, const kt_field
     case KT_VALUE_FIELDS_V1:
         break;
     }
-    return fits ? copy(in, val) : refuse_type(in, owner, field, val, false);
+    return fits ? copy(in, val) : fail_type(in, owner, field, val, false);
 }
 
 static void add(walk *in, yyjson_mut_val *obj, ki_str name, yyjson_mut_val *val) {
@@ -263,7 +264,7 @@ static yyjson_mut_val *read_list(walk *in, const kt_type *owner, const kt_field 
     if (!made)
         in->out->arena->failed = true;
     yyjson_arr_foreach(list, index, count, element) {
-        if (is_over(in))
+        if (has_failed(in))
             return NULL;
         place before = enter_element(in, index);
         yyjson_mut_val *val = yyjson_is_null(element) ? copy(in, element) : read_value(in, owner, field, element);
@@ -280,7 +281,7 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
     kt_index_members(in->out->arena, map, &index);
     if (!made)
         in->out->arena->failed = true;
-    for (size_t i = 0; i < index.count && !is_over(in); i++) {
+    for (size_t i = 0; i < index.count && !has_failed(in); i++) {
         const kt_entry *one = &index.entries[i];
         size_t path_end = strlen(in->path);
         append(in->path, KI_STR("."));
@@ -300,9 +301,9 @@ static yyjson_mut_val *read_map(walk *in, const kt_type *owner, const kt_field *
 
 static yyjson_mut_val *read_field(walk *in, const kt_type *owner, const kt_field *field, yyjson_val *val) {
     if (field->wrap == KT_WRAP_LIST)
-        return yyjson_is_arr(val) ? read_list(in, owner, field, val) : refuse_type(in, owner, field, val, true);
+        return yyjson_is_arr(val) ? read_list(in, owner, field, val) : fail_type(in, owner, field, val, true);
     if (field->wrap == KT_WRAP_MAP)
-        return yyjson_is_obj(val) ? read_map(in, owner, field, val) : refuse_type(in, owner, field, val, true);
+        return yyjson_is_obj(val) ? read_map(in, owner, field, val) : fail_type(in, owner, field, val, true);
     return read_value(in, owner, field, val);
 }
 
@@ -312,7 +313,7 @@ static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *ob
     kt_index_members(in->out->arena, obj, &index);
     if (!made)
         in->out->arena->failed = true;
-    for (size_t i = 0; i < index.count && !is_over(in); i++) {
+    for (size_t i = 0; i < index.count && !has_failed(in); i++) {
         const kt_entry *one = &index.entries[i];
         const kt_field *field = kt_type_field(in->schema, type, one->name);
         bool is_type_meta = is_root && (ki_str_equals(one->name, "kind") || ki_str_equals(one->name, "apiVersion"));
@@ -332,5 +333,5 @@ static yyjson_mut_val *read_object(walk *in, const kt_type *type, yyjson_val *ob
 yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_schema *schema, const kt_type *type, yyjson_val *root) {
     walk in = { .out = strict, .schema = schema };
     yyjson_mut_val *made = read_object(&in, type, root, true);
-    return is_over(&in) ? NULL : made;
+    return has_failed(&in) ? NULL : made;
 }

@@ -1,4 +1,5 @@
-/* strict.h: an object as its type: what the type does not have is dropped and told, what it cannot hold is refused. One thread. */
+/* strict.h: reads an object by its type: drops unknown and duplicate fields and notes them; fails for values of the
+ * wrong type. One thread. */
 #ifndef KT_SCHEMA_STRICT_H
 #define KT_SCHEMA_STRICT_H
 
@@ -9,21 +10,21 @@
 #include <yyjson.h>
 
 enum {
-    KT_STRICT_NOTES_MAX = 100
-}; /* unknown and duplicate fields that are told */
+    KT_STRICT_NOTES_MAX = 100 /* unknown and duplicate fields that are noted */
+};
 
 typedef struct kt_strict {
     kt_arena *arena;
-    yyjson_mut_doc *doc;
-    ki_buffer notes; /* unknown field "spec.x", one a line */
+    yyjson_mut_doc *doc; /* the result goes here */
+    ki_buffer notes;     /* lines such as: unknown field "spec.x" */
     size_t note_count;
-    ki_buffer refusal; /* why it is no object of its type, or empty */
+    ki_buffer error; /* the error message for a value of the wrong type; empty: none */
 } kt_strict;
 
 void kt_strict_init(kt_strict *strict, kt_arena *arena, yyjson_mut_doc *doc);
 void kt_strict_free(kt_strict *strict);
-/* `root` as an object of the type: without unknown fields, nulls, and duplicates (the last one stays). NULL for lack of memory (the
- * arena has failed) or where it is refused. */
+/* Returns a copy of `root` without unknown fields, nulls and duplicates (the last duplicate stays). NULL if a value
+ * has the wrong type (`error`) or memory ran out (the arena has failed). */
 yyjson_mut_val *kt_strict_read(kt_strict *strict, const kt_schema *schema, const kt_type *type, yyjson_val *root);
 
 #endif

@@ -1,5 +1,5 @@
-/* structural.c: spots of custom resources: what a structural schema (openAPIV3Schema of a definition) says of one place of an object. A spot holds the
- * schema's node itself; nothing is built beforehand. As the real server reads it for server-side apply. */
+/* structural.c: the spots of custom resources. Reads the layout of one place directly from the structural schema
+ * (openAPIV3Schema), as the real server does for server-side apply. A spot points to its node of the schema. */
 #include "testing/schema/structural.h"
 
 #include "testing/schema/schema.h"
@@ -9,24 +9,24 @@ static bool flag(yyjson_val *node, const char *name) {
     return yyjson_get_bool(yyjson_obj_get(node, name));
 }
 
-static bool says(yyjson_val *node, const char *name, const char *value) {
+static bool equals(yyjson_val *node, const char *name, const char *value) {
     return ki_str_equals(kt_json_get_str(node, name), value);
 }
 
 static kt_layout layout_of_list(yyjson_val *node) {
-    if (says(node, "x-kubernetes-list-type", "set"))
+    if (equals(node, "x-kubernetes-list-type", "set"))
         return KT_LAYOUT_SET;
-    return says(node, "x-kubernetes-list-type", "map") ? KT_LAYOUT_KEYED : KT_LAYOUT_ATOMIC;
+    return equals(node, "x-kubernetes-list-type", "map") ? KT_LAYOUT_KEYED : KT_LAYOUT_ATOMIC;
 }
 
 static kt_layout layout_of(yyjson_val *node) {
     if (flag(node, "x-kubernetes-int-or-string"))
         return KT_LAYOUT_SCALAR;
-    if (says(node, "type", "array"))
+    if (equals(node, "type", "array"))
         return layout_of_list(node);
-    if (!says(node, "type", "object"))
+    if (!equals(node, "type", "object"))
         return kt_json_get_str(node, "type").size ? KT_LAYOUT_SCALAR : KT_LAYOUT_ANY;
-    if (says(node, "x-kubernetes-map-type", "atomic"))
+    if (equals(node, "x-kubernetes-map-type", "atomic"))
         return KT_LAYOUT_ATOMIC;
     if (yyjson_obj_get(node, "properties") || flag(node, "x-kubernetes-embedded-resource"))
         return KT_LAYOUT_STRUCT;
@@ -36,11 +36,11 @@ static kt_layout layout_of(yyjson_val *node) {
 }
 
 static kt_value_kind kind_of(yyjson_val *node) {
-    if (says(node, "type", "string"))
+    if (equals(node, "type", "string"))
         return KT_VALUE_STRING;
-    if (says(node, "type", "boolean"))
+    if (equals(node, "type", "boolean"))
         return KT_VALUE_BOOL;
-    return says(node, "type", "integer") || says(node, "type", "number") ? KT_VALUE_DOUBLE : KT_VALUE_JSON;
+    return equals(node, "type", "integer") || equals(node, "type", "number") ? KT_VALUE_DOUBLE : KT_VALUE_JSON;
 }
 
 static kt_spot spot_of(yyjson_val *node, const kt_structural *structural) {

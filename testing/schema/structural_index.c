@@ -1,10 +1,10 @@
-/* structural_index.c: an index for each list of properties that is long. */
+/* structural_index.c: see structural.h. One index for each long object in the schema. */
 #include "testing/schema/structural.h"
 
 static void collect(kt_structural *s, yyjson_val *val, kt_structural_node **list) {
     size_t index, count;
     yyjson_val *key, *inner;
-    if (yyjson_obj_size(val) > KT_STRUCTURAL_FEW) { /* properties or not: an index too many does no harm */
+    if (yyjson_obj_size(val) > KT_STRUCTURAL_FEW) { /* indexes every long object; only "properties" are looked up */
         kt_structural_node *node = kt_arena_alloc(&s->arena, sizeof *node);
         if (!node)
             return;
@@ -29,7 +29,8 @@ ki_status kt_structural_init(kt_structural *structural, const ki_allocator *allo
         structural->nodes = kt_arena_alloc(&structural->arena, structural->count * sizeof(kt_structural_node *));
     if (structural->arena.failed)
         return KI_ERR_NO_MEMORY;
-    /* A document's values lie in the order of its text, and the list has the last one first. */
+    /* yyjson stores values in document order, and `list` begins with the last one. So this sorts the nodes by
+     * address. */
     for (size_t i = structural->count; list; list = list->next)
         structural->nodes[--i] = list;
     return KI_OK;

@@ -1,11 +1,11 @@
-/* typed.c: walks of one object, or of two side by side. */
+/* typed.c: see typed.h. Walks one object, or two at the same time. */
 #include "testing/schema/typed.h"
 
 #include "testing/values/equal.h"
 #include "testing/values/index.h"
 #include "testing/values/json.h"
 
-/* How the members of this value are walked: as a list by its elements' names, as an object by its members, or not at all. */
+/* How a value is walked: not at all, as an object by its members, or as a list by its elements' names. */
 typedef enum walk {
     WALK_LEAF,
     WALK_MEMBERS,
@@ -28,8 +28,8 @@ static walk walk_of(const kt_spot *spot, yyjson_val *val) {
     return yyjson_is_obj(val) ? WALK_MEMBERS : WALK_LEAF;
 }
 
-/* Returns the names of the fields that tell a list's elements apart, separated by commas; NULL where the elements themselves do. Those of a custom resource
- * are put together in the arena, in alphabetical order as the table has them. */
+/* Returns the comma-separated fields that identify a list's elements; NULL if their values do. For a custom
+ * resource, builds the text in the arena, in alphabetical order as in the table of built-in types. */
 static const char *keys_of(kt_arena *arena, const kt_spot *spot) {
     if (spot->layout != KT_LAYOUT_KEYED || !spot->node)
         return spot->layout == KT_LAYOUT_KEYED ? spot->field->list_keys : NULL;
@@ -39,7 +39,7 @@ static const char *keys_of(kt_arena *arena, const kt_spot *spot) {
     yyjson_arr_foreach(list, index, count, key) size += yyjson_get_len(key) + 1;
     char *names = kt_arena_alloc(arena, size), *at = names;
     for (size_t taken = 0; names && taken < yyjson_arr_size(list); taken++) {
-        ki_str next = { NULL, 0 }; /* the least that is above the last one; keys are few */
+        ki_str next = { NULL, 0 }; /* the smallest key above the last one; lists have few keys */
         yyjson_arr_foreach(list, index, count, key) {
             ki_str name = kt_json_str(key);
             if (name.data && strcmp(name.data, last.data) > 0 && (!next.data || strcmp(name.data, next.data) < 0))
@@ -65,7 +65,7 @@ static void index_of(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val 
         kt_index_members(arena, val, ret_index);
 }
 
-/* ---- the fields of one ---- */
+/* ---- fields ---- */
 
 static bool is_empty_object(yyjson_val *val) {
     return yyjson_is_obj(val) && yyjson_obj_size(val) == 0;
@@ -96,20 +96,20 @@ kt_set *kt_typed_fields(kt_arena *arena, const kt_spot *spot, yyjson_val *val) {
     return set;
 }
 
-/* ---- the difference of two ---- */
+/* ---- comparison ---- */
 
 static bool is_nothing(yyjson_val *val) {
     return !val || yyjson_is_null(val) || (yyjson_is_ctn(val) && yyjson_get_len(val) == 0);
 }
 
-/* A struct that is no pointer, or a list that is always written: it is there even where the JSON leaves it out. */
+/* Returns true for fields that Go always writes: a struct that is no pointer, and fields without omitempty. */
 static bool is_always_there(const kt_spot *spot) {
     const kt_field *field = spot->field;
     return field && !(field->flags & KT_FIELD_POINTER) &&
            ((field->wrap == KT_WRAP_ONE && field->kind == KT_VALUE_OBJECT) || !(field->flags & KT_FIELD_OMIT_EMPTY));
 }
 
-/* Null, or a zero that the type leaves out: as if it were not there. */
+/* Returns true for null, and for a zero that the type omits (omitempty). Both count as absent. */
 static bool is_not_written(const kt_spot *spot, yyjson_val *val) {
     const kt_field *field = spot->field;
     if (!val || yyjson_is_null(val))
@@ -222,14 +222,14 @@ static yyjson_mut_val *merge_members(kt_arena *arena, yyjson_mut_doc *doc, const
     return merged;
 }
 
-/* The next element of `now` that `before` has too. */
+/* Returns the index of the next element of `now` that is also in `before`. */
 static size_t next_shared(const kt_index *before, const kt_index *now, size_t from) {
     while (from < now->count && !kt_index_find(before, now->entries[from].name))
         from++;
     return from;
 }
 
-/* Elements keep the order of the configuration; those that it does not name stay between the ones they stood between. */
+/* Merges two lists. Elements have the order of `config`. Elements that only `old` has stay between their neighbours. */
 static yyjson_mut_val *merge_elements(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *old,
                                       yyjson_val *config) {
     yyjson_mut_val *merged = checked(arena, yyjson_mut_arr(doc));
@@ -242,30 +242,30 @@ static yyjson_mut_val *merge_elements(kt_arena *arena, yyjson_mut_doc *doc, cons
         const kt_entry *left = i < before.count ? &before.entries[i] : NULL;
         const kt_entry *right = k < now.count ? &now.entries[k] : NULL;
         bool both = left && kt_index_find(&now, left->name) != NULL, same = false;
-        yyjson_val *ours = NULL, *theirs = NULL;
+        yyjson_val *old_val = NULL, *new_val = NULL;
         if (left && right) {
             same = ki_str_equal(left->name, right->name);
             if (!same && both && (shared == now.count || !ki_str_equal(now.entries[shared].name, left->name))) {
-                i++; /* it comes, or came, where the configuration has it */
+                i++; /* the element has its place in `config` */
                 continue;
             }
         }
         if (left && !both) {
-            ours = left->val;
+            old_val = left->val;
             i++;
         } else if (right) {
             const kt_entry *match = kt_index_find(&before, right->name);
-            ours = match ? match->val : NULL;
-            theirs = right->val;
+            old_val = match ? match->val : NULL;
+            new_val = right->val;
             if (k == shared)
                 shared = next_shared(&before, &now, shared + 1);
             i += same;
             k++;
-        } else { /* taken already */
+        } else { /* already merged */
             i++;
             continue;
         }
-        yyjson_mut_val *element = kt_typed_merge(arena, doc, &inner, ours, theirs);
+        yyjson_mut_val *element = kt_typed_merge(arena, doc, &inner, old_val, new_val);
         if (element && !yyjson_mut_arr_append(merged, element))
             arena->failed = true;
     }
@@ -285,7 +285,7 @@ yyjson_mut_val *kt_typed_merge(kt_arena *arena, yyjson_mut_doc *doc, const kt_sp
                                : merge_elements(arena, doc, spot, old, config);
 }
 
-/* ---- taking out ---- */
+/* ---- removal ---- */
 
 yyjson_mut_val *kt_typed_remove(kt_arena *arena, yyjson_mut_doc *doc, const kt_spot *spot, yyjson_val *val,
                                 const kt_set *set) {
@@ -317,25 +317,25 @@ yyjson_mut_val *kt_typed_remove(kt_arena *arena, yyjson_mut_doc *doc, const kt_s
     return any && !arena->failed ? left : NULL;
 }
 
-/* ---- does it fit? ---- */
+/* ---- type check ---- */
 
-void kt_misfit_init(kt_misfit *misfit, const ki_allocator *allocator) {
-    ki_buffer_init(&misfit->why, allocator, 0);
-    ki_buffer_init(&misfit->field, allocator, 0);
-    misfit->is_missing = false;
+void kt_type_error_init(kt_type_error *type_error, const ki_allocator *allocator) {
+    ki_buffer_init(&type_error->message, allocator, 0);
+    ki_buffer_init(&type_error->field, allocator, 0);
+    type_error->is_missing_key = false;
 }
 
-void kt_misfit_free(kt_misfit *misfit) {
-    ki_buffer_free(&misfit->why);
-    ki_buffer_free(&misfit->field);
+void kt_type_error_free(kt_type_error *type_error) {
+    ki_buffer_free(&type_error->message);
+    ki_buffer_free(&type_error->field);
 }
 
-static bool wrong(kt_misfit *out, const char *what) {
-    ki_buffer_append_string(&out->why, what);
+static bool fail(kt_type_error *out, const char *what) {
+    ki_buffer_append_string(&out->message, what);
     return false;
 }
 
-/* An element as it is called: k:{"name":"a"} is [name="a"], v:"x" is [="x"]. */
+/* Appends an element's name as messages show it: [name="a"] for k:{"name":"a"}, [="x"] for v:"x". */
 static void append_element(ki_buffer *out, ki_str name) {
     bool in_key = false, in_text = false, is_keyed = name.size > 1 && name.data[0] == 'k';
     size_t end = name.size - (is_keyed ? 1 : 0);
@@ -358,24 +358,24 @@ static void append_element(ki_buffer *out, ki_str name) {
     ki_buffer_append_char(out, ']');
 }
 
-/* Of a custom resource's list, in the real server's words. */
-static bool refuse_structural_nameless(size_t index, const char *keys, kt_misfit *out) {
+/* The real server has another message for a custom resource's list. */
+static bool fail_structural_nameless(size_t index, const char *keys, kt_type_error *out) {
     ki_str rest = ki_str_of(keys);
     const char *blank = "";
-    ki_buffer_printf(&out->why, ": element %zu: associative list with keys has an element that omits all key fields [",
-                     index);
+    ki_buffer_printf(&out->message,
+                     ": element %zu: associative list with keys has an element that omits all key fields [", index);
     while (rest.size) {
-        ki_buffer_append_string(&out->why, blank);
-        ki_buffer_append_json_string(&out->why, ki_str_split(rest, ',', &rest));
+        ki_buffer_append_string(&out->message, blank);
+        ki_buffer_append_json_string(&out->message, ki_str_split(rest, ',', &rest));
         blank = " ";
     }
-    return wrong(out, "] (and doesn't have default values for any key fields)");
+    return fail(out, "] (and doesn't have default values for any key fields)");
 }
 
-static bool refuse_nameless(const kt_spot *spot, const char *keys, yyjson_val *list, kt_misfit *out) {
+static bool fail_nameless(const kt_spot *spot, const char *keys, yyjson_val *list, kt_type_error *out) {
     size_t index, count;
     yyjson_val *element;
-    out->is_missing = true;
+    out->is_missing_key = true;
     yyjson_arr_foreach(list, index, count, element) {
         ki_str rest = ki_str_of(keys);
         while (rest.size) {
@@ -384,29 +384,29 @@ static bool refuse_nameless(const kt_spot *spot, const char *keys, yyjson_val *l
             if ((val && !yyjson_is_null(val)) || ki_str_equals(key, "protocol"))
                 continue;
             if (spot->node) {
-                out->is_missing = false;
-                return refuse_structural_nameless(index, keys, out);
+                out->is_missing_key = false;
+                return fail_structural_nameless(index, keys, out);
             }
             ki_buffer_printf(&out->field, "[%zu].%.*s", index, (int)key.size, key.data);
-            return wrong(out, ": an element omits a key field");
+            return fail(out, ": an element omits a key field");
         }
     }
-    return wrong(out, ": an element omits a key field");
+    return fail(out, ": an element omits a key field");
 }
 
-static bool refuse_duplicates(const kt_index *index, kt_misfit *out) {
+static bool check_duplicates(const kt_index *index, kt_type_error *out) {
     for (size_t i = 1; i < index->count; i++) {
         if (!ki_str_equal(index->sorted[i - 1]->name, index->sorted[i]->name))
             continue;
-        wrong(out, ": duplicate entries for key ");
-        append_element(&out->why, index->sorted[i]->name);
+        fail(out, ": duplicate entries for key ");
+        append_element(&out->message, index->sorted[i]->name);
         return false;
     }
     return true;
 }
 
-/* A scalar of another kind. */
-static bool check_scalar(kt_value_kind kind, yyjson_val *val, kt_misfit *out) {
+/* Fails for a scalar of another type. */
+static bool check_scalar(kt_value_kind kind, yyjson_val *val, kt_type_error *out) {
     const char *wanted = NULL;
     if (yyjson_is_null(val) || yyjson_is_ctn(val))
         return true;
@@ -418,46 +418,46 @@ static bool check_scalar(kt_value_kind kind, yyjson_val *val, kt_misfit *out) {
         wanted = yyjson_is_num(val) ? NULL : "numeric (int or float)";
     if (!wanted)
         return true;
-    ki_buffer_printf(&out->why, ": expected %s, got &value.valueUnstructured{Value:", wanted);
-    kt_json_append(&out->why, val);
-    return wrong(out, "}");
+    ki_buffer_printf(&out->message, ": expected %s, got &value.valueUnstructured{Value:", wanted);
+    kt_json_append(&out->message, val);
+    return fail(out, "}");
 }
 
-static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, kt_misfit *out) {
+static bool check_members(kt_arena *arena, const kt_spot *spot, walk how, yyjson_val *val, kt_type_error *out) {
     kt_index index;
     index_of(arena, spot, how, val, &index);
     if (how == WALK_ELEMENTS && index.has_nameless)
-        return refuse_nameless(spot, keys_of(arena, spot), val, out);
+        return fail_nameless(spot, keys_of(arena, spot), val, out);
     if (how == WALK_ELEMENTS && index.has_duplicates)
-        return refuse_duplicates(&index, out);
+        return check_duplicates(&index, out);
     for (size_t i = 0; i < index.count && !arena->failed; i++) {
         const kt_entry *one = &index.entries[i];
         bool known = true;
-        size_t start = out->why.size, field_start = out->field.size;
+        size_t start = out->message.size, field_start = out->field.size;
         kt_spot inner = how == WALK_MEMBERS ? kt_spot_member(spot, one->name, &known) : kt_spot_element(spot);
         kt_value_kind kind = kt_spot_kind(inner.field || inner.node ? &inner : spot);
         if (how == WALK_MEMBERS) {
-            ki_buffer_append_char(&out->why, '.');
-            ki_buffer_append_view(&out->why, one->name);
+            ki_buffer_append_char(&out->message, '.');
+            ki_buffer_append_view(&out->message, one->name);
             ki_buffer_append_string(&out->field, field_start ? "." : "");
             ki_buffer_append_view(&out->field, one->name);
         } else {
-            append_element(&out->why, one->name);
+            append_element(&out->message, one->name);
             ki_buffer_printf(&out->field, "[%zu]", i);
         }
         if (!known)
-            return wrong(out, ": field not declared in schema");
+            return fail(out, ": field not declared in schema");
         if (inner.layout == KT_LAYOUT_SCALAR && !check_scalar(kind, one->val, out))
             return false;
         if (!kt_typed_check(arena, &inner, one->val, out))
             return false;
-        out->why.size = start;
+        out->message.size = start;
         out->field.size = field_start;
     }
     return true;
 }
 
-bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_misfit *out) {
+bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_type_error *out) {
     walk how = walk_of(spot, val);
     if (yyjson_is_null(val))
         return true;
@@ -466,18 +466,18 @@ bool kt_typed_check(kt_arena *arena, const kt_spot *spot, yyjson_val *val, kt_mi
     case KT_LAYOUT_KEYED:
         if (yyjson_is_arr(val))
             break;
-        return wrong(out, yyjson_is_obj(val) ? ": expected list, got map" : ": expected list, got scalar");
+        return fail(out, yyjson_is_obj(val) ? ": expected list, got map" : ": expected list, got scalar");
     case KT_LAYOUT_STRUCT:
     case KT_LAYOUT_MAP:
         if (yyjson_is_obj(val))
             break;
-        wrong(out, ": expected map, got ");
-        kt_json_append(&out->why, val);
+        fail(out, ": expected map, got ");
+        kt_json_append(&out->message, val);
         return false;
     case KT_LAYOUT_SCALAR:
         if (!yyjson_is_ctn(val))
             break;
-        return wrong(out, yyjson_is_obj(val) ? ": expected scalar, got map" : ": expected scalar, got list");
+        return fail(out, yyjson_is_obj(val) ? ": expected scalar, got map" : ": expected scalar, got list");
     case KT_LAYOUT_ATOMIC:
     case KT_LAYOUT_ANY:
         break;

@@ -1,4 +1,4 @@
-/* validate.c: what names, labels and whole objects must look like. */
+/* validate.c: see validate.h. */
 #include "testing/schema/validate.h"
 
 #include "testing/values/json.h"
@@ -8,23 +8,23 @@ enum {
     SUBDOMAIN_MAX = 253
 };
 
-#define SUBDOMAIN_WORDS \
+#define SUBDOMAIN_MESSAGE \
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " \
     "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-#define LABEL_WORDS \
+#define LABEL_MESSAGE \
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end " \
     "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " \
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-#define DNS_1035_WORDS \
+#define DNS_1035_MESSAGE \
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, " \
     "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is " \
     "'[a-z]([-a-z0-9]*[a-z0-9])?')"
-#define VALUE_WORDS \
+#define VALUE_MESSAGE \
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start " \
     "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation " \
     "is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-#define QUALIFIED_WORDS \
+#define QUALIFIED_MESSAGE \
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " \
     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is " \
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
@@ -79,7 +79,7 @@ static bool is_name_part(ki_str text) {
 const char *kt_validate_label_value(ki_str value) {
     if (value.size > LABEL_MAX)
         return TOO_LONG_63;
-    return value.size == 0 || is_name_part(value) ? NULL : VALUE_WORDS;
+    return value.size == 0 || is_name_part(value) ? NULL : VALUE_MESSAGE;
 }
 
 const char *kt_validate_qualified_name(ki_str key) {
@@ -87,21 +87,21 @@ const char *kt_validate_qualified_name(ki_str key) {
     if (!name.data)
         name = key;
     else if (!is_subdomain(prefix))
-        return prefix.size ? "prefix part " SUBDOMAIN_WORDS : "prefix part must be non-empty";
+        return prefix.size ? "prefix part " SUBDOMAIN_MESSAGE : "prefix part must be non-empty";
     if (!name.size)
         return "name part must be non-empty";
     if (name.size > LABEL_MAX)
         return "name part " TOO_LONG_63;
-    return is_name_part(name) ? NULL : QUALIFIED_WORDS;
+    return is_name_part(name) ? NULL : QUALIFIED_MESSAGE;
 }
 
 const char *kt_validate_dns_label(ki_str name) {
     if (name.size > LABEL_MAX)
         return TOO_LONG_63;
-    return is_dns_label(name, false) ? NULL : LABEL_WORDS;
+    return is_dns_label(name, false) ? NULL : LABEL_MESSAGE;
 }
 
-static const char *path_segment_words(ki_str name) {
+static const char *path_segment_problem(ki_str name) {
     if (ki_str_equals(name, ".") || ki_str_equals(name, ".."))
         return name.size == 1 ? "may not be '.'" : "may not be '..'";
     if (memchr(name.data, '/', name.size))
@@ -111,23 +111,23 @@ static const char *path_segment_words(ki_str name) {
 
 const char *kt_validate_name(const ki_resource *resource, ki_str name, bool is_prefix) {
     if (strcmp(resource->group, "rbac.authorization.k8s.io") == 0)
-        return path_segment_words(name);
+        return path_segment_problem(name);
     bool is_core = resource->group[0] == '\0';
     if (is_prefix && name.size && name.data[name.size - 1] == '-')
-        name.size--; /* something will follow it */
+        name.size--; /* the generated part follows */
     if (is_core && strcmp(resource->plural, "namespaces") == 0) {
         if (name.size > LABEL_MAX)
             return TOO_LONG_63_NAME;
-        return is_dns_label(name, false) ? NULL : LABEL_WORDS;
+        return is_dns_label(name, false) ? NULL : LABEL_MESSAGE;
     }
     if (is_core && strcmp(resource->plural, "services") == 0) {
         if (name.size > LABEL_MAX)
             return TOO_LONG_63_NAME;
-        return is_dns_label(name, true) ? NULL : DNS_1035_WORDS;
+        return is_dns_label(name, true) ? NULL : DNS_1035_MESSAGE;
     }
     if (name.size > SUBDOMAIN_MAX)
         return TOO_LONG_253;
-    return is_subdomain(name) ? NULL : SUBDOMAIN_WORDS;
+    return is_subdomain(name) ? NULL : SUBDOMAIN_MESSAGE;
 }
 
 static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, bool values_too) {

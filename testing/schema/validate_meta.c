@@ -1,4 +1,4 @@
-/* validate_meta.c: finalizers, owner references and annotations, as ValidateObjectMeta of the real server checks them. */
+/* validate_meta.c: checks finalizers, owner references and annotations as the real server's ValidateObjectMeta does. */
 #include "testing/schema/validate.h"
 
 #include "testing/values/json.h"
@@ -11,11 +11,11 @@ enum {
     FIELD_SIZE = 64
 };
 
-static bool has(yyjson_val *list, ki_str word) {
+static bool has(yyjson_val *list, ki_str name) {
     size_t index, count;
     yyjson_val *one;
     yyjson_arr_foreach(list, index, count, one) {
-        if (ki_str_equal(kt_json_str(one), word))
+        if (ki_str_equal(kt_json_str(one), name))
             return true;
     }
     return false;
@@ -58,7 +58,7 @@ static void validate_finalizers(kt_causes *causes, yyjson_val *finalizers) {
 
 /* ---- owner references ---- */
 
-/* A reference as the real server shows it: its members in the order of its type. */
+/* Appends a reference with its members in the order of the Go type. */
 static void append_reference(ki_buffer *out, yyjson_val *ref) {
     static const char *const members[] = { "apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion" };
     char before = '{';
@@ -76,7 +76,7 @@ static void append_reference(ki_buffer *out, yyjson_val *ref) {
     ki_buffer_append_char(out, '}');
 }
 
-/* Adds an "Invalid value" that shows one reference, or a list of them. */
+/* Adds an "Invalid value" that shows one reference or a list of them. */
 static void add_references(kt_causes *causes, yyjson_val *shown, const char *detail) {
     size_t index, count;
     yyjson_val *ref;
@@ -146,7 +146,7 @@ static void validate_owners(kt_causes *causes, yyjson_val *owners) {
     }
 }
 
-/* ---- the rest ---- */
+/* ---- annotations and new finalizers ---- */
 
 static void validate_annotations(kt_causes *causes, yyjson_val *annotations) {
     size_t index, count, size = 0;

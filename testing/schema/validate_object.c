@@ -1,4 +1,4 @@
-/* validate_object.c: see validate_object.h. One function for each kind; the table at the end has all of them. */
+/* validate_object.c: see validate_object.h. One function for each kind; the table at the end lists them. */
 #include "testing/schema/validate_object.h"
 
 #include "testing/schema/validate_pod.h"
@@ -22,11 +22,11 @@ static const ki_str nothing = { NULL, 0 };
 typedef struct checked {
     kt_causes *causes;
     kt_arena arena;
-    yyjson_val *old; /* NULL of a new object */
+    yyjson_val *old; /* NULL: a new object */
     yyjson_val *root;
     yyjson_val *old_spec;
     yyjson_val *spec;
-    const char *what; /* "deployment" */
+    const char *what; /* the kind in messages, such as "deployment" */
 } checked;
 
 static bool is_nothing(yyjson_val *val) {
@@ -116,18 +116,18 @@ static void check_always_restarts(checked *c) {
                       "supported values: \"Always\"");
 }
 
-/* A selector that is there, is not empty, and selects the template. */
+/* Checks that the selector exists, is not empty, and selects the template's labels. */
 static void check_selector(checked *c, bool is_required) {
     yyjson_val *selector = yyjson_obj_get(c->spec, "selector");
     yyjson_val *meta = yyjson_obj_get(yyjson_obj_get(c->spec, "template"), "metadata");
     bool is_empty = yyjson_is_obj(selector) && is_nothing(yyjson_obj_get(selector, "matchLabels")) &&
                     is_nothing(yyjson_obj_get(selector, "matchExpressions"));
-    char words[96];
-    snprintf(words, sizeof words, "empty selector is invalid for %s", c->what);
+    char detail[96];
+    snprintf(detail, sizeof detail, "empty selector is invalid for %s", c->what);
     if (!selector && is_required)
         add_required(c, "spec.selector");
     if (is_empty)
-        add_json(c, "spec.selector", selector, words);
+        add_json(c, "spec.selector", selector, detail);
     else if (!selects(selector, yyjson_obj_get(meta, "labels")))
         add_json(c, "spec.template.metadata.labels", yyjson_obj_get(meta, "labels"), MISMATCH);
 }
@@ -260,7 +260,7 @@ static void service(checked *c) {
 
 /* ---- config maps and secrets ---- */
 
-static const char *key_words(ki_str key) {
+static const char *key_problem(ki_str key) {
     if (ki_str_equals(key, "."))
         return "must not be '.'";
     if (ki_str_equals(key, ".."))
@@ -280,7 +280,7 @@ static void check_keys(checked *c, const char *member) {
     size_t index, count;
     yyjson_obj_foreach(yyjson_obj_get(c->root, member), index, count, key, val) {
         ki_str name = kt_json_str(key);
-        const char *why = key_words(name);
+        const char *why = key_problem(name);
         if (why)
             kt_validate_add(c->causes, KT_CAUSE_INVALID, name, true, why, "%s[%.*s]", member, (int)name.size,
                             name.data);
@@ -429,7 +429,7 @@ void kt_validate_object(kt_causes *causes, const ki_allocator *allocator, const 
         check(&before, allocator, kind, NULL, old_root);
     if (before.text.failed || before.json.failed)
         causes->text.failed = KI_ERR_NO_MEMORY;
-    else if (!before.count) /* an object that was put in without a request may be changed as it is */
+    else if (!before.count) /* an invalid old object (written by the program itself) can be updated */
         check(causes, allocator, kind, old_root, root);
     kt_causes_free(&before);
 }

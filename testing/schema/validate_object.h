@@ -1,5 +1,6 @@
-/* validate_object.h: what is wrong with an object of a built-in type, in the real server's words: what is required, what does not fit together, and
- * what an update may not change. Not all that a real server checks: what tests of controllers lean on. Called by change.c. */
+/* validate_object.h: checks an object of a built-in type, with the real server's messages: required fields, fields
+ * that contradict each other, and fields that an update cannot change. Covers what tests of controllers need, not
+ * everything that the real server checks. change.c calls it. */
 #ifndef KT_SCHEMA_VALIDATE_OBJECT_H
 #define KT_SCHEMA_VALIDATE_OBJECT_H
 
@@ -8,10 +9,10 @@
 
 #include <yyjson.h>
 
-/* Adds what is wrong with `root`. `old_root` is the state before, with its defaults; NULL of a new object. */
+/* Adds the problems of `root`. `old_root` is the old object with its defaults; NULL for a new object. */
 void kt_validate_object(kt_causes *causes, const ki_allocator *allocator, const ki_resource *resource,
                         yyjson_val *old_root, yyjson_val *root);
-/* Does an update of this resource compare with the old state? */
+/* Returns true if updates of this resource are compared with the old object. */
 bool kt_validate_compares(const ki_resource *resource);
 
 #endif

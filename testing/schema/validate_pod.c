@@ -1,4 +1,4 @@
-/* validate_pod.c: see validate_pod.h. The checks that tests of controllers lean on, in the real server's order and words. */
+/* validate_pod.c: see validate_pod.h. Has the real server's order and messages. */
 #include "testing/schema/validate_pod.h"
 
 #include "testing/schema/validate.h"
@@ -35,7 +35,7 @@ void kt_validate_add(kt_causes *causes, kt_cause_type type, ki_str value, bool q
     kt_causes_add_value(causes, type, field, value, quoted, detail);
 }
 
-/* Is `val` one of `known`, which are separated by commas? An absent value is. */
+/* Checks that `val` is one of `known`, a comma-separated list. An absent value is valid. */
 static void check_choice(kt_causes *causes, const char *path, const char *name, yyjson_val *val, const char *known) {
     ki_str value = kt_json_str(val), rest = ki_str_of(known);
     ki_buffer detail;
@@ -66,7 +66,7 @@ static bool is_named(yyjson_val *list, ki_str name, size_t before) {
     return false;
 }
 
-/* `one`, which is `list[index]`, has a name that is a DNS label, and is not in `list` before it, nor in `other`. */
+/* Checks that the name of `one` (`list[index]`) is a DNS label and is neither earlier in `list` nor in `other`. */
 static void check_name(kt_causes *causes, const char *path, yyjson_val *list, size_t index, yyjson_val *one,
                        yyjson_val *other) {
     ki_str name = kt_json_get_str(one, "name");
@@ -162,7 +162,7 @@ void kt_validate_pod_spec(kt_causes *causes, const char *path, yyjson_val *spec,
 
 /* ---- updates ---- */
 
-/* Are two lists of containers the same but for their images? */
+/* Returns true if two lists of containers differ only in their images. */
 static bool same_containers(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
     size_t index, count;
     yyjson_val *one;
@@ -182,7 +182,7 @@ static bool same_containers(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
     return true;
 }
 
-/* Are two specs the same but for what an update of a pod may change? */
+/* Returns true if two specs differ only in what an update can change. */
 static bool same_spec(kt_arena *arena, yyjson_val *old, yyjson_val *now) {
     static const char *const changeable[] = { "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
                                               "schedulingGates" };

@@ -1,17 +1,17 @@
-/* access.c: who may use the embedded server (kinformer-testing/access.h), and its kubeconfig. */
+/* access.c: access to the embedded server (kinformer-testing/access.h), and its kubeconfig. */
 #include <kinformer-testing/access.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/access/rbac.h"
-#include "testing/server/answer.h"
+#include "testing/server/own_request.h"
 #include "testing/server/state.h"
 
 #include <stdio.h>
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
-/* The address that it listens on, without brackets and port. */
+/* Writes the host of a listen address, without brackets and port. */
 static void host_of(const char *listen, char *ret_host, size_t size) {
     ki_str rest, host = ki_str_of(listen);
     ret_host[0] = '\0';
@@ -78,7 +78,7 @@ ki_status kt_server_append_kubeconfig(const ki_testing_server *server, ki_buffer
         ki_buffer_append_string(out, "    certificate-authority-data: ");
         append_base64(out, server->tls->ca_pem);
         ki_buffer_append_char(out, '\n');
-    } else { /* the JavaScript client wants it said */
+    } else { /* the JavaScript client needs this line */
         ki_buffer_append_string(out, "    insecure-skip-tls-verify: true\n");
     }
     ki_buffer_append_string(out, "users:\n- name: kinformer\n  user:");
@@ -90,7 +90,7 @@ ki_status kt_server_append_kubeconfig(const ki_testing_server *server, ki_buffer
                                         "    user: kinformer\ncurrent-context: kinformer\n");
 }
 
-/* ---- while it runs ---- */
+/* ---- while the server runs ---- */
 
 const char *ki_testing_server_token(const ki_testing_server *server) {
     return server && server->token[0] ? server->token : NULL;
@@ -150,7 +150,7 @@ ki_status ki_testing_server_ca(ki_testing_server *server, ki_testing_text *ret_p
     if (!ret_pem)
         return ki_error_set(err, KI_ERR_INVALID, "nowhere to put the certificate");
     ki_mutex_lock(&server->restarting);
-    status = kt_answer_copy(&server->allocator, ki_str_of(server->tls->ca_pem), ret_pem);
+    status = kt_text_copy(&server->allocator, ki_str_of(server->tls->ca_pem), ret_pem);
     ki_mutex_unlock(&server->restarting);
     return status ? ki_error_no_memory(err, "copying a certificate") : KI_OK;
 }

@@ -15,7 +15,7 @@ static ki_status fail(const char *path, int code, ki_error *err) {
     return ki_error_set_errno(err, KI_ERR_SYSTEM, code, "cannot write %s", path);
 }
 
-/* Writes all and closes. Returns an errno, or 0. */
+/* Writes everything and closes. Returns 0 or an errno. */
 static int write_and_close(int fd, ki_str text) {
     int code = 0;
     while (text.size && !code) {

@@ -1,18 +1,18 @@
-/* server.c: the embedded API server as programs see it (kinformer-testing/server.h): a cluster, its HTTP front, and a thread that
- * runs the load. */
+/* server.c: the embedded API server (kinformer-testing/server.h): a cluster, its HTTP front, and a thread that runs
+ * the load and the server's faults. */
 #include <kinformer-testing/access.h>
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "testing/faults/fault.h"
-#include "testing/server/answer.h"
+#include "testing/server/own_request.h"
 #include "testing/server/private_file.h"
 #include "testing/server/state.h"
 
 enum {
-    CHURN_TICK_NS = 2000000,  /* the load works through what is due this often */
-    CHURN_BATCH = 16,         /* changes under one lock: a watch that wants its next block waits for one batch */
-    CHURN_LATE_NS = 250000000 /* what is later than this is dropped */
+    CHURN_TICK_NS = 2000000,  /* interval at which the thread makes due changes */
+    CHURN_BATCH = 16,         /* changes while holding the lock once; watches wait for at most one batch */
+    CHURN_LATE_NS = 250000000 /* changes later than this are dropped */
 };
 
 ki_status kt_no_server(ki_error *err) {
@@ -31,9 +31,9 @@ static int64_t now_ms(const ki_testing_server *server) {
     return kt_streams_now_ms(server->streams);
 }
 
-/* ---- the load's thread ---- */
+/* ---- the thread ---- */
 
-/* Under the lock: the changes that are due, but at most one batch. False where none is left. */
+/* Makes at most one batch of due changes. Returns true if more are due. Caller holds the lock. */
 static bool change_some(ki_testing_server *server, int64_t now_ns) {
     const int64_t interval_ns = 1000000000 / server->churn;
     if (now_ns - server->churn_due_ns > CHURN_LATE_NS) {
@@ -42,7 +42,7 @@ static bool change_some(ki_testing_server *server, int64_t now_ns) {
         server->churn_due_ns = now_ns;
     }
     for (int i = 0; i < CHURN_BATCH && server->churn_due_ns <= now_ns; i++) {
-        /* A failure is lack of memory: this change is left out. */
+        /* A failure is lack of memory; the change is dropped. */
         if (kt_load_change(server->load, now_ms(server), ki_monotonic_now(), NULL) == KI_OK)
             server->done.changes++;
         else
@@ -52,9 +52,9 @@ static bool change_some(ki_testing_server *server, int64_t now_ns) {
     return server->churn_due_ns <= now_ns;
 }
 
-/* Under the lock, which is given up meanwhile: what faults do to the server as a whole. Lack of memory, and a port that was taken, leave it
- * as it is. Gives when there is more to do. */
-static int64_t act(ki_testing_server *server) {
+/* Runs the due faults of the server as a whole. Ignores failures: lack of memory, or a port that is taken. Returns
+ * the time of the next one. Caller holds the lock, which this function releases in between. */
+static int64_t run_faults(ki_testing_server *server) {
     int64_t next_ms = INT64_MAX;
     kt_action action = { .kind = KT_FAULT_COMPACT };
     while (!server->stopping &&
@@ -85,11 +85,11 @@ static void run_churn(void *user) {
     ki_testing_server *server = user;
     lock(server);
     while (!server->stopping) {
-        int64_t act_ns = act(server);
+        int64_t faults_ns = run_faults(server);
         if (server->stopping)
             break;
         if (server->churn == 0) {
-            ki_cond_wait_until(&server->churn_changed, &server->streams->mutex, act_ns);
+            ki_cond_wait_until(&server->churn_changed, &server->streams->mutex, faults_ns);
             continue;
         }
         int64_t now_ns = ki_monotonic_now();
@@ -98,9 +98,10 @@ static void run_churn(void *user) {
             continue;
         }
         int64_t wake_ns = now_ns + CHURN_TICK_NS > server->churn_due_ns ? now_ns + CHURN_TICK_NS : server->churn_due_ns;
-        kt_streams_yield(server->streams); /* lets watches go on */
+        kt_streams_yield(server->streams); /* lets watches read */
         if (!server->stopping)
-            ki_cond_wait_until(&server->churn_changed, &server->streams->mutex, wake_ns < act_ns ? wake_ns : act_ns);
+            ki_cond_wait_until(&server->churn_changed, &server->streams->mutex,
+                               wake_ns < faults_ns ? wake_ns : faults_ns);
     }
     unlock(server);
 }
@@ -135,7 +136,7 @@ void ki_testing_server_load(ki_testing_server *server, ki_testing_load *ret_load
     unlock(server);
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 static ki_status start(ki_testing_server *server, const ki_testing_server_options *options, ki_error *err) {
     const kt_cluster_options cluster = { .seed = options->seed,
@@ -215,7 +216,7 @@ void ki_testing_server_free(ki_testing_server *server) {
         server->stopping = true;
         ki_cond_signal(&server->churn_changed);
         unlock(server);
-        kt_streams_wake(server->streams); /* a restart may be under way */
+        kt_streams_wake(server->streams); /* ends a restart that is still running */
         ki_thread_join(&server->churn_thread);
         ki_cond_destroy(&server->churn_changed);
     }
@@ -278,9 +279,9 @@ ki_status ki_testing_server_request(ki_testing_server *server, const char *metho
     unlock(server);
     if (status)
         return ki_error_no_memory(err, "answering a request");
-    status = kt_answer_status(&response, err);
+    status = kt_response_error(&response, err);
     if (ret_body && (!status || status == KI_ERR_HTTP)) {
-        ki_status taken = kt_answer_take(&server->allocator, &response, ret_body);
+        ki_status taken = kt_text_take(&server->allocator, &response, ret_body);
         if (taken)
             status = ki_error_no_memory(err, "answering a request");
     }
@@ -288,7 +289,7 @@ ki_status ki_testing_server_request(ki_testing_server *server, const char *metho
     return status;
 }
 
-/* A request for one object or, with `name` NULL, for its collection. */
+/* Makes a request for one object, or for the collection if `name` is NULL. */
 static ki_status make_request(ki_testing_server *server, const char *method, const ki_resource *resource,
                               const char *namespace_name, const char *name, const char *content_type, const char *json,
                               size_t size, ki_error *err) {
@@ -298,7 +299,7 @@ static ki_status make_request(ki_testing_server *server, const char *method, con
         return ki_error_set(err, KI_ERR_INVALID, "a request needs a resource and JSON");
     ki_buffer target;
     ki_buffer_init(&target, &server->allocator, KT_TARGET_MAX);
-    ki_status status = kt_answer_target(&target, resource, namespace_name, name);
+    ki_status status = kt_request_target(&target, resource, namespace_name, name);
     if (status)
         status = ki_error_no_memory(err, "making a request");
     else
@@ -307,7 +308,7 @@ static ki_status make_request(ki_testing_server *server, const char *method, con
     return status;
 }
 
-/* Without a name it would be a request for the whole collection. */
+/* Makes a request for one object. Fails for an empty name, which would mean the collection. */
 static ki_status object_request(ki_testing_server *server, const char *method, const ki_resource *resource,
                                 const char *namespace_name, const char *name, const char *content_type,
                                 const char *json, size_t size, ki_error *err) {
@@ -334,7 +335,7 @@ ki_status ki_testing_server_patch(ki_testing_server *server, const ki_resource *
 
 ki_status ki_testing_server_delete(ki_testing_server *server, const ki_resource *resource, const char *namespace_name,
                                    const char *name, ki_error *err) {
-    /* A pod's deletion waits for its kubelet, which is not there. */
+    /* No kubelet ends the pod's grace period. */
     static const char at_once[] = "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"gracePeriodSeconds\":0}";
     return object_request(server, "DELETE", resource, namespace_name, name, NULL, at_once, 0, err);
 }
@@ -364,7 +365,7 @@ ki_status ki_testing_server_get(ki_testing_server *server, const ki_resource *re
     if (status) {
         status = ki_error_set(err, status, "the server has no %s %s%s%s", resource->plural,
                               namespace_name ? namespace_name : "", namespace_name ? "/" : "", name);
-    } else if (kt_answer_copy(&server->allocator, json, ret_json)) {
+    } else if (kt_text_copy(&server->allocator, json, ret_json)) {
         status = ki_error_no_memory(err, "copying an object");
     }
     unlock(server);

@@ -38,7 +38,7 @@ void *kt_arena_alloc(kt_arena *arena, size_t size) {
             return NULL;
         }
         block->size = room;
-        if (room == size && arena->blocks) { /* a large piece of its own leaves the newest block in use */
+        if (room == size && arena->blocks) { /* keep using the newest block after a large allocation */
             block->next = arena->blocks->next;
             arena->blocks->next = block;
             return block->data + (ALIGNMENT - (uintptr_t)block->data % ALIGNMENT) % ALIGNMENT;

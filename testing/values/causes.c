@@ -1,4 +1,4 @@
-/* causes.c: the problems found in an object's fields. */
+/* causes.c: see causes.h. */
 #include "testing/values/causes.h"
 
 void kt_causes_init(kt_causes *causes, const ki_allocator *allocator) {
@@ -20,7 +20,7 @@ void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *fiel
                          const char *detail) {
     static const struct {
         const char *reason;
-        const char *words;
+        const char *text;
     } types[] = {
         [KT_CAUSE_REQUIRED] = { "FieldValueRequired", "Required value" },
         [KT_CAUSE_INVALID] = { "FieldValueInvalid", "Invalid value" },
@@ -38,7 +38,7 @@ void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *fiel
     }
     ki_buffer_printf(text, "%s: ", field);
     size_t start = text->size;
-    ki_buffer_append_string(text, types[type].words);
+    ki_buffer_append_string(text, types[type].text);
     if (type != KT_CAUSE_REQUIRED && type != KT_CAUSE_FORBIDDEN && type != KT_CAUSE_TOO_LONG) {
         ki_buffer_append_string(text, ": ");
         if (quoted)

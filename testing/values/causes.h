@@ -1,4 +1,4 @@
-/* causes.h: the problems found in an object's fields, as the causes of a Status and as one text. One thread. */
+/* causes.h: the problems found in an object's fields, as the causes of a Status and as its message. One thread. */
 #ifndef KT_VALUES_CAUSES_H
 #define KT_VALUES_CAUSES_H
 
@@ -16,16 +16,16 @@ typedef enum kt_cause_type {
 } kt_cause_type;
 
 typedef struct kt_causes {
-    ki_buffer json;
-    ki_buffer text;
+    ki_buffer json; /* the elements of Status.details.causes, without brackets */
+    ki_buffer text; /* the same problems as one message */
     size_t count;
 } kt_causes;
 
 void kt_causes_init(kt_causes *causes, const ki_allocator *allocator);
 void kt_causes_free(kt_causes *causes);
-/* Adds a problem. `value` is the field's value (unused for REQUIRED, FORBIDDEN and TOO_LONG). A lack of memory marks the buffers as failed. */
+/* Adds a problem. REQUIRED, FORBIDDEN and TOO_LONG do not use `value`. Lack of memory sets `failed` in the buffers. */
 void kt_causes_add(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, const char *detail);
-/* The same; `quoted` says whether the value is shown in quotes. */
+/* Adds a problem. `quoted`: the message shows the value as a JSON string, otherwise as it is. */
 void kt_causes_add_value(kt_causes *causes, kt_cause_type type, const char *field, ki_str value, bool quoted,
                          const char *detail);
 #endif

@@ -1,11 +1,11 @@
-/* equal.c: see equal.h. Members are mostly in the same order on both sides; where they are not, both sides are sorted. Recursive: values are
- * limited in depth (json.h). */
+/* equal.c: see equal.h. Compares members in document order where both sides have the same order, otherwise sorted by
+ * name. Recursive: json.h limits the depth of values. */
 #include "testing/values/equal.h"
 
 #include "testing/values/index.h"
 
-/* Both have the same size. */
-static bool is_in_step(yyjson_val *a, yyjson_val *b) {
+/* Returns true if two objects of the same size have the same keys in the same order. */
+static bool has_same_order(yyjson_val *a, yyjson_val *b) {
     yyjson_obj_iter left = yyjson_obj_iter_with(a), right = yyjson_obj_iter_with(b);
     yyjson_val *key;
     while ((key = yyjson_obj_iter_next(&left)) != NULL) {
@@ -15,7 +15,7 @@ static bool is_in_step(yyjson_val *a, yyjson_val *b) {
     return true;
 }
 
-static bool equal_in_step(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
+static bool equal_in_order(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
     yyjson_obj_iter left = yyjson_obj_iter_with(a), right = yyjson_obj_iter_with(b);
     yyjson_val *key;
     while ((key = yyjson_obj_iter_next(&left)) != NULL) {
@@ -59,5 +59,5 @@ bool kt_equal(kt_arena *arena, yyjson_val *a, yyjson_val *b) {
         return false;
     if (yyjson_is_arr(a))
         return equal_elements(arena, a, b);
-    return is_in_step(a, b) ? equal_in_step(arena, a, b) : equal_sorted(arena, a, b);
+    return has_same_order(a, b) ? equal_in_order(arena, a, b) : equal_sorted(arena, a, b);
 }

@@ -1,4 +1,4 @@
-/* equal.h: are two values the same? In a time that grows with their size, whatever the order of their members. One thread. */
+/* equal.h: compares JSON values in any order of their members, in O(n log n). One thread. */
 #ifndef KT_VALUES_EQUAL_H
 #define KT_VALUES_EQUAL_H
 
@@ -6,7 +6,8 @@
 
 #include <yyjson.h>
 
-/* The order of members aside. NULL (nothing there) is the same as NULL. False where the arena fails. */
+/* Returns true if both values are equal. The order of members does not matter. NULL equals NULL. False if the arena
+ * fails. */
 bool kt_equal(kt_arena *arena, yyjson_val *a, yyjson_val *b);
 
 #endif

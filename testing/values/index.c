@@ -1,4 +1,4 @@
-/* index.c: entries in order, and pointers to them sorted by name. */
+/* index.c: see index.h. */
 #include "testing/values/index.h"
 
 #include "testing/values/json.h"
@@ -50,8 +50,8 @@ void kt_index_members(kt_arena *arena, yyjson_val *obj, kt_index *ret_index) {
     sort(ret_index);
 }
 
-/* k:{"containerPort":80,"protocol":"TCP"}: keys in alphabetical order, as the generated table has them. False where one is
- * missing, unless a default stands for it: a port's protocol is the one key that may be left out. */
+/* Appends k:{"containerPort":80,"protocol":"TCP"}, with the keys in alphabetical order, as builtin.inc has them.
+ * Returns false if the element lacks a key. "protocol" is the one key with a default. */
 static bool append_keys(ki_buffer *out, yyjson_val *element, const char *keys) {
     ki_str rest = ki_str_of(keys);
     const char *comma = "";
@@ -100,7 +100,7 @@ void kt_index_elements(kt_arena *arena, yyjson_val *list, const char *keys, kt_i
     sort(ret_index);
 }
 
-/* The first entry in the order of names that is not below `name` (`after`: that is above it). */
+/* Returns the index of the first sorted entry whose name is not less than `name` (`after`: is greater than `name`). */
 static size_t bound(const kt_index *index, ki_str name, bool after) {
     size_t low = 0, high = index->count;
     while (low < high) {

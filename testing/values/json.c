@@ -1,4 +1,4 @@
-/* json.c: yyjson with the project's allocator and buffers. */
+/* json.c: see json.h. */
 #include "testing/values/json.h"
 
 static void *alc_malloc(void *ctx, size_t size) {
@@ -21,7 +21,7 @@ static void alc_free(void *ctx, void *memory) {
 yyjson_alc kt_json_alc(const ki_allocator *allocator) {
     union {
         const ki_allocator *in;
-        void *out; /* yyjson hands it back untouched */
+        void *out; /* yyjson returns this pointer unchanged */
     } ctx = { allocator };
     return (yyjson_alc){ alc_malloc, alc_realloc, alc_free, ctx.out };
 }
@@ -55,7 +55,8 @@ yyjson_alc kt_json_limited_alc(kt_json_allowance *allowance) {
     return (yyjson_alc){ allowed_malloc, allowed_realloc, allowed_free, allowance };
 }
 
-/* yyjson parses any depth, but what works on the tree afterwards is recursive. */
+/* Returns true if `text` is nested deeper than KT_JSON_MAX_DEPTH. yyjson parses any depth, but functions that walk
+ * the tree afterwards are recursive. */
 static bool is_too_deep(ki_str text) {
     const char *at = text.data, *end = text.data + text.size;
     size_t depth = 0;
@@ -65,7 +66,7 @@ static bool is_too_deep(ki_str text) {
                 return true;
         } else if (*at == '}' || *at == ']') {
             depth -= depth > 0;
-        } else if (*at == '"') { /* most bytes are in strings: jump to their ends */
+        } else if (*at == '"') { /* skip strings: most bytes are in them */
             const char *quote = at;
             size_t escapes;
             do {
@@ -84,7 +85,7 @@ static bool is_too_deep(ki_str text) {
 ki_status kt_json_read_trusted(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why) {
     union {
         const char *in;
-        char *out; /* read only without YYJSON_READ_INSITU */
+        char *out; /* yyjson only reads it, without YYJSON_READ_INSITU */
     } data = { text.data };
     yyjson_read_err err = { .msg = "unexpected end of JSON input" };
     yyjson_alc alc = kt_json_alc(allocator);
@@ -107,9 +108,9 @@ ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **
     return KI_ERR_PARSE;
 }
 
-/* yyjson writes a text into a block that it lets grow. Here that is what a buffer has behind its end: it saves a block, and a copy, for
- * each value. yyjson asks for more than the text takes in the end, so a buffer with a limit gets a copy after all; and so it would
- * from a second block. */
+/* The allocator of a writer that writes directly behind a buffer's end. It saves one allocation and one copy for
+ * each value. Only yyjson's first block goes there. A buffer with a limit gets a copy, because yyjson asks for more
+ * memory than the text needs. */
 static bool is_at_end(const ki_buffer *out, const void *memory) {
     return out->data && memory == out->data + out->size;
 }
@@ -136,7 +137,7 @@ static void *tail_realloc(void *ctx, void *memory, size_t old_size, size_t size)
     (void)old_size;
     if (!is_at_end(out, memory))
         return out->allocator->realloc(memory, size, out->allocator->user);
-    const char first = out->data[out->size]; /* a buffer that grows ends its own text there */
+    const char first = out->data[out->size]; /* ki_buffer_reserve ends the buffer's text with a zero byte here */
     if (ki_buffer_reserve(out, size))
         return NULL;
     out->data[out->size] = first;

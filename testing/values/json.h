@@ -1,4 +1,5 @@
-/* json.h: yyjson with the project's allocator and buffers. Used by every file of the model that reads or writes JSON. */
+/* json.h: yyjson with the project's allocator and buffers. Every file of testing/ that reads or writes JSON uses
+ * these functions. */
 #ifndef KT_VALUES_JSON_H
 #define KT_VALUES_JSON_H
 
@@ -11,31 +12,33 @@
 #include <yyjson.h>
 
 enum {
-    KT_JSON_MAX_DEPTH = 256
-}; /* of objects and arrays in a body; deeper ones are refused before they are parsed */
+    KT_JSON_MAX_DEPTH = 256 /* objects and arrays inside each other; deeper text is an error before it is parsed */
+};
 
-/* Borrows `allocator`, which must outlive it. */
+/* Returns a yyjson allocator. Borrows `allocator`, which must outlive the result. */
 yyjson_alc kt_json_alc(const ki_allocator *allocator);
-/* So much from `allocator`, and no more: for what may grow beyond all measure. */
+/* A limit on the memory of one document. Memory that is freed still counts. */
 typedef struct kt_json_allowance {
     const ki_allocator *allocator;
-    size_t left;
-    bool exceeded;
+    size_t left;   /* bytes */
+    bool exceeded; /* an allocation asked for more than was left */
 } kt_json_allowance;
-/* Borrows `allowance`. */
+/* Returns a yyjson allocator that stops at the limit. Borrows `allowance`. */
 yyjson_alc kt_json_limited_alc(kt_json_allowance *allowance);
-/* Parses `text`. On KI_ERR_PARSE `*ret_why` (may be NULL) is a static text. Ownership: the caller frees the document. */
+/* Parses `text`. Ownership: the caller frees the document.
+ * Errors: KI_ERR_PARSE (`*ret_why` is a static text; `ret_why` may be NULL), KI_ERR_NO_MEMORY. */
 ki_status kt_json_read(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why);
-/* The same for text that a program made: its depth is not looked at. */
+/* Parses text that this program wrote. Does not check the depth. */
 ki_status kt_json_read_trusted(const ki_allocator *allocator, ki_str text, yyjson_doc **ret_doc, const char **ret_why);
+/* Appends `val` as JSON. Lack of memory sets `failed` in the buffer. */
 ki_status kt_json_append(ki_buffer *out, yyjson_val *val);
 ki_status kt_json_append_mut(ki_buffer *out, yyjson_mut_val *val);
 
-/* The text of a string; empty with data NULL for anything else. */
+/* Returns the text of a string; data is NULL for any other value. */
 ki_str kt_json_str(yyjson_val *val);
-/* The string at `key` of an object. */
+/* Returns the string at `key`; data is NULL if there is none. */
 ki_str kt_json_get_str(yyjson_val *obj, const char *key);
-/* What a path of keys, ended by NULL, leads to. */
+/* Returns the value at a path of keys; NULL if there is none. NULL ends `keys`. */
 yyjson_val *kt_json_at(yyjson_val *root, const char *const *keys);
 
 #endif

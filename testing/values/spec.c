@@ -18,7 +18,7 @@ static bool is_known(const char *const *known, ki_str name) {
     return false;
 }
 
-static ki_status say_fields(const char *what, const char *const *known, ki_str name, ki_error *err) {
+static ki_status fail_unknown_field(const char *what, const char *const *known, ki_str name, ki_error *err) {
     char all[256] = "";
     size_t size = 0;
     for (size_t i = 0; known[i] && size < sizeof all; i++)
@@ -30,7 +30,7 @@ static ki_status say_fields(const char *what, const char *const *known, ki_str n
 static ki_status add_field(kt_spec *spec, const char *what, const char *const *known, ki_str field, ki_error *err) {
     ki_str value, name = ki_str_split(field, '=', &value);
     if (!value.data || !is_known(known, name))
-        return say_fields(what, known, name, err);
+        return fail_unknown_field(what, known, name, err);
     if (spec->count == KT_SPEC_FIELDS_MAX)
         return ki_error_set(err, KI_ERR_LIMIT, "%s has at most %d fields", what, (int)KT_SPEC_FIELDS_MAX);
     for (size_t i = 0; i < spec->count; i++) {
@@ -69,7 +69,7 @@ void kt_spec_free(kt_spec *spec) {
     if (!spec->allocator)
         return;
     if (spec->text)
-        ki_wipe(spec->text, strlen(spec->text)); /* it may have a token in it */
+        ki_wipe(spec->text, strlen(spec->text)); /* the line can contain a token */
     ki_free(spec->allocator, spec->text);
     *spec = (kt_spec){ 0 };
 }
@@ -121,15 +121,15 @@ ki_status kt_spec_duration_ms(const kt_spec *spec, const char *name, int64_t *re
                         text.data);
 }
 
-bool kt_words_have(ki_str list, ki_str word) {
+bool kt_spec_list_has(ki_str list, ki_str value) {
     if (!list.data)
         return true;
     while (list.size) {
         ki_str one = ki_str_split(list, '+', &list);
         if (one.size && one.data[one.size - 1] == '*') {
-            if (ki_str_starts_with(word, (ki_str){ one.data, one.size - 1 }))
+            if (ki_str_starts_with(value, (ki_str){ one.data, one.size - 1 }))
                 return true;
-        } else if (ki_str_equal(one, word)) {
+        } else if (ki_str_equal(one, value)) {
             return true;
         }
     }

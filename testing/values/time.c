@@ -1,4 +1,4 @@
-/* time.c: times as Kubernetes writes them. */
+/* time.c: see time.h. */
 #include "testing/values/time.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@ void kt_format_time(int64_t now_ms, char ret_text[KT_TIME_SIZE]) {
     int64_t seconds = now_ms / 1000 - (now_ms % 1000 < 0);
     int64_t days = seconds / 86400 - (seconds % 86400 < 0);
     int64_t of_day = seconds - days * 86400;
-    /* The civil calendar from days, in eras of 400 years that start on 1 March. */
+    /* Converts days to the civil calendar, in eras of 400 years that start on 1 March. */
     int64_t shifted = days + 719468;
     int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
     int64_t day_of_era = shifted - era * 146097;

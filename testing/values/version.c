@@ -8,10 +8,10 @@
 typedef struct version {
     int stage; /* 2: generally available, 1: beta, 0: alpha */
     uint64_t major;
-    uint64_t minor; /* the number behind "beta" or "alpha" */
+    uint64_t minor; /* the number after "beta" or "alpha" */
 } version;
 
-/* Reads a number that does not start with 0 from `*text`, and goes on behind it. */
+/* Reads a number without a leading 0 from `*text` and advances `*text` past it. */
 static bool take_number(const char **text, uint64_t *ret_number) {
     size_t size = strspn(*text, "0123456789");
     bool is_number = **text != '0' && ki_str_to_uint64((ki_str){ *text, size }, UINT64_MAX, ret_number);

@@ -1,5 +1,5 @@
-/* yaml_json.c: libyaml's events, written as JSON while they come: nothing is kept but where anchors began and ended in the JSON. Depth and aliases are
- * counted, since libyaml takes time that grows with the square of nesting. */
+/* yaml_json.c: writes libyaml's events as JSON while they arrive. Keeps only where each anchor begins and ends in
+ * the JSON. Counts depth and aliases, because libyaml's time grows with the square of the nesting. */
 #include "testing/values/yaml_json.h"
 
 #include "src/base/memory.h"
@@ -11,19 +11,19 @@
 #include <yaml.h>
 
 enum {
-    NAME_MAX_SIZE = 64 /* of an anchor */
+    NAME_MAX_SIZE = 64 /* of an anchor's name */
 };
 
 typedef struct anchor {
     char name[NAME_MAX_SIZE];
-    size_t start; /* in the JSON */
-    size_t end;   /* 0: it is still open */
+    size_t start; /* offset in the JSON */
+    size_t end;   /* offset in the JSON; 0: the node has not ended */
 } anchor;
 
 typedef struct level {
     bool is_map;
-    size_t count;  /* of a map: keys and values */
-    size_t anchor; /* which one it is; SIZE_MAX: none */
+    size_t count;  /* written so far; a map counts keys and values */
+    size_t anchor; /* index of its anchor; SIZE_MAX: none */
 } level;
 
 typedef struct writer {
@@ -35,17 +35,17 @@ typedef struct writer {
     anchor anchors[KT_YAML_ANCHORS_MAX];
     size_t anchor_count;
     size_t alias_count;
-    bool is_over;
+    bool is_done;
 } writer;
 
-static void refuse(writer *w, const char *why) {
+static void fail(writer *w, const char *why) {
     if (!w->why)
         w->why = why;
 }
 
-static bool is_one_of(const char *text, const char *const *words) {
-    for (; *words; words++) {
-        if (strcmp(text, *words) == 0)
+static bool is_one_of(const char *text, const char *const *names) {
+    for (; *names; names++) {
+        if (strcmp(text, *names) == 0)
             return true;
     }
     return false;
@@ -53,7 +53,7 @@ static bool is_one_of(const char *text, const char *const *words) {
 
 /* ---- scalars ---- */
 
-/* -?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)? */
+/* Returns true for -?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)? */
 static bool is_json_number(const char *at) {
     at += *at == '-';
     size_t digits = strspn(at, "0123456789");
@@ -77,7 +77,8 @@ static bool is_json_number(const char *at) {
     return !*at;
 }
 
-/* Numbers in the forms that JSON does not have: +1, 0x1f, 0o17, 017, .5, 5. */
+/* Appends a number in a form that JSON does not have: +1, 0x1f, 0o17, 017, .5, 5. Returns false if `text` is no
+ * number. */
 static bool append_other_number(ki_buffer *out, const char *text) {
     const char *digits = text + (*text == '-' || *text == '+');
     char *end = NULL;
@@ -122,7 +123,7 @@ static void append_plain(ki_buffer *out, ki_str value) {
         ki_buffer_append_json_string(out, value);
 }
 
-/* A key is a text: `yes:` is "true", and 017 is "15". */
+/* Makes the value at `start` a string, because a JSON key is a string: `yes:` becomes "true", 017 becomes "15". */
 static void quote(ki_buffer *out, size_t start) {
     size_t size = out->size - start;
     if (out->failed || out->data[start] == '"' || ki_buffer_append_string(out, "\"\""))
@@ -144,7 +145,7 @@ static void append_scalar(writer *w, const yaml_event_t *event, bool is_key) {
 
 /* ---- structure ---- */
 
-/* Writes what stands between this node and the one before. Returns true where it is a key. */
+/* Writes the separator before a node. Returns true if the node is a key. */
 static bool begin_node(writer *w) {
     level *in = w->depth ? &w->levels[w->depth - 1] : NULL;
     bool is_key = in && in->is_map && in->count % 2 == 0, is_value = in && in->is_map && !is_key;
@@ -161,7 +162,7 @@ static size_t add_anchor(writer *w, const yaml_char_t *name) {
     if (!name)
         return SIZE_MAX;
     if (w->anchor_count == KT_YAML_ANCHORS_MAX || strlen((const char *)name) >= NAME_MAX_SIZE) {
-        refuse(w, "too many anchors, or one with a long name");
+        fail(w, "too many anchors, or one with a long name");
         return SIZE_MAX;
     }
     anchor *one = &w->anchors[w->anchor_count];
@@ -178,10 +179,10 @@ static void end_anchor(writer *w, size_t which) {
 
 static void open_level(writer *w, bool is_map, const yaml_char_t *name) {
     if (begin_node(w))
-        refuse(w, "a key must be a text");
+        fail(w, "a key must be a text");
     size_t which = add_anchor(w, name);
     if (w->depth == KT_YAML_DEPTH_MAX) {
-        refuse(w, "too deep");
+        fail(w, "too deep");
         return;
     }
     w->levels[w->depth++] = (level){ .is_map = is_map, .anchor = which };
@@ -196,20 +197,20 @@ static void close_level(writer *w) {
 
 static void append_alias(writer *w, const char *name) {
     if (begin_node(w))
-        refuse(w, "a key must be a text");
+        fail(w, "a key must be a text");
     if (++w->alias_count > KT_YAML_ANCHORS_MAX)
-        refuse(w, "too many aliases");
-    for (size_t i = w->anchor_count; !w->why && i-- > 0;) { /* a name may be given again: the last one counts */
+        fail(w, "too many aliases");
+    for (size_t i = w->anchor_count; !w->why && i-- > 0;) { /* the last anchor of a name counts */
         const anchor *one = &w->anchors[i];
         if (strcmp(one->name, name) != 0)
             continue;
         if (!one->end)
-            refuse(w, "an alias to what it stands in");
-        else if (!ki_buffer_reserve(w->out, one->end - one->start)) /* it may move */
+            fail(w, "an alias to what it stands in");
+        else if (!ki_buffer_reserve(w->out, one->end - one->start)) /* the append reads this buffer */
             ki_buffer_append(w->out, w->out->data + one->start, one->end - one->start);
         return;
     }
-    refuse(w, "an alias without its anchor");
+    fail(w, "an alias without its anchor");
 }
 
 static void write_event(writer *w, const yaml_event_t *event) {
@@ -235,9 +236,9 @@ static void write_event(writer *w, const yaml_event_t *event) {
     case YAML_ALIAS_EVENT:
         append_alias(w, (const char *)event->data.alias.anchor);
         break;
-    case YAML_DOCUMENT_END_EVENT: /* others are not looked at */
+    case YAML_DOCUMENT_END_EVENT: /* later documents are ignored */
     case YAML_STREAM_END_EVENT:
-        w->is_over = true;
+        w->is_done = true;
         break;
     default:
         break;
@@ -264,7 +265,7 @@ ki_status kt_yaml_to_json(ki_str text, ki_buffer *out, const char **ret_why) {
     ki_status status = yaml_parser_initialize(&w->parser) ? KI_OK : KI_ERR_NO_MEMORY;
     if (!status) {
         yaml_parser_set_input_string(&w->parser, (const unsigned char *)(text.data ? text.data : ""), text.size);
-        while (!w->is_over && !w->why && !out->failed && !status) {
+        while (!w->is_done && !w->why && !out->failed && !status) {
             yaml_event_t event;
             if (yaml_parser_parse(&w->parser, &event)) {
                 write_event(w, &event);
@@ -272,7 +273,7 @@ ki_status kt_yaml_to_json(ki_str text, ki_buffer *out, const char **ret_why) {
             } else if (w->parser.error == YAML_MEMORY_ERROR) {
                 status = KI_ERR_NO_MEMORY;
             } else {
-                refuse(w, problem_of(&w->parser));
+                fail(w, problem_of(&w->parser));
             }
         }
         yaml_parser_delete(&w->parser);

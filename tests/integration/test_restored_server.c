@@ -27,7 +27,7 @@ static ki_factory *factory;
 static ki_informer *maps;
 static int64_t put_forward; /* ns */
 static int watches;         /* times that it has begun to watch */
-static char heard[400];
+static char notes[400];
 
 /* --- the clock and the loop ------------------------------------------------------------------------------------------------------ */
 
@@ -54,33 +54,33 @@ static void run_until(bool (*is_so)(const void *user), const void *user, const c
         int timeout = ki_engine_timeout(engine);
         struct pollfd fd = { .fd = ki_engine_fd(engine), .events = POLLIN };
         if (machine_now() > deadline)
-            fail_msg("%d s, and not yet: %s; it heard \"%s\"", PATIENCE_S, what, heard);
+            fail_msg("%d s, and not yet: %s; it heard \"%s\"", PATIENCE_S, what, notes);
         (void)poll(&fd, 1, timeout < 0 || timeout > 100 ? 100 : timeout);
         must(ki_engine_step(engine, 0, &err), &err);
     }
 }
 
-/* --- what it hears --------------------------------------------------------------------------------------------------------------- */
+/* --- its notes --------------------------------------------------------------------------------------------------------------- */
 
-static void hear(const char *sign, const ki_event *e) {
-    size_t used = strlen(heard);
-    snprintf(heard + used, sizeof heard - used, "%s%s%s ", sign, ki_object_name(e->obj),
+static void add_note(const char *sign, const ki_event *e) {
+    size_t used = strlen(notes);
+    snprintf(notes + used, sizeof notes - used, "%s%s%s ", sign, ki_object_name(e->obj),
              e->final_state_unknown ? "?" : "");
 }
 
 static void on_add(const ki_event *e, void *user) {
     (void)user;
-    hear("+", e);
+    add_note("+", e);
 }
 
 static void on_update(const ki_event *e, void *user) {
     (void)user;
-    hear("~", e);
+    add_note("~", e);
 }
 
 static void on_delete(const ki_event *e, void *user) {
     (void)user;
-    hear("-", e);
+    add_note("-", e);
 }
 
 static void on_state(ki_informer *informer, const ki_health *health, void *user) {
@@ -96,14 +96,14 @@ static bool has_watched(const void *user) {
     return watches >= *times;
 }
 
-static bool has_heard(const void *user) {
-    return strcmp(heard, user) == 0;
+static bool has_notes(const void *user) {
+    return strcmp(notes, user) == 0;
 }
 
 /* In any order. */
 static bool has_heard_of_the_end(const void *user) {
     (void)user;
-    return strstr(heard, "-ghost? ") && strstr(heard, "-another? ");
+    return strstr(notes, "-ghost? ") && strstr(notes, "-another? ");
 }
 
 /* Until it watches once more than before. */
@@ -120,8 +120,8 @@ static void silence(void) {
 }
 
 static void expect(const char *text) {
-    run_until(has_heard, text, text);
-    heard[0] = '\0';
+    run_until(has_notes, text, text);
+    notes[0] = '\0';
 }
 
 static unsigned long relists(void) {
@@ -158,7 +158,7 @@ static void begin(bool streams) {
     ki_config *config = NULL;
     ki_error err = KI_ERROR_INIT;
     watches = 0;
-    heard[0] = '\0';
+    notes[0] = '\0';
     must(ki_testing_server_new(&KI_TESTING_SERVER_OPTIONS(.no_watch_list = !streams), &server, &err), &err);
     put("a");
     put("b");
@@ -173,7 +173,7 @@ static void begin(bool streams) {
     must(ki_informer_add_handler(maps, &handler, NULL, &err), &err);
     must(ki_factory_start(factory, &err), &err);
     run_until_it_watches_anew(0);
-    heard[0] = '\0';
+    notes[0] = '\0';
 }
 
 static int tear_down(void **state) {
@@ -201,11 +201,11 @@ static void what_a_restore_undid_is_undone_in_the_copy(void **state) {
         must(ki_testing_server_rewind(server, 2, &err), &err);
         run_until_it_watches_anew(before); /* from a version that is still to come */
         silence();
-        assert_string_equal(heard, "");
+        assert_string_equal(notes, "");
         silence(); /* and what follows is no third watch but a check, and then a list */
         run_until(has_heard_of_the_end, NULL, "what the restore undid is gone");
         assert_int_equal(relists(), 1);
-        heard[0] = '\0';
+        notes[0] = '\0';
         put("later");
         expect("+later ");
         tear_down(NULL);

@@ -97,12 +97,12 @@ static void a_stop_in_the_middle_of_anything_is_clean(void **state) {
         const size_t count = sizeof offsets / sizeof offsets[0];
         worlds_open(count + 2, &plan);
         for (size_t i = 0; i < count; i++)
-            proxy_strike_at(worlds[i].proxy, NULL, offsets[i], PROXY_STALL, NULL);
+            proxy_inject(worlds[i].proxy, NULL, offsets[i], PROXY_STALL, NULL);
         proxy_refuse(worlds[count].proxy, true);
         for (size_t i = 0; i < count + 2; i++)
             world_start(&worlds[i]);
         for (size_t i = 0; i < count; i++)
-            proxy_wait_struck(worlds[i].proxy);
+            proxy_wait_injected(worlds[i].proxy);
         world_wait_for_errors(&worlds[count], 1);
         for (size_t i = 0; i < count + 2; i++) {
             assert_int_equal(ki_factory_shutdown(worlds[i].factory, NULL), KI_OK);

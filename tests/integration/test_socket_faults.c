@@ -18,10 +18,10 @@ static void a_stream_cut_at_any_byte_goes_on_where_it_was(void **state) {
     const size_t count = sizeof offsets / sizeof offsets[0];
     worlds_start(2 * count, NULL);
     for (size_t i = 0; i < 2 * count; i++)
-        proxy_strike_at(worlds[i].proxy, NULL, offsets[i / 2], i % 2 ? PROXY_RESET : PROXY_CLOSE, NULL);
+        proxy_inject(worlds[i].proxy, NULL, offsets[i / 2], i % 2 ? PROXY_RESET : PROXY_CLOSE, NULL);
     world_churn();
     for (size_t i = 0; i < 2 * count; i++)
-        proxy_wait_struck(worlds[i].proxy);
+        proxy_wait_injected(worlds[i].proxy);
     worlds_assert_all_recover(2);
 }
 
@@ -31,11 +31,11 @@ static void a_first_list_cut_at_any_byte_is_listed_again(void **state) {
     const size_t count = sizeof offsets / sizeof offsets[0];
     worlds_open(2 * count, NULL);
     for (size_t i = 0; i < 2 * count; i++) {
-        proxy_strike_at(worlds[i].proxy, NULL, offsets[i / 2], i % 2 ? PROXY_RESET : PROXY_CLOSE, NULL);
+        proxy_inject(worlds[i].proxy, NULL, offsets[i / 2], i % 2 ? PROXY_RESET : PROXY_CLOSE, NULL);
         world_start(&worlds[i]);
     }
     for (size_t i = 0; i < 2 * count; i++)
-        proxy_wait_struck(worlds[i].proxy);
+        proxy_wait_injected(worlds[i].proxy);
     world_churn();
     worlds_assert_all_recover(4);
 }
@@ -45,10 +45,10 @@ static void a_character_may_come_in_two_parts_or_never_whole(void **state) {
     const size_t size = sizeof UMLAUTS - 1;
     worlds_start(2 * (size - 1), NULL);
     for (size_t i = 0; i < world_count; i++)
-        proxy_strike_at(worlds[i].proxy, UMLAUTS, 1 + i / 2, i % 2 ? PROXY_STALL : PROXY_CLOSE, NULL);
+        proxy_inject(worlds[i].proxy, UMLAUTS, 1 + i / 2, i % 2 ? PROXY_STALL : PROXY_CLOSE, NULL);
     world_churn();
     for (size_t i = 0; i < world_count; i++) {
-        proxy_wait_struck(worlds[i].proxy);
+        proxy_wait_injected(worlds[i].proxy);
         proxy_release(worlds[i].proxy);
     }
     worlds_assert_all_recover(2);
@@ -100,7 +100,7 @@ static void garbage_in_the_stream_costs_no_object(void **state) {
     static const struct {
         const char *needle;
         size_t offset;
-        proxy_strike what;
+        proxy_fault what;
         const char *text;
     } rows[] = {
         { NULL, 0, PROXY_INSERT, "HTTP/1.1 200 OK\r\n\r\n" }, /* where a chunk's length should be */
@@ -115,10 +115,10 @@ static void garbage_in_the_stream_costs_no_object(void **state) {
     const size_t count = sizeof rows / sizeof rows[0];
     worlds_start(count, NULL);
     for (size_t i = 0; i < count; i++)
-        proxy_strike_at(worlds[i].proxy, rows[i].needle, rows[i].offset, rows[i].what, rows[i].text);
+        proxy_inject(worlds[i].proxy, rows[i].needle, rows[i].offset, rows[i].what, rows[i].text);
     world_churn();
     for (size_t i = 0; i < count; i++) {
-        proxy_wait_struck(worlds[i].proxy);
+        proxy_wait_injected(worlds[i].proxy);
         world_wait_for_errors(&worlds[i], 1);
     }
     worlds_assert_all_recover(3);

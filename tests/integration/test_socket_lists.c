@@ -107,9 +107,9 @@ static void a_first_list_whose_token_expires_is_told_as_one_state(void **state) 
     worlds_open(1, &plan);
     fill();
     world_fault("too-large,shape=old,verb=list,count=1"); /* a list at "0" has no pages */
-    proxy_strike_at(self->proxy, to_continue, sizeof to_continue - 1, PROXY_STALL, NULL);
+    proxy_inject(self->proxy, to_continue, sizeof to_continue - 1, PROXY_STALL, NULL);
     world_start(self);
-    proxy_wait_struck(self->proxy);
+    proxy_wait_injected(self->proxy);
     change_between_pages();
     proxy_release(self->proxy);
     assert_one_list_was_told(self);
@@ -131,9 +131,9 @@ static void a_later_list_whose_token_expires_is_told_as_one_difference(void **st
     ki_testing_server_compact(world_server);
     const told_changes before = world_changes(self);
     self->requests_before = proxy_requests(self->proxy);
-    proxy_strike_at(self->proxy, to_continue, sizeof to_continue - 1, PROXY_STALL, NULL);
+    proxy_inject(self->proxy, to_continue, sizeof to_continue - 1, PROXY_STALL, NULL);
     proxy_refuse(self->proxy, false);
-    proxy_wait_struck(self->proxy);
+    proxy_wait_injected(self->proxy);
     change_between_pages();
     ki_object *still = ki_informer_get(self->informer, "default/changed");
     assert_non_null(still);
@@ -159,7 +159,7 @@ static void a_token_may_expire_on_any_page(void **state) {
         world_start(&worlds[0]);
         assert_one_list_was_told(&worlds[0]);
         assert_requests(&worlds[0], requests[i]);
-        world_assert_faults_struck();
+        world_assert_faults_injected();
         worlds_close(state);
     }
 }
@@ -186,7 +186,7 @@ static void pages_without_objects_are_passed_over_and_none_is_asked_for_twice(vo
         world_start(&worlds[0]);
         assert_one_list_was_told(&worlds[0]);
         assert_requests(&worlds[0], rows[i].requests);
-        world_assert_faults_struck();
+        world_assert_faults_injected();
         goes_on();
         worlds_close(state);
     }
@@ -261,9 +261,9 @@ static void what_happens_between_list_and_watch_is_told_by_the_watch(void **stat
     fill();
     told listed[WORLD_OBJECTS];
     size_t count = world_expected(listed);
-    proxy_strike_at(self->proxy, last, sizeof last - 1, PROXY_STALL, NULL);
+    proxy_inject(self->proxy, last, sizeof last - 1, PROXY_STALL, NULL);
     world_start(self);
-    proxy_wait_struck(self->proxy);
+    proxy_wait_injected(self->proxy);
     world_drop("p-00");
     world_put("new", 1);
     world_drop("again");

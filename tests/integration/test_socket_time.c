@@ -44,7 +44,7 @@ static void a_silent_watch_is_cut_and_goes_on_where_it_was_with_no_list(void **s
     const world_plan plan = { .has_own_time = true };
     worlds_start(2, &plan);
     proxy_hold(worlds[0].proxy);
-    proxy_strike_at(worlds[1].proxy, NULL, 300, PROXY_STALL, NULL);
+    proxy_inject(worlds[1].proxy, NULL, 300, PROXY_STALL, NULL);
     world_churn();
     proxy_wait_held(worlds[0].proxy, 1);
     proxy_wait_held(worlds[1].proxy, 1);
@@ -86,7 +86,7 @@ static void a_streaming_list_whose_end_never_comes_is_listed_in_pages(void **sta
     world_skip_until(self, NO_END_MS, has_failed);
     assert_true(has_timed_out(self));
     assert_listed_in_pages(self);
-    world_assert_faults_struck();
+    world_assert_faults_injected();
 
     /* It has learned that this server does not stream lists. */
     world_put_out_of_reach(self, PROXY_CLOSE);
@@ -107,9 +107,9 @@ static void nothing_of_a_streaming_list_is_told_before_its_end(void **state) {
     const world_plan plan = { .has_own_time = true };
     world *self = &worlds[0];
     worlds_open(1, &plan);
-    proxy_strike_at(self->proxy, end, sizeof end - 1, PROXY_STALL, NULL);
+    proxy_inject(self->proxy, end, sizeof end - 1, PROXY_STALL, NULL);
     world_start(self);
-    proxy_wait_struck(self->proxy);
+    proxy_wait_injected(self->proxy);
     world_drop("changed"); /* a mixture would have it, and nobody would tell that it went */
     world_put("new", 1);
     world_read_expected();
@@ -153,7 +153,7 @@ static void an_audit_finds_what_the_server_did_not_tell(void **state) {
     world_read_expected();
     world_wait_for_replay(self);
     world_assert_copy_is_the_servers(self);
-    world_assert_faults_struck();
+    world_assert_faults_injected();
     assert_true(world_errors(self) >= 1);
     worlds_assert_all_recover(SIZE_MAX);
 }

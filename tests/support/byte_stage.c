@@ -79,7 +79,7 @@ void byte_stage_close(byte_stage *s) {
     test_engine_close(&s->engine);
 }
 
-/* False: the watch has ended meanwhile. */
+/* Returns false if the watch has ended. */
 static bool send_once(byte_stage *s, const char *bytes, size_t size, size_t piece) {
     for (size_t at = 0; at < size; at += piece) {
         if (!s->watch)

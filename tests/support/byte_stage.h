@@ -1,5 +1,5 @@
-/* byte_stage.h: an informer of config maps on a stepped engine whose server is bytes: one text for every list, and what the test sends into the
- * watch. What is reported is written down. What goes wrong fails the test. */
+/* byte_stage.h: an informer of ConfigMaps on a stepped engine, with a server that sends bytes: one text for every
+ * list, and the test's bytes for the watch. Records what the informer reports. An unexpected failure fails the test. */
 #ifndef TESTS_SUPPORT_BYTE_STAGE_H
 #define TESTS_SUPPORT_BYTE_STAGE_H
 
@@ -13,12 +13,12 @@ typedef struct byte_stage {
     ki_transport *transport;
     ki_factory *factory;
     ki_informer *informer;
-    kt_memory_call *watch; /* under way, or NULL */
-    const char *list;      /* what a list gets */
+    kt_memory_call *watch; /* the open watch; NULL: none */
+    const char *list;      /* the response to a list */
     int lists, watches;
-    int resumes;       /* watches that were resumed since an event could not be read: not among the errors */
+    int resumes;       /* watches that resumed after an event that could not be read; not in `errors` */
     char target[2048]; /* of the last request */
-    char errors[4096]; /* "status:key" of each that was reported */
+    char errors[4096]; /* "status:key" of each reported error */
     size_t adds, deletes;
 } byte_stage;
 
@@ -28,10 +28,11 @@ typedef struct byte_stage {
 
 void byte_stage_open(byte_stage *s, const char *list, const ki_informer_options *options);
 void byte_stage_close(byte_stage *s);
-/* Into the watch. Where the informer ends that and opens it again, the same bytes are sent once more, as a server does. */
+/* Sends bytes into the watch. If the informer ends the watch and opens it again, sends the same bytes once more, as
+ * a server does. */
 void byte_stage_send(byte_stage *s, const char *bytes, size_t size);
 void byte_stage_send_in_pieces(byte_stage *s, const char *bytes, size_t size, size_t piece);
-/* The server closes the watch in good order, and the informer goes on: gives the target of its next request. */
+/* Ends the watch cleanly and returns the target of the informer's next request. */
 const char *byte_stage_end_watch(byte_stage *s);
 
 #endif

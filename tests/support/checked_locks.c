@@ -1,6 +1,6 @@
-/* checked_locks.c: in place of libc's functions for mutexes, in each test program: a thread that locks a mutex which it holds, or unlocks one
- * which it does not hold, ends the program. So a lock that is missing fails a test although no other thread comes in between. The thread
- * sanitizer has the same checks of its own. */
+/* checked_locks.c: replaces libc's mutex functions in each test program. A thread that locks a mutex it holds, or
+ * unlocks a mutex it does not hold, ends the program. So a missing lock fails a test even if no other thread
+ * interferes. The thread sanitizer has these checks of its own. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 typedef int (*mutex_function)(pthread_mutex_t *mutex);
 typedef int (*init_function)(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
 
-/* Returns libc's function. Keeps it in `found`. */
+/* Returns libc's function and stores it in `found`. */
 static void *real(const char *name, void *_Atomic *found) {
     void *function = atomic_load(found);
     if (!function) {

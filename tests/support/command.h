@@ -1,4 +1,4 @@
-/* command.h: the kinformer program under test, and an embedded server for it. For cmocka tests; one at a time. */
+/* command.h: the kinformer program under test and an embedded server for it. For cmocka tests; one at a time. */
 #ifndef KI_TESTS_SUPPORT_COMMAND_H
 #define KI_TESTS_SUPPORT_COMMAND_H
 
@@ -13,18 +13,18 @@ enum {
 extern ki_testing_server *command_server;
 extern ki_process command;
 
-/* A server with a few nodes and pods, for each test. */
+/* cmocka's setup and teardown: a server with a few nodes and pods. */
 int command_set_up(void **state);
 int command_tear_down(void **state);
 
-/* Runs `program` with these words, ended by NULL; "URL" stands for the server's. */
+/* Runs `program` with these arguments; NULL ends them. "URL" stands for the server's URL. */
 void command_start(const char *program, const char *const *words);
 #define COMMAND_RUN(...) command_start(KI_TEST_PROGRAM, (const char *const[]){ __VA_ARGS__, NULL })
-/* All that it prints to stdout until its end; valid until the next call. */
+/* Returns everything that the program prints to stdout until it ends. Valid until the next call. */
 const char *command_output(void);
-/* Waits for its end, which must be with this status. */
+/* Waits for the end of the program and asserts its exit status. */
 void command_ends(int status);
-/* A line of its stderr must contain this. */
+/* Asserts that a line of stderr contains `text`. */
 void command_says(const char *text);
 
 #endif

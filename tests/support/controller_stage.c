@@ -107,7 +107,7 @@ typedef struct change {
     ki_status status;
 } change;
 
-/* Splits "namespace/name"; the namespace is "" where there is none. */
+/* Splits "namespace/name"; the namespace is "" without a slash. */
 static const char *split(const char *key, char *ret_namespace, size_t size) {
     const char *slash = strchr(key, '/');
     snprintf(ret_namespace, size, "%.*s", slash ? (int)(slash - key) : 0, key);
@@ -147,9 +147,9 @@ void stage_delete(controller_stage *s, const ki_resource *resource, const char *
 /* --- the reconcile function ------------------------------------------------------------------------------------------------------- */
 
 void stage_note(controller_stage *s, const char *word) {
-    size_t used = strlen(s->heard);
-    assert_true(used + strlen(word) + 2 < sizeof s->heard);
-    snprintf(s->heard + used, sizeof s->heard - used, "%s ", word);
+    size_t used = strlen(s->notes);
+    assert_true(used + strlen(word) + 2 < sizeof s->notes);
+    snprintf(s->notes + used, sizeof s->notes - used, "%s ", word);
 }
 
 static ki_status give_error(ki_error *err) {
@@ -208,14 +208,14 @@ ki_status stage_reconcile(ki_reconcile *call, const char *key, void *user, ki_er
     return KI_OK;
 }
 
-/* --- looking -------------------------------------------------------------------------------------------------------------------------- */
+/* --- assertions --- */
 
-void stage_expect(controller_stage *s, const char *heard) {
-    size_t size = strlen(s->heard);
+void stage_expect(controller_stage *s, const char *notes) {
+    size_t size = strlen(s->notes);
     if (size > 0)
-        s->heard[size - 1] = '\0';
-    assert_string_equal(s->heard, heard);
-    s->heard[0] = '\0';
+        s->notes[size - 1] = '\0';
+    assert_string_equal(s->notes, notes);
+    s->notes[0] = '\0';
 }
 
 static int compare(const void *a, const void *b) {
@@ -237,11 +237,11 @@ static void sort_words(char *text) {
     }
 }
 
-void stage_expect_any_order(controller_stage *s, const char *heard) {
+void stage_expect_any_order(controller_stage *s, const char *notes) {
     char sorted[STAGE_TEXT];
-    snprintf(sorted, sizeof sorted, "%s ", heard);
+    snprintf(sorted, sizeof sorted, "%s ", notes);
     sort_words(sorted);
-    sort_words(s->heard);
+    sort_words(s->notes);
     if (sorted[0])
         sorted[strlen(sorted) - 1] = '\0';
     stage_expect(s, sorted);

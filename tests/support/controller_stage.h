@@ -1,7 +1,9 @@
-/* controller_stage.h: a factory over the embedded API server within the process, with informers of ConfigMaps and Secrets, and a controller whose
- * reconcile function writes down its keys and does what a test says. What goes wrong fails the test.
+/* controller_stage.h: a factory over the embedded API server in the same process, with informers of ConfigMaps and
+ * Secrets, and a controller whose reconcile function notes its keys and follows the test's script. An unexpected
+ * failure fails the test.
  *
- * Stepped: one thread, and a clock that only the test moves. Threaded: the engine has its loop's thread; the cluster is the loop's. */
+ * Stepped: one thread, and a clock that only the test advances. Threaded: the engine has a thread, and changes of
+ * the cluster run on it. */
 #ifndef TESTS_SUPPORT_CONTROLLER_STAGE_H
 #define TESTS_SUPPORT_CONTROLLER_STAGE_H
 
@@ -16,7 +18,7 @@ enum {
 };
 
 typedef struct controller_stage {
-    test_engine engine; /* threaded: its clock is the real one */
+    test_engine engine; /* threaded: with the real clock */
     bool is_threaded;
     kt_cluster *cluster;
     kt_memory_adapter *adapter;
@@ -24,44 +26,44 @@ typedef struct controller_stage {
     ki_factory *factory;
     ki_informer *configmaps, *secrets;
     ki_controller *controller;
-    char heard[STAGE_TEXT]; /* keys of reconciles, with a space after each; and other notes */
+    char notes[STAGE_TEXT]; /* keys of reconciles, with a space after each; other notes */
     char logged[STAGE_TEXT];
-    const char *script;    /* what the next reconciles do, a letter each; see stage_reconcile. NULL: all succeed */
-    int64_t requeue_after; /* of the letter 'a' */
+    const char *script;    /* one letter for each of the next reconciles (see stage_reconcile); NULL: all succeed */
+    int64_t requeue_after; /* delay of the letters 'a' and 'b' */
     ki_reconcile *deferred[STAGE_CALLS];
     int deferred_count;
 } controller_stage;
 
-/* `allocator` of the engine, NULL: malloc. False where there is no memory; then only stage_close may follow. */
+/* `allocator` is the engine's; NULL: malloc. Returns false without memory; then only stage_close can follow. */
 bool stage_open(controller_stage *s, const ki_allocator *allocator, const ki_metrics *metrics);
 void stage_open_threaded(controller_stage *s, const ki_allocator *allocator);
-/* Frees the controller, where it is still there, and all else. */
+/* Frees everything, also the controller if the test has not freed it. */
 void stage_close(controller_stage *s);
 
-/* Makes the controller; `reconcile` NULL: stage_reconcile, with the stage as `user`. */
+/* Creates the controller. `reconcile` NULL: stage_reconcile with the stage as `user`. */
 ki_status stage_control(controller_stage *s, ki_controller_options options);
-/* Starts the factory, and settles where it is stepped. */
+/* Starts the factory; a stepped stage settles. */
 void stage_start(controller_stage *s);
 void stage_settle(controller_stage *s);
 void stage_advance(controller_stage *s, int64_t ms);
 
-/* Puts an object into the cluster, or takes it out. `more` is JSON after the name and namespace within metadata, "" for none. */
+/* Puts an object into the cluster; deletes it. `more` is JSON after name and namespace in metadata; "": none. */
 void stage_put(controller_stage *s, const ki_resource *resource, const char *key, const char *more);
 void stage_delete(controller_stage *s, const ki_resource *resource, const char *key);
 
-/* One letter of the script for each call; then success:
- *   .  success            f  an error            t  a terminal error
- *   r  requeue            a  requeue after       b  requeue after, then an error
- *   d  deferred           D  deferred and finished inside, with success    F  the same with an error
- *   s  stops the controller                      x  frees it             S  stops the factory */
+/* Follows one letter of the script for each call; after the script, succeeds:
+ *     .  success            f  an error            t  a terminal error
+ *     r  requeue            a  requeue after       b  requeue after, then an error
+ *     d  deferred           D  deferred and finished inside, with success    F  the same with an error
+ *     s  stops the controller                      x  frees it             S  stops the factory */
 ki_status stage_reconcile(ki_reconcile *call, const char *key, void *user, ki_error *err);
-/* Notes a word in `heard`. */
+/* Adds a word to the notes. */
 void stage_note(controller_stage *s, const char *word);
-/* Asserts what was heard since the last look. */
-void stage_expect(controller_stage *s, const char *heard);
-/* The same words in any order. */
-void stage_expect_any_order(controller_stage *s, const char *heard);
-/* Returns the value of a sample of ki_factory_metrics_text, which begins with `name`; -1 where there is none, or no memory. */
+/* Asserts the notes since the last check. */
+void stage_expect(controller_stage *s, const char *notes);
+/* Asserts the same words in any order. */
+void stage_expect_any_order(controller_stage *s, const char *notes);
+/* Returns the value of the first sample in ki_factory_metrics_text that begins with `name`; -1 if there is none. */
 double stage_metric(controller_stage *s, const char *name);
 
 #endif

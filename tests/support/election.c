@@ -99,7 +99,7 @@ static void abandoned(kt_memory_call *call, void *user) {
 
 static void on_started(ki_elector *elector, void *user) {
     candidate *self = user;
-    note(self->heard, "started");
+    note(self->notes, "started");
     assert_true(ki_elector_is_leader(elector));
     if (self->on_started)
         self->on_started(self);
@@ -107,7 +107,7 @@ static void on_started(ki_elector *elector, void *user) {
 
 static void on_stopped(ki_elector *elector, void *user) {
     candidate *self = user;
-    note(self->heard, "stopped");
+    note(self->notes, "stopped");
     assert_false(ki_elector_is_leader(elector));
     if (self->on_stopped)
         self->on_stopped(self);
@@ -116,7 +116,7 @@ static void on_stopped(ki_elector *elector, void *user) {
 static void on_new_leader(ki_elector *elector, const char *identity, void *user) {
     candidate *self = user;
     (void)elector;
-    note(self->heard, "leader=%s", identity);
+    note(self->notes, "leader=%s", identity);
 }
 
 static int64_t now(void *user) {
@@ -234,7 +234,7 @@ void candidate_expect_requests(candidate *self, const char *requests) {
     self->requests[0] = '\0';
 }
 
-void candidate_expect(candidate *self, const char *heard) {
-    assert_string_equal(self->heard, heard);
-    self->heard[0] = '\0';
+void candidate_expect(candidate *self, const char *notes) {
+    assert_string_equal(self->notes, notes);
+    self->notes[0] = '\0';
 }

@@ -1,10 +1,11 @@
-/* event_record_of.h: records for tests, from a few words. On one thread; anything that fails ends the test. */
+/* event_record_of.h: event records for tests, in one call. One thread; a failure ends the test. */
 #ifndef TESTS_SUPPORT_EVENT_RECORD_OF_H
 #define TESTS_SUPPORT_EVENT_RECORD_OF_H
 
 #include "src/controller/event_record.h"
 
-/* A Warning or Normal about the Foo `name` of namespace shop, at `wall_ns`. Freed with ki_free and malloc's allocator. */
+/* Returns a record of a Warning or Normal event of Foo `name` in namespace shop, at `wall_ns`. Ownership: the caller
+ * frees it with ki_free and malloc's allocator. */
 ki_event_record *event_record_of(const char *name, const char *type, const char *reason, const char *message,
                                  int64_t wall_ns);
 

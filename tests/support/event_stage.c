@@ -53,7 +53,7 @@ static void refuse(kt_memory_call *call, int status) {
         kt_memory_call_end(call, NULL);
 }
 
-/* The adapter keeps a place of a call only for its watches: of any other one it has forgotten nothing when the client goes. */
+/* Serves a request. `abandoned` does nothing: the adapter needs it for watches only, and a recorder opens none. */
 static void serve(kt_memory_call *call, const ki_request *request, void *user) {
     event_stage *stage = user;
     size_t number = stage->requests;
@@ -87,7 +87,8 @@ static void abandoned(kt_memory_call *call, void *user) {
 }
 
 static bool make_cluster(event_stage *stage) {
-    static const char config_map[] = "{\"metadata\":{\"name\":\"x\",\"namespace\":\"shop\"}}"; /* makes the namespace */
+    static const char config_map[] =
+        "{\"metadata\":{\"name\":\"x\",\"namespace\":\"shop\"}}"; /* creates the namespace */
     const kt_cluster_options options = { .seed = 1 };
     int64_t start_ms = (int64_t)EVENT_STAGE_SECONDS * 1000;
     return kt_cluster_new(NULL, &options, &stage->cluster, NULL) == KI_OK &&
@@ -153,5 +154,5 @@ ki_event_recorder_counts event_stage_counts(const event_stage *stage) {
 }
 
 size_t event_stage_stored(const event_stage *stage) {
-    return kt_cluster_count(stage->cluster, KI_EVENTS); /* of both groups: they are the same objects */
+    return kt_cluster_count(stage->cluster, KI_EVENTS); /* Events of both API groups: they are the same objects */
 }

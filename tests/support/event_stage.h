@@ -19,18 +19,18 @@
 enum {
     EVENT_STAGE_SCRIPT_MAX = 64,
     EVENT_STAGE_REQUESTS_MAX = 4096,
-    EVENT_STAGE_SECONDS = 1767323045, /* 2026-01-02T03:04:05Z: the wall clock at the beginning */
+    EVENT_STAGE_SECONDS = 1767323045, /* 2026-01-02T03:04:05Z: the wall clock at the start */
     EVENT_STAGE_NANOSECONDS = 678901234
 };
 
-/* What the server does with a request. */
+/* How the server treats a request. */
 typedef enum event_answer {
-    EVENT_ANSWER_REAL = 0, /* the embedded server's answer */
+    EVENT_ANSWER_REAL = 0, /* the embedded server's response */
     EVENT_ANSWER_SILENT = 1,
-    EVENT_ANSWER_CUT = 2,           /* no answer; the connection ends */
+    EVENT_ANSWER_CUT = 2,           /* no response; the connection ends */
     EVENT_ANSWER_CONNECT = 3,       /* no connection */
-    EVENT_ANSWER_GARBLED = 4,       /* no HTTP answer at all, cleanly ended */
-    EVENT_ANSWER_FIRST_STATUS = 100 /* from here on: an error response with this status */
+    EVENT_ANSWER_GARBLED = 4,       /* ends cleanly without an HTTP response */
+    EVENT_ANSWER_FIRST_STATUS = 100 /* this and greater: an error response with this status */
 } event_answer;
 
 typedef struct event_stage {
@@ -40,30 +40,31 @@ typedef struct event_stage {
     ki_transport *transport;
     ki_factory *factory;
     ki_event_recorder *recorder;
-    /* one answer for each request, by number; beyond `scripted`, `then` */
+    /* One value for each request, in order; after `scripted` requests, `then`. */
     int script[EVENT_STAGE_SCRIPT_MAX];
     size_t scripted;
     int then;
-    /* the requests so far */
+    /* The requests so far. */
     size_t requests;
-    ki_buffer texts;                          /* "METHOD TARGET BODY" each, zero-terminated */
-    size_t text_at[EVENT_STAGE_REQUESTS_MAX]; /* of the first of them */
-    int64_t at_ms[EVENT_STAGE_REQUESTS_MAX];  /* since the beginning */
+    ki_buffer texts;                          /* "METHOD TARGET BODY" each, with a zero byte */
+    size_t text_at[EVENT_STAGE_REQUESTS_MAX]; /* offset of each request's text */
+    int64_t at_ms[EVENT_STAGE_REQUESTS_MAX];  /* milliseconds since the start */
 } event_stage;
 
-/* Makes all of it but a started factory. `allocator` NULL: malloc. Returns false, with nothing left, where there is no memory. */
+/* Creates everything but does not start the factory. `allocator` NULL: malloc. Returns false, with nothing left,
+ * without memory. */
 bool event_stage_make(event_stage *stage, const ki_allocator *allocator, const ki_event_recorder_options *options);
-/* The same with malloc, and starts the factory. */
+/* Does the same with malloc and starts the factory. */
 void event_stage_open(event_stage *stage, const ki_event_recorder_options *options);
 void event_stage_start(event_stage *stage);
 void event_stage_close(event_stage *stage);
 
-/* Moves the clock and settles; 0: only settles. */
+/* Advances the clock and settles; 0: only settles. */
 void event_stage_advance(event_stage *stage, int64_t ms);
-/* Returns a request, or "" past the last. */
+/* Returns a request; "" after the last. */
 const char *event_stage_request(const event_stage *stage, size_t number);
 ki_event_recorder_counts event_stage_counts(const event_stage *stage);
-/* Returns the Events that the server has. */
+/* Returns the number of Events in the server. */
 size_t event_stage_stored(const event_stage *stage);
 
 #endif

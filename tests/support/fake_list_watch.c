@@ -184,7 +184,7 @@ static bool bad(fake_list_watch *fake, const char *what, const char *key, const 
     return true;
 }
 
-/* What comes next comes by bytes, as from a server. */
+/* Reports bytes, as from a server, before the next item. */
 static void bytes(const fake_list_watch *fake) {
     if (fake->watches && fake->watch.on_bytes)
         fake->watch.on_bytes(fake->watch.user);

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The file's bytes with a closing zero, freed with free; the test fails where it cannot be read. */
+/* Returns the file's bytes with a zero byte. Ownership: freed with free. Fails the test if it cannot read the file. */
 char *fixture_read(const char *path, size_t *ret_size);
 
 #endif

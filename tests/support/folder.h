@@ -1,4 +1,4 @@
-/* folder.h: a folder of a test's own below /tmp, with files. One at a time. */
+/* folder.h: a temporary folder of a test below /tmp, with files. One at a time. */
 #ifndef TESTS_SUPPORT_FOLDER_H
 #define TESTS_SUPPORT_FOLDER_H
 
@@ -9,9 +9,9 @@ int folder_open(void **state);
 int folder_close(void **state);
 
 const char *folder_path(void);
-/* The path of a name in it. Good for the next seven calls. */
+/* Returns the path of a file in it. Valid for the next seven calls. */
 const char *folder_file(const char *name);
-/* Makes the folders on the way, too. */
+/* Writes a file and creates missing folders. */
 void folder_write(const char *name, const char *text);
 void folder_write_bytes(const char *name, const char *data, size_t size);
 

@@ -46,8 +46,7 @@ static void send_frame(gnutls_session_t session, unsigned char type, const unsig
     memcpy(frame + 5, stream, 4);
     if (size)
         memcpy(frame + HEAD_SIZE, payload, size);
-    (void)gnutls_record_send(session, frame,
-                             HEAD_SIZE + (size_t)size); /* a client that is gone is noticed by the next read */
+    (void)gnutls_record_send(session, frame, HEAD_SIZE + (size_t)size); /* the next read notices a closed connection */
 }
 
 static void reset_all(h2_refuser *server, gnutls_session_t session) {

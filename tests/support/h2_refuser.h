@@ -1,5 +1,6 @@
-/* h2_refuser.h: a server on 127.0.0.1 in a thread of its own that speaks HTTP/2 over TLS and ends each request with RST_STREAM (RFC 9113, 8.7). After
- * REFUSED_STREAM a client may send the request again; after another code the server may have carried it out. One connection at a time. */
+/* h2_refuser.h: a server on 127.0.0.1 in its own thread that speaks HTTP/2 over TLS and ends each request with
+ * RST_STREAM (RFC 9113 §8.7). After REFUSED_STREAM a client can send the request again; after another code the
+ * server may have handled it. One connection at a time. */
 #ifndef TESTS_SUPPORT_H2_REFUSER_H
 #define TESTS_SUPPORT_H2_REFUSER_H
 
@@ -16,16 +17,16 @@ enum {
 
 typedef struct h2_refuser {
     unsigned char code;
-    bool reads_all; /* the reset comes after the request's end, else after its head */
+    bool reads_all; /* reset after the request's end; false: after its head */
     int fd;
     int port;
     pthread_t thread;
-    size_t connections, requests; /* after h2_refuser_stop */
+    size_t connections, requests; /* valid after h2_refuser_stop */
 } h2_refuser;
 
-/* The certificate and key are files of PEM. */
+/* Certificate and key are PEM files. */
 void h2_refuser_start(h2_refuser *server, unsigned char code, bool reads_all, const char *certificate, const char *key);
-/* Once its clients have closed. */
+/* Called after its clients have closed. */
 void h2_refuser_stop(h2_refuser *server);
 
 #endif

@@ -15,10 +15,10 @@ static const char *short_key(const ki_object *obj) {
     return ki_object_name(obj);
 }
 
-static void hear(hearer *self, const char *text) {
-    size_t used = strlen(self->heard);
+static void add_note(observer *self, const char *text) {
+    size_t used = strlen(self->notes);
     assert_int_equal(self->removed, 0);
-    snprintf(self->heard + used, sizeof self->heard - used, "%s%s", used ? " " : "", text);
+    snprintf(self->notes + used, sizeof self->notes - used, "%s%s", used ? " " : "", text);
     ki_error err = KI_ERROR_INIT;
     if (self->removes_itself) {
         self->removes_itself = false;
@@ -35,14 +35,14 @@ static void on_add(const ki_event *e, void *user) {
     assert_null(e->old);
     snprintf(text, sizeof text, "+%s=%s%s", short_key(e->obj), ki_object_resource_version(e->obj),
              e->is_in_initial_list ? "i" : "");
-    hear(user, text);
+    add_note(user, text);
 }
 
 static void on_update(const ki_event *e, void *user) {
     char text[TEXT];
     snprintf(text, sizeof text, "~%s=%s>%s%s", short_key(e->obj), ki_object_resource_version(e->old),
              ki_object_resource_version(e->obj), e->is_resync ? "r" : "");
-    hear(user, text);
+    add_note(user, text);
 }
 
 static void on_delete(const ki_event *e, void *user) {
@@ -50,24 +50,24 @@ static void on_delete(const ki_event *e, void *user) {
     assert_null(e->old);
     snprintf(text, sizeof text, "-%s=%s%s", short_key(e->obj), ki_object_resource_version(e->obj),
              e->final_state_unknown ? "?" : "");
-    hear(user, text);
+    add_note(user, text);
 }
 
 static void on_synced(ki_informer *informer, void *user) {
-    const hearer *self = user;
+    const observer *self = user;
     assert_ptr_equal(informer, self->stage->informer);
     if (self->registration.informer)
         assert_false(ki_registration_has_synced(self->registration));
-    hear(user, "synced");
+    add_note(user, "synced");
 }
 
 static void on_removed(void *user) {
-    hearer *self = user;
-    hear(self, "removed");
+    observer *self = user;
+    add_note(self, "removed");
     self->removed++;
 }
 
-const ki_handler hearing = {
+const ki_handler observing = {
     .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced, .on_removed = on_removed
 };
 
@@ -106,7 +106,7 @@ static void open_stage_as(stage *s, int64_t resync_ms, bool streams) {
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     assert_int_equal(ki_informer_set_watch_error_handler(s->informer, on_error, s, NULL), KI_OK);
     assert_int_equal(ki_informer_set_state_handler(s->informer, on_state, s, NULL), KI_OK);
-    assert_true(test_engine_settle(&s->engine)); /* from now on it is stepped */
+    assert_true(test_engine_settle(&s->engine)); /* the informer is stepped from here on */
 }
 
 void open_stage(stage *s, int64_t resync_ms) {
@@ -156,27 +156,27 @@ void play_each(stage *s, const char *lines) {
     }
 }
 
-void add_hearer(hearer *h, stage *s, const ki_registration_options *options) {
+void add_observer(observer *h, stage *s, const ki_registration_options *options) {
     memset(h, 0, sizeof *h);
     h->stage = s;
-    assert_int_equal(ki_informer_register(s->informer, &hearing, h, options, &h->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, &observing, h, options, &h->registration, NULL), KI_OK);
 }
 
-void expect(hearer *h, const char *heard) {
-    assert_string_equal(h->heard, heard);
-    h->heard[0] = '\0';
+void expect(observer *h, const char *notes) {
+    assert_string_equal(h->notes, notes);
+    h->notes[0] = '\0';
 }
 
 static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-void expect_any_order(hearer *h, const char *heard) {
+void expect_any_order(observer *h, const char *notes) {
     char copy[TEXT];
     char *words[64];
     size_t count = 0;
     char *rest = NULL;
-    strcpy(copy, h->heard);
+    strcpy(copy, h->notes);
     char sorted[TEXT] = "";
     for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         words[count++] = word;
@@ -185,6 +185,6 @@ void expect_any_order(hearer *h, const char *heard) {
         strcat(sorted, i ? " " : "");
         strcat(sorted, words[i]);
     }
-    assert_string_equal(sorted, heard);
-    h->heard[0] = '\0';
+    assert_string_equal(sorted, notes);
+    h->notes[0] = '\0';
 }

@@ -14,7 +14,7 @@ static void give_up(const char *what) {
 }
 
 ki_object *make_object_from_json(const char *json) {
-    static ki_object_format *format; /* for the whole program */
+    static ki_object_format *format; /* shared by the whole program */
     static const ki_object_format_options options = { .namespaced = true };
     ki_error err = KI_ERROR_INIT;
     ki_object *obj = NULL;

@@ -58,7 +58,7 @@ bool ki_process_start(ki_process *process, const char *const *argv, const char *
     return false;
 }
 
-/* Moves the first whole line (or, with `all`, whatever is there) from `pending` to process->line. */
+/* Moves the first complete line from `pending` to process->line. `all`: also an incomplete one. */
 static const char *take_line(ki_process *process, int which, bool all) {
     char *pending = process->pending[which];
     size_t have = process->pending_size[which];
@@ -144,7 +144,7 @@ int ki_process_wait(ki_process *process) {
 
 void ki_process_free(ki_process *process) {
     if (!process->pid && !process->in && !process->out)
-        return; /* never started: its zeros are no descriptors */
+        return; /* never started: zeros are no descriptors */
     if (process->pid > 0) {
         ki_process_signal(process, SIGKILL);
         (void)ki_process_wait(process);

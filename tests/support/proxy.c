@@ -1,4 +1,4 @@
-/* proxy.c: one thread polls; it has the lock while it works, so that what a caller sets holds from the next byte on. */
+/* proxy.c: see proxy.h. One thread polls and holds the lock while it works, so that a call affects the next byte. */
 #include "tests/support/proxy.h"
 
 #include <setjmp.h>
@@ -23,10 +23,10 @@ enum {
     CONNECTIONS = 32,
     HEAD_MAX = 4096,
     TARGETS = 128,
-    ANSWERS = 4, /* different ones that wait */
+    ANSWERS = 4, /* different texts that wait */
     TARGET_MAX = 256,
     BLOCK = 16384,
-    PATIENCE_S = 60 /* only what is broken reaches it */
+    PATIENCE_S = 60 /* seconds that only a broken test reaches */
 };
 
 typedef struct connection {
@@ -36,37 +36,37 @@ typedef struct connection {
     char *held;
     size_t held_size;
     bool is_doomed;
-    proxy_strike doom;
+    proxy_fault doom;
 } connection;
 
-typedef struct order {
+typedef struct armed_fault {
     const char *needle;
     size_t matched; /* bytes of the needle that have passed */
     size_t offset;
-    proxy_strike what;
+    proxy_fault what;
     const char *text;
-} order;
+} armed_fault;
 
 struct proxy {
-    struct sockaddr_in to; /* constant after start, as all up to the lock */
+    struct sockaddr_in to; /* constant after the start, like all members before `lock` */
     char url[64];
     uint16_t port;
-    int placeholder; /* bound and never listening: nobody else gets the port meanwhile */
+    int placeholder; /* bound but never listening, to reserve the port */
     int wake[2];
     pthread_t thread;
 
-    pthread_mutex_t lock; /* guards all below */
+    pthread_mutex_t lock; /* guards all members below */
     pthread_cond_t news;
-    int listener; /* -1: refuses */
+    int listener; /* -1: closed */
     bool is_refusing, is_ending;
     connection connections[CONNECTIONS];
     bool is_armed, is_holding;
-    order strike;
+    armed_fault fault;
     size_t segment, overwrite_left;
     struct {
         const char *text;
         size_t left;
-    } answers[ANSWERS]; /* in their order */
+    } answers[ANSWERS]; /* in order of the calls */
     size_t requests, struck, armed, held;
     char targets[TARGETS][TARGET_MAX];
 };
@@ -107,7 +107,7 @@ static int listening_socket(uint16_t port) {
     return fd;
 }
 
-static void close_connection(proxy *self, connection *conn, proxy_strike how) {
+static void close_connection(proxy *self, connection *conn, proxy_fault how) {
     struct linger at_once = { 1, 0 };
     if (how == PROXY_RESET)
         setsockopt(conn->client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -131,7 +131,7 @@ static void hold_bytes(proxy *self, connection *conn, const char *data, size_t s
     pthread_cond_broadcast(&self->news);
 }
 
-/* False where the client has gone. */
+/* Returns false if the client is gone. */
 static bool pass(proxy *self, connection *conn, const char *data, size_t size) {
     if (!size)
         return true;
@@ -147,30 +147,30 @@ static bool pass(proxy *self, connection *conn, const char *data, size_t size) {
     return true;
 }
 
-/* How many of these bytes pass before the strike; `size` and false where it is not among them. */
-static bool find_strike(order *strike, const char *data, size_t size, size_t *ret_before) {
+/* Sets how many of these bytes pass before the fault. Returns false, with all bytes, if the fault is not among them. */
+static bool find_fault(armed_fault *fault, const char *data, size_t size, size_t *ret_before) {
     *ret_before = size;
     for (size_t i = 0; i < size; i++) {
-        if (!strike->needle && strike->offset == i) {
+        if (!fault->needle && fault->offset == i) {
             *ret_before = i;
             return true;
         }
-        if (strike->needle) {
-            strike->matched = data[i] == strike->needle[strike->matched] ? strike->matched + 1
-                              : data[i] == strike->needle[0]             ? 1
-                                                                         : 0;
-            if (strike->matched == strike->offset) {
+        if (fault->needle) {
+            fault->matched = data[i] == fault->needle[fault->matched] ? fault->matched + 1
+                             : data[i] == fault->needle[0]            ? 1
+                                                                      : 0;
+            if (fault->matched == fault->offset) {
                 *ret_before = i + 1;
                 return true;
             }
         }
     }
-    if (!strike->needle)
-        strike->offset -= size;
+    if (!fault->needle)
+        fault->offset -= size;
     return false;
 }
 
-/* False where the connection has ended. */
+/* Returns false if the connection has ended. */
 static bool take_from_server(proxy *self, connection *conn, const char *data, size_t size) {
     size_t before;
     if (self->overwrite_left) {
@@ -179,19 +179,19 @@ static bool take_from_server(proxy *self, connection *conn, const char *data, si
         data += lost;
         size -= lost;
     }
-    if (!self->is_armed || !find_strike(&self->strike, data, size, &before))
+    if (!self->is_armed || !find_fault(&self->fault, data, size, &before))
         return pass(self, conn, data, size);
-    const order strike = self->strike;
+    const armed_fault fault = self->fault;
     self->is_armed = false;
-    bool goes_on = pass(self, conn, data, before) && strike.what != PROXY_CLOSE && strike.what != PROXY_RESET;
+    bool goes_on = pass(self, conn, data, before) && fault.what != PROXY_CLOSE && fault.what != PROXY_RESET;
     if (!goes_on)
-        close_connection(self, conn, strike.what);
-    else if (strike.what == PROXY_STALL)
+        close_connection(self, conn, fault.what);
+    else if (fault.what == PROXY_STALL)
         self->is_holding = true;
     else
-        goes_on = pass(self, conn, strike.text, strlen(strike.text));
-    if (strike.what == PROXY_OVERWRITE)
-        self->overwrite_left = strlen(strike.text);
+        goes_on = pass(self, conn, fault.text, strlen(fault.text));
+    if (fault.what == PROXY_OVERWRITE)
+        self->overwrite_left = strlen(fault.text);
     self->struck++;
     pthread_cond_broadcast(&self->news);
     return goes_on && take_from_server(self, conn, data + before, size - before);
@@ -207,7 +207,7 @@ static void note_request(proxy *self, const connection *conn) {
     pthread_cond_broadcast(&self->news);
 }
 
-/* False where the connection is to end. */
+/* Returns false if the connection must end. */
 static bool take_from_client(proxy *self, connection *conn, const char *data, size_t size) {
     for (size_t i = 0; i < size; i++) {
         if (conn->head_size == sizeof conn->head)
@@ -253,7 +253,7 @@ static void open_connection(proxy *self) {
         close(server);
 }
 
-static void follow_orders(proxy *self) {
+static void apply_calls(proxy *self) {
     if (self->is_refusing && self->listener >= 0) {
         close(self->listener);
         self->listener = -1;
@@ -302,7 +302,7 @@ static void *serve(void *user) {
     proxy *self = user;
     pthread_mutex_lock(&self->lock);
     while (!self->is_ending) {
-        follow_orders(self);
+        apply_calls(self);
         struct pollfd fds[2 + 2 * CONNECTIONS];
         fds[0] = (struct pollfd){ .fd = self->wake[0], .events = POLLIN };
         fds[1] = (struct pollfd){ .fd = self->listener, .events = POLLIN };
@@ -313,7 +313,7 @@ static void *serve(void *user) {
         pthread_mutex_unlock(&self->lock);
         (void)poll(fds, 2 + 2 * CONNECTIONS, -1);
         pthread_mutex_lock(&self->lock);
-        if (fds[0].revents) { /* orders come before bytes */
+        if (fds[0].revents) { /* calls take effect before bytes */
             char sink[64];
             (void)!read(self->wake[0], sink, sizeof sink);
             continue;
@@ -374,15 +374,15 @@ void proxy_free(proxy *self) {
     free(self);
 }
 
-/* ---- orders and questions ---- */
+/* ---- calls of the test ---- */
 
 const char *proxy_url(const proxy *self) {
     return self->url;
 }
 
-void proxy_strike_at(proxy *self, const char *needle, size_t offset, proxy_strike what, const char *text) {
+void proxy_inject(proxy *self, const char *needle, size_t offset, proxy_fault what, const char *text) {
     pthread_mutex_lock(&self->lock);
-    self->strike = (order){ .needle = needle, .offset = offset, .what = what, .text = text };
+    self->fault = (armed_fault){ .needle = needle, .offset = offset, .what = what, .text = text };
     self->is_armed = true;
     self->armed++;
     pthread_mutex_unlock(&self->lock);
@@ -416,7 +416,7 @@ void proxy_refuse(proxy *self, bool is_refusing) {
 
 void proxy_answer(proxy *self, const char *text, size_t times) {
     pthread_mutex_lock(&self->lock);
-    size_t last = ANSWERS; /* behind those that wait */
+    size_t last = ANSWERS; /* after those that wait */
     while (last > 0 && !self->answers[last - 1].left)
         last--;
     assert_true(last < ANSWERS);
@@ -425,7 +425,7 @@ void proxy_answer(proxy *self, const char *text, size_t times) {
     pthread_mutex_unlock(&self->lock);
 }
 
-void proxy_cut_all(proxy *self, proxy_strike close_or_reset) {
+void proxy_cut_all(proxy *self, proxy_fault close_or_reset) {
     pthread_mutex_lock(&self->lock);
     for (size_t i = 0; i < CONNECTIONS; i++) {
         self->connections[i].is_doomed = true;
@@ -447,7 +447,7 @@ void proxy_target(proxy *self, size_t number, char *ret_target, size_t size) {
     pthread_mutex_unlock(&self->lock);
 }
 
-/* Waits until `*counter` is at least `least`; the lock is held. */
+/* Waits until `*counter` is at least `least`, and unlocks. Caller holds the lock. */
 static void wait_for(proxy *self, const size_t *counter, size_t least, const char *what) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -466,7 +466,7 @@ void proxy_wait_requests(proxy *self, size_t count) {
     wait_for(self, &self->requests, count, "requests");
 }
 
-void proxy_wait_struck(proxy *self) {
+void proxy_wait_injected(proxy *self) {
     pthread_mutex_lock(&self->lock);
     wait_for(self, &self->struck, self->armed, "strikes");
 }

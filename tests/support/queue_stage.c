@@ -15,7 +15,7 @@ enum {
     KEY_SIZE = 64
 };
 
-/* Where a play is. */
+/* The position in a script. */
 typedef struct player {
     queue_stage *stage;
     const char *play;
@@ -40,7 +40,7 @@ void queue_stage_close(queue_stage *stage) {
     test_engine_close(&stage->engine);
 }
 
-/* Reads letters and digits, a key. */
+/* Reads a key. */
 static const char *read_key(const char *at, char *ret_key) {
     size_t size = 0;
     while (isalpha((unsigned char)*at) || (size > 0 && isdigit((unsigned char)*at))) {
@@ -138,7 +138,7 @@ static void play_step(player *self) {
             FAIL(self, "%zu keys are ready", ki_workqueue_length(queue));
         break;
     case '%':
-        key[0] = *at++; /* of one letter */
+        key[0] = *at++; /* keys have one letter here */
         key[1] = '\0';
         if (ki_workqueue_num_requeues(queue, key) != read_number(&at))
             FAIL(self, "%d failures", ki_workqueue_num_requeues(queue, key));

@@ -1,4 +1,4 @@
-/* raw_server.c: accept, read a head, write, end; in a loop until the listening socket is shut down. */
+/* raw_server.c: accepts, reads a head, writes, closes; until the listening socket is shut down. */
 #include "tests/support/raw_server.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static bool write_all(int fd, const char *data, size_t size) {
     return true;
 }
 
-/* False where the client has closed. */
+/* Returns false if the client has closed. */
 static bool read_head(raw_server *server, int fd) {
     char text[sizeof server->last_request];
     size_t size = 0;
@@ -46,7 +46,7 @@ static void wait_for_close(int fd) {
     while (recv(fd, sink, sizeof sink, 0) > 0) {}
 }
 
-/* True where the connection goes on. */
+/* Returns true if the connection stays open. */
 static bool answer_one(raw_server *server, int fd) {
     size_t number = server->requests++;
     const raw_answer *answer = &server->answers[number < server->count ? number : server->count - 1];

@@ -1,5 +1,5 @@
-/* raw_server.h: a server of bytes on 127.0.0.1 in a thread of its own: reads a request's head, writes what it was told to, as
- * cruelly as it was told to. One connection at a time. */
+/* raw_server.h: a server on 127.0.0.1 in its own thread that reads a request's head and sends the test's bytes,
+ * whatever they are. One connection at a time. */
 #ifndef TESTS_SUPPORT_RAW_SERVER_H
 #define TESTS_SUPPORT_RAW_SERVER_H
 
@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 typedef enum raw_end {
-    RAW_KEEP,    /* the connection stays for the next request */
-    RAW_CLOSE,   /* closed in good order */
-    RAW_RESET,   /* a TCP reset */
-    RAW_SILENT,  /* nothing more until the client closes */
-    RAW_ENDLESS, /* the last 1024 bytes' worth of 'x' for ever, until the client closes */
+    RAW_KEEP,    /* keeps the connection for the next request */
+    RAW_CLOSE,   /* closes cleanly */
+    RAW_RESET,   /* TCP reset */
+    RAW_SILENT,  /* sends nothing until the client closes */
+    RAW_ENDLESS, /* sends 'x' until the client closes */
 } raw_end;
 
 typedef struct raw_answer {
@@ -21,20 +21,20 @@ typedef struct raw_answer {
 } raw_answer;
 
 typedef struct raw_server {
-    const raw_answer *answers; /* to the first request, the second, …; the last one again and again */
+    const raw_answer *answers; /* for the first request, the second, …; the last one repeats */
     size_t count;
     int fd;
     int port;
     pthread_t thread;
-    size_t requests;         /* after raw_server_stop */
-    size_t connections;      /* after raw_server_stop */
-    char last_request[4096]; /* after raw_server_stop */
+    size_t requests;         /* valid after raw_server_stop */
+    size_t connections;      /* valid after raw_server_stop */
+    char last_request[4096]; /* valid after raw_server_stop */
 } raw_server;
 
 void raw_server_start(raw_server *server, const raw_answer *answers, size_t count);
-/* Once its clients have closed. */
+/* Called after its clients have closed. */
 void raw_server_stop(raw_server *server);
-/* A port of 127.0.0.1 where nobody listens. */
+/* Returns a port of 127.0.0.1 on which nobody listens. */
 int raw_server_free_port(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the queue, which writes down what it gets -------------------------------------------------------------------------------- */
+/* --- the queue, which records its calls --- */
 
 static reflector_stage *stage_of(ki_queue *queue) {
     return (reflector_stage *)(void *)((char *)queue - offsetof(reflector_stage, queue));
@@ -65,7 +65,7 @@ static ki_status queue_replace(ki_queue *queue, const ki_listing *list, ki_error
         return ki_error_set(err, status, "the queue fails");
     assert_true(count <= 16);
     if (version[0])
-        assert_string_not_equal(s->reflector.resource_version, version); /* first the queue, then the version */
+        assert_string_not_equal(s->reflector.resource_version, version); /* changes after the queue */
     for (size_t i = 0; i < count; i++)
         sorted[i] = list->objects[i];
     qsort(sorted, count, sizeof *sorted, by_key);
@@ -92,12 +92,13 @@ static const ki_queue_ops queue_ops = {
     .add = queue_add, .update = queue_update, .remove = queue_remove, .replace = queue_replace
 };
 
-/* --- what the reflector tells ---------------------------------------------------------------------------------------------------- */
+/* --- the reflector's callbacks --- */
 
 static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
     reflector_stage *s = user;
     bool waits = state == KI_STATE_BACKING_OFF || state == KI_STATE_BLOCKED;
-    assert_true(waits == (cause != NULL) || state == KI_STATE_CONNECTING); /* that nothing comes back */
+    assert_true(waits == (cause != NULL) ||
+                state == KI_STATE_CONNECTING); /* it may be CONNECTING with a cause: a watch that returns nothing */
     assert_int_equal(waits, retry_at >= 0);
     s->state = state;
 }
@@ -134,7 +135,7 @@ static void on_progress(void *user) {
     (void)user;
 }
 
-/* --- plays ------------------------------------------------------------------------------------------------------------------------- */
+/* --- scripts --- */
 
 void reflector_stage_open(reflector_stage *s, ki_reflector_options options, uint64_t seed) {
     memset(s, 0, sizeof *s);
@@ -219,7 +220,7 @@ void reflector_stage_play(reflector_stage *s, const char *script) {
         play_line(s, line);
 }
 
-/* With several seeds: jitter must not matter. */
+/* Jitter must not matter, so the script runs with several seeds. */
 void play_reflector(const char *script, ki_reflector_options options) {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         reflector_stage s;

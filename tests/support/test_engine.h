@@ -1,4 +1,4 @@
-/* test_engine.h: an engine that a test steps, with a clock that only the test moves. One thread. */
+/* test_engine.h: an engine that a test steps, with a clock that only the test advances. One thread. */
 #ifndef TESTS_SUPPORT_TEST_ENGINE_H
 #define TESTS_SUPPORT_TEST_ENGINE_H
 
@@ -9,12 +9,12 @@ typedef struct test_engine {
     int64_t now; /* nanoseconds */
 } test_engine;
 
-/* False where there is no memory. `allocator` NULL: malloc. */
+/* Returns false without memory. `allocator` NULL: malloc. */
 bool test_engine_open(test_engine *self, const ki_allocator *allocator, uint64_t seed);
 void test_engine_close(test_engine *self);
-/* Steps until nothing is due; false where that does not come. */
+/* Steps until nothing is due. Returns false if that never happens. */
 bool test_engine_settle(test_engine *self);
-/* Moves the clock, firing what becomes due on the way at its own time, and settles. */
+/* Advances the clock, runs each timer at its own time, and settles. */
 bool test_engine_advance(test_engine *self, int64_t ms);
 
 #endif

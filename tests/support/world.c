@@ -36,7 +36,7 @@ static void violate(world *self, const char *what, const ki_object *obj) {
                  ki_object_resource_version(obj));
 }
 
-/* The lock is held. */
+/* Caller holds the lock. */
 static void stick(world *self) {
     while (self->is_stuck)
         pthread_cond_wait(&self->news, &self->lock);
@@ -172,7 +172,7 @@ size_t world_expected(told *ret_objects) {
     return expected.count;
 }
 
-/* What differs, or NULL; the world's lock is held. */
+/* Returns the first difference; NULL: none. Caller holds the world's lock. */
 static const char *difference(world *self) {
     static char text[512];
     for (size_t i = 0; i < expected.count; i++) {
@@ -323,7 +323,7 @@ void world_fault(const char *line) {
         fail_msg("%s", ki_error_message(&err));
 }
 
-void world_assert_faults_struck(void) {
+void world_assert_faults_injected(void) {
     ki_testing_text text = KI_TESTING_TEXT_INIT;
     assert_int_equal(ki_testing_server_faults(world_server, &text, NULL), KI_OK);
     if (strstr(text.data, "\"injected\":0"))
@@ -352,7 +352,7 @@ typedef struct leap {
     int64_t ms;
 } leap;
 
-/* On the loop, which looks at its timers next. */
+/* Runs on the loop, which checks its timers next. */
 static void take_leap(void *user) {
     const leap *one = user;
     atomic_fetch_add(&one->world->skipped_ns, KI_MILLISECONDS(one->ms));
@@ -366,7 +366,7 @@ void world_skip(world *self, int64_t ms) {
 void world_skip_until(world *self, int64_t step_ms, bool (*holds)(const world *self)) {
     enum {
         STEPS = 300,
-        NEWS_NS = 200000000 /* may come for so long after a step */
+        NEWS_NS = 200000000 /* bytes can arrive for this long after a step */
     };
     struct timespec until;
     for (int i = 0; i < STEPS; i++) {
@@ -510,7 +510,7 @@ void world_wait_out_of_reach(world *self) {
     world_wait_until(self, is_out_of_reach);
 }
 
-void world_put_out_of_reach(world *self, proxy_strike how) {
+void world_put_out_of_reach(world *self, proxy_fault how) {
     proxy_refuse(self->proxy, true);
     proxy_cut_all(self->proxy, how);
 }

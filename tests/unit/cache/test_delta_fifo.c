@@ -257,7 +257,7 @@ static void changes_come_out_by_key_in_order_of_first_arrival(void **state) {
         { "foo=5", "delete foo=3; replace", "foo: Tombstone 5; " },
         { "foo=1", "replace foo=5; delete foo=3; replace", "foo: Replaced 5 Tombstone 5; " },
         { "foo=5", "delete foo=7; replace", "foo: Deleted 7; " },
-        /* Tombstones for what only the queue has heard of. */
+        /* Tombstones for objects that are only in the queue. */
         { NULL, "add a=1; replace", "a: Added 1 Tombstone 1; " },
         { NULL, "replace a=1; replace", "a: Replaced 1 Tombstone 1; " },
         { NULL, "add a=1; delete a=2; replace", "a: Added 1 Deleted 2; " },

@@ -1,5 +1,5 @@
-/* test_handler_rules.c: what a handler with a filter hears of deletions, which adds are of the initial list, and objects without
- * a uid. On a stepped engine; the rest of what handlers hear is in test_shared_informer.c. */
+/* test_handler_rules.c: how a handler with a filter is notified of deletions, which adds are of the initial list, and objects without
+ * a uid. On a stepped engine; other notifications: test_shared_informer.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,16 +23,16 @@ typedef struct stage {
     test_engine engine;
     fake_list_watch source;
     ki_informer *informer;
-    char heard[TEXT]; /* "+a=5i ~a=5>6 -a=6?" as in test_shared_informer.c */
+    char notes[TEXT]; /* "+a=5i ~a=5>6 -a=6?" as in test_shared_informer.c */
 } stage;
 
 __attribute__((format(printf, 2, 3))) static void note(stage *s, const char *format, ...) {
-    size_t used = strlen(s->heard);
+    size_t used = strlen(s->notes);
     if (used)
-        s->heard[used++] = ' ';
+        s->notes[used++] = ' ';
     va_list args;
     va_start(args, format);
-    vsnprintf(s->heard + used, sizeof s->heard - used, format, args);
+    vsnprintf(s->notes + used, sizeof s->notes - used, format, args);
     va_end(args);
 }
 
@@ -114,7 +114,7 @@ static void close_stage(stage *s) {
     test_engine_close(&s->engine);
 }
 
-/* "settle" lets the handler hear of what was played; without it the source is ahead of informer and handler. */
+/* "settle" notifies the handler of what was played; without it the source is ahead of informer and handler. */
 static void play(stage *s, const char *lines) {
     char copy[TEXT];
     char *rest = NULL;
@@ -130,7 +130,7 @@ static void play(stage *s, const char *lines) {
 }
 
 typedef struct rule {
-    const char *lines, *heard;
+    const char *lines, *notes;
 } rule;
 
 static void check(const rule *rules, size_t count, const ki_handler *handler) {
@@ -140,8 +140,8 @@ static void check(const rule *rules, size_t count, const ki_handler *handler) {
             open_stage(&s, handler, false, delivery);
             play(&s, rules[i].lines);
             play(&s, "settle");
-            if (strcmp(s.heard, rules[i].heard) != 0)
-                fail_msg("%s: heard \"%s\"", rules[i].lines, s.heard);
+            if (strcmp(s.notes, rules[i].notes) != 0)
+                fail_msg("%s: heard \"%s\"", rules[i].lines, s.notes);
             close_stage(&s);
         }
     }
@@ -182,7 +182,7 @@ static void a_change_on_top_of_a_resync_is_a_change(void **state) {
     open_stage(&s, &all, true, KI_DELIVER_LATEST);
     play(&s, "open\nadd default/a 5\ninitial-end 10\nsettle\nerror 410\nwait 1600\nopen\nadd default/a 5\n"
              "initial-end 20\nmod default/a 21\nsettle");
-    assert_string_equal(s.heard, "+a=5i synced ~a=5>21");
+    assert_string_equal(s.notes, "+a=5i synced ~a=5>21");
     close_stage(&s);
 }
 
@@ -224,7 +224,7 @@ static void a_handler_that_its_filter_removes_is_not_called_any_more(void **stat
     assert_int_equal(ki_informer_register(s.informer, &handler, &self, NULL, &self.registration, NULL), KI_OK);
     play(&s, "item default/a 5\npage 10 -\nsettle");
     play(&s, "open\nadd default/b 11\nsettle");
-    assert_string_equal(s.heard, "removed");
+    assert_string_equal(s.notes, "removed");
     close_stage(&s);
 }
 
@@ -376,7 +376,7 @@ static void an_add_is_of_the_initial_list_only_where_the_object_was_in_it(void *
         play(&s, "open\nadd default/a 5\ninitial-end 10\n"
                  /* before anything of the list has been applied */
                  "del default/a 11\nadd default/a 12 other\nadd default/c 13\nsettle");
-        assert_string_equal(s.heard,
+        assert_string_equal(s.notes,
                             delivery == KI_DELIVER_ALL ? "+a=5i -a=11 +a=12 synced +c=13" : "+a=12 synced +c=13");
         close_stage(&s);
     }
@@ -392,7 +392,7 @@ static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
         s.source.watch.on_event(KI_EVENT_MODIFIED, nameless, s.source.watch.user);
         ki_object_unref(nameless);
         play(&s, "settle\nmod default/a 12\nsettle");
-        assert_string_equal(s.heard, "+a=5i synced ~a=5>11 ~a=11>12");
+        assert_string_equal(s.notes, "+a=5i synced ~a=5>11 ~a=11>12");
         close_stage(&s);
     }
 }
@@ -411,7 +411,7 @@ static void what_cannot_be_used_is_told_and_counted_and_the_rest_goes_on(void **
     start(&s);
     play(&s, "item default/a 5\nbad default/b\npage 10 -\nsettle\nopen\nbad default/c\nwait 1000\nopen\n"
              "bad default/c\nmod default/a 12\nsettle");
-    assert_string_equal(s.heard, "malformed(default/b) +a=5i synced malformed() malformed(default/c) ~a=5>12");
+    assert_string_equal(s.notes, "malformed(default/b) +a=5i synced malformed() malformed(default/c) ~a=5>12");
     ki_informer_health(s.informer, &health);
     assert_int_equal(health.skipped, 2);
     assert_int_equal(health.state, KI_STATE_WATCHING);

@@ -1,4 +1,4 @@
-/* test_handler_truth.c: that what a handler hears is what the store has, transformed once, and synced only when it is; handlers that are
+/* test_handler_truth.c: a handler is notified of exactly what the store has, transformed once, and synced only when it is; handlers that are
  * registered twice or removed elsewhere; a lost deletion. On a stepped engine, with either queue. Plays: fake_list_watch.h. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,20 +29,20 @@ typedef struct stage {
     int transforms;
 } stage;
 
-typedef struct hearer {
+typedef struct observer {
     stage *stage;
     ki_registration registration;
     bool reads_the_store;
-    char heard[TEXT]; /* "+a=5i ~a=5>6 ~a=6>6r -a=6?", with "(5)" after a version that the transform has seen */
-} hearer;
+    char notes[TEXT]; /* "+a=5i ~a=5>6 ~a=6>6r -a=6?", with "(5)" after a version that the transform has seen */
+} observer;
 
-__attribute__((format(printf, 2, 3))) static void note(hearer *h, const char *format, ...) {
-    size_t used = strlen(h->heard);
+__attribute__((format(printf, 2, 3))) static void note(observer *h, const char *format, ...) {
+    size_t used = strlen(h->notes);
     if (used)
-        h->heard[used++] = ' ';
+        h->notes[used++] = ' ';
     va_list args;
     va_start(args, format);
-    vsnprintf(h->heard + used, sizeof h->heard - used, format, args);
+    vsnprintf(h->notes + used, sizeof h->notes - used, format, args);
     va_end(args);
 }
 
@@ -61,7 +61,7 @@ static shown version_of(const ki_object *obj) {
 }
 
 /* `expected` as version_of says it; NULL: it is gone. */
-static void check_store(const hearer *h, const ki_object *obj, const char *expected) {
+static void check_store(const observer *h, const ki_object *obj, const char *expected) {
     if (!h->reads_the_store)
         return;
     ki_object *stored = ki_informer_get(h->stage->informer, ki_object_key(obj));
@@ -72,7 +72,7 @@ static void check_store(const hearer *h, const ki_object *obj, const char *expec
 }
 
 static void on_add(const ki_event *e, void *user) {
-    hearer *h = user;
+    observer *h = user;
     if (e->is_in_initial_list)
         assert_false(ki_registration_has_synced(h->registration));
     check_store(h, e->obj, version_of(e->obj).text);
@@ -80,19 +80,19 @@ static void on_add(const ki_event *e, void *user) {
 }
 
 static void on_update(const ki_event *e, void *user) {
-    hearer *h = user;
+    observer *h = user;
     check_store(h, e->obj, version_of(e->obj).text);
     note(h, "~%s=%s>%s%s", ki_object_name(e->obj), version_of(e->old).text, version_of(e->obj).text,
          e->is_resync ? "r" : "");
 }
 
 static void on_delete(const ki_event *e, void *user) {
-    hearer *h = user;
+    observer *h = user;
     check_store(h, e->obj, NULL);
     note(h, "-%s=%s%s", ki_object_name(e->obj), version_of(e->obj).text, e->final_state_unknown ? "?" : "");
 }
 
-static const ki_handler hearing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
+static const ki_handler observing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
 
 /* --- stage --------------------------------------------------------------------------------------------------------------------------- */
 
@@ -121,10 +121,10 @@ static void close_stage(stage *s) {
     test_engine_close(&s->engine);
 }
 
-static void listen(hearer *h, stage *s, int64_t resync_ms) {
+static void listen(observer *h, stage *s, int64_t resync_ms) {
     memset(h, 0, sizeof *h);
     h->stage = s;
-    assert_int_equal(ki_informer_register(s->informer, &hearing, h, &KI_REGISTRATION_OPTIONS(.resync_ms = resync_ms),
+    assert_int_equal(ki_informer_register(s->informer, &observing, h, &KI_REGISTRATION_OPTIONS(.resync_ms = resync_ms),
                                           &h->registration, NULL),
                      KI_OK);
 }
@@ -150,9 +150,9 @@ static void play(stage *s, const char *lines) {
     }
 }
 
-static void expect(hearer *h, const char *heard) {
-    assert_string_equal(h->heard, heard);
-    h->heard[0] = '\0';
+static void expect(observer *h, const char *notes) {
+    assert_string_equal(h->notes, notes);
+    h->notes[0] = '\0';
 }
 
 /* All that is stored, as "a=5 b=6(6)", in the order of names. */
@@ -189,7 +189,7 @@ static ki_status mark(ki_object *obj, ki_object **ret_obj, void *user) {
     return ki_object_with_json(obj, json, strlen(json), ret_obj, NULL);
 }
 
-static void open_transformed(stage *s, hearer *h, bool in_order, bool streaming) {
+static void open_transformed(stage *s, observer *h, bool in_order, bool streaming) {
     make_stage(s, (ki_shared_informer_options){
                       .in_order = in_order, .no_streaming_list = !streaming, .resync_ns = KI_SECONDS(5) });
     assert_int_equal(ki_informer_set_transform(s->informer, mark, s, NULL), KI_OK);
@@ -201,7 +201,7 @@ static void handlers_hear_of_transformed_objects_and_of_each_once(void **state) 
     (void)state;
     for (int in_order = 0; in_order < 2; in_order++) {
         stage s;
-        hearer h;
+        observer h;
         open_transformed(&s, &h, in_order, false);
         h.reads_the_store = true;
         play(&s, "item default/a 5\npage 10 -\nopen");
@@ -213,9 +213,9 @@ static void handlers_hear_of_transformed_objects_and_of_each_once(void **state) 
         expect_stored(&s, "b=12(12)");
         assert_int_equal(s.transforms, 4);
         play(&s, "wait 20000");
-        assert_non_null(strstr(h.heard, "~b=12(12)>12(12)r"));
+        assert_non_null(strstr(h.notes, "~b=12(12)>12(12)r"));
         assert_int_equal(s.transforms, 4); /* a resync transforms nothing */
-        h.heard[0] = '\0';
+        h.notes[0] = '\0';
         play(&s, "error 410\nwait 1600\nitem default/c 20\npage 21 -\nopen");
         if (in_order)
             expect(&h, "-b=12(12)? +c=20(20)");
@@ -231,7 +231,7 @@ static void each_state_of_a_streaming_list_is_transformed_once_as_it_arrives(voi
     (void)state;
     for (int in_order = 0; in_order < 2; in_order++) {
         stage s;
-        hearer h;
+        observer h;
         open_transformed(&s, &h, in_order, true);
         play(&s, "open\nadd default/a 1\nadd default/a 2");
         assert_int_equal(s.transforms, 2);
@@ -255,7 +255,7 @@ static void a_handler_finds_in_the_store_what_it_hears_of(void **state) {
     (void)state;
     for (int in_order = 0; in_order < 2; in_order++) {
         stage s;
-        hearer h;
+        observer h;
         make_stage(&s, (ki_shared_informer_options){ .in_order = in_order, .no_streaming_list = true });
         listen(&h, &s, 0);
         h.reads_the_store = true;
@@ -268,10 +268,10 @@ static void a_handler_finds_in_the_store_what_it_hears_of(void **state) {
         expect(&h, in_order ? "-c=4? ~a=2>5 ~b=3>6 +d=7" : "~a=2>5 ~b=3>6 +d=7 -c=4?");
         expect_stored(&s, "a=5 b=6 d=7");
         play(&s, "error 410\nwait 3200\npage 9 -\nopen");
-        assert_int_equal(strlen(h.heard), strlen("-a=5? -b=6? -d=7?"));
+        assert_int_equal(strlen(h.notes), strlen("-a=5? -b=6? -d=7?"));
         static const char *const gone[] = { "-a=5?", "-b=6?", "-d=7?" };
         for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-            assert_non_null(strstr(h.heard, gone[i]));
+            assert_non_null(strstr(h.notes, gone[i]));
         expect_stored(&s, "");
         close_stage(&s);
     }
@@ -336,7 +336,7 @@ static void a_registration_has_synced_after_the_informer_and_its_own_last_add(vo
     (void)state;
     for (int in_order = 0; in_order < 2; in_order++) {
         stage s;
-        hearer early, late;
+        observer early, late;
         make_stage(&s, (ki_shared_informer_options){ .in_order = in_order, .no_streaming_list = true });
         listen(&early, &s, 0);
         assert_false(ki_informer_has_synced(s.informer));
@@ -349,13 +349,13 @@ static void a_registration_has_synced_after_the_informer_and_its_own_last_add(vo
             assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
             if (ki_registration_has_synced(early.registration)) {
                 assert_true(ki_informer_has_synced(s.informer));
-                assert_string_equal(early.heard, "+a=5i +b=6i");
+                assert_string_equal(early.notes, "+a=5i +b=6i");
             }
         }
         assert_true(ki_registration_has_synced(early.registration));
         listen(&late, &s, 0);
         assert_true(ki_informer_has_synced(s.informer));
-        assert_false(ki_registration_has_synced(late.registration)); /* it has heard of nothing yet */
+        assert_false(ki_registration_has_synced(late.registration)); /* it has no notification yet */
         assert_true(test_engine_settle(&s.engine));
         assert_true(ki_registration_has_synced(late.registration));
         close_stage(&s);
@@ -367,12 +367,12 @@ static void a_registration_has_synced_after_the_informer_and_its_own_last_add(vo
 static void one_handler_may_be_registered_twice_and_removed_once(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     ki_registration first;
     make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true });
     listen(&h, &s, 0);
     first = h.registration;
-    assert_int_equal(ki_informer_register(s.informer, &hearing, &h, NULL, &h.registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s.informer, &observing, &h, NULL, &h.registration, NULL), KI_OK);
     assert_int_not_equal(first.id, h.registration.id);
     start(&s);
     play(&s, "item default/a 5\npage 10 -\nopen");
@@ -389,7 +389,7 @@ static void one_handler_may_be_registered_twice_and_removed_once(void **state) {
 static void a_registration_that_was_removed_removes_nobody_else(void **state) {
     (void)state;
     stage s;
-    hearer a, b;
+    observer a, b;
     make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true });
     listen(&a, &s, 0);
     start(&s);
@@ -401,9 +401,9 @@ static void a_registration_that_was_removed_removes_nobody_else(void **state) {
     assert_int_equal(ki_informer_remove_handler(s.informer, a.registration, NULL), KI_ERR_NOT_FOUND);
     assert_false(ki_registration_has_synced(a.registration));
     assert_int_equal(ki_registration_pending(a.registration), 0);
-    b.heard[0] = '\0';
+    b.notes[0] = '\0';
     play(&s, "mod default/a 12");
-    assert_non_null(strstr(b.heard, "~a=11>12"));
+    assert_non_null(strstr(b.notes, "~a=11>12"));
     const ki_registration none = { NULL, 0 };
     assert_int_equal(ki_informer_remove_handler(s.informer, none, NULL), KI_ERR_NOT_FOUND);
     assert_false(ki_registration_has_synced(none));
@@ -425,7 +425,7 @@ static ki_status index_and_ask(const ki_object *obj, ki_index_values *values, vo
 static void to_ask_about_a_registration_waits_for_no_change(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     const ki_indexer indexer = { .name = "asks", .index = index_and_ask };
     make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true });
     assert_int_equal(ki_informer_add_indexers(s.informer, &indexer, 1, NULL), KI_OK);
@@ -440,7 +440,7 @@ static void to_ask_about_a_registration_waits_for_no_change(void **state) {
 static void to_remove_it_from_another_informer_changes_nothing(void **state) {
     (void)state;
     stage s, other;
-    hearer h;
+    observer h;
     make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true });
     make_stage(&other, (ki_shared_informer_options){ .no_streaming_list = true });
     listen(&h, &s, 0);
@@ -464,7 +464,7 @@ static void after_a_lost_watch_only_who_wants_resyncs_hears_of_what_stayed(void 
     (void)state;
     for (int in_order = 0; in_order < 2; in_order++) {
         stage s;
-        hearer none, resyncing;
+        observer none, resyncing;
         make_stage(&s, (ki_shared_informer_options){ .in_order = in_order, .no_streaming_list = true });
         listen(&none, &s, -1);
         listen(&resyncing, &s, 100000000);
@@ -484,7 +484,7 @@ static void what_a_store_read_error_hides_is_gone_after_the_list(void **state) {
     (void)state;
     for (int retries = 0; retries < 2; retries++) {
         stage s;
-        hearer h;
+        observer h;
         ki_error err = KI_ERROR_INIT;
         make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true,
                                                      .internal_error_retry_ns = retries ? KI_SECONDS(600) : 0 });
@@ -508,7 +508,7 @@ static void what_a_store_read_error_hides_is_gone_after_the_list(void **state) {
 static void the_user_s_pages_at_a_known_version_become_one_list_when_their_token_expires(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     make_stage(&s, (ki_shared_informer_options){ .no_streaming_list = true, .page_size = 4 });
     listen(&h, &s, 0);
     start(&s);

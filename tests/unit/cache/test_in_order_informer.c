@@ -25,15 +25,15 @@ typedef struct stage {
     fake_list_watch source;
     ki_informer *informer;
     char errors[TEXT];
-    char heard[TEXT];  /* by a handler that wants everything: "+a=5", "~a=5>6", "~a=6>6r", "-a=6?" */
+    char notes[TEXT];  /* by a handler that wants everything: "+a=5", "~a=5>6", "~a=6>6r", "-a=6?" */
     size_t store_size; /* at each call; 0: not looked at */
 } stage;
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
-static void hear(stage *s, const char *text) {
-    size_t used = strlen(s->heard);
-    snprintf(s->heard + used, sizeof s->heard - used, "%s%s", used ? " " : "", text);
+static void add_note(stage *s, const char *text) {
+    size_t used = strlen(s->notes);
+    snprintf(s->notes + used, sizeof s->notes - used, "%s%s", used ? " " : "", text);
     if (!s->store_size)
         return;
     ki_snapshot *snapshot = ki_informer_snapshot(s->informer);
@@ -44,24 +44,24 @@ static void hear(stage *s, const char *text) {
 static void on_add(const ki_event *e, void *user) {
     char text[TEXT];
     snprintf(text, sizeof text, "+%s=%s", ki_object_name(e->obj), ki_object_resource_version(e->obj));
-    hear(user, text);
+    add_note(user, text);
 }
 
 static void on_update(const ki_event *e, void *user) {
     char text[TEXT];
     snprintf(text, sizeof text, "~%s=%s>%s%s", ki_object_name(e->obj), ki_object_resource_version(e->old),
              ki_object_resource_version(e->obj), e->is_resync ? "r" : "");
-    hear(user, text);
+    add_note(user, text);
 }
 
 static void on_delete(const ki_event *e, void *user) {
     char text[TEXT];
     snprintf(text, sizeof text, "-%s=%s%s", ki_object_name(e->obj), ki_object_resource_version(e->obj),
              e->final_state_unknown ? "?" : "");
-    hear(user, text);
+    add_note(user, text);
 }
 
-static const ki_handler hearing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
+static const ki_handler observing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
 
 static void on_error(ki_informer *informer, const ki_error *cause, const char *key, void *user) {
     stage *s = user;
@@ -119,7 +119,7 @@ static void close_stage(stage *s) {
 }
 
 static void listen(stage *s) {
-    assert_int_equal(ki_informer_add_handler(s->informer, &hearing, s, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &observing, s, NULL), KI_OK);
 }
 
 /* Lines of the source; "wait MS" moves the clock. */
@@ -137,10 +137,10 @@ static void play(stage *s, const char *lines) {
     }
 }
 
-static void expect(stage *s, const char *heard) {
+static void expect(stage *s, const char *notes) {
     settle(s);
-    assert_string_equal(s->heard, heard);
-    s->heard[0] = '\0';
+    assert_string_equal(s->notes, notes);
+    s->notes[0] = '\0';
 }
 
 #define LISTED "item default/c 5\nitem default/a 6\nitem default/b 7\npage 10 -\nopen\n"
@@ -151,7 +151,7 @@ static void expect(stage *s, const char *heard) {
 static void a_list_is_told_in_its_order_what_is_gone_first(void **state) {
     (void)state;
     static const struct {
-        const char *events, *list, *heard;
+        const char *events, *list, *notes;
     } cases[] = {
         { "", "item default/z 20\nitem default/b 7\nitem default/d 19\npage 30 -", "-a=6? -c=5? +z=20 +d=19" },
         { "", "page 30 -", "-a=6? -b=7? -c=5?" },
@@ -191,12 +191,12 @@ static void a_list_is_told_in_its_order_what_is_gone_first(void **state) {
         play(&s, cases[i].list);
         settle(&s);
         /* What is gone comes in no particular order. */
-        char *gone = strstr(s.heard, "-c=5? -a=6?");
+        char *gone = strstr(s.notes, "-c=5? -a=6?");
         if (gone)
             memcpy(gone, "-a=6? -c=5?", 11);
-        if (i != 1 && strcmp(s.heard, cases[i].heard) != 0)
-            fail_msg("%zu: heard %s\nnot: %s", i, s.heard, cases[i].heard);
-        assert_int_equal(strlen(s.heard), strlen(cases[i].heard));
+        if (i != 1 && strcmp(s.notes, cases[i].notes) != 0)
+            fail_msg("%zu: heard %s\nnot: %s", i, s.notes, cases[i].notes);
+        assert_int_equal(strlen(s.notes), strlen(cases[i].notes));
         ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
         assert_string_equal(ki_snapshot_resource_version(snapshot), "30");
         ki_snapshot_free(snapshot);
@@ -217,7 +217,7 @@ static void whoever_hears_of_a_list_finds_all_of_it(void **state) {
     play(&s, "item default/c 5\nitem default/d 20\npage 30 -");
     s.store_size = 2;
     settle(&s);
-    assert_non_null(strstr(s.heard, "+d=20"));
+    assert_non_null(strstr(s.notes, "+d=20"));
     close_stage(&s);
 }
 
@@ -283,7 +283,7 @@ static bool scenario(size_t fail_at) {
     if (status)
         goto no_stage;
     ki_registration registration = { NULL, 0 };
-    status = ki_informer_register(s.informer, &hearing, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST),
+    status = ki_informer_register(s.informer, &observing, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST),
                                   &registration, NULL);
     if (!status)
         status = ki_informer_start(s.informer, NULL);
@@ -297,7 +297,7 @@ static bool scenario(size_t fail_at) {
             play(&s, "open");
     }
     if (!status) {
-        assert_string_equal(s.heard, "+a=1 +b=2 +c=3 +d=4");
+        assert_string_equal(s.notes, "+a=1 +b=2 +c=3 +d=4");
         ki_snapshot *snapshot = ki_informer_snapshot(s.informer);
         assert_int_equal(ki_snapshot_count(snapshot), 4);
         assert_string_equal(ki_snapshot_resource_version(snapshot), "10");

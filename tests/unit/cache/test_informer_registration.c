@@ -1,5 +1,5 @@
 /* test_informer_registration.c: handlers that come late, go, resync by their own clock, want the latest only or what a filter lets through; on a
- * stepped engine. What they hear otherwise: test_shared_informer.c. With threads: test_listener.c. */
+ * stepped engine. Their notifications: test_shared_informer.c. With threads: test_listener.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,17 +18,17 @@
 static void a_late_handler_hears_of_what_is_there_then_of_changes(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
     start_stage(&s);
     play_each(&s, LISTED "\nadd default/c 11");
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     assert_int_equal(ki_registration_pending(h.registration), 3);
     play(&s, "mod default/a 12\ndel default/b 13"); /* before it has been told anything */
     settle(&s);
     assert_int_equal(ki_registration_pending(h.registration), 0);
     assert_true(ki_registration_has_synced(h.registration));
-    char *changes = strstr(h.heard, "synced");
+    char *changes = strstr(h.notes, "synced");
     assert_non_null(changes);
     assert_string_equal(changes, "synced ~a=5>12 -b=13");
     *(changes - 1) = '\0';
@@ -40,17 +40,17 @@ static void a_handler_added_while_the_list_is_applied_misses_nothing(void **stat
     (void)state;
     for (int steps = 0; steps < 40; steps++) {
         stage s;
-        hearer h;
+        observer h;
         open_stage(&s, 0);
         start_stage(&s);
         play(&s, "item default/a 5\nitem default/b 6\npage 10 -");
         for (int i = 0; i < steps; i++)
             assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
-        add_hearer(&h, &s, steps % 2 ? &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST) : NULL);
+        add_observer(&h, &s, steps % 2 ? &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST) : NULL);
         settle(&s);
         assert_true(ki_registration_has_synced(h.registration));
-        assert_non_null(strstr(h.heard, "synced"));
-        assert_int_equal(strlen(strstr(h.heard, "synced")), strlen("synced")); /* the last */
+        assert_non_null(strstr(h.notes, "synced"));
+        assert_int_equal(strlen(strstr(h.notes, "synced")), strlen("synced")); /* the last */
         expect_any_order(&h, "+a=5i +b=6i synced");
         close_stage(&s);
     }
@@ -61,10 +61,10 @@ static void a_handler_added_while_the_list_is_applied_misses_nothing(void **stat
 static void a_removed_handler_hears_no_more(void **state) {
     (void)state;
     stage s;
-    hearer h, other;
+    observer h, other;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
-    add_hearer(&other, &s, NULL);
+    add_observer(&h, &s, NULL);
+    add_observer(&other, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED);
     play(&s, "mod default/a 11");
@@ -76,7 +76,7 @@ static void a_removed_handler_hears_no_more(void **state) {
     ki_informer_stop(s.informer);
     assert_int_equal(ki_informer_remove_handler(s.informer, other.registration, NULL), KI_OK);
     assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
-    assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &h, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &h, NULL), KI_ERR_STATE);
     close_stage(&s);
     expect(&h, "");
     expect(&other, "removed");
@@ -88,11 +88,11 @@ static void a_handler_may_be_removed_from_inside_any_call(void **state) {
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         for (const char *at = all; at; at = *at ? strchr(at, ' ') + 1 : NULL) {
             stage s;
-            hearer h;
+            observer h;
             char expected[TEXT];
             int length = (int)(at - all);
             open_stage(&s, 0);
-            add_hearer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
+            add_observer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery));
             h.removes_itself = length == 0;
             start_stage(&s);
             static const char *const lines[] = { "item default/a 5", "item default/b 6", "page 10 -", "open",
@@ -101,17 +101,17 @@ static void a_handler_may_be_removed_from_inside_any_call(void **state) {
                 play(&s, lines[i]);
                 while (ki_engine_timeout(s.engine.engine) == 0) {
                     assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
-                    if ((int)strlen(h.heard) + 1 == length && !h.removed)
+                    if ((int)strlen(h.notes) + 1 == length && !h.removed)
                         h.removes_itself = true;
                 }
             }
             const char *end = *at ? strchr(at, ' ') : at;
             snprintf(expected, sizeof expected, "%.*s%s", (int)(end - all), all, *at ? " removed" : "");
             if (!*at) {
-                h.heard[length - 1] = '\0';
+                h.notes[length - 1] = '\0';
                 snprintf(expected, sizeof expected, "%.*s", length - 1, all);
             }
-            assert_string_equal(h.heard, expected);
+            assert_string_equal(h.notes, expected);
             h.removes_itself = false;
             close_stage(&s);
             assert_int_equal(h.removed, 1);
@@ -122,10 +122,10 @@ static void a_handler_may_be_removed_from_inside_any_call(void **state) {
 static void a_handler_may_remove_another_one(void **state) {
     (void)state;
     stage s;
-    hearer first, second;
+    observer first, second;
     open_stage(&s, 0);
-    add_hearer(&first, &s, NULL);
-    add_hearer(&second, &s, NULL);
+    add_observer(&first, &s, NULL);
+    add_observer(&second, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED);
     first.removes = second.registration;
@@ -138,11 +138,11 @@ static void a_handler_may_remove_another_one(void **state) {
 static void a_handler_may_be_removed_before_the_start_and_after_the_end(void **state) {
     (void)state;
     stage s;
-    hearer early, never, late;
+    observer early, never, late;
     open_stage(&s, 0);
-    add_hearer(&early, &s, NULL);
-    add_hearer(&never, &s, NULL);
-    add_hearer(&late, &s, NULL);
+    add_observer(&early, &s, NULL);
+    add_observer(&never, &s, NULL);
+    add_observer(&late, &s, NULL);
     assert_int_equal(ki_informer_remove_handler(s.informer, early.registration, NULL), KI_OK);
     settle(&s);
     expect(&early, "removed");
@@ -153,7 +153,7 @@ static void a_handler_may_be_removed_before_the_start_and_after_the_end(void **s
     settle(&s);
     expect(&never, "");
     expect(&late, "");
-    assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &late, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &late, NULL), KI_ERR_STATE);
     assert_int_equal(ki_informer_start(s.informer, NULL), KI_ERR_STATE);
     settle(&s);
     assert_string_equal(s.source.trace, ""); /* it never asked for anything */
@@ -165,10 +165,10 @@ static void a_handler_may_be_removed_before_the_start_and_after_the_end(void **s
 static void a_handler_of_another_informer_is_not_found(void **state) {
     (void)state;
     stage s, other;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
     open_stage(&other, 0);
-    add_hearer(&h, &other, NULL);
+    add_observer(&h, &other, NULL);
     assert_int_equal(ki_informer_remove_handler(s.informer, h.registration, NULL), KI_ERR_NOT_FOUND);
     close_stage(&s);
     close_stage(&other);
@@ -181,8 +181,8 @@ static void a_registration_that_makes_no_sense_is_refused(void **state) {
     ki_registration_options no_such_delivery = KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)2);
     open_stage(&s, 0);
     assert_int_equal(ki_informer_register(s.informer, NULL, NULL, NULL, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_register(s.informer, &hearing, NULL, &no_size, NULL, NULL), KI_ERR_INVALID);
-    assert_int_equal(ki_informer_register(s.informer, &hearing, NULL, &no_such_delivery, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_size, NULL, NULL), KI_ERR_INVALID);
+    assert_int_equal(ki_informer_register(s.informer, &observing, NULL, &no_such_delivery, NULL, NULL), KI_ERR_INVALID);
     close_stage(&s);
 }
 
@@ -191,11 +191,11 @@ static void a_registration_that_makes_no_sense_is_refused(void **state) {
 static void each_listener_has_its_own_resync_period(void **state) {
     (void)state;
     stage s;
-    hearer two, three, none;
+    observer two, three, none;
     open_stage(&s, 0);
-    add_hearer(&two, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 2000));
-    add_hearer(&three, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 3000));
-    add_hearer(&none, &s, NULL);
+    add_observer(&two, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 2000));
+    add_observer(&three, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 3000));
+    add_observer(&none, &s, NULL);
     start_stage(&s);
     play_each(&s, "item default/a 5\npage 10 -\nopen");
     expect(&two, "+a=5i synced");
@@ -230,11 +230,11 @@ static void resync_periods_are_lowered_before_the_start_and_raised_after(void **
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const period_case *c = &cases[i];
         stage s;
-        hearer before, after;
+        observer before, after;
         open_stage(&s, c->informer_ms);
-        add_hearer(&before, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = c->before_ms));
+        add_observer(&before, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = c->before_ms));
         start_stage(&s);
-        add_hearer(&after, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = c->after_ms));
+        add_observer(&after, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = c->after_ms));
         play_each(&s, "item default/a 5\npage 10 -\nopen");
         expect(&before, "+a=5i synced");
         expect(&after, "+a=5i synced");
@@ -253,7 +253,7 @@ static void resync_periods_are_lowered_before_the_start_and_raised_after(void **
 static void latest_keeps_one_change_for_each_key(void **state) {
     (void)state;
     static const struct {
-        const char *play, *heard;
+        const char *play, *notes;
     } cases[] = {
         { "mod default/a 11\nmod default/a 12", "~a=5>12" },
         { "mod default/a 11\ndel default/a 12", "-a=12" },
@@ -267,15 +267,15 @@ static void latest_keeps_one_change_for_each_key(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stage s;
-        hearer h;
+        observer h;
         open_stage(&s, 0);
-        add_hearer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
+        add_observer(&h, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
         start_stage(&s);
         play_each(&s, LISTED);
         expect(&h, "+a=5i +b=6i synced");
         play(&s, cases[i].play);
         settle(&s); /* one item in the queue: the deltas reach the listener together */
-        expect(&h, cases[i].heard);
+        expect(&h, cases[i].notes);
         close_stage(&s);
     }
 }
@@ -289,9 +289,9 @@ static void a_filter_turns_updates_into_adds_and_deletes(void **state) {
     (void)state;
     for (int delivery = KI_DELIVER_ALL; delivery <= KI_DELIVER_LATEST; delivery++) {
         stage s;
-        hearer h = { .stage = &s };
+        observer h = { .stage = &s };
         open_stage(&s, 0);
-        ki_handler handler = hearing;
+        ki_handler handler = observing;
         handler.filter = is_odd;
         assert_int_equal(ki_informer_register(s.informer, &handler, &h,
                                               &KI_REGISTRATION_OPTIONS(.delivery = (ki_delivery)delivery),

@@ -1,5 +1,5 @@
 /* test_informer_story.c: random stories of a small server, its failures, and handlers that come and go, from seeds. Whatever happens: what a
- * handler hears is a true story (old is what it was told before), and in the end it and the store know what the server has. */
+ * handler is notified of is true (old is the previous notification), and in the end it and the store know what the server has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,20 +147,20 @@ static void serve(story *s) {
 
 /* --- handlers -------------------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct hearer {
+typedef struct observer {
     story *story;
     ki_registration registration;
     int version[KEYS]; /* that it was told of; 0: not there */
     char uid[KEYS][32];
     bool is_in, synced, removed;
-} hearer;
+} observer;
 
 static int key_of(const ki_object *obj) {
     return atoi(ki_object_name(obj) + 1);
 }
 
 static void on_add(const ki_event *e, void *user) {
-    hearer *h = user;
+    observer *h = user;
     int key = key_of(e->obj);
     assert_true(h->is_in);
     assert_int_equal(h->version[key], 0);
@@ -171,7 +171,7 @@ static void on_add(const ki_event *e, void *user) {
 }
 
 static void on_update(const ki_event *e, void *user) {
-    hearer *h = user;
+    observer *h = user;
     int key = key_of(e->obj);
     assert_true(h->is_in);
     assert_int_equal(h->version[key], atoi(ki_object_resource_version(e->old)));
@@ -182,7 +182,7 @@ static void on_update(const ki_event *e, void *user) {
 }
 
 static void on_delete(const ki_event *e, void *user) {
-    hearer *h = user;
+    observer *h = user;
     int key = key_of(e->obj);
     assert_true(h->is_in);
     assert_int_not_equal(h->version[key], 0);
@@ -191,33 +191,33 @@ static void on_delete(const ki_event *e, void *user) {
 }
 
 static void on_synced(ki_informer *informer, void *user) {
-    hearer *h = user;
+    observer *h = user;
     assert_true(ki_informer_has_synced(informer));
     assert_false(h->synced);
     h->synced = true;
 }
 
 static void on_removed(void *user) {
-    hearer *h = user;
+    observer *h = user;
     assert_false(h->removed);
     h->removed = true;
 }
 
-static const ki_handler hearing = {
+static const ki_handler observing = {
     .on_add = on_add, .on_update = on_update, .on_delete = on_delete, .on_synced = on_synced, .on_removed = on_removed
 };
 
-static void come(story *s, hearer *h) {
+static void come(story *s, observer *h) {
     memset(h, 0, sizeof *h);
     h->story = s;
     h->is_in = true;
     const ki_registration_options options =
         KI_REGISTRATION_OPTIONS(.delivery = roll(s, 2) ? KI_DELIVER_ALL : KI_DELIVER_LATEST,
                                 .resync_ms = roll(s, 3) ? 0 : 1000);
-    assert_int_equal(ki_informer_register(s->informer, &hearing, h, &options, &h->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, &observing, h, &options, &h->registration, NULL), KI_OK);
 }
 
-static void go(story *s, hearer *h) {
+static void go(story *s, observer *h) {
     assert_int_equal(ki_informer_remove_handler(s->informer, h->registration, NULL), KI_OK);
     h->is_in = false;
 }
@@ -282,15 +282,15 @@ static void check_store(story *s) {
 
 static void tell_story(uint64_t seed, bool in_order) {
     story s;
-    hearer hearers[HANDLERS];
-    memset(hearers, 0, sizeof hearers);
+    observer observers[HANDLERS];
+    memset(observers, 0, sizeof observers);
     open_story(&s, seed, in_order);
-    come(&s, &hearers[0]);
+    come(&s, &observers[0]);
     assert_true(test_engine_settle(&s.engine));
     assert_int_equal(ki_informer_start(s.informer, NULL), KI_OK);
     for (int i = 0; i < STEPS; i++) {
         unsigned chance = roll(&s, 100);
-        hearer *h = &hearers[roll(&s, HANDLERS)];
+        observer *h = &observers[roll(&s, HANDLERS)];
         if (chance < 25)
             happen(&s);
         else if (chance < 27)
@@ -309,16 +309,16 @@ static void tell_story(uint64_t seed, bool in_order) {
     heal(&s);
     check_store(&s);
     for (int i = 0; i < HANDLERS; i++) {
-        assert_int_equal(hearers[i].synced || !hearers[i].is_in, true);
-        if (hearers[i].is_in)
-            check(&s, hearers[i].version);
-        assert_int_equal(hearers[i].removed, hearers[i].story && !hearers[i].is_in);
+        assert_int_equal(observers[i].synced || !observers[i].is_in, true);
+        if (observers[i].is_in)
+            check(&s, observers[i].version);
+        assert_int_equal(observers[i].removed, observers[i].story && !observers[i].is_in);
     }
     ki_informer_stop(s.informer);
     ki_informer_join(s.informer);
     ki_informer_free(s.informer);
     for (int i = 0; i < HANDLERS; i++)
-        assert_int_equal(hearers[i].removed, hearers[i].story != NULL);
+        assert_int_equal(observers[i].removed, observers[i].story != NULL);
     test_engine_close(&s.engine);
 }
 

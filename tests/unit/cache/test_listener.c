@@ -137,7 +137,7 @@ static void close_stage(stage *s) {
 
 /* --- handlers -------------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct hearer {
+typedef struct observer {
     stage *stage;
     ki_registration registration;
     pthread_t thread; /* of the first call */
@@ -152,9 +152,9 @@ typedef struct hearer {
     ki_status waited; /* what waiting calls answered */
     ki_status joined;
     int version[KEYS]; /* that it knows of each key; 0: none */
-} hearer;
+} observer;
 
-static void hear(hearer *self, const ki_event *e, bool there) {
+static void add_note(observer *self, const ki_event *e, bool there) {
     int key = atoi(ki_object_name(e->obj) + 1);
     assert_true(key >= 0 && key < KEYS);
     if (e->old)
@@ -179,32 +179,32 @@ static void hear(hearer *self, const ki_event *e, bool there) {
 }
 
 static void on_change(const ki_event *e, void *user) {
-    hear(user, e, true);
+    add_note(user, e, true);
 }
 
 static void on_delete(const ki_event *e, void *user) {
-    hear(user, e, false);
+    add_note(user, e, false);
 }
 
 static void on_synced(ki_informer *informer, void *user) {
-    hearer *self = user;
+    observer *self = user;
     self->waited = ki_informer_wait_for_sync(informer, 0, NULL);
     self->joined = ki_engine_join(self->stage->engine, NULL);
     sem_post(&self->synced);
 }
 
 static void on_removed(void *user) {
-    hearer *self = user;
+    observer *self = user;
     sem_post(&self->removed);
 }
 
-static const ki_handler hearing = { .on_add = on_change,
-                                    .on_update = on_change,
-                                    .on_delete = on_delete,
-                                    .on_synced = on_synced,
-                                    .on_removed = on_removed };
+static const ki_handler observing = { .on_add = on_change,
+                                      .on_update = on_change,
+                                      .on_delete = on_delete,
+                                      .on_synced = on_synced,
+                                      .on_removed = on_removed };
 
-static void hearer_init(hearer *h, stage *s) {
+static void hearer_init(observer *h, stage *s) {
     memset(h, 0, sizeof *h);
     h->stage = s;
     sem_init(&h->called, 0, 0);
@@ -213,15 +213,15 @@ static void hearer_init(hearer *h, stage *s) {
     sem_init(&h->finished, 0, 0);
 }
 
-static void hearer_destroy(hearer *h) {
+static void hearer_destroy(observer *h) {
     sem_destroy(&h->called);
     sem_destroy(&h->synced);
     sem_destroy(&h->removed);
     sem_destroy(&h->finished);
 }
 
-static void listen(hearer *h, stage *s, const ki_registration_options *options) {
-    assert_int_equal(ki_informer_register(s->informer, &hearing, h, options, &h->registration, NULL), KI_OK);
+static void listen(observer *h, stage *s, const ki_registration_options *options) {
+    assert_int_equal(ki_informer_register(s->informer, &observing, h, options, &h->registration, NULL), KI_OK);
 }
 
 static void await_times(sem_t *semaphore, int times) {
@@ -234,7 +234,7 @@ static void await_times(sem_t *semaphore, int times) {
 static void each_handler_has_its_thread_or_the_loop_s(void **state) {
     (void)state;
     stage s;
-    hearer own, other, on_loop;
+    observer own, other, on_loop;
     open_stage(&s);
     hearer_init(&own, &s);
     hearer_init(&other, &s);
@@ -266,7 +266,7 @@ static void each_handler_has_its_thread_or_the_loop_s(void **state) {
 static void a_stuck_handler_delays_nobody(void **state) {
     (void)state;
     stage s;
-    hearer stuck, stuck_latest, quick;
+    observer stuck, stuck_latest, quick;
     sem_t release;
     sem_init(&release, 0, 0);
     open_stage(&s);
@@ -302,7 +302,7 @@ static void a_stuck_handler_delays_nobody(void **state) {
 static void stopping_waits_for_a_handler_that_runs(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     sem_t release;
     sem_init(&release, 0, 0);
     open_stage(&s);
@@ -312,7 +312,7 @@ static void stopping_waits_for_a_handler_that_runs(void **state) {
     start_synced(&s);
     change(&s, "mod", 0);
     ki_engine_call(s.engine, stop_on_loop, &s);
-    assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &h, NULL), KI_ERR_STATE);
+    assert_int_equal(ki_informer_add_handler(s.informer, &observing, &h, NULL), KI_ERR_STATE);
     sem_post(&release);
     ki_informer_join(s.informer);
     assert_int_equal(sem_trywait(&h.removed), -1); /* that is when the informer goes */
@@ -330,7 +330,7 @@ static void handlers_come_and_go_while_changes_arrive(void **state) {
         HANDLERS = 24
     };
     stage s;
-    static hearer h[HANDLERS];
+    static observer h[HANDLERS];
     open_stage(&s);
     start_synced(&s);
     for (int i = 0; i < HANDLERS; i++) {
@@ -554,15 +554,16 @@ static void a_wait_may_go_through_several_conditions_one_after_the_other(void **
 
 typedef struct adder {
     stage *stage;
-    hearer *hearers;
+    observer *observers;
     int count;
 } adder;
 
 static void *add_and_remove(void *user) {
     const adder *self = user;
     for (int i = 0; i < self->count; i++) {
-        listen(&self->hearers[i], self->stage, NULL);
-        assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->hearers[i].registration, NULL), KI_OK);
+        listen(&self->observers[i], self->stage, NULL);
+        assert_int_equal(ki_informer_remove_handler(self->stage->informer, self->observers[i].registration, NULL),
+                         KI_OK);
     }
     return NULL;
 }
@@ -574,7 +575,7 @@ static void several_threads_may_add_and_remove_at_once(void **state) {
         EACH = 8
     };
     stage s;
-    static hearer h[THREADS * EACH];
+    static observer h[THREADS * EACH];
     adder adders[THREADS];
     pthread_t threads[THREADS];
     open_stage(&s);
@@ -682,7 +683,7 @@ static void ignore_error(ki_informer *informer, const ki_error *cause, const cha
 
 /* Adds a handler and sets what may be set until that is refused: the informer has started. */
 static void *meddle(void *user) {
-    hearer *h = user;
+    observer *h = user;
     ki_informer *informer = h->stage->informer;
     listen(h, h->stage, NULL);
     while (!ki_informer_set_transform(informer, keep, NULL, NULL) &&
@@ -696,7 +697,7 @@ static void an_informer_may_be_started_while_other_threads_set_it_up(void **stat
         THREADS = 4
     };
     stage s;
-    static hearer h[THREADS];
+    static observer h[THREADS];
     pthread_t threads[THREADS];
     open_stage(&s);
     for (int i = 0; i < THREADS; i++) {

@@ -25,13 +25,13 @@ typedef struct stage {
     test_engine engine;
     fake_list_watch source;
     ki_informer *informer;
-    char heard[TEXT]; /* "+a=5 -a=5?" */
+    char notes[TEXT]; /* "+a=5 -a=5?" */
     int requests;     /* that were refused */
 } stage;
 
 static void note(stage *s, const char *sign, const ki_event *e) {
-    size_t used = strlen(s->heard);
-    snprintf(s->heard + used, TEXT - used, "%s%s=%s%s ", sign, ki_object_name(e->obj),
+    size_t used = strlen(s->notes);
+    snprintf(s->notes + used, TEXT - used, "%s%s=%s%s ", sign, ki_object_name(e->obj),
              ki_object_resource_version(e->obj), e->final_state_unknown ? "?" : "");
 }
 
@@ -47,7 +47,7 @@ static void on_delete(const ki_event *e, void *user) {
     note(user, "-", e);
 }
 
-static const ki_handler hearing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
+static const ki_handler observing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
 static const ki_resource foos = { "example.com", "v1", "foos", "Foo", true };
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 static bool in_order;
@@ -65,7 +65,7 @@ static void open_stage_with(stage *s, const ki_resource *resource, const char *n
                                            .in_order = in_order,
                                            .no_streaming_list = !streams };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
-    assert_int_equal(ki_informer_add_handler(s->informer, &hearing, s, NULL), KI_OK);
+    assert_int_equal(ki_informer_add_handler(s->informer, &observing, s, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
     assert_true(test_engine_settle(&s->engine));
@@ -107,10 +107,10 @@ static void refuse(stage *s, const char *how, int seconds) {
     }
 }
 
-static void expect(stage *s, const char *heard) {
-    if (strcmp(s->heard, heard) != 0)
-        fail_msg("it heard \"%s\", not \"%s\"", s->heard, heard);
-    s->heard[0] = '\0';
+static void expect(stage *s, const char *notes) {
+    if (strcmp(s->notes, notes) != 0)
+        fail_msg("it heard \"%s\", not \"%s\"", s->notes, notes);
+    s->notes[0] = '\0';
 }
 
 static ki_health health_of(const stage *s) {
@@ -320,7 +320,7 @@ static void a_bare_404_empties_nothing_unless_discovery_says_so(void **state) {
         open_stage(&s, &foos, NULL, false);
         s.source.type = rows[i].found;
         play(&s, LISTED);
-        s.heard[0] = '\0';
+        s.notes[0] = '\0';
         play(&s, "error 404");
         refuse(&s, rows[i].how, 200);
         expect(&s, rows[i].is_gone ? "-a=5? -b=6? " : "");

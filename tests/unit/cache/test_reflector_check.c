@@ -28,14 +28,14 @@ static void play_line(stage *s, const char *line) {
     settle(s);
 }
 
-/* Plays it; in the end, `words` is what the informer says of itself, and `heard` what it has told since its first list. */
-static void tell(const char *script, const char *words, const char *heard) {
+/* Plays it; in the end, `words` is what the informer says of itself, and `notes` what it has told since its first list. */
+static void tell(const char *script, const char *words, const char *notes) {
     char copy[TEXT];
     char *rest = NULL;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED);
     expect_any_order(&h, "+a=5i +b=6i synced");
@@ -46,7 +46,7 @@ static void tell(const char *script, const char *words, const char *heard) {
     ki_health health;
     ki_informer_health(s.informer, &health);
     assert_string_equal(health.message, words);
-    expect(&h, heard);
+    expect(&h, notes);
     close_stage(&s);
 }
 

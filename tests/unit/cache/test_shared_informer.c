@@ -1,4 +1,4 @@
-/* test_shared_informer.c: what handlers hear of what a source gives, on a stepped engine: everything on one thread, time moved by hand. With
+/* test_shared_informer.c: the notifications that handlers get from a scripted source, on a stepped engine: everything on one thread, time moved by hand. With
  * threads: test_listener.c. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what handlers hear ---------------------------------------------------------------------------------------------------------------- */
+/* --- notifications ---------------------------------------------------------------------------------------------------------------- */
 
 static void a_handler_hears_of_the_list_then_of_changes(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     start_stage(&s);
     assert_false(ki_informer_has_synced(s.informer));
     play_each(&s, LISTED);
@@ -39,9 +39,9 @@ static void a_handler_hears_of_the_list_then_of_changes(void **state) {
 static void changes_of_one_key_come_in_order_after_the_store(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED);
     expect(&h, "+a=5i +b=6i synced");
@@ -97,9 +97,9 @@ static void a_slow_handler_on_the_loop_delays_a_timer_by_one_call(void **state) 
 static void a_relist_tells_the_difference(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED);
     expect(&h, "+a=5i +b=6i synced");
@@ -112,10 +112,10 @@ static void a_relist_tells_the_difference(void **state) {
 static void a_relist_of_what_is_known_is_a_resync(void **state) {
     (void)state;
     stage s;
-    hearer plain, resyncing;
+    observer plain, resyncing;
     open_stage(&s, 0);
-    add_hearer(&plain, &s, NULL);
-    add_hearer(&resyncing, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 100000000));
+    add_observer(&plain, &s, NULL);
+    add_observer(&resyncing, &s, &KI_REGISTRATION_OPTIONS(.resync_ms = 100000000));
     start_stage(&s);
     play_each(&s, LISTED "\nerror 500\nwait 1600\n" LISTED);
     expect(&plain, "+a=5i +b=6i synced");
@@ -126,9 +126,9 @@ static void a_relist_of_what_is_known_is_a_resync(void **state) {
 static void the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_that_is_there(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED);
     expect(&h, "+a=5i +b=6i synced");
@@ -143,9 +143,9 @@ static void the_repeated_end_of_an_earlier_object_does_not_hide_that_of_the_one_
 static void a_relist_with_another_content_is_an_update_whatever_its_version(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED "\nerror 500\nwait 1600");
     expect(&h, "+a=5i +b=6i synced");
@@ -162,10 +162,10 @@ static void a_relist_with_another_content_is_an_update_whatever_its_version(void
 static void another_object_under_the_same_name_is_a_delete_and_an_add(void **state) {
     (void)state;
     stage s;
-    hearer h, latest;
+    observer h, latest;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
-    add_hearer(&latest, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
+    add_observer(&h, &s, NULL);
+    add_observer(&latest, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
     start_stage(&s);
     play_each(&s, LISTED);
     expect(&h, "+a=5i +b=6i synced");
@@ -182,9 +182,9 @@ static void another_object_under_the_same_name_is_a_delete_and_an_add(void **sta
 static void repeated_and_older_events_are_dropped(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     start_stage(&s);
     play_each(&s, "item default/a 50\npage 50 -\nopen");
     expect(&h, "+a=50i synced");
@@ -205,10 +205,10 @@ static void each_event_is_told_once_however_often_the_watch_is_closed(void **sta
     for (int per_watch = 1; per_watch <= 4; per_watch++) {
         for (int repeats = 0; repeats < 2; repeats++) {
             stage s;
-            hearer h;
+            observer h;
             int at = 2, watches = 0;
             open_stage(&s, 0);
-            add_hearer(&h, &s, NULL);
+            add_observer(&h, &s, NULL);
             start_stage(&s);
             play_each(&s, "item default/k1 1\nitem default/k2 2\npage 2 -");
             expect(&h, "+k1=1i +k2=2i synced");
@@ -243,9 +243,9 @@ static void an_empty_list_is_synced_at_once(void **state) {
     static const char *const pages[] = { "page 10 -", "page - -" }; /* also where it has no version */
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
         stage s;
-        hearer h;
+        observer h;
         open_stage(&s, 0);
-        add_hearer(&h, &s, NULL);
+        add_observer(&h, &s, NULL);
         start_stage(&s);
         play_each(&s, pages[i]);
         expect(&h, "synced");
@@ -333,10 +333,10 @@ static ki_status note_version(ki_object *obj, ki_object **ret_obj, void *user) {
 static void a_transform_changes_what_is_stored(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     int calls = 0;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     assert_int_equal(ki_informer_set_transform(s.informer, note_version, &calls, NULL), KI_OK);
     start_stage(&s);
     play_each(&s, LISTED "\nadd default/bad 11\nmod default/a 12");
@@ -367,9 +367,9 @@ static ki_status take_version_away(ki_object *obj, ki_object **ret_obj, void *us
 static void the_store_is_at_the_source_s_version_whatever_a_transform_leaves(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     assert_int_equal(ki_informer_set_transform(s.informer, take_version_away, NULL, NULL), KI_OK);
     start_stage(&s);
     static const char *const plays[] = { LISTED, "mod default/a 11", "del default/a 12",
@@ -472,10 +472,10 @@ static void an_informer_can_be_stopped_at_every_point(void **state) {
     bool goes_on = true;
     for (int steps = 0; goes_on; steps++) {
         stage s;
-        hearer h, inside;
+        observer h, inside;
         open_stage(&s, 1000);
-        add_hearer(&h, &s, NULL);
-        add_hearer(&inside, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
+        add_observer(&h, &s, NULL);
+        add_observer(&inside, &s, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST));
         start_stage(&s);
         static const char *const lines[] = { "item default/a 5", "item default/b 6", "page 10 -", "open",
                                              "mod default/a 11", "error 500",        "wait 1600" };
@@ -489,10 +489,10 @@ static void an_informer_can_be_stopped_at_every_point(void **state) {
         }
         goes_on = left == 0;
         ki_informer_stop(s.informer);
-        char heard[TEXT];
-        strcpy(heard, h.heard);
+        char notes[TEXT];
+        strcpy(notes, h.notes);
         settle(&s);
-        assert_string_equal(h.heard, heard); /* nothing any more */
+        assert_string_equal(h.notes, notes); /* nothing any more */
         close_stage(&s);
         assert_int_equal(h.removed, 1);
         assert_int_equal(inside.removed, 1);
@@ -551,16 +551,16 @@ static void memory_play(stage *s, scarce_memory *memory) {
     }
 }
 
-static void check_memory_story(const hearer *h) {
-    assert_non_null(strstr(h->heard, "synced"));
-    assert_true(strstr(h->heard, "a=11") || strstr(h->heard, ">11"));
-    assert_non_null(strstr(h->heard, "+c=13"));
-    assert_int_equal(strstr(h->heard, "+b=6") != NULL, strstr(h->heard, "-b=") != NULL);
+static void check_memory_story(const observer *h) {
+    assert_non_null(strstr(h->notes, "synced"));
+    assert_true(strstr(h->notes, "a=11") || strstr(h->notes, ">11"));
+    assert_non_null(strstr(h->notes, "+c=13"));
+    assert_int_equal(strstr(h->notes, "+b=6") != NULL, strstr(h->notes, "-b=") != NULL);
 }
 
 static bool memory_scenario(memory_case c) {
     stage s;
-    hearer h = { .stage = &s }, latest = { .stage = &s };
+    observer h = { .stage = &s }, latest = { .stage = &s };
     scarce_memory memory;
     memset(&s, 0, sizeof s);
     scarce_memory_init(&memory, c.fail_at);
@@ -577,11 +577,11 @@ static bool memory_scenario(memory_case c) {
     status = ki_informer_new(&options, &s.informer, NULL);
     if (status)
         goto no_informer;
-    status = ki_informer_register(s.informer, &hearing, &h, NULL, &h.registration, NULL);
+    status = ki_informer_register(s.informer, &observing, &h, NULL, &h.registration, NULL);
     if (!status)
         status =
-            ki_informer_register(s.informer, &hearing, &latest, &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST),
-                                 &latest.registration, NULL);
+            ki_informer_register(s.informer, &observing, &latest,
+                                 &KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST), &latest.registration, NULL);
     if (!status)
         status = ki_informer_start(s.informer, NULL);
     if (!status) {

@@ -56,26 +56,26 @@ static void count_free(void *block, void *user) {
 
 static const ki_resource configmaps = { "", "v1", "configmaps", "ConfigMap", true };
 
-typedef struct hearer {
+typedef struct observer {
     size_t adds, updates, deletes;
-} hearer;
+} observer;
 
 static void on_add(const ki_event *event, void *user) {
     (void)event;
-    ((hearer *)user)->adds++;
+    ((observer *)user)->adds++;
 }
 
 static void on_update(const ki_event *event, void *user) {
     (void)event;
-    ((hearer *)user)->updates++;
+    ((observer *)user)->updates++;
 }
 
 static void on_delete(const ki_event *event, void *user) {
     (void)event;
-    ((hearer *)user)->deletes++;
+    ((observer *)user)->deletes++;
 }
 
-static const ki_handler hearing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
+static const ki_handler observing = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
 
 typedef struct stage {
     counted_memory memory;
@@ -83,7 +83,7 @@ typedef struct stage {
     fake_list_watch source;
     ki_object_format *format;
     ki_informer *informer;
-    hearer hearer, other; /* the other one gets the latest only */
+    observer observer, other; /* the other one gets the latest only */
     ki_registration registration, other_registration;
     size_t most; /* calls of the allocator in one step, or in one call of the source */
 } stage;
@@ -104,8 +104,8 @@ static void open_stage(stage *s, bool in_order, bool streams) {
                                            .seed = 5 };
     assert_int_equal(ki_informer_new(&options, &s->informer, NULL), KI_OK);
     const ki_registration_options latest = KI_REGISTRATION_OPTIONS(.delivery = KI_DELIVER_LATEST, .resync_ms = -1);
-    assert_int_equal(ki_informer_register(s->informer, &hearing, &s->hearer, NULL, &s->registration, NULL), KI_OK);
-    assert_int_equal(ki_informer_register(s->informer, &hearing, &s->other, &latest, &s->other_registration, NULL),
+    assert_int_equal(ki_informer_register(s->informer, &observing, &s->observer, NULL, &s->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, &observing, &s->other, &latest, &s->other_registration, NULL),
                      KI_OK);
     assert_int_equal(ki_informer_start(s->informer, NULL), KI_OK);
 }
@@ -126,7 +126,8 @@ static void note(stage *s, size_t before) {
 }
 
 static size_t handler_calls(const stage *s) {
-    return s->hearer.adds + s->hearer.updates + s->hearer.deletes + s->other.adds + s->other.updates + s->other.deletes;
+    return s->observer.adds + s->observer.updates + s->observer.deletes + s->other.adds + s->other.updates +
+           s->other.deletes;
 }
 
 /* Does one unit of what is due, which calls one handler at most. Returns false where nothing is due. */
@@ -252,7 +253,7 @@ static void remove_on_loop(stage *s, ki_registration registration) {
 /* A handler that comes before all objects are replaced. */
 static void outrun_late_handler(stage *s, unsigned count, const char *version) {
     expire(s);
-    assert_int_equal(ki_informer_register(s->informer, &hearing, &s->hearer, NULL, &s->registration, NULL), KI_OK);
+    assert_int_equal(ki_informer_register(s->informer, &observing, &s->observer, NULL, &s->registration, NULL), KI_OK);
     assert_int_equal(ki_registration_pending(s->registration), count);
     outrun(s, count, version);
 }
@@ -277,20 +278,20 @@ static size_t most_of_all_scenes(bool in_order, bool streams, unsigned count) {
     list(&s, 0, count, "10");
     settle(&s);
     assert_true(ki_informer_has_synced(s.informer));
-    assert_int_equal(s.hearer.adds, count);
+    assert_int_equal(s.observer.adds, count);
     expire(&s);
     list(&s, 0, count, "10"); /* the same once more */
     settle(&s);
-    assert_int_equal(s.hearer.deletes, 0);
+    assert_int_equal(s.observer.deletes, 0);
     expire(&s);
     list(&s, count / 2, count, "20"); /* all is another version, half of it is gone, half is new */
     settle(&s);
-    assert_int_equal(s.hearer.deletes, count - count / 2 - count % 2);
+    assert_int_equal(s.observer.deletes, count - count / 2 - count % 2);
     assert_int_equal(ki_store_count(s.informer->store), count);
-    s.hearer.updates = 0;
+    s.observer.updates = 0;
     s.engine.now += KI_SECONDS(3600);
     settle(&s); /* a resync */
-    assert_int_equal(s.hearer.updates, count);
+    assert_int_equal(s.observer.updates, count);
     give_up_list(&s, count, count);
     replay_and_remove(&s, count);
     close_stage(&s);
@@ -344,7 +345,7 @@ static void a_handler_that_comes_in_the_middle_of_a_list_hears_of_each_object_on
         bool more = true;
         for (unsigned at = 0; more; at++) {
             stage s;
-            hearer late = { 0, 0, 0 };
+            observer late = { 0, 0, 0 };
             open_stage(&s, in_order, false);
             list(&s, 0, SMALL, "10");
             settle(&s);
@@ -352,14 +353,14 @@ static void a_handler_that_comes_in_the_middle_of_a_list_hears_of_each_object_on
             list(&s, SMALL / 2, SMALL, "20"); /* half is gone, half is new */
             for (unsigned i = 0; i < at && more; i++)
                 more = step(&s);
-            assert_int_equal(ki_informer_add_handler(s.informer, &hearing, &late, NULL), KI_OK);
+            assert_int_equal(ki_informer_add_handler(s.informer, &observing, &late, NULL), KI_OK);
             settle(&s);
             assert_int_equal(late.adds - late.deletes, SMALL);
             assert_true(late.deletes == 0 || late.deletes <= SMALL / 2);
             assert_true(late.updates <= SMALL / 2);
-            assert_int_equal(s.hearer.adds, SMALL + SMALL / 2);
-            assert_int_equal(s.hearer.deletes, SMALL / 2);
-            assert_int_equal(s.hearer.updates, SMALL / 2);
+            assert_int_equal(s.observer.adds, SMALL + SMALL / 2);
+            assert_int_equal(s.observer.deletes, SMALL / 2);
+            assert_int_equal(s.observer.updates, SMALL / 2);
             close_stage(&s);
         }
     }
@@ -392,7 +393,7 @@ static void an_index_that_comes_in_the_middle_of_a_list_has_all_of_it(void **sta
             assert_int_equal(ki_snapshot_count_by_index(now, "all", "all"), 2 * SMALL);
             assert_string_equal(ki_snapshot_resource_version(now), "20");
             ki_snapshot_free(now);
-            assert_int_equal(s.hearer.deletes, SMALL / 2);
+            assert_int_equal(s.observer.deletes, SMALL / 2);
             close_stage(&s);
         }
     }
@@ -468,8 +469,8 @@ static void a_relist_in_which_nothing_changed_keeps_the_known_objects(void **sta
                 ki_object_unref(now);
             }
             ki_snapshot_free(before);
-            assert_int_equal(s.hearer.updates, SMALL); /* reminders: the handler has a resync period */
-            assert_int_equal(s.hearer.deletes, 0);
+            assert_int_equal(s.observer.updates, SMALL); /* reminders: the handler has a resync period */
+            assert_int_equal(s.observer.deletes, 0);
             close_stage(&s);
         }
     }

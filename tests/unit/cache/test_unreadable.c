@@ -23,12 +23,12 @@ static void expect_unreadable(const stage *s, size_t count, const char *words) {
     assert_string_equal(health.unreadable_message, words);
 }
 
-static void begin(stage *s, hearer *h, const char *list) {
+static void begin(stage *s, observer *h, const char *list) {
     open_stage(s, 0);
-    add_hearer(h, s, NULL);
+    add_observer(h, s, NULL);
     start_stage(s);
     play_each(s, list);
-    h->heard[0] = '\0';
+    h->notes[0] = '\0';
 }
 
 #define RELIST "error 410\nwait 2000\n"
@@ -39,7 +39,7 @@ static void begin(stage *s, hearer *h, const char *list) {
 static void a_listed_object_that_cannot_be_read_keeps_its_state(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED);
     play_each(&s, RELIST "item default/a 5\nbad default/b 15\npage 20 -\nopen");
     expect(&h, "");
@@ -53,7 +53,7 @@ static void a_listed_object_that_cannot_be_read_keeps_its_state(void **state) {
 static void where_a_listed_object_has_no_key_the_list_deletes_nothing(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED);
     play_each(&s, RELIST "item default/c 15\nbad -\npage 20 -\nopen");
     expect(&h, "+c=15");
@@ -67,7 +67,7 @@ static void where_a_listed_object_has_no_key_the_list_deletes_nothing(void **sta
 static void a_new_object_that_cannot_be_read_is_added_once_it_can(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, "item default/a 5\nbad default/b 6\npage 10 -\nopen");
     assert_true(ki_informer_has_synced(s.informer));
     expect_unreadable(&s, 1, BAD_B);
@@ -79,7 +79,7 @@ static void a_new_object_that_cannot_be_read_is_added_once_it_can(void **state) 
 
 static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) {
     static const struct {
-        const char *events, *heard;
+        const char *events, *notes;
         size_t unreadable;
     } rows[] = {
         { "add default/a 5\nbad default/b 6", "+a=5i", 1 },
@@ -92,16 +92,16 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stage s;
-        hearer h;
+        observer h;
         open_streaming_stage(&s);
-        add_hearer(&h, &s, NULL);
+        add_observer(&h, &s, NULL);
         start_stage(&s);
         play_each(&s, "open");
         play_each(&s, rows[i].events);
         play_each(&s, "initial-end 10");
-        char heard[TEXT];
-        snprintf(heard, sizeof heard, "%s synced", rows[i].heard);
-        expect_any_order(&h, heard);
+        char notes[TEXT];
+        snprintf(notes, sizeof notes, "%s synced", rows[i].notes);
+        expect_any_order(&h, notes);
         expect_unreadable(&s, rows[i].unreadable, rows[i].unreadable ? BAD_B : "");
         close_stage(&s);
     }
@@ -111,9 +111,9 @@ static void a_streaming_list_takes_a_later_state_that_can_be_read(void **state) 
 static void what_was_kept_from_before_a_restore_is_replaced_by_what_comes(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED "\nmod default/b 90");
-    h.heard[0] = '\0';
+    h.notes[0] = '\0';
     play_each(&s, "error 410\nwait 2000\nitem default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/b 30");
     expect(&h, "~b=90>30");
     play_each(&s, "mod default/b 25"); /* repeated */
@@ -125,11 +125,11 @@ static void what_was_kept_from_before_a_restore_is_replaced_by_what_comes(void *
 static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED "\nmod default/b 90");
     play_each(&s, "error 410\nwait 2000\nitem default/a 5\nbad default/b 6\npage 20 -\nopen\nmod default/a 89");
     expect_unreadable(&s, 1, BAD_B);
-    h.heard[0] = '\0';
+    h.notes[0] = '\0';
     ki_object *obj =
         make_object_from_json("{\"metadata\":{\"namespace\":\"default\",\"name\":\"b\",\"resourceVersion\":\"90\","
                               "\"labels\":{\"app\":\"new\"}}}");
@@ -150,9 +150,9 @@ static void a_version_that_is_given_twice_does_not_hide_the_later_state(void **s
 static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED "\nmod default/a 11");
-    h.heard[0] = s.source.trace[0] = '\0';
+    h.notes[0] = s.source.trace[0] = '\0';
     play_each(&s, "bad default/b 12\nwait 1000");
     assert_string_equal(s.source.trace, "cancel; watch rv=11");
     expect_unreadable(&s, 0, "");
@@ -166,9 +166,9 @@ static void an_event_that_cannot_be_read_is_asked_for_once_more(void **state) {
 static void an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_once_more(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED "\nmod default/a 11");
-    h.heard[0] = s.source.trace[0] = '\0';
+    h.notes[0] = s.source.trace[0] = '\0';
     play(&s, "bookmark 12\nbad default/b 12\nwait 1000");
     assert_string_equal(s.source.trace, "cancel; watch rv=11");
     play_each(&s, "open\nmod default/b 12");
@@ -180,10 +180,10 @@ static void an_event_that_cannot_be_read_after_its_own_bookmark_is_asked_for_onc
 static void after_an_event_without_a_key_what_is_repeated_changes_nothing(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED "\nmod default/a 11\nbad -\nwait 1000\nopen\nbad -\nmod default/a 13\nmod default/b 15");
     expect_unreadable(&s, 1, "an object without a known key: bad object");
-    h.heard[0] = '\0';
+    h.notes[0] = '\0';
     play_each(&s, "del default/b 9\ndel default/b 12 another-uid");
     expect(&h, "");
     close_stage(&s);
@@ -192,7 +192,7 @@ static void after_an_event_without_a_key_what_is_repeated_changes_nothing(void *
 static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED);
     s.source.trace[0] = '\0';
     play_each(&s, "bad default/b 12\nwait 1000\nopen\nbad default/b 12\nmod default/a 13\nbad default/b 14");
@@ -210,7 +210,7 @@ static void an_event_that_can_never_be_read_is_skipped_and_named(void **state) {
 static void a_deletion_that_cannot_be_read_deletes_the_known_object(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED);
     s.source.trace[0] = '\0';
     play_each(&s, "bad-del default/b 12");
@@ -224,7 +224,7 @@ static void a_deletion_of_an_unknown_key_is_followed_by_a_list(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         stage s;
-        hearer h;
+        observer h;
         begin(&s, &h, LISTED);
         s.source.trace[0] = '\0';
         play_each(&s, events[i]);
@@ -250,13 +250,13 @@ static ki_status dislike(ki_object *obj, ki_object **ret_obj, void *user) {
 static void a_transform_that_fails_on_a_deletion_leaves_no_ghost(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     open_stage(&s, 0);
     assert_int_equal(ki_informer_set_transform(s.informer, dislike, NULL, NULL), KI_OK);
-    add_hearer(&h, &s, NULL);
+    add_observer(&h, &s, NULL);
     start_stage(&s);
     play_each(&s, LISTED);
-    h.heard[0] = '\0';
+    h.notes[0] = '\0';
     play_each(&s, "del default/b 17");
     expect(&h, "-b=6?");
     assert_null(ki_informer_get(s.informer, "default/b"));
@@ -293,7 +293,7 @@ static void when(stage *s, waiter *w, const char *key, const char *version, int6
 static void a_wait_for_what_could_not_be_read_is_held(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     waiter own, any, other, before, after, late;
     begin(&s, &h, LISTED);
     when(&s, &own, "default/b", "12", -1);
@@ -321,7 +321,7 @@ static void a_wait_for_what_could_not_be_read_is_held(void **state) {
 static void a_stop_ends_a_wait_that_is_held(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     waiter any;
     begin(&s, &h, "item default/a 5\nbad default/b 6\npage 10 -\nopen");
     when(&s, &any, NULL, "6", -1);
@@ -335,7 +335,7 @@ static void a_stop_ends_a_wait_that_is_held(void **state) {
 static void an_event_whose_key_and_version_are_unknown_holds_what_may_be_its_own(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     waiter inside, beyond;
     begin(&s, &h, LISTED);
     play_each(&s, "bad -\nwait 1000\nopen\nbad -\nmod default/a 15");
@@ -371,7 +371,7 @@ static void a_version_that_has_no_room_is_not_known(void **state) {
 static void a_list_in_which_nothing_changed_keeps_the_objects_that_are_there(void **state) {
     (void)state;
     stage s;
-    hearer h;
+    observer h;
     begin(&s, &h, LISTED);
     ki_object *before = ki_informer_get(s.informer, "default/a");
     play_each(&s, RELIST "item default/a 5\nitem default/b 16\npage 20 -\nopen");

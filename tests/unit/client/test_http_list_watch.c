@@ -743,7 +743,7 @@ static void messages_say_what_was_tried(void **state) {
     close_fixture(&self);
 }
 
-/* The n-th allocation fails: an error somewhere, never a lost object that nobody hears of, and no leak. */
+/* The n-th allocation fails: an error somewhere, never a lost object without a report, and no leak. */
 static void every_lack_of_memory_is_told(void **state) {
     (void)state;
     for (size_t i = 0; i < EXCHANGE_CASES; i++) {

@@ -195,14 +195,14 @@ static void a_controller_without_watches_takes_the_keys_of_its_queue(void **stat
 
 /* --- results ------------------------------------------------------------------------------------------------------------------------ */
 
-/* What becomes of a key "k" by what its reconciles do. `heard` is what is reconciled within `advance_ms` after the first reconcile. */
+/* The reconciles of key "k" by their script. `notes` has those within `advance_ms` after the first. */
 static void a_result_says_when_a_key_is_processed_again(void **state) {
     (void)state;
     static const struct {
         const char *script;
         int64_t after;
         int64_t advance_ms;
-        const char *heard;
+        const char *notes;
         int failures; /* counted at the end */
         const char *sample;
         int times;
@@ -237,11 +237,11 @@ static void a_result_says_when_a_key_is_processed_again(void **state) {
         s.requeue_after = cases[i].after;
         add("k");
         ki_engine *engine = s.engine.engine;
-        while (!s.heard[0])
+        while (!s.notes[0])
             assert_int_equal(ki_engine_step(engine, 1, NULL), KI_OK);
         stage_expect(&s, "k");
         stage_advance(&s, cases[i].advance_ms);
-        stage_expect(&s, cases[i].heard);
+        stage_expect(&s, cases[i].notes);
         assert_int_equal(failures_of("k"), cases[i].failures);
         snprintf(sample, sizeof sample, "controller_runtime_reconcile_total{controller=\"c\",result=\"%s\"}",
                  cases[i].sample);
@@ -255,7 +255,7 @@ static ki_status call_twice(ki_reconcile *call, const char *key, void *user, ki_
     (void)err;
     const char *order = user;
     stage_note(&s, key);
-    if (strlen(s.heard) > 2)
+    if (strlen(s.notes) > 2)
         return KI_OK;
     for (; *order; order++) {
         if (*order == 'r')
@@ -452,7 +452,7 @@ static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
     static const struct {
         const char *how;
         int64_t ms;
-        const char *heard;
+        const char *notes;
     } cases[] = {
         { "ok", 100000, "" }, { "error", 5, "k" }, { "terminal", 100000, "" }, { "requeue", 5, "k" },
         { "after", 70, "k" }, { "after", 69, "" }, { "empty error", 5, "k" },
@@ -477,7 +477,7 @@ static void a_deferred_reconcile_ends_as_it_is_finished(void **state) {
             ki_reconcile_requeue_after(call, 70);
         ki_reconcile_finish(call, strstr(cases[i].how, "error") || cause.code ? &cause : NULL);
         stage_advance(&s, cases[i].ms);
-        stage_expect(&s, cases[i].heard);
+        stage_expect(&s, cases[i].notes);
     }
 }
 

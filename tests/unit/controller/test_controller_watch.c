@@ -272,9 +272,9 @@ static bool play_all(const ki_allocator *allocator) {
     s.requeue_after = 3;
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
     stage_advance(&s, 120000);
-    assert_non_null(strstr(s.heard, "default/a "));
-    assert_non_null(strstr(s.heard, "default/f "));
-    s.heard[0] = '\0';
+    assert_non_null(strstr(s.notes, "default/a "));
+    assert_non_null(strstr(s.notes, "default/f "));
+    s.notes[0] = '\0';
     stage_put(&s, KI_SECRETS, "default/s", OWNERS(OWNER("example.com/v1", "Foo", "g", "true")));
     stage_put(&s, KI_CONFIGMAPS, "default/b", "");
     stage_advance(&s, 120000);
@@ -282,7 +282,7 @@ static bool play_all(const ki_allocator *allocator) {
     stage_advance(&s, 120000);
     static const char *const expected[] = { "default/f ", "default/g ", "default/a ", "default/b " };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        assert_non_null(strstr(s.heard, expected[i]));
+        assert_non_null(strstr(s.notes, expected[i]));
 out:
     stage_close(&s);
     return has_begun;

@@ -48,7 +48,7 @@ static void a_candidate_takes_a_lease_that_nobody_holds_or_renews(void **state) 
         const char *name, *spec; /* spec NULL: there is no Lease */
         int64_t wait_ms;         /* until the candidate may take it */
         const char *requests;    /* of an attempt that takes it at once; else NULL */
-        const char *heard, *transitions;
+        const char *notes, *transitions;
     } cases[] = {
         { "no object", NULL, 0, "get:404 post:201", "leader=me started", "\"leaseTransitions\":0" },
         { "no record", "", 0, "get:200 put:200", "leader=me started", "\"leaseTransitions\":1" },
@@ -79,7 +79,7 @@ static void a_candidate_takes_a_lease_that_nobody_holds_or_renews(void **state) 
         if (cases[i].requests)
             candidate_expect_requests(me, cases[i].requests);
         assert_true(leads(me));
-        candidate_expect(me, cases[i].heard);
+        candidate_expect(me, cases[i].notes);
         assert_true(election_has(&self, cases[i].transitions));
         assert_true(election_has(&self, "\"holderIdentity\":\"me\",\"leaseDurationSeconds\":15"));
         election_close(&self);
@@ -267,7 +267,7 @@ static void a_leader_that_sees_another_holder_stops_at_once(void **state) {
 static void a_write_that_the_server_changed_makes_no_leader(void **state) {
     (void)state;
     const struct {
-        const char *fate, *heard;
+        const char *fate, *notes;
     } cases[] = {
         { ".h", "leader=webhook" },
         { "..h", "leader=me started stopped leader=webhook" },
@@ -278,7 +278,7 @@ static void a_write_that_the_server_changed_makes_no_leader(void **state) {
         ME(&self)->fate = cases[i].fate;
         compete(ME(&self), NULL);
         election_advance(&self, KI_RETRY_PERIOD_MS);
-        candidate_expect(ME(&self), cases[i].heard);
+        candidate_expect(ME(&self), cases[i].notes);
         assert_false(leads(ME(&self)));
         election_advance(&self, 15000 + RETRY_MOST_MS);
         assert_true(leads(ME(&self)));
@@ -379,7 +379,7 @@ static void a_stop_gives_the_lease_up_where_that_is_asked_for(void **state) {
         const char *name, *fate; /* 'n' and 'N' are the request that is under way at the stop */
         int64_t after_ms;
         const char *after_fate, *requests; /* from the stop on */
-        const char *heard, *holder;
+        const char *notes, *holder;
         int64_t stop_ms;
     } cases[] = {
         { "between two renewals", "", 1000, "", "get:200 put:200",
@@ -423,7 +423,7 @@ static void a_stop_gives_the_lease_up_where_that_is_asked_for(void **state) {
         assert_int_equal(me->elector->component.state, KI_COMPONENT_STOPPED);
         election_advance(&self, 60000);
         candidate_expect_requests(me, cases[i].requests);
-        candidate_expect(me, cases[i].heard);
+        candidate_expect(me, cases[i].notes);
         if (cases[i].holder)
             assert_true(election_has(&self, cases[i].holder));
         election_close(&self);
@@ -482,7 +482,7 @@ static void an_elector_may_be_freed_at_any_time(void **state) {
         me->fate = fates[i / WAYS];
         compete(me, i % 2 ? RELEASING : NULL);
         election_advance(&self, 2 * KI_RETRY_PERIOD_MS);
-        bool had_started = strstr(me->heard, "started") != NULL;
+        bool had_started = strstr(me->notes, "started") != NULL;
         if (i % WAYS == STOP_AND_FREE || i % WAYS == STOP_AND_WAIT)
             ki_elector_stop(me->elector);
         if (i % WAYS == STOP_AND_WAIT) {
@@ -541,9 +541,9 @@ typedef struct hooked {
 
 static void changed(bool leading, void *user) {
     hooked *self = user;
-    char *heard = self->candidate->heard;
-    size_t used = strlen(heard);
-    snprintf(heard + used, ELECTION_TEXT - used, " %s", leading ? "hook+" : "hook-");
+    char *notes = self->candidate->notes;
+    size_t used = strlen(notes);
+    snprintf(notes + used, ELECTION_TEXT - used, " %s", leading ? "hook+" : "hook-");
     assert_int_equal(leads(self->candidate), leading);
     if (self->removes)
         ki_elector_remove_hook(self->candidate->elector, self->removes);

@@ -1,4 +1,4 @@
-/* test_factory_selection.c: that an informer hears of the objects of its namespace and selectors, of any resource, and of no others; against
+/* test_factory_selection.c: an informer is notified of the objects of its namespace and selectors, of any resource, and of no others; against
  * the API server within the process, in the engine's time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,24 +25,24 @@ typedef struct host {
     ki_transport *transport;
     ki_factory *factory;
     int puts;
-    char heard[TEXT]; /* "+ns-foo/name-foo~ns-foo/name-foo-ns-foo/name-foo" */
+    char notes[TEXT]; /* "+ns-foo/name-foo~ns-foo/name-foo-ns-foo/name-foo" */
 } host;
 
-static void hear(host *h, char sign, const ki_object *obj) {
-    size_t used = strlen(h->heard);
-    snprintf(h->heard + used, sizeof h->heard - used, "%s%c%s", used ? " " : "", sign, ki_object_key(obj));
+static void add_note(host *h, char sign, const ki_object *obj) {
+    size_t used = strlen(h->notes);
+    snprintf(h->notes + used, sizeof h->notes - used, "%s%c%s", used ? " " : "", sign, ki_object_key(obj));
 }
 
 static void on_add(const ki_event *e, void *user) {
-    hear(user, '+', e->obj);
+    add_note(user, '+', e->obj);
 }
 
 static void on_update(const ki_event *e, void *user) {
-    hear(user, '~', e->obj);
+    add_note(user, '~', e->obj);
 }
 
 static void on_delete(const ki_event *e, void *user) {
-    hear(user, '-', e->obj);
+    add_note(user, '-', e->obj);
 }
 
 static const ki_handler handler = { .on_add = on_add, .on_update = on_update, .on_delete = on_delete };
@@ -89,10 +89,10 @@ static void take_out(host *h, const char *ns, const char *name) {
     assert_true(test_engine_settle(&h->engine));
 }
 
-static void expect(host *h, size_t i, const char *heard) {
-    if (strcmp(h->heard, heard) != 0)
-        fail_msg("case %zu: heard \"%s\", not \"%s\"", i, h->heard, heard);
-    h->heard[0] = '\0';
+static void expect(host *h, size_t i, const char *notes) {
+    if (strcmp(h->notes, notes) != 0)
+        fail_msg("case %zu: heard \"%s\", not \"%s\"", i, h->notes, notes);
+    h->notes[0] = '\0';
 }
 
 static void an_informer_hears_of_its_namespace_and_selectors_alone(void **state) {

@@ -50,13 +50,13 @@ static void keep(const char *data, size_t size) {
     ki_buffer_append(&server.text, "", 0);
 }
 
-static int ask_with(const char *method, const char *target, const char *agent, const char *body, bool from_here) {
+static int ask_with(const char *method, const char *target, const char *agent, const char *body, bool is_local) {
     const kt_request request = { .method = method,
                                  .target = target,
                                  .user_agent = agent,
                                  .body = ki_str_of(body),
                                  .from_network = true,
-                                 .from_here = from_here };
+                                 .is_local = is_local };
     if (server.answered)
         kt_response_free(&server.response);
     assert_int_equal(kt_rest_handle(server.cluster, &request, server.now_ms, &server.response), KI_OK);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 static bool refuses(const char *pattern, const char *text) {
-    return kt_pattern_refuses(pattern, ki_str_of(text));
+    return kt_pattern_mismatches(pattern, ki_str_of(text));
 }
 
 static void a_text_that_does_not_match_is_refused(void **state) {

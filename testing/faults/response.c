@@ -1,4 +1,4 @@
-/* answer.c: answers in place of the true one. */
+/* response.c: responses that faults make in place of the real one. */
 #include "testing/faults/fault.h"
 
 #include "src/base/memory.h"
@@ -17,8 +17,8 @@ static int code_of(const kt_spec *spec, int otherwise) {
     return (int)code;
 }
 
-/* What the real server says with this code. */
-static const char *words_of(int code, const char **ret_reason) {
+/* Returns the real server's message and reason for a status code. */
+static const char *message_of(int code, const char **ret_reason) {
     static const struct {
         int code;
         const char *reason, *message;
@@ -45,18 +45,18 @@ static const char *words_of(int code, const char **ret_reason) {
     return "it was told to fail";
 }
 
-typedef struct telling {
+typedef struct fault_status {
     int code;
     char reason[64];
     ki_str message;
-} telling;
+} fault_status;
 
-static telling tell(const kt_spec *spec, int otherwise) {
-    telling t = { .code = code_of(spec, otherwise) };
+static fault_status status_of(const kt_spec *spec, int otherwise) {
+    fault_status t = { .code = code_of(spec, otherwise) };
     const char *reason;
     ki_str given = kt_spec_get(spec, "reason"), message = kt_spec_get(spec, "message");
-    t.message = message.data ? message : ki_str_of(words_of(t.code, &reason));
-    (void)words_of(t.code, &reason);
+    t.message = message.data ? message : ki_str_of(message_of(t.code, &reason));
+    (void)message_of(t.code, &reason);
     if (given.data)
         snprintf(t.reason, sizeof t.reason, "%.*s", (int)given.size, given.data);
     else
@@ -64,8 +64,8 @@ static telling tell(const kt_spec *spec, int otherwise) {
     return t;
 }
 
-ki_status kt_fault_answer_status(kt_call *call, const kt_spec *spec) {
-    telling t = tell(spec, 503);
+ki_status kt_fault_respond_status(kt_call *call, const kt_spec *spec) {
+    fault_status t = status_of(spec, 503);
     int64_t after = -1;
     (void)kt_spec_number(spec, "retry-after", 0, 86400, &after, NULL);
     kt_details details = { .retry_after_s = after > 0 ? (int)after : 0 };
@@ -77,7 +77,7 @@ ki_status kt_fault_answer_status(kt_call *call, const kt_spec *spec) {
 
 #define TOO_LARGE "Too large resource version: 5000000000, current: 1"
 
-ki_status kt_fault_answer_too_large(kt_call *call, const kt_spec *spec) {
+ki_status kt_fault_respond_too_large(kt_call *call, const kt_spec *spec) {
     static const char cause[] = "{\"reason\":\"ResourceVersionTooLarge\",\"message\":\"Too large resource version\"}";
     kt_details details = { .causes = { cause, sizeof cause - 1 }, .retry_after_s = 1 };
     if (ki_str_equals(kt_spec_get(spec, "shape"), "old"))
@@ -85,7 +85,7 @@ ki_status kt_fault_answer_too_large(kt_call *call, const kt_spec *spec) {
     return kt_fail(call, 504, "Timeout", &details, "Timeout: " TOO_LARGE);
 }
 
-ki_status kt_fault_answer_garbage(kt_call *call, const kt_spec *spec) {
+ki_status kt_fault_respond_garbage(kt_call *call, const kt_spec *spec) {
     int64_t which = 0;
     (void)kt_spec_number(spec, "which", 0, 1000, &which, NULL);
     ki_buffer_append_string(&call->response->body, kt_fault_garbage((size_t)which));
@@ -105,7 +105,7 @@ char *kt_fault_error_frame(kt_call *call, const kt_spec *spec) {
         bool old = ki_str_equals(kt_spec_get(spec, "shape"), "old");
         kt_status_append(&out, 504, "Timeout", old ? NULL : &details, KI_STR("Timeout: " TOO_LARGE));
     } else {
-        telling t = tell(spec, 410);
+        fault_status t = status_of(spec, 410);
         kt_status_append(&out, t.code, t.reason, NULL, t.message);
     }
     ki_buffer_append_string(&out, "}\n");

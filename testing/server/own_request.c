@@ -1,5 +1,5 @@
-/* answer.c: see answer.h. */
-#include "testing/server/answer.h"
+/* own_request.c: see own_request.h. */
+#include "testing/server/own_request.h"
 
 #include "src/base/error.h"
 #include "src/base/memory.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <yyjson.h>
 
-ki_status kt_answer_target(ki_buffer *target, const ki_resource *resource, const char *ns, const char *name) {
+ki_status kt_request_target(ki_buffer *target, const ki_resource *resource, const char *ns, const char *name) {
     if (resource->group[0])
         ki_buffer_printf(target, "/apis/%s/%s", resource->group, resource->version);
     else
@@ -24,7 +24,7 @@ ki_status kt_answer_target(ki_buffer *target, const ki_resource *resource, const
     return target->failed;
 }
 
-ki_status kt_answer_status(const kt_response *response, ki_error *err) {
+ki_status kt_response_error(const kt_response *response, ki_error *err) {
     if (response->status < 300)
         return KI_OK;
     yyjson_doc *doc = response->body.size ? yyjson_read(response->body.data, response->body.size, 0) : NULL;
@@ -41,28 +41,28 @@ ki_status kt_answer_status(const kt_response *response, ki_error *err) {
     return KI_ERR_HTTP;
 }
 
-static void give(const ki_allocator *allocator, char *data, size_t size, ki_testing_text *ret_text) {
+static void set_text(const ki_allocator *allocator, char *data, size_t size, ki_testing_text *ret_text) {
     *ret_text = (ki_testing_text){ .data = data, .size = size, .owner = allocator };
 }
 
-ki_status kt_answer_take(const ki_allocator *allocator, kt_response *response, ki_testing_text *ret_text) {
+ki_status kt_text_take(const ki_allocator *allocator, kt_response *response, ki_testing_text *ret_text) {
     size_t size = 0;
     if (!response->body.size) {
-        give(allocator, NULL, 0, ret_text);
+        set_text(allocator, NULL, 0, ret_text);
         return KI_OK;
     }
     char *data = ki_buffer_take(&response->body, &size);
     if (!data)
         return KI_ERR_NO_MEMORY;
-    give(allocator, data, size, ret_text);
+    set_text(allocator, data, size, ret_text);
     return KI_OK;
 }
 
-ki_status kt_answer_copy(const ki_allocator *allocator, ki_str text, ki_testing_text *ret_text) {
+ki_status kt_text_copy(const ki_allocator *allocator, ki_str text, ki_testing_text *ret_text) {
     char *data = ki_strndup(allocator, text.data, text.size);
     if (!data)
         return KI_ERR_NO_MEMORY;
-    give(allocator, data, text.size, ret_text);
+    set_text(allocator, data, text.size, ret_text);
     return KI_OK;
 }
 
