@@ -61,7 +61,7 @@ static ki_status stage_events(const step *at) {
     return status;
 }
 
-/* Returns the resource version to store with this change. NULL keeps the old one: more changes are queued. */
+/* Returns the resource version to store with this change. Returns NULL, which keeps the old one, while more changes are queued. */
 static const char *version_after(const ki_informer *informer) {
     const char *version = informer->reflector.resource_version;
     bool is_last = informer->queue->ops->length(informer->queue) == 0;
@@ -126,8 +126,8 @@ static ki_status apply(step *at, ki_error *err) {
     return KI_OK;
 }
 
-/* Sets the first list's version if the store has none: the queue is never empty while changes arrive without a pause. If memory runs out, the
- * store has no version until the next change. */
+/* Sets the first list's version if the store has none. While changes arrive without a pause the queue is never empty, and no other step sets a
+ * version. If memory runs out, the store has no version until the next change. */
 static void take_list_version(ki_informer *informer) {
     const char *version = informer->reflector.initial_version;
     if (informer->store_version[0] || !version[0] || ki_store_set_resource_version(informer->store, version, NULL))
