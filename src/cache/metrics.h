@@ -63,8 +63,8 @@ typedef struct ki_metrics_record {
     } summaries[KI_METRIC_SUMMARIES];
     _Atomic size_t queue_depth;
     _Atomic uint64_t failures_in_row;
-    _Atomic int64_t told_at;    /* time of the last event, bookmark or list that is in the queue; KI_NEVER */
-    _Atomic int64_t current_at; /* everything from before this time is in the store; KI_NEVER */
+    _Atomic int64_t told_at;    /* the queue has everything up to this time; KI_NEVER */
+    _Atomic int64_t current_at; /* the store has everything up to this time; KI_NEVER */
 } ki_metrics_record;
 
 /* `library` may be NULL. */
@@ -72,10 +72,13 @@ void ki_metrics_init(ki_metrics_record *record, const ki_metrics *library, const
 
 /* On the loop. `record` may be NULL: counts nothing. */
 void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by);
+/* Adds a value to a summary. */
 void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value);
 void ki_metrics_relist(ki_metrics_record *record, int cause); /* a ki_status, or KI_RELIST_INCONSISTENT */
 const char *ki_relist_cause_name(int cause);
+/* Counts a consecutive failure; `failed` false resets their number. */
 void ki_metrics_failed(ki_metrics_record *record, bool failed);
+/* Records that the queue has all changes that the server made up to `at`. */
 void ki_metrics_told(ki_metrics_record *record, int64_t at);
 /* Sets the queue's length. At 0 the store has everything that was queued. */
 void ki_metrics_queue(ki_metrics_record *record, size_t depth);

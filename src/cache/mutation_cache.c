@@ -114,6 +114,7 @@ void ki_mutation_cache_free(ki_mutation_cache *cache) {
 
 /* --- writing, reading ---------------------------------------------------------------------------------------------------------- */
 
+/* Replaces the entry of the key unless it is newer. Drops the least recently used entry beyond the capacity. Caller holds mutex. */
 static ki_status put(ki_mutation_cache *cache, const ki_object *obj) {
     const char *key = ki_object_key(obj);
     entry *known = find(cache, key);
@@ -148,7 +149,7 @@ ki_status ki_mutation_cache_put(ki_mutation_cache *cache, const ki_object *obj, 
     return status ? ki_error_no_memory(err, "putting an object into a cache") : KI_OK;
 }
 
-/* Returns true if the cache has the written state or a later one, or if the versions do not tell. */
+/* Returns true if the cache has the written state or a later one, or if the versions cannot be compared. */
 static bool has_caught_up(const ki_snapshot *copy, const ki_object *stored, const ki_object *written) {
     ki_order order = order_of(written, ki_snapshot_resource_version(copy));
     if (order == KI_ORDER_SAME || order == KI_ORDER_OLDER)

@@ -35,6 +35,7 @@ void ki_pending_clear(ki_pending *pending);
 ki_status ki_pending_reserve(ki_pending *pending, size_t changes, size_t keys);
 /* Releases unused reserved room, except one block or entry. */
 void ki_pending_trim(ki_pending *pending);
+/* Adds a notification and references to its objects. Its room must be reserved. */
 void ki_pending_push(ki_pending *pending, const ki_notification *notification);
 /* Pops the next notification. The caller owns its references. Returns false if none waits. */
 bool ki_pending_pop(ki_pending *pending, ki_notification *ret_notification);

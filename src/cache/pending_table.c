@@ -73,6 +73,7 @@ static ki_status reserve_in_each(const ki_allocator *allocator, ki_pending_part 
     return status;
 }
 
+/* Divides the table into parts. */
 static ki_status divide(ki_pending_table *table) {
     ki_pending_part *parts = ki_alloc_zero(table->allocator, PARTS * sizeof *parts);
     if (!parts)

@@ -38,6 +38,7 @@ static ki_object *follow_group(const step *at, size_t first, size_t *ret_end, ki
     return known;
 }
 
+/* Sends or only counts the notifications of all deltas. Counts the changes of the store. */
 static void tell_events(const step *at, ki_teller *to) {
     for (size_t i = 0, next; i < at->deltas->count; i = next) {
         ki_object *known;
@@ -46,6 +47,7 @@ static void tell_events(const step *at, ki_teller *to) {
     }
 }
 
+/* Stages the last state of each key. */
 static ki_status stage_events(const step *at) {
     ki_store *store = at->informer->store;
     ki_status status = KI_OK;

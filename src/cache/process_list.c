@@ -63,6 +63,7 @@ static void begin_anew(slice *s) {
     go_to(s, KI_LIST_BEGINS);
 }
 
+/* Collects the next kept or listed key. */
 static ki_status note_next(slice *s) {
     const ki_deltas *deltas = s->deltas;
     size_t at = s->work->at;
@@ -130,6 +131,7 @@ static ki_status publish(slice *s) {
 
 /* --- notifying -------------------------------------------------------------------------------------------------------------------------- */
 
+/* Ends the list or resync. The next slices release the snapshot before it. */
 static void end(slice *s) {
     ki_processor_end_list(&s->informer->processor);
     ki_processor_trim(&s->informer->processor);

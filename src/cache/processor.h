@@ -31,6 +31,7 @@ typedef struct ki_notification {
     bool is_in_initial_list, is_resync, final_state_unknown;
 } ki_notification;
 
+/* The listeners of one informer and its resync period. */
 struct ki_processor {
     const ki_allocator *allocator;
     ki_listener *first;   /* active, in order of registration */
@@ -62,6 +63,7 @@ ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *e
 ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys);
 /* Releases unused reserved room, after a step with many keys. */
 void ki_processor_trim(ki_processor *processor);
+/* Queues a notification at each listener that it is for. Cannot fail: the caller has reserved room. */
 void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience);
 /* Until end_list, distributes only to the present listeners: the store already holds the list, so later listeners replay it. */
 void ki_processor_begin_list(ki_processor *processor);
@@ -73,7 +75,7 @@ bool ki_processor_resync_due(ki_processor *processor, int64_t now);
 /* Starts the next period of each due listener, after the resync is queued. */
 void ki_processor_resync_begun(ki_processor *processor, int64_t now);
 
-/* Tells every listener to end. Nothing is added afterwards. */
+/* Asks every listener to end. Nothing is added afterwards. */
 void ki_processor_stop(ki_processor *processor);
 
 #endif

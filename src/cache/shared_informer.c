@@ -359,6 +359,7 @@ void ki_informer_freeze(ki_informer *informer) {
     ki_fair_mutex_unlock(&informer->change_lock);
 }
 
+/* Queues a resync for the due listeners, if any. */
 static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err) {
     ki_fair_mutex_lock(&informer->change_lock);
     bool due = ki_processor_resync_due(&informer->processor, now);
@@ -455,6 +456,7 @@ static ki_status open_audit(ki_informer *informer, ki_error *err) {
     return informer->options.audit_source ? ki_audit_open(&informer->audit, &options, err) : KI_OK;
 }
 
+/* Prepares everything that needs the loop, and starts nothing yet. */
 static ki_status open_parts(ki_informer *informer, ki_error *err) {
     ki_cache_controller_options controller = {
         .engine = informer->engine,

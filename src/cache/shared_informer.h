@@ -42,7 +42,7 @@ void ki_informer_freeze(ki_informer *informer);
 /* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and the caller may retry.
  * KI_ERR_STATE: started or stopped before. */
 ki_status ki_informer_start(ki_informer *informer, ki_error *err);
-/* Ends reflector and controller, then tells the listeners to end. Loop. Repeatable. */
+/* Ends reflector and controller, then asks the listeners to end. Loop. Repeatable. */
 void ki_informer_stop(ki_informer *informer);
 /* Waits until each listener's thread has ended. After stop. Any thread but theirs, one at a time. */
 void ki_informer_join(ki_informer *informer);

@@ -35,6 +35,7 @@ void ki_store_free(ki_store *store); /* snapshots stay valid */
  * Between begin and end nothing else is written except new indexes. If ki_store_is_overtaken then returns true, the caller must abandon. */
 ki_status ki_store_begin(ki_store *store, bool empty, const char *resource_version, ki_error *err);
 ki_status ki_store_stage_put(ki_store *store, ki_object *obj);
+/* Stages a deletion. A missing key is not an error. */
 ki_status ki_store_stage_delete(ki_store *store, const char *key);
 const ki_snapshot *ki_store_staged(const ki_store *store); /* the staged snapshot, borrowed until end */
 /* Publishes the staged snapshot with KI_OK. Drops it with any other status, and returns that status. `what` names the change in the message. */
@@ -43,6 +44,7 @@ ki_status ki_store_end(ki_store *store, ki_status status, const char *what, ki_e
 bool ki_store_is_overtaken(const ki_store *store);
 /* Gives the staged snapshot to the caller, who releases it. NULL if nothing is staged. */
 ki_snapshot *ki_store_abandon(ki_store *store);
+/* Publishes a snapshot that differs only in its resource version. */
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err);
 
 /* For index_build.c. ki_store_init_update prepares an update beside the writer's; its index errors are reported as the store's. ki_store_publish
@@ -53,6 +55,7 @@ ki_status ki_store_new_schema(const ki_store *store, const ki_schema *before, co
 void ki_store_publish(ki_store *store, ki_snapshot *next);
 
 /* Reading: any thread. */
+/* Returns a reference to the published snapshot. */
 ki_snapshot *ki_store_snapshot(const ki_store *store);
 ki_object *ki_store_get(const ki_store *store, const char *key); /* a reference, or NULL */
 size_t ki_store_count(const ki_store *store);

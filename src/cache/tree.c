@@ -364,7 +364,7 @@ void *ki_tree_next(const ki_tree *tree, ki_cursor *cursor) {
     return NULL;
 }
 
-/* --- what two versions do not share ----- */
+/* ---- what two versions do not share ---- */
 
 static void look_into(ki_tree_changes *changes, const node *n, const node *beside) {
     if (n == beside)

@@ -64,6 +64,7 @@ void ki_wait_table_expire(ki_wait_table *table, int64_t now);
 int64_t ki_wait_table_next_deadline(const ki_wait_table *table);
 /* Decides the waits with this handler and user: KI_ERR_CANCELLED. Returns true if there were any. */
 bool ki_wait_table_cancel(ki_wait_table *table, ki_version_handler handler, void *user);
+/* Decides all waits: KI_ERR_CANCELLED. */
 void ki_wait_table_cancel_all(ki_wait_table *table);
 
 bool ki_wait_table_has_decided(const ki_wait_table *table);

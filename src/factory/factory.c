@@ -37,7 +37,7 @@ struct ki_factory {
     ki_informer_maker maker;
     /* Under `mutex`. */
     ki_mutex mutex;
-    ki_cond changed; /* of what follows */
+    ki_cond changed; /* signalled when a field below changes */
     ki_informer_table table;
     bool is_engine_started;
     bool is_running; /* ki_factory_run is inside the engine */
