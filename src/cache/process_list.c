@@ -150,7 +150,7 @@ static void tell_next_gone(slice *s) {
         go_to(s, KI_LIST_TELLS);
 }
 
-/* Checks the waits against each object of the list, also those that a later object of the same key replaces. */
+/* Checks the waits against one object of the list. Also called for an object that a later one of the same key replaces. */
 static void see(const slice *s, const ki_delta *delta) {
     if (atomic_load(&s->informer->waits_in_all) > 0)
         ki_informer_check_waits(s->informer, &(ki_deltas){ .items = delta, .count = 1 });

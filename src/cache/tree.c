@@ -1,5 +1,5 @@
-/* tree.c: see tree.h. A node holds its values first, then its child nodes, both in the order of the hash's bits at its level. A bitmap for each
- * says which are present. A child node never holds a single value alone: its parent holds that value instead.
+/* tree.c: see tree.h. A node holds its values first, then its child nodes, both in the order of the hash's bits at its level. One bitmap
+ * says which values are present, another which child nodes. A child node never holds a single value alone: its parent holds that value instead.
  *
  * A node may be changed in place if all reference counts from the root down to it are one. Other threads cannot change that: a thread must reach a
  * node to share it, and a thread that reaches it is counted on the path. */

@@ -63,7 +63,7 @@ void ki_unreadable_destroy(ki_unreadable *unreadable);
 ki_status ki_unreadable_add(ki_unreadable *unreadable, const char *key, const char *version, const char *since,
                             const ki_error *reason);
 bool ki_unreadable_has(ki_unreadable *unreadable, const char *key);
-/* Settles the mark of `key`: the object was read at `version`, or deleted (""). */
+/* Settles the mark of `key`: the object was read at `version`, or deleted (""). No effect if `version` is older than the unreadable state. */
 void ki_unreadable_settle(ki_unreadable *unreadable, const char *key, const char *version);
 /* Sets `until` of marks without a known version: the watch has reached `version`. */
 void ki_unreadable_advance(ki_unreadable *unreadable, const char *version);
