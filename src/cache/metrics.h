@@ -41,8 +41,7 @@ typedef enum ki_metric_id {
 enum {
     KI_METRIC_COUNTERS = KI_METRIC_RELISTS, /* plain counters come first */
     KI_METRIC_SUMMARIES = 4,
-    KI_RELIST_INCONSISTENT =
-        KI_ERR_CLOSED + 1, /* the cause after each ki_status: a consistency check found a difference */
+    KI_RELIST_INCONSISTENT = KI_ERR_CLOSED + 1, /* after the ki_status values: a check found a difference */
     KI_RELIST_CAUSES,
     KI_INFORMER_LABELS = 6,
     KI_NEVER = -1

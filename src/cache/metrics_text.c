@@ -20,7 +20,7 @@ static void append_sample(ki_buffer *out, const ki_metrics_record *record, const
 
 /* --- pending notifications ----------------------------------------------------------------------------------------------------- */
 
-/* The sum of all registrations of one name. A series for each registration would grow with every handler that is added and removed. */
+/* The sum over all registrations of one name. Separate series would add one more for each handler that is added and removed. */
 typedef struct handler_pending {
     char *name;
     size_t pending;

@@ -6,7 +6,7 @@
 #define MINIMUM_RESYNC_MS INT64_C(1000)
 #define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
 
-/* Returns the period of a handler: the informer's for 0, none below 0. */
+/* Returns a handler's resync period in nanoseconds. `asked_ms` 0 selects the informer's period, below 0 none. */
 static int64_t resync_period(const ki_informer *informer, int64_t asked_ms) {
     if (asked_ms == 0)
         return informer->options.resync_ns;

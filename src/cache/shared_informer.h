@@ -28,16 +28,15 @@ typedef struct ki_shared_informer_options {
     const char *namespace_name, *label_selector, *field_selector;
     const ki_metrics *metrics; /* the program's metrics library; copied; NULL: none */
     int64_t internal_error_retry_ns;
-    ki_list_watch
-        *audit_source; /* a second source of the same objects; owned by the informer once it is made; NULL: none */
-    int64_t audit_ns;  /* 0: no consistency checks */
+    ki_list_watch *audit_source; /* a second source of the objects, owned likewise; NULL: none */
+    int64_t audit_ns;            /* 0: no consistency checks */
     bool check_streaming_list;
 } ki_shared_informer_options;
 
 /* Any thread. */
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);
 
-/* Rejects settings that must precede the start from now on. Any thread. */
+/* From now on rejects settings that are allowed only before the start. Any thread. */
 void ki_informer_freeze(ki_informer *informer);
 /* Starts to list and watch, and starts the listeners. Loop. KI_ERR_NO_MEMORY, KI_ERR_SYSTEM: nothing has started, and the caller may retry.
  * KI_ERR_STATE: started or stopped before. */

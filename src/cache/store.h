@@ -1,9 +1,9 @@
 /* store.h: the objects of one informer and their indexes, as a chain of immutable snapshots.
  *
- * A store has one writer, the loop. Each change makes the next snapshot and publishes it by swapping one pointer. The next snapshot copies only
- * the hash trie nodes on the path of the change (tree.h). Readers take a reference to the published snapshot and keep it for as long as they like.
- * The lock on the pointer is held for the swap alone. So a query reads one snapshot, readers see a whole replace or nothing of it, and a late
- * handler's replay costs the loop nothing. */
+ * A store has one writer at a time, under the informer's change lock: the loop, or a thread that adds an index. Each change makes the next
+ * snapshot and publishes it by swapping one pointer. The next snapshot copies only the hash trie nodes on the path of the change (tree.h). Readers
+ * take a reference to the published snapshot and keep it for as long as they like. The lock on the pointer is held for the swap alone. So a query
+ * reads one snapshot, readers see a whole replace or nothing of it, and a late handler's replay costs the loop nothing. */
 #ifndef KI_CACHE_STORE_H
 #define KI_CACHE_STORE_H
 

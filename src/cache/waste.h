@@ -11,7 +11,7 @@ typedef struct ki_waste {
     ki_engine *engine;
     ki_task task;
     ki_waste_block *blocks;
-    ki_snapshot *snapshots; /* by `next_wasted` */
+    ki_snapshot *snapshots; /* linked by `next_wasted` */
     ki_snapshot_drain drain;
 } ki_waste;
 

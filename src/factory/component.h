@@ -90,7 +90,7 @@ const ki_metrics *ki_factory_metrics(const ki_factory *factory);
 struct ki_component_list {
     ki_engine *engine;
     ki_mutex *mutex;  /* the factory's; guards the list, each component's state, `readers` and `ends` */
-    ki_cond *changed; /* of what `mutex` guards */
+    ki_cond *changed; /* signalled when something that `mutex` guards changes */
     ki_component *first;
     size_t readers;              /* readers of metrics: components are not freed meanwhile */
     size_t ends;                 /* calls of ki_component_note_end */
@@ -109,8 +109,7 @@ ki_status ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_
 void ki_component_list_close(ki_component_list *list); /* loop only; no effect on a zeroed list */
 /* Caller holds the mutex. Errors: KI_ERR_EXISTS. */
 ki_status ki_component_list_add(ki_component_list *list, ki_component *component, ki_error *err);
-void ki_component_list_want(
-    ki_component_list *list); /* requests the start of all present components; caller holds the mutex */
+void ki_component_list_want(ki_component_list *list);  /* requests the start of all; caller holds the mutex */
 void ki_component_list_start(ki_component_list *list); /* loop: starts the requested components that have not started */
 void ki_component_list_stop(ki_component_list *list);  /* loop: calls `stopped` once all have stopped; repeatable */
 void ki_component_list_cut_off(ki_component_list *list); /* loop: cuts all off, now */
