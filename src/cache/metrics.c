@@ -53,7 +53,7 @@ void ki_metrics_init(ki_metrics_record *record, const ki_metrics *library, const
     atomic_init(&record->current_at, KI_NEVER);
 }
 
-/* There is one writer: no need to lock the bus. */
+/* Adds without an atomic read-modify-write: the loop is the only writer. */
 static void add(_Atomic uint64_t *counter, uint64_t by) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
 }
@@ -112,7 +112,7 @@ void ki_metrics_failed(ki_metrics_record *record, bool failed) {
         atomic_store_explicit(&record->failures_in_row, 0, memory_order_relaxed);
 }
 
-/* --- how old the copy is ------------------------------------------------------------------------------------------------------ */
+/* --- age of the cache --------------------------------------------------------------------------------------------------------- */
 
 void ki_metrics_told(ki_metrics_record *record, int64_t at) {
     if (record)

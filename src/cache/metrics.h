@@ -1,5 +1,5 @@
-/* metrics.h: what one informer counts and measures. The loop writes plain fields; any thread reads them; the text and the gauges are made when
- * somebody asks. A program's own metrics library is told at once. */
+/* metrics.h: the counters and measurements of one informer. The loop writes atomic fields and any thread reads them. Text and gauges are made on
+ * request. The program's own metrics library is called at once. */
 #ifndef KI_CACHE_METRICS_H
 #define KI_CACHE_METRICS_H
 
@@ -39,9 +39,9 @@ typedef enum ki_metric_id {
 } ki_metric_id;
 
 enum {
-    KI_METRIC_COUNTERS = KI_METRIC_RELISTS, /* the simple ones come first */
+    KI_METRIC_COUNTERS = KI_METRIC_RELISTS, /* plain counters come first */
     KI_METRIC_SUMMARIES = 4,
-    KI_RELIST_INCONSISTENT = KI_ERR_CLOSED + 1, /* beside each ki_status: audit or check found a difference */
+    KI_RELIST_INCONSISTENT = KI_ERR_CLOSED + 1, /* after the ki_status values: a check found a difference */
     KI_RELIST_CAUSES,
     KI_INFORMER_LABELS = 6,
     KI_NEVER = -1
@@ -62,29 +62,32 @@ typedef struct ki_metrics_record {
     } summaries[KI_METRIC_SUMMARIES];
     _Atomic size_t queue_depth;
     _Atomic uint64_t failures_in_row;
-    _Atomic int64_t told_at;    /* the server last said that this is all; KI_NEVER */
-    _Atomic int64_t current_at; /* of what was told by then all was in the store; KI_NEVER */
+    _Atomic int64_t told_at;    /* the queue has everything up to this time; KI_NEVER */
+    _Atomic int64_t current_at; /* the store has everything up to this time; KI_NEVER */
 } ki_metrics_record;
 
 /* `library` may be NULL. */
 void ki_metrics_init(ki_metrics_record *record, const ki_metrics *library, const void *owner);
 
-/* On the loop. `record` may be NULL: nothing is counted. */
+/* On the loop. `record` may be NULL: counts nothing. */
 void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by);
+/* Adds a value to a summary. */
 void ki_metrics_observe(ki_metrics_record *record, ki_metric_id id, double value);
 void ki_metrics_relist(ki_metrics_record *record, int cause); /* a ki_status, or KI_RELIST_INCONSISTENT */
 const char *ki_relist_cause_name(int cause);
+/* Counts a consecutive failure; `failed` false resets their number. */
 void ki_metrics_failed(ki_metrics_record *record, bool failed);
+/* Records that the queue has all changes that the server made up to `at`. */
 void ki_metrics_told(ki_metrics_record *record, int64_t at);
-/* The queue is that long now; at 0 all that was told is in the store. */
+/* Sets the queue's length. At 0 the store has everything that was queued. */
 void ki_metrics_queue(ki_metrics_record *record, size_t depth);
 
-/* Nanoseconds that the copy may be behind; KI_NEVER where there is none. Any thread. */
+/* Returns nanoseconds since the last event, bookmark or list that is fully in the cache; KI_NEVER before the first list. Any thread. */
 int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now);
 
-/* Any thread. The samples of one metric of one informer, as lines. Failures are the buffer's. */
+/* Writes the samples of one metric of one informer, as lines. Any thread. Errors: the buffer's. */
 ki_status ki_metrics_write(ki_informer *informer, ki_metric_id id, ki_buffer *out);
-/* Tells the informer's library its gauges. */
+/* Passes the gauges to the program's metrics library. */
 ki_status ki_metrics_set_gauges(ki_informer *informer, ki_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* metrics_text.c: an informer's metrics as OpenMetrics text, or as gauges of the program's own library. Any thread. */
+/* metrics_text.c: writes an informer's metrics as OpenMetrics text, or as gauges to the program's own library. Any thread. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/base/openmetrics.h"
@@ -9,7 +9,7 @@
 
 /* --- text -------------------------------------------------------------------------------------------------------------------- */
 
-/* Writes a sample with the informer's labels and, where `label_value` is not NULL, the metric's own. */
+/* Writes a sample with the informer's labels and, if `label_value` is not NULL, the metric's own. */
 static void append_sample(ki_buffer *out, const ki_metrics_record *record, const ki_metric *metric, const char *suffix,
                           const char *label_value, double value) {
     ki_label labels[KI_INFORMER_LABELS + 1];
@@ -20,7 +20,7 @@ static void append_sample(ki_buffer *out, const ki_metrics_record *record, const
 
 /* --- pending notifications ----------------------------------------------------------------------------------------------------- */
 
-/* Registrations of one name together: a series each would be one more for every handler that comes and goes. */
+/* The sum over all registrations of one name. Separate series would add one more for each handler that is added and removed. */
 typedef struct handler_pending {
     char *name;
     size_t pending;
@@ -32,7 +32,7 @@ static void free_pending(const ki_allocator *allocator, handler_pending *handler
     ki_free(allocator, handlers);
 }
 
-/* The change lock is held. */
+/* Caller holds change_lock. */
 static ki_status gather(const ki_informer *informer, handler_pending **ret_handlers, size_t *ret_count) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     size_t count = 0, most = 0;
@@ -80,7 +80,7 @@ static bool number_of(const char *version, double *ret_number) {
     return version[0] != '\0';
 }
 
-/* Those with one value. False: it has none now. */
+/* Gets a gauge that has one value. Returns false if it has none now. */
 static bool gauge(const ki_informer *informer, ki_metric_id id, double *ret_value) {
     const ki_metrics_record *record = &informer->metrics;
     ki_snapshot *snapshot = ki_store_snapshot(informer->store);
@@ -144,7 +144,7 @@ ki_status ki_metrics_set_gauges(ki_informer *informer, ki_error *err) {
     return KI_OK;
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------------------- */
+/* --- all metrics ------------------------------------------------------------------------------------------------------------- */
 
 static ki_status write_pending(ki_informer *informer, ki_buffer *out) {
     handler_pending *handlers = NULL;

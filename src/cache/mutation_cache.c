@@ -1,4 +1,5 @@
-/* mutation_cache.c: entries by key, and in a list from the one that was used least recently; under one lock. */
+/* mutation_cache.c: see <kinformer/mutation_cache.h>. The entries are in a map by key, and in a list with the least recently used first. One lock
+ * guards both. */
 #include <kinformer/lister.h>
 #include <kinformer/mutation_cache.h>
 
@@ -28,10 +29,10 @@ struct ki_mutation_cache {
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_map entries;
-    entry *first, *last; /* used least and most recently */
+    entry *first, *last; /* least and most recently used */
 };
 
-/* --- its life ----------------------------------------------------------------------------------------------------------------- */
+/* --- new ---------------------------------------------------------------------------------------------------------------------- */
 
 static int64_t ttl_ns(int64_t asked_ms) {
     if (asked_ms < 0 || asked_ms > INT64_MAX / KI_MILLISECONDS(1))
@@ -67,7 +68,7 @@ ki_status ki_mutation_cache_new(ki_informer *informer, const ki_mutation_cache_o
     return KI_OK;
 }
 
-/* --- entries: the lock is held ---------------------------------------------------------------------------------------------------- */
+/* --- entries: caller holds mutex -------------------------------------------------------------------------------------------------- */
 
 static void take_off_list(ki_mutation_cache *cache, entry *taken) {
     *(taken->before ? &taken->before->after : &cache->first) = taken->after;
@@ -88,7 +89,7 @@ static void drop(ki_mutation_cache *cache, entry *dropped) {
     ki_free(cache->allocator, dropped);
 }
 
-/* What is shown of the key; NULL where its time is over. */
+/* Returns the entry of the key. Drops an expired entry and returns NULL. */
 static entry *find(ki_mutation_cache *cache, const char *key) {
     entry *found = ki_map_get(&cache->entries, ki_str_of(key));
     if (!found || cache->ttl_ns < 0 || ki_engine_now(cache->informer->engine) - found->since <= cache->ttl_ns)
@@ -113,6 +114,7 @@ void ki_mutation_cache_free(ki_mutation_cache *cache) {
 
 /* --- writing, reading ---------------------------------------------------------------------------------------------------------- */
 
+/* Replaces the entry of the key unless it is newer. Drops the least recently used entry beyond the capacity. Caller holds mutex. */
 static ki_status put(ki_mutation_cache *cache, const ki_object *obj) {
     const char *key = ki_object_key(obj);
     entry *known = find(cache, key);
@@ -126,7 +128,7 @@ static ki_status put(ki_mutation_cache *cache, const ki_object *obj) {
     if (!status && known)
         drop(cache, known);
     if (!status)
-        status = ki_map_put(&cache->entries, ki_str_of(key), added, NULL); /* reserved: it works */
+        status = ki_map_put(&cache->entries, ki_str_of(key), added, NULL); /* room is reserved */
     if (status) {
         ki_object_unref(added->obj);
         ki_free(cache->allocator, added);
@@ -147,7 +149,7 @@ ki_status ki_mutation_cache_put(ki_mutation_cache *cache, const ki_object *obj, 
     return status ? ki_error_no_memory(err, "putting an object into a cache") : KI_OK;
 }
 
-/* Does the copy know of the write, or may it? */
+/* Returns true if the cache has the written state or a later one, or if the versions cannot be compared. */
 static bool has_caught_up(const ki_snapshot *copy, const ki_object *stored, const ki_object *written) {
     ki_order order = order_of(written, ki_snapshot_resource_version(copy));
     if (order == KI_ORDER_SAME || order == KI_ORDER_OLDER)

@@ -1,5 +1,5 @@
-/* mutation_detector.c: see mutation_detector.h. Two lists: what was stored since the last rotation, and what was before; a rotation lets go
- * of the latter, so that each object is looked after for one to two times KI_MUTATION_RETAIN. */
+/* mutation_detector.c: see mutation_detector.h. One list has the objects added since the last rotation, another those from before. A rotation
+ * drops the older list, so each object is checked for one to two times KI_MUTATION_RETAIN. */
 #include "src/cache/mutation_detector.h"
 
 #include "src/base/error.h"
@@ -11,7 +11,7 @@
 struct ki_watched_object {
     ki_watched_object *next;
     const ki_object *obj; /* owned reference */
-    size_t size;          /* as it was: what the object says of itself may be wrong by now */
+    size_t size;          /* when stored: the object's own size can be overwritten */
     uint64_t hash;
     char key[];
 };

@@ -1,15 +1,15 @@
-/* pending.c: `all` is a chain of fixed blocks, so that a long queue is never copied and a drained one keeps a single block;
- * `latest` is a linked list of entries, one for each key that has changed since the listener last heard of it. */
+/* pending.c: see pending.h. KI_DELIVER_ALL uses a chain of fixed blocks: a long queue is never copied, and an empty one keeps a single block.
+ * KI_DELIVER_LATEST uses a linked list of entries, one for each key that changed since the listener's last notification of it. */
 #include "src/cache/pending.h"
 
 #include "src/base/memory.h"
 
-/* Notifications in one block, which stays below 1 KB: for more than that glibc's malloc first puts together all that is free, which may take long. */
+/* Notifications in one block. A block stays below 1 KB: for larger ones glibc's malloc first merges all free memory, which can take long. */
 enum {
     CHUNK_SIZE = 40
 };
 
-/* One notification, as small as it can be: a stuck listener may have millions. */
+/* One notification, kept small: a stuck listener can have millions. */
 typedef struct waiting {
     ki_object *obj;
     ki_object *old;
@@ -182,7 +182,7 @@ static void push_latest(ki_pending *pending, const ki_notification *notification
         return;
     }
     if (notification->type == KI_NOTIFY_DELETE && !entry->known) {
-        drop_entry(pending, entry); /* the listener never knew it */
+        drop_entry(pending, entry); /* the listener was never notified of the object */
         return;
     }
     ki_object *before = entry->obj;
@@ -199,7 +199,8 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
         return false;
     *ret_notification = (ki_notification){ .is_in_initial_list = entry->is_in_initial_list };
     if (entry->known && !ki_is_same_object(entry->known, entry->obj)) {
-        /* Another object under the same name. The one that the listener knows goes first; the new one is next, unless it is gone too. */
+        /* Another object under the same name. First a delete of the object that the listener knows, then an add of the new one unless it is
+         * deleted too. */
         ret_notification->type = KI_NOTIFY_DELETE;
         ret_notification->obj = ki_object_ref(entry->known);
         ret_notification->old = ki_object_ref(entry->known);

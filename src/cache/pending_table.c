@@ -1,5 +1,5 @@
-/* pending_table.c: open addressing, linear; taking out moves back what comes after, so there are no tombstones. The first bits of a hash select the part,
- * the last ones the slot. */
+/* pending_table.c: open addressing with linear probing. A removal moves later entries back, so there are no tombstones. The first bits of a hash
+ * select the part, the last bits the slot. */
 #include "src/cache/pending_table.h"
 
 #include "src/base/memory.h"
@@ -9,7 +9,7 @@ enum {
     FIRST_CAPACITY = 16,
     PARTS = 64,
     PART_SHIFT = 26,
-    WHOLE_MAX = 4096 /* keys; from there on it is in parts */
+    WHOLE_MAX = 4096 /* keys; a larger table is in parts */
 };
 
 _Static_assert(PARTS == 1 << (32 - PART_SHIFT), "the first bits of a hash select the part");
@@ -65,7 +65,7 @@ static ki_status reserve(const ki_allocator *allocator, ki_pending_part *part, s
     return KI_OK;
 }
 
-/* Any key may be of any part. */
+/* Reserves room for `more` entries in each part, since any key can belong to any part. */
 static ki_status reserve_in_each(const ki_allocator *allocator, ki_pending_part *parts, size_t more) {
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < PARTS; i++)
@@ -73,6 +73,7 @@ static ki_status reserve_in_each(const ki_allocator *allocator, ki_pending_part 
     return status;
 }
 
+/* Divides the table into parts. */
 static ki_status divide(ki_pending_table *table) {
     ki_pending_part *parts = ki_alloc_zero(table->allocator, PARTS * sizeof *parts);
     if (!parts)

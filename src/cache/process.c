@@ -1,8 +1,8 @@
-/* process.c: the process step: one item of the queue goes to the store, then to the listeners, under the change lock. Lists and resyncs, which are done
- * in slices, are in process_list.c; what a delta comes to is in follow.c.
+/* process.c: the process step. Under the change lock, one item of the queue goes to the store, then to the listeners. process_list.c does lists
+ * and resyncs, which need slices. follow.c decides what a delta does to an object.
  *
- * What all deltas of the item lead to is stored in one step. Room in the listeners is reserved before it, so only the reserving and
- * the storing can fail, and then nothing has happened: the item goes back whole. */
+ * All changes of an item are stored in one step. The step first reserves room in the listeners. Only the reservation and the storing can fail.
+ * After a failure nothing has changed, and the whole item goes back to the queue. */
 #include "src/cache/informer_parts.h"
 
 #include "src/base/error.h"
@@ -14,20 +14,20 @@
 
 /* --- items ------------------------------------------------------------------------------------------------------------------ */
 
-/* What an item goes through: the moment before it; once that is staged, the moment after it. */
+/* An item between the snapshot before it and, once it is staged, the snapshot after it. */
 typedef struct step {
     ki_informer *informer;
     const ki_deltas *deltas;
     const ki_snapshot *before;
-    const ki_snapshot *after; /* NULL: nothing is to be stored */
+    const ki_snapshot *after; /* NULL: nothing to store */
 } step;
 
-/* NULL where there is none, or no such moment. */
+/* Returns NULL if the snapshot is NULL or has no such object. */
 static ki_object *object_in(const ki_snapshot *moment, const char *key) {
     return moment ? ki_tree_get(&moment->schema->objects, &moment->items, ki_str_of(key)) : NULL;
 }
 
-/* The key of each group of deltas: all of them are of one, or each has its own. */
+/* Applies the deltas of one key from `first` on. All deltas have one key, or each has its own. */
 static ki_object *follow_group(const step *at, size_t first, size_t *ret_end, ki_object **ret_known, ki_teller *to) {
     const ki_deltas *deltas = at->deltas;
     const char *key = deltas->key ? deltas->key : ki_object_key(deltas->items[first].obj);
@@ -38,6 +38,7 @@ static ki_object *follow_group(const step *at, size_t first, size_t *ret_end, ki
     return known;
 }
 
+/* Sends or only counts the notifications of all deltas. Counts the changes of the store. */
 static void tell_events(const step *at, ki_teller *to) {
     for (size_t i = 0, next; i < at->deltas->count; i = next) {
         ki_object *known;
@@ -46,6 +47,7 @@ static void tell_events(const step *at, ki_teller *to) {
     }
 }
 
+/* Stages the last state of each key. */
 static ki_status stage_events(const step *at) {
     ki_store *store = at->informer->store;
     ki_status status = KI_OK;
@@ -61,14 +63,14 @@ static ki_status stage_events(const step *at) {
     return status;
 }
 
-/* The version that the store is at once nothing is queued any more; NULL: what it was. */
+/* Returns the resource version to store with this change. Returns NULL, which keeps the old one, while more changes are queued. */
 static const char *version_after(const ki_informer *informer) {
     const char *version = informer->reflector.resource_version;
     bool is_last = informer->queue->ops->length(informer->queue) == 0;
     return is_last && version[0] ? version : NULL;
 }
 
-/* What will be there is staged, not yet seen by anyone. */
+/* Stages the next state of the store. Readers do not see it yet. */
 static ki_status stage(step *at, const char *version, ki_error *err) {
     ki_store *store = at->informer->store;
     ki_status status = ki_store_begin(store, false, version, err);
@@ -81,7 +83,7 @@ static ki_status stage(step *at, const char *version, ki_error *err) {
     return KI_OK;
 }
 
-/* From now on nobody may write to what is in the store. */
+/* Adds the stored objects to the mutation detector. */
 static void watch_stored(const step *at) {
     for (size_t i = 0; i < at->deltas->count; i++) {
         const ki_object *obj = at->deltas->items[i].obj;
@@ -90,7 +92,7 @@ static void watch_stored(const step *at) {
     }
 }
 
-/* The change lock is held. */
+/* Caller holds change_lock. */
 static ki_status apply(step *at, ki_error *err) {
     ki_informer *informer = at->informer;
     const char *version = version_after(informer);
@@ -110,7 +112,7 @@ static ki_status apply(step *at, ki_error *err) {
         return status;
     if (at->after && version)
         (void)ki_reflector_copy_version(informer->store_version, version,
-                                        NULL); /* one that fits: it is a copy of one */
+                                        NULL); /* fits: the reflector checked its length */
     if (at->after && informer->options.detect_mutations)
         watch_stored(at);
     ki_teller tells = { .processor = &informer->processor, .unreadable = &informer->unreadable };
@@ -118,7 +120,7 @@ static ki_status apply(step *at, ki_error *err) {
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);
     if (at->deltas->key && at->after)
-        (void)ki_engine_work(informer->engine, 1); /* a change of the store is as much again as taking the key */
+        (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
     if (!at->deltas->key) {
         ki_processor_trim(&informer->processor);
         (void)ki_engine_work(informer->engine, counts.count < INT_MAX ? (int)counts.count : INT_MAX);
@@ -126,16 +128,17 @@ static ki_status apply(step *at, ki_error *err) {
     return KI_OK;
 }
 
-/* Where changes come without a pause the queue is never empty: the store is at least at the version of the list then. Lack of memory
- * leaves it without one until the next change. */
+/* Sets the first list's version if the store has none. While changes arrive without a pause the queue is never empty, and no other step sets a
+ * version. If memory runs out, the store has no version until the next change. */
 static void take_list_version(ki_informer *informer) {
     const char *version = informer->reflector.initial_version;
     if (informer->store_version[0] || !version[0] || ki_store_set_resource_version(informer->store, version, NULL))
         return;
-    (void)ki_reflector_copy_version(informer->store_version, version, NULL); /* it fits: it is a copy of one */
+    (void)ki_reflector_copy_version(informer->store_version, version,
+                                    NULL); /* fits: the reflector checked its length */
 }
 
-/* Once the initial population is processed. The change lock is held. */
+/* Marks the informer synced once the first list is processed. Caller holds change_lock. */
 static void note_synced(ki_informer *informer) {
     if (atomic_load(&informer->synced) || !informer->queue->ops->has_synced(informer->queue))
         return;
@@ -171,7 +174,7 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     ki_informer_regulate(informer, waiting);
     if (!status && is_done)
         ki_metrics_queue(&informer->metrics, informer->queue->ops->length(informer->queue));
-    /* Also after a failure: it may have become synced, and be at its list's version, all the same. */
+    /* Also after a failure: the informer can be synced, with the first list's version, even then. */
     ki_informer_check_waits(informer, status || is_of_all ? NULL : deltas);
     *ret_requeue = status != KI_OK || !is_done;
     return status;

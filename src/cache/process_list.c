@@ -1,14 +1,14 @@
-/* process_list.c: the process step of a whole list, or a resync, of the in-order queue, a slice at a time.
+/* process_list.c: the process step for a whole list or resync of the in-order queue, a slice at a time.
  *
- * The next snapshot is staged over many slices, seen by nobody, and published at once: readers see the list whole or not at all. Then the listeners
- * are told of it over as many slices, from the snapshot before and the list. Where staging fails, for lack of memory or since an index
- * was added meanwhile, what is staged is thrown away and the list begins anew: the old snapshot stays. Where telling fails it goes on from
- * there. A handler that is added in between replays what is published, and gets no other notification of this list. */
+ * Many slices stage the next snapshot, which readers cannot see, and then it is published at once: readers see the whole list or nothing of it.
+ * After that, as many slices notify the listeners, from the snapshot before and the list. If staging fails, because memory runs out or an index
+ * was added meanwhile, the staged state is dropped and the list starts over; the old snapshot stays. If notifying fails, it resumes at the same
+ * place. A handler that is added in between replays the published snapshot and gets no other notification of this list. */
 #include "src/base/error.h"
 #include "src/cache/follow.h"
 #include "src/cache/informer_parts.h"
 
-/* A slice of the work. */
+/* One slice of the work. */
 typedef struct slice {
     ki_informer *informer;
     ki_list_work *work;
@@ -54,15 +54,16 @@ static ki_status begin(slice *s) {
     return KI_OK;
 }
 
-/* What is staged, and what it began from, is of no use any more. */
+/* Drops the staged state and starts over. */
 static void begin_anew(slice *s) {
     ki_wide_map_free(&s->work->listed);
     ki_snapshot_drain_begin(&s->work->waste, ki_store_abandon(s->informer->store));
-    ki_snapshot_free(s->work->before); /* the store has it, or one like it */
+    ki_snapshot_free(s->work->before); /* the store holds a reference to it or to a later one */
     s->work->before = NULL;
     go_to(s, KI_LIST_BEGINS);
 }
 
+/* Collects the next kept or listed key. */
 static ki_status note_next(slice *s) {
     const ki_deltas *deltas = s->deltas;
     size_t at = s->work->at;
@@ -78,13 +79,13 @@ static ki_status note_next(slice *s) {
                            NULL);
 }
 
-/* Is it the one that counts for its key? */
+/* Returns true for the last object of its key in the list. Only that one counts. */
 static bool is_last(const slice *s, size_t at) {
     ki_str key = ki_str_of(ki_object_key(s->deltas->objects[at]));
     return (uintptr_t)ki_wide_map_get(&s->work->listed, key) == at + 1;
 }
 
-/* The next object that was known: NULL where there are no more, or where this one is listed (`*ret_more`). */
+/* Returns the next known object if it is not listed, else NULL. `*ret_more` is false after the last. */
 static ki_object *next_gone(slice *s, bool *ret_more) {
     ki_object *known = ki_tree_next(&s->work->before->items, &s->work->cursor);
     *ret_more = known != NULL;
@@ -99,7 +100,7 @@ static ki_status delete_next(slice *s) {
     return gone ? ki_store_stage_delete(s->informer->store, ki_object_key(gone)) : KI_OK;
 }
 
-/* Only what differs: a list in which nothing is new costs no change of the store. */
+/* Stages only new and changed objects: a list without changes does not change the store. */
 static ki_status put_next(slice *s) {
     size_t at = s->work->at;
     if (at == s->deltas->count) {
@@ -119,7 +120,7 @@ static ki_status publish(slice *s) {
     ki_status status = ki_store_end(informer->store, KI_OK, "taking a list", s->err);
     if (status)
         return status;
-    /* One that is too long stays what it was. */
+    /* Keeps the old version if the list's is too long. */
     (void)ki_reflector_copy_version(informer->store_version, s->deltas->resource_version, NULL);
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);
@@ -128,8 +129,9 @@ static ki_status publish(slice *s) {
     return KI_OK;
 }
 
-/* --- telling ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- notifying -------------------------------------------------------------------------------------------------------------------------- */
 
+/* Ends the list or resync. The next slices release the snapshot before it. */
 static void end(slice *s) {
     ki_processor_end_list(&s->informer->processor);
     ki_processor_trim(&s->informer->processor);
@@ -148,7 +150,7 @@ static void tell_next_gone(slice *s) {
         go_to(s, KI_LIST_TELLS);
 }
 
-/* What came and went within the list counts for those who wait for it, too. */
+/* Checks the waits against one object of the list. Also called for an object that a later one of the same key replaces. */
 static void see(const slice *s, const ki_delta *delta) {
     if (atomic_load(&s->informer->waits_in_all) > 0)
         ki_informer_check_waits(s->informer, &(ki_deltas){ .items = delta, .count = 1 });
@@ -169,7 +171,8 @@ static void tell_next(slice *s) {
         return;
     ki_object *before = known_before(s, ki_object_key(delta.obj));
     (void)ki_follow(&delta, before, &s->teller);
-    if (s->informer->options.detect_mutations && before != delta.obj) /* an instance that stays is there already */
+    if (s->informer->options.detect_mutations &&
+        before != delta.obj) /* the detector already has an unchanged instance */
         ki_mutation_detector_add(&s->informer->detector, delta.obj);
 }
 
@@ -219,11 +222,11 @@ static ki_status work_on(slice *s) {
     return KI_OK;
 }
 
-/* Goes on while there is work of one sort: room in the listeners is there before the telling begins. */
+/* Works until the units or the current sort of work (staging or notifying) end. Reserves room in the listeners before it notifies. */
 static ki_status go_on(slice *s) {
     bool tells = is_telling(s->work);
     ki_status status = KI_OK;
-    if (tells) /* an object that was deleted and made again while nobody watched is two notifications */
+    if (tells) /* an object that was deleted and recreated unnoticed is two notifications */
         status = ki_processor_reserve(&s->informer->processor, 2 * s->left, 2 * s->left);
     for (; !status && s->left > 0 && s->work->phase != KI_LIST_ENDS && is_telling(s->work) == tells; s->left--)
         status = work_on(s);

@@ -1,4 +1,4 @@
-/* processor.c: walks the listeners; the rules of resync periods. */
+/* processor.c: distributes to the listeners, and applies the rules of resync periods. */
 #include "src/cache/processor.h"
 
 #include "src/cache/listener.h"
@@ -24,7 +24,7 @@ void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, i
 
 /* --- resync --------------------------------------------------------------------------------------------------------------- */
 
-/* A listener is served when the informer looks: not more often than that, and never where it does not look. */
+/* Sets the listener's period: never shorter than the informer's, and none if the informer has none. */
 static void settle_period(const ki_processor *processor, ki_listener *listener, int64_t now) {
     int64_t period = listener->desired_resync_ns;
     if (processor->resync_ns == 0)
@@ -55,7 +55,7 @@ void ki_processor_resync_begun(ki_processor *processor, int64_t now) {
             listener->next_resync = now + listener->resync_ns;
 }
 
-/* --- coming and going ------------------------------------------------------------------------------------------------------- */
+/* --- adding and removing ---------------------------------------------------------------------------------------------------- */
 
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now) {
     ki_listener **last = &processor->first;
@@ -112,7 +112,7 @@ ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *e
     for (ki_listener *listener = processor->first; listener; listener = listener->next) {
         ki_status status = ki_listener_start(listener, threaded, err);
         if (status)
-            return status; /* those that were started wait for something to do */
+            return status; /* listeners that did start wait for work */
     }
     processor->threaded = threaded;
     processor->started = true;
@@ -126,7 +126,7 @@ void ki_processor_stop(ki_processor *processor) {
         ki_listener_stop(listener);
 }
 
-/* --- telling ------------------------------------------------------------------------------------------------------------------ */
+/* --- notifying ---------------------------------------------------------------------------------------------------------------- */
 
 ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys) {
     for (ki_listener *listener = processor->first; listener; listener = listener->next)

@@ -1,5 +1,5 @@
-/* processor.h: the registrations of one informer: takes each change from the process loop and gives it to every listener that wants
- * it. No lock of its own: the caller holds the informer's change lock, unless it says otherwise. */
+/* processor.h: the registrations of one informer. Distributes each change to the listeners that it is for. Has no lock: the caller holds the
+ * informer's change_lock unless a comment says otherwise. */
 #ifndef KI_CACHE_PROCESSOR_H
 #define KI_CACHE_PROCESSOR_H
 
@@ -16,64 +16,66 @@ typedef enum ki_notification_type {
     KI_NOTIFY_DELETE
 } ki_notification_type;
 
-/* Which listeners a change is for. */
+/* The listeners that a change is for. */
 typedef enum ki_audience {
     KI_AUDIENCE_ALL,
-    KI_AUDIENCE_RESYNCING, /* those that have a resync period */
-    KI_AUDIENCE_DUE        /* those whose period was over at the last ki_processor_resync_due */
+    KI_AUDIENCE_RESYNCING, /* listeners with a resync period */
+    KI_AUDIENCE_DUE        /* listeners that were due at the last ki_processor_resync_due */
 } ki_audience;
 
-/* What a listener is told; objects borrowed during distribute. */
+/* A notification of a listener. Its objects are borrowed during distribute. */
 typedef struct ki_notification {
     ki_notification_type type;
     ki_object *obj;
-    ki_object *old; /* what the listener was told before; not with an add */
+    ki_object *old; /* the state before; NULL for an add */
     bool is_in_initial_list, is_resync, final_state_unknown;
 } ki_notification;
 
+/* The listeners of one informer and its resync period. */
 struct ki_processor {
     const ki_allocator *allocator;
-    ki_listener *first;   /* hear of changes, in order of registration */
-    ki_listener *leaving; /* removed; on_removed not called yet, or its thread not joined */
-    int64_t resync_ns;    /* the informer's period: how often it looks; 0: none */
+    ki_listener *first;   /* active, in order of registration */
+    ki_listener *leaving; /* removed; on_removed not called, or thread not joined yet */
+    int64_t resync_ns;    /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
-    bool is_telling_list; /* only the listeners that were there when it began are told */
+    bool is_telling_list; /* only listeners with is_told_list are notified */
 };
 
-/* Two states of one object, as far as their uids tell; else one was deleted and the other made under its name. */
+/* Returns true if both are states of one object: equal uids, or a missing uid. Different uids: the object was deleted and recreated. */
 bool ki_is_same_object(const ki_object *a, const ki_object *b);
-/* One state of one object: the same version and the same content. */
+/* Returns true if both are the same state of one object: same version, same content. */
 bool ki_is_same_state(const ki_object *a, const ki_object *b);
 
 void ki_processor_init(ki_processor *processor, const ki_allocator *allocator, int64_t resync_ns);
 
-/* Puts it behind the others, with its resync period settled; `desired_ns` 0: none. */
+/* Appends the listener and sets its resync period. `desired_ns` 0: no resyncs. */
 void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t desired_ns, int64_t now);
-/* From the listeners to those that leave. False where it is not one of them. */
+/* Moves the listener to `leaving`. Returns false if it is not active. */
 bool ki_processor_remove(ki_processor *processor, const ki_listener *listener);
-/* Out of those that leave: it is about to be freed. */
+/* Removes the listener from `leaving`, before it is freed. */
 void ki_processor_forget(ki_processor *processor, const ki_listener *listener);
-/* The most that waits for a listener that is called on the loop. */
+/* Returns the largest number of notifications that wait for one listener on the loop. */
 size_t ki_processor_waiting_on_loop(const ki_processor *processor);
-/* Gives each listener its thread or its turns. All or none. */
+/* Starts each listener, on a thread of its own or on the loop. After a failure, call it again or stop. */
 ki_status ki_processor_start(ki_processor *processor, bool threaded, ki_error *err);
 
-/* Room for `changes` more notifications of at most `keys` keys in each listener, so that as many distributes cannot fail. */
+/* Reserves room in each listener for `changes` more notifications of at most `keys` keys. Distributing as many cannot fail afterwards. */
 ki_status ki_processor_reserve(ki_processor *processor, size_t changes, size_t keys);
-/* Gives back room that was reserved and not used: after a step of many keys. */
+/* Releases unused reserved room, after a step with many keys. */
 void ki_processor_trim(ki_processor *processor);
+/* Queues a notification at each listener that it is for. Cannot fail: the caller has reserved room. */
 void ki_processor_distribute(ki_processor *processor, const ki_notification *notification, ki_audience audience);
-/* What is distributed from now until end_list is of a list that the store has already: listeners that come meanwhile find it there. */
+/* Until end_list, distributes only to the present listeners: the store already holds the list, so later listeners replay it. */
 void ki_processor_begin_list(ki_processor *processor);
 void ki_processor_end_list(ki_processor *processor);
-/* The initial population is complete: on_synced comes after what was distributed up to now. */
+/* The first list is complete: queues on_synced behind everything distributed so far. */
 void ki_processor_mark_synced(ki_processor *processor);
-/* Is some listener's period over? Notes which. */
+/* Marks the listeners whose period is over. Returns true if there are any. */
 bool ki_processor_resync_due(ki_processor *processor, int64_t now);
-/* What is due is queued: their next periods begin. */
+/* Starts the next period of each due listener, after the resync is queued. */
 void ki_processor_resync_begun(ki_processor *processor, int64_t now);
 
-/* Tells every listener to end; nothing is added any more. */
+/* Asks every listener to end. Nothing is added afterwards. */
 void ki_processor_stop(ki_processor *processor);
 
 #endif

@@ -1,7 +1,7 @@
-/* queue.h: what stands between reflector and controller: delta_fifo.h or in_order_fifo.h. All on the loop, no locks.
+/* queue.h: the interface of the queue between reflector and controller. delta_fifo.h and in_order_fifo.h implement it. Loop only, no locks.
  *
- * A list or resync of many objects is taken at once and worked off in slices: a pop does a part of it, so that no step of the loop is long.
- * What comes in meanwhile stands behind it. */
+ * A queue takes a list or resync of many objects at once and processes it in slices. One pop does one slice, so that each step of the loop stays
+ * short. Changes that arrive meanwhile stand behind the list or resync. */
 #ifndef KI_CACHE_QUEUE_H
 #define KI_CACHE_QUEUE_H
 
@@ -17,103 +17,104 @@ typedef enum ki_delta_type {
     KI_DELTA_ADDED,
     KI_DELTA_UPDATED,
     KI_DELTA_DELETED,
-    KI_DELTA_REPLACED, /* from a list: added or updated, the store tells */
-    KI_DELTA_SYNC      /* from a resync: nothing new */
+    KI_DELTA_REPLACED, /* from a list: an add or update, depending on the store */
+    KI_DELTA_SYNC      /* from a resync: no change */
 } ki_delta_type;
 
-/* One change of one key. A tombstone is a Deleted whose object is the last one known and perhaps not the last state
- * (client-go's DeletedFinalStateUnknown); its object is NULL where none was ever known. */
+/* One change of one key. A tombstone is a Deleted delta whose object is the last known one and may lack the last state (client-go's
+ * DeletedFinalStateUnknown). Its object is NULL if none was ever known. */
 typedef struct ki_delta {
     ki_delta_type type;
     bool tombstone;
-    bool is_in_initial_list; /* part of the initial population */
-    ki_object *obj;          /* a reference of the delta's; NULL only for a tombstone */
+    bool is_in_initial_list; /* part of the first list */
+    ki_object *obj;          /* reference owned by the delta; NULL only in a tombstone */
 } ki_delta;
 
 enum {
-    KI_QUEUE_SLICE =
-        100 /* units (objects) that one pop does at most; also the longest time that the change lock is held */
+    KI_QUEUE_SLICE = 100 /* most units (objects) of one pop; bounds how long the change lock is held */
 };
 
-/* A whole list; borrowed during the call, but for `objects`. What is known and not in it is gone, but for what is kept. */
+/* A whole list. Borrowed during the call, except `objects`. Known objects that are neither in the list nor kept are deleted. */
 typedef struct ki_listing {
-    ki_object **objects; /* references, in a block of the queue's allocator; may be NULL where there is none */
+    ki_object **objects; /* references, in a block of the queue's allocator; may be NULL if there are none */
     size_t count;
-    const char *const *kept; /* keys that are listed with a state that could not be read: what is known of them stays */
+    const char *const *kept; /* keys in the list whose object could not be read: their known objects stay */
     size_t kept_count;
-    bool keeps_all; /* something is listed whose key could not be read: nothing is gone */
+    bool keeps_all; /* the list contains an object without a readable key: no known object is deleted */
     const char *resource_version;
 } ki_listing;
 
-/* What a pop hands over. */
+/* What a pop passes to `process`. */
 typedef enum ki_deltas_kind {
-    KI_DELTAS_OF_KEY,  /* one key with all that happened to it, oldest first */
-    KI_DELTAS_BATCH,   /* one delta each of different keys, in the order of their arrival */
-    KI_DELTAS_REPLACE, /* a whole list: what is known and not in it is gone */
-    KI_DELTAS_RESYNC   /* everything that is known; no deltas */
+    KI_DELTAS_OF_KEY,  /* one key with all its changes, oldest first */
+    KI_DELTAS_BATCH,   /* deltas of different keys, one for each, in order of arrival */
+    KI_DELTAS_REPLACE, /* a whole list: known objects that are not in it are deleted */
+    KI_DELTAS_RESYNC   /* all known objects; no deltas */
 } ki_deltas_kind;
 
 /* Borrowed during the call. */
 typedef struct ki_deltas {
     ki_deltas_kind kind;
-    const char *key; /* with KI_DELTAS_OF_KEY; else NULL */
+    const char *key; /* with KI_DELTAS_OF_KEY, else NULL */
     const ki_delta *items;
     size_t count;
     bool is_in_initial_list;
-    /* With KI_DELTAS_REPLACE, as in ki_listing; `count` objects and no items. */
+    /* With KI_DELTAS_REPLACE, as in ki_listing: `count` counts `objects`, and `items` is unused. */
     ki_object *const *objects;
     const char *const *kept;
     size_t kept_count;
     bool keeps_all;
-    const char *resource_version; /* with KI_DELTAS_REPLACE: the list's; else NULL */
+    const char *resource_version; /* with KI_DELTAS_REPLACE: the list's version; else NULL */
 } ki_deltas;
 
-/* KI_OK: done; with `*ret_requeue` true (a list or resync) only a part of it is, and it is handed over again. Anything else: the item was not
- * processed; with `*ret_requeue` true it stays the first of the queue. Must not change the queue or pop from it. */
+/* Processes an item. KI_OK with `*ret_requeue` false: the item is done. KI_OK with `*ret_requeue` true (lists and resyncs only): a part is done,
+ * and the queue passes the item again. Any other status: the item was not processed; with `*ret_requeue` true it stays first in the queue. Must
+ * not change the queue or pop from it. */
 typedef ki_status (*ki_process)(const ki_deltas *deltas, void *user, bool *ret_requeue, ki_error *err);
 
-/* A walk over the objects that are known; all zero before it begins. */
+/* A walk over the known objects. All zero before it begins. */
 typedef struct ki_known_walk {
     ki_snapshot *snapshot;
     ki_cursor cursor;
 } ki_known_walk;
 
-/* Objects known downstream (the store), for Replace, Delete and Resync. They do not change while a list or resync is worked off. */
+/* The known objects (the store's), for Replace, Delete and Resync. They do not change while a list or resync is processed. */
 typedef struct ki_known_objects {
     ki_object *(*get)(const char *key, void *user);      /* a reference, or NULL */
-    ki_object *(*next)(ki_known_walk *walk, void *user); /* borrowed until the walk ends; NULL: there are no more */
-    void (*end)(ki_known_walk *walk, void *user);        /* also in the middle, and of a walk that has not begun */
+    ki_object *(*next)(ki_known_walk *walk, void *user); /* borrowed until the walk ends; NULL after the last */
+    void (*end)(ki_known_walk *walk, void *user);        /* also in the middle of a walk or before its begin */
     void *user;
 } ki_known_objects;
 
-/* All but pop and close fail with KI_ERR_NO_MEMORY, leaving the queue as it was, or KI_ERR_CLOSED. */
+/* All operations but pop and close fail with KI_ERR_NO_MEMORY, which leaves the queue unchanged, or with KI_ERR_CLOSED. */
 typedef struct ki_queue_ops {
     ki_status (*add)(ki_queue *queue, ki_object *obj, ki_error *err);
     ki_status (*update)(ki_queue *queue, ki_object *obj, ki_error *err);
-    /* `is_last_state` false: the object is gone, and `obj` only names it: a tombstone. */
+    /* `is_last_state` false: `obj` only names the deleted object. Adds a tombstone. */
     ki_status (*remove)(ki_queue *queue, ki_object *obj, bool is_last_state, ki_error *err);
-    /* With KI_OK `objects` is the queue's. The caller may look at it until it returns to the loop. */
+    /* With KI_OK the queue owns `objects`. The caller may read them until it returns to the loop. */
     ki_status (*replace)(ki_queue *queue, const ki_listing *list, ki_error *err);
     ki_status (*resync)(ki_queue *queue, ki_error *err);
-    /* Is a resync queued, or part of one? */
+    /* Returns true if a resync, or a part of one, is queued. */
     bool (*is_resyncing)(const ki_queue *queue);
-    /* Does a part of a list or resync that has come in (KI_OK, or KI_ERR_NO_MEMORY: to be tried again), or hands one item to `process`. KI_ERR_NOT_FOUND: empty now; KI_ERR_CLOSED: empty and closed; else what process returned. Never blocks
-     * (ours: the controller is told by `ready` when there is something; client-go's Pop blocks). */
+    /* Does a slice of a queued list or resync, or passes one item to `process`. Never blocks: `ready` wakes the controller (client-go's Pop
+     * blocks). Returns KI_OK after a slice, KI_ERR_NO_MEMORY if the slice must be retried, KI_ERR_NOT_FOUND if the queue is empty, KI_ERR_CLOSED
+     * if it is empty and closed, else the status of `process`. */
     ki_status (*pop)(ki_queue *queue, ki_process process, void *user, ki_error *err);
-    /* Nothing more is taken; what is queued is still handed out. */
+    /* Rejects further changes. Queued items are still passed on. */
     void (*close)(ki_queue *queue);
-    /* Is the initial population popped and processed? */
+    /* Returns true once the first list is popped and processed. */
     bool (*has_synced)(const ki_queue *queue);
-    size_t (*length)(const ki_queue *queue); /* keys or events queued, without what is being processed */
+    size_t (*length)(const ki_queue *queue); /* queued keys or events, without the one being processed */
     void (*free)(ki_queue *queue);
 } ki_queue_ops;
 
 struct ki_queue {
     const ki_queue_ops *ops;
-    void (*ready)(void *user); /* called when an empty queue has something, and on close; may be NULL */
+    void (*ready)(void *user); /* called when an empty queue gets an item, and on close; may be NULL */
     void *ready_user;
-    size_t slice; /* the units that a pop may do; set before it; 0: KI_QUEUE_SLICE */
-    size_t work;  /* the units that the last pop did beside processing */
+    size_t slice; /* units that the next pop may do; 0: KI_QUEUE_SLICE */
+    size_t work;  /* units that the last pop did besides processing */
 };
 
 static inline size_t ki_queue_slice(const ki_queue *queue) {

@@ -1,4 +1,4 @@
-/* registration.c: the handlers of an informer: added, removed, and asked for their progress. */
+/* registration.c: adds and removes handlers of an informer, and reports their progress. */
 #include "src/base/error.h"
 #include "src/cache/informer_parts.h"
 #include "src/cache/listener.h"
@@ -6,6 +6,7 @@
 #define MINIMUM_RESYNC_MS INT64_C(1000)
 #define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
 
+/* Returns a handler's resync period in nanoseconds. `asked_ms` 0 selects the informer's period, below 0 none. */
 static int64_t resync_period(const ki_informer *informer, int64_t asked_ms) {
     if (asked_ms == 0)
         return informer->options.resync_ns;
@@ -16,7 +17,7 @@ static int64_t resync_period(const ki_informer *informer, int64_t asked_ms) {
     return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
 }
 
-/* Gives the listener its id and makes it known by that. */
+/* Gives the listener its id and adds it to the registry. */
 static ki_registration enlist(ki_informer *informer, ki_listener *listener) {
     ki_mutex_lock(&informer->registry_lock);
     listener->id = ++informer->last_id;
@@ -26,7 +27,8 @@ static ki_registration enlist(ki_informer *informer, ki_listener *listener) {
     return (ki_registration){ .informer = informer, .id = listener->id };
 }
 
-/* Caller holds the registry lock. The place has NULL where there is no such handler, or no longer. */
+/* Returns the place of the listener in the registry. The place holds NULL if the handler does not exist or was removed. Caller holds
+ * registry_lock. */
 static ki_listener **find_listed(ki_registration registration) {
     ki_listener **at = &registration.informer->registered;
     while (*at && (*at)->id != registration.id)
@@ -34,7 +36,7 @@ static ki_listener **find_listed(ki_registration registration) {
     return at;
 }
 
-/* Returns the listener, which is no longer known by its id; NULL where it was not. */
+/* Removes the listener from the registry and returns it; NULL if it was not there. */
 static ki_listener *delist(ki_registration registration) {
     ki_informer *informer = registration.informer;
     ki_mutex_lock(&informer->registry_lock);
@@ -46,7 +48,7 @@ static ki_listener *delist(ki_registration registration) {
     return listener;
 }
 
-/* On the loop: a listener that was removed has ended. */
+/* Frees a removed listener that has ended. Loop. */
 static void on_listener_end(ki_listener *listener, void *user) {
     ki_informer *informer = user;
     ki_fair_mutex_lock(&informer->change_lock);
@@ -56,7 +58,7 @@ static void on_listener_end(ki_listener *listener, void *user) {
     ki_informer_delivered(informer);
 }
 
-/* From a moment between two changes: what is there is replayed, what comes after is told. The change lock is held. */
+/* Adds the listener between two changes: it replays the present snapshot, and is notified of every later change. Caller holds change_lock. */
 static ki_status join_in(ki_informer *informer, ki_listener *listener, int64_t resync_ns, ki_error *err) {
     ki_processor *processor = &informer->processor;
     ki_status status = ki_informer_check_runs(informer, err);
@@ -107,7 +109,7 @@ ki_status ki_informer_register(ki_informer *informer, const ki_handler *handler,
     status = ki_listener_new(&listener_options, &listener, err);
     if (status)
         return status;
-    /* Its first call may come before this function returns, and may want to remove it. */
+    /* The first callback can run before this function returns, and can remove the handler. */
     const ki_registration before = ret_registration ? *ret_registration : (ki_registration){ NULL, 0 };
     const ki_registration registration = enlist(informer, listener);
     if (ret_registration)

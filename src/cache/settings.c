@@ -1,4 +1,4 @@
-/* settings.c: what a program sets of an informer: the transform and the error and state handlers before the start, indexers at any time. */
+/* settings.c: the settings of an informer: the transform and the error and state handlers before the start, indexers at any time. */
 #include "src/base/error.h"
 #include "src/cache/index_build.h"
 #include "src/cache/informer_parts.h"
@@ -9,7 +9,7 @@ ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err) {
                : KI_OK;
 }
 
-/* Leaves the change lock held where it may be set. */
+/* Takes the change lock, and keeps it if the setting is allowed. */
 static ki_status begin_setting(ki_informer *informer, const char *what, ki_error *err) {
     ki_fair_mutex_lock(&informer->change_lock);
     if (!informer->is_frozen)
@@ -55,7 +55,7 @@ ki_status ki_informer_set_state_handler(ki_informer *informer, ki_state_handler 
     return KI_OK;
 }
 
-/* Most of the work is done under no lock, so that neither the loop nor another thread waits for it. */
+/* Does most of the work under no lock, so that neither the loop nor another thread waits for it. */
 static ki_status build_indexes(ki_informer *informer, ki_index_build *build, ki_error *err) {
     ki_status status = KI_OK;
     bool is_done = false;

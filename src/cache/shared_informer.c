@@ -1,4 +1,4 @@
-/* shared_informer.c: puts source, queue, controller, store and listeners together: their making, start and end. */
+/* shared_informer.c: connects source, queue, controller, store and listeners. Makes, starts, stops and frees an informer. */
 #include "src/cache/shared_informer.h"
 
 #include "src/base/error.h"
@@ -15,11 +15,11 @@
 #include <stdio.h>
 
 enum {
-    HELD_FROM = 1000 /* changes that wait on the loop; half of that: go on */
+    HELD_FROM = 1000 /* waiting changes at which the watch pauses; it resumes at half */
 };
-#define RESYNC_RETRY KI_SECONDS(1) /* after one that found no memory; no period is shorter */
+#define RESYNC_RETRY KI_SECONDS(1) /* after a resync that failed; no period is shorter */
 
-/* --- what the parts tell ------------------------------------------------------------------------------------------------------ */
+/* --- callbacks from the parts ------------------------------------------------------------------------------------------------- */
 
 static void report(ki_informer *informer, const ki_error *err, const char *key) {
     if (!informer->error_handler)
@@ -113,7 +113,7 @@ static void on_progress(void *user) {
         ki_informer_regulate(informer, informer->waiting);
 }
 
-/* On any thread: kept for the loop. */
+/* Any thread. Stores the error for the loop. */
 static void on_index_error(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_mutex_lock(&informer->index_error_lock);
@@ -144,7 +144,7 @@ static void report_index_errors(ki_task *task, void *user) {
         report(informer, &err, key);
 }
 
-/* --- what the parts ask --------------------------------------------------------------------------------------------------------- */
+/* --- callbacks for the parts ---------------------------------------------------------------------------------------------------- */
 
 static ki_object *known_get(const char *key, void *user) {
     const ki_informer *informer = user;
@@ -183,7 +183,7 @@ static void free_texts(ki_informer *informer) {
     ki_free(allocator, informer->field_selector);
 }
 
-/* What tells this informer from others, to people and in metrics. */
+/* Copies the texts that identify this informer, to people and in metrics. */
 static ki_status copy_texts(ki_informer *informer, const ki_shared_informer_options *options, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     informer->namespace_name = ki_strdup(allocator, options->namespace_name ? options->namespace_name : "");
@@ -359,6 +359,7 @@ void ki_informer_freeze(ki_informer *informer) {
     ki_fair_mutex_unlock(&informer->change_lock);
 }
 
+/* Queues a resync for the due listeners, if any. */
 static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err) {
     ki_fair_mutex_lock(&informer->change_lock);
     bool due = ki_processor_resync_due(&informer->processor, now);
@@ -372,7 +373,7 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
     return KI_OK;
 }
 
-/* Whom a resync is for is known by the time it is queued: the next one has to wait until it is through. */
+/* Starts a resync. Its listeners are chosen when it is queued, so the next resync waits until this one is processed. */
 static void resync(ki_timer *timer, void *user) {
     ki_informer *informer = user;
     if (informer->queue->ops->is_resyncing(informer->queue)) {
@@ -401,7 +402,7 @@ static void check_for_mutations(ki_timer *timer, void *user) {
     ki_timer_set(timer, now + KI_MUTATION_PERIOD);
 }
 
-/* A store that lags since the watch is held, or was until now, proves nothing. */
+/* Returns false while the watch is paused or many changes wait: the store lags, so a difference proves nothing. */
 static bool is_watching(void *user) {
     const ki_informer *informer = user;
     return informer->reflector.phase == KI_REFLECTOR_WATCHES && informer->reflector.watch.is_accepted &&
@@ -455,6 +456,7 @@ static ki_status open_audit(ki_informer *informer, ki_error *err) {
     return informer->options.audit_source ? ki_audit_open(&informer->audit, &options, err) : KI_OK;
 }
 
+/* Prepares everything that needs the loop, and starts nothing yet. */
 static ki_status open_parts(ki_informer *informer, ki_error *err) {
     ki_cache_controller_options controller = {
         .engine = informer->engine,
@@ -563,7 +565,7 @@ void ki_informer_stop(ki_informer *informer) {
         on_state(KI_STATE_STOPPED, NULL, -1, informer);
 }
 
-/* One whose thread was not joined yet; not joined under the lock, since a handler that ends may need it. */
+/* Returns a listener whose thread is not joined yet, or NULL. The caller joins without the lock: an ending handler may need it. */
 static ki_listener *next_to_join(ki_informer *informer) {
     ki_listener *lists[] = { informer->processor.first, informer->processor.leaving };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {

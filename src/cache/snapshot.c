@@ -1,4 +1,4 @@
-/* snapshot.c: see snapshot.h: making, sharing and walking one moment. */
+/* snapshot.c: see snapshot.h. Makes, shares, releases and walks a snapshot. */
 #include "src/cache/snapshot.h"
 
 #include "src/base/memory.h"
@@ -56,7 +56,7 @@ void ki_snapshot_drain_begin(ki_snapshot_drain *drain, ki_snapshot *snapshot) {
         drain->snapshot = snapshot;
 }
 
-/* Releases the next object or set. A set that goes is drained like a tree of its own. Returns false where nothing is left. */
+/* Releases the next object or set. A set that has no other reference is drained in turn, object by object. Returns false once nothing is left. */
 static bool release_next(ki_snapshot_drain *drain) {
     ki_snapshot *snapshot = drain->snapshot;
     ki_schema *schema = snapshot->schema;
@@ -128,7 +128,7 @@ bool ki_snapshot_has_index(const ki_snapshot *snapshot, const char *index) {
     return find_index(snapshot, index) != NULL;
 }
 
-/* Once begun, a walk needs no more than the cursor: the index and the value are looked up once. */
+/* Continues a walk. After its first step a walk needs only the cursor, without another lookup of index and value. */
 static void *next_in(const ki_tree *tree, ki_cursor *cursor) {
     static const ki_tree none = { NULL, 0 };
     return ki_tree_next(tree ? tree : &none, cursor);

@@ -1,13 +1,11 @@
-/* snapshot_list.c: what is in one moment, by namespace, name and labels: the listers of lister.h without
- * their informer. */
+/* snapshot_list.c: lists and gets from one snapshot by namespace, name and labels. The listers of lister.h use it. */
 #include "src/base/buffer.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/snapshot.h"
 #include "src/object/selector.h"
 
-/* Walks one namespace; where there is no index to do so, or no namespace is asked for, everything, and
- * leaves out the others. */
+/* A walk over one namespace, by the namespace index. Without that index, or for all namespaces, it walks all objects and skips other namespaces. */
 typedef struct scope {
     const ki_snapshot *snapshot;
     const char *namespace_name; /* NULL: all */
@@ -56,7 +54,7 @@ ki_status ki_snapshot_list(ki_snapshot *snapshot, const char *namespace_name, co
     ki_selector_free(allocator, selector);
     if (!objects)
         return ki_error_no_memory(err, "listing objects");
-    if (count < most / 2) { /* what is not needed goes back, where that is to be had */
+    if (count < most / 2) { /* releases the unused part, if the allocator can */
         void *smaller = ki_realloc_array(allocator, objects, count, sizeof(const ki_object *));
         objects = smaller ? smaller : objects;
     }

@@ -1,5 +1,4 @@
-/* store.c: see store.h: the step from one moment to the next. A change is made on a version of its own
- * and published when it is whole; whatever fails before that throws the version away. */
+/* store.c: see store.h. A change is made on a new snapshot, which is published when it is complete. A failure before that drops the new snapshot. */
 #include "src/cache/store.h"
 
 #include "src/base/error.h"
@@ -8,10 +7,10 @@
 #include "src/engine/thread.h"
 #include "src/object/format.h"
 
-/* What readers see. Apart, so that a const store can be locked. */
+/* What readers see. A separate block: readers lock it through a const store. */
 typedef struct published {
     ki_mutex lock;
-    ki_snapshot *now; /* under the lock; owned reference */
+    ki_snapshot *now; /* under `lock`; owned reference */
 } published;
 
 struct ki_store {
@@ -21,7 +20,7 @@ struct ki_store {
     void (*on_index_error)(const ki_error *err, const char *key, void *user);
     void *on_index_error_user;
     published *published;
-    /* The writer's: the moment that is being staged, owned; NULL between changes. */
+    /* The writer's: the staged snapshot, owned; NULL between changes. */
     ki_snapshot *staged;
     ki_index_update update; /* the writer's */
 };
@@ -64,7 +63,7 @@ ki_status ki_store_new(const ki_store_options *options, ki_store **ret_store, ki
     if (ki_schema_new(allocator, options->seed, NULL, &namespace_indexer, options->namespaced ? 1 : 0, &schema, NULL))
         goto failed;
     shared->now = ki_snapshot_new(schema, KI_STR(""));
-    ki_schema_unref(schema); /* it is the snapshot's now */
+    ki_schema_unref(schema); /* the snapshot holds a reference now */
     if (!shared->now)
         goto failed;
     status = ki_mutex_init(&shared->lock, err);
@@ -100,7 +99,7 @@ void ki_store_free(ki_store *store) {
 
 /* ---- writing ---- */
 
-/* The writer reads it without the lock: nobody else swaps it. */
+/* The writer reads it without the lock: only the writer swaps it. */
 static const ki_snapshot *current(const ki_store *store) {
     return store->published->now;
 }
@@ -114,7 +113,7 @@ void ki_store_publish(ki_store *store, ki_snapshot *next) {
     ki_snapshot *before = store->published->now;
     store->published->now = next;
     ki_mutex_unlock(&store->published->lock);
-    ki_snapshot_free(before); /* may be much work: not under the lock */
+    ki_snapshot_free(before); /* outside the lock: can take long */
 }
 
 static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *old, ki_object *obj) {

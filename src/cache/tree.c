@@ -1,10 +1,8 @@
-/* tree.c: see tree.h. A node holds its values first and its child nodes after them, both in the order of
- * the hash's bits at its level; one bitmap each says which are there. A child node never holds a single
- * value and nothing else: that value is in the parent.
+/* tree.c: see tree.h. A node holds its values first, then its child nodes, both in the order of the hash's bits at its level. One bitmap
+ * says which values are present, another which child nodes. A child node never holds a single value alone: its parent holds that value instead.
  *
- * Whether a node may be changed in place is told by the reference counts alone: all from the root down
- * to it are one. That cannot change under the writer: only whoever reaches a node can share it, and
- * whoever could reach it would be counted on the way. */
+ * A node may be changed in place if all reference counts from the root down to it are one. Other threads cannot change that: a thread must reach a
+ * node to share it, and a thread that reaches it is counted on the path. */
 #include "src/cache/tree.h"
 
 #include "src/base/memory.h"
@@ -21,7 +19,7 @@ union slot {
 
 struct ki_tree_node {
     ki_refcount refs;
-    uint32_t leaves;     /* bitmap; 0 on the last level, as is `nodes` */
+    uint32_t leaves;     /* bitmap; 0 on the last level, like `nodes` */
     uint32_t nodes;      /* bitmap */
     uint32_t leaf_count; /* the number of bits in `leaves`; on the last level the number of values */
     union slot slots[];
@@ -69,7 +67,7 @@ static node *node_new(const ki_tree_kind *kind, unsigned slots) {
     return n;
 }
 
-/* As deep as the tree at most. */
+/* Recurses at most as deep as the tree. */
 static void node_unref(const ki_tree_kind *kind, node *n) {
     if (!ki_refcount_dec(&n->refs))
         return;
@@ -81,8 +79,8 @@ static void node_unref(const ki_tree_kind *kind, node *n) {
     ki_free(kind->allocator, n);
 }
 
-/* The counts are all over the memory, and an atomic instruction waits for the one before it: ask for all
- * of them first. */
+/* References all slots of a node. Prefetches the counts first: they are scattered in memory, and each atomic instruction waits for the one before
+ * it. */
 static void ref_slots(const ki_tree_kind *kind, const node *n) {
     unsigned count = slot_count(n);
     for (unsigned i = 0; i < count; i++)
@@ -93,8 +91,7 @@ static void ref_slots(const ki_tree_kind *kind, const node *n) {
         ki_refcount_inc(&n->slots[i].node->refs);
 }
 
-/* Makes the node at `slot` one that only this tree has, with a gap of `extra` slots at `gap`.
- * `slot` itself must be in such a node. */
+/* Makes the node at `slot` exclusive to this tree, with `extra` free slots at `gap`. `slot` itself must be in an exclusive node. */
 static node *take(const ki_tree_kind *kind, node **slot, unsigned gap, unsigned extra) {
     node *old = *slot;
     bool shared = !ki_refcount_is_one(&old->refs);
@@ -131,7 +128,7 @@ void ki_tree_unref(const ki_tree_kind *kind, ki_tree *tree) {
     *tree = (ki_tree){ NULL, 0 };
 }
 
-/* Where a key is: the place of its value in `n`, or -1. */
+/* Returns the index of the key's value in `n`, or -1. */
 static int leaf_at(const ki_tree_kind *kind, const node *n, unsigned level, uint32_t bit, ki_str key) {
     if (level == KI_TREE_LEVELS) {
         for (unsigned i = 0; i < n->leaf_count; i++)
@@ -168,7 +165,7 @@ void *ki_tree_get_unshared(const ki_tree_kind *kind, const ki_tree *tree, ki_str
 
 /* ---- put ---- */
 
-/* Nodes from `level` down that tell two values apart, which are moved into them. */
+/* Returns nodes from `level` down that separate two values, and moves the values into them. */
 static node *split(const ki_tree_kind *kind, void *a, uint64_t hash_a, void *b, uint64_t hash_b, unsigned level) {
     node *top = NULL;
     node **slot = &top;
@@ -200,7 +197,7 @@ static node *split(const ki_tree_kind *kind, void *a, uint64_t hash_a, void *b, 
     return NULL;
 }
 
-/* The value at `at` becomes a child node at `level` + 1 that holds it and `value`. */
+/* Replaces the value at `at` by a child node at `level` + 1 with that value and `value`. */
 static ki_status push_down(const ki_tree_kind *kind, node *n, unsigned at, unsigned level, uint32_t bit, void *value,
                            uint64_t hash) {
     void *there = n->slots[at].value;
@@ -276,15 +273,14 @@ ki_status ki_tree_put(const ki_tree_kind *kind, ki_tree *tree, void *value, void
 
 /* ---- remove ---- */
 
-/* Gives back the memory of a slot that is no longer used, where that is to be had. */
+/* Releases an unused slot, if the allocator can. */
 static void shrink(const ki_tree_kind *kind, node **slot) {
     node *smaller = ki_realloc_array(kind->allocator, *slot, 1, node_size(slot_count(*slot)));
     if (smaller)
         *slot = smaller;
 }
 
-/* A child node that holds a single value and nothing else gives it to its parent. The path is this
- * tree's alone. */
+/* Moves the single value of a child node into its parent. The path must be exclusive to this tree. */
 static void pull_up(const ki_tree_kind *kind, node *parent, uint32_t bit) {
     unsigned from = node_index(parent, bit);
     node *child = parent->slots[from].node;
@@ -310,7 +306,7 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, vo
     unsigned level = 0;
     int at;
     path[0] = &tree->root;
-    for (;; level++) { /* it is there, so the path ends at it */
+    for (;; level++) { /* the key is present, so the path ends at it */
         uint32_t bit = level < KI_TREE_LEVELS ? bit_of(hash, level) : 0;
         node *n = take(kind, path[level], 0, 0);
         if (!n)
@@ -322,7 +318,7 @@ ki_status ki_tree_remove(const ki_tree_kind *kind, ki_tree *tree, ki_str key, vo
         }
         path[level + 1] = &n->slots[node_index(n, bit)].node;
     }
-    /* From here on all is in place and nothing can fail. */
+    /* Nothing can fail from here on. */
     node *n = *path[level];
     unsigned count = slot_count(n) - 1;
     memmove(n->slots + at, n->slots + at + 1, (count - (unsigned)at) * sizeof(union slot));
@@ -384,7 +380,7 @@ void ki_tree_changes_begin(ki_tree_changes *changes, const ki_tree *tree, const 
         look_into(changes, tree->root, other->root);
 }
 
-/* The other version's node beside the child number `at` of `n`. */
+/* Returns the other version's node beside child number `at` of `n`. */
 static const node *child_beside(const node *n, unsigned at, const node *beside) {
     uint32_t bits = n->nodes;
     while (at-- > 0)
@@ -410,7 +406,7 @@ void *ki_tree_changes_next(ki_tree_changes *changes) {
 
 /* ---- draining ---- */
 
-/* The node's reference is given up: goes into it where that was the last one. */
+/* Releases a reference to the node. Descends into the node if that was the last one. */
 static void drain_into(ki_tree_drain *drain, node *n) {
     if (!ki_refcount_dec(&n->refs))
         return;

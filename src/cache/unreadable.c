@@ -28,7 +28,7 @@ static ki_unreadable_mark *find(const ki_unreadable_marks *marks, const char *ke
     return ki_map_get(&marks->by_key, ki_str_of(key));
 }
 
-/* One that does not fit is not known. */
+/* Copies a version. A version that does not fit counts as not known. */
 static void copy_version(char to[KI_UNREADABLE_VERSION_MAX], const char *version) {
     size_t size = strlen(version);
     if (size < KI_UNREADABLE_VERSION_MAX)
@@ -37,7 +37,7 @@ static void copy_version(char to[KI_UNREADABLE_VERSION_MAX], const char *version
         to[0] = '\0';
 }
 
-/* Cut text does not end inside a UTF-8 character. */
+/* Copies a reason. Does not cut it inside a UTF-8 character. */
 static void copy_reason(char to[KI_UNREADABLE_REASON_MAX], const ki_error *reason) {
     const char *text = ki_error_message(reason);
     size_t size = strlen(text);
@@ -85,7 +85,7 @@ ki_status ki_unreadable_marks_put(ki_unreadable_marks *marks, const char *key, c
     return KI_OK;
 }
 
-/* Is `version` from before the state that could not be read? Then it says nothing of that. */
+/* Returns true if `version` is older than the unreadable state, and so does not settle it. */
 static bool is_before(const char *version, const ki_unreadable_mark *mark) {
     return mark->is_version_known && ki_resource_version_compare(version, mark->until) == KI_ORDER_OLDER;
 }
@@ -117,7 +117,7 @@ ki_status ki_unreadable_marks_keys(const ki_unreadable_marks *marks, const char 
     return KI_OK;
 }
 
-/* --- an informer's ------------------------------------------------------------------------------------------------------------------ */
+/* --- an informer's marks ------------------------------------------------------------------------------------------------------------ */
 
 ki_status ki_unreadable_init(ki_unreadable *unreadable, const ki_allocator *allocator, uint64_t seed, ki_error *err) {
     *unreadable = (ki_unreadable){ .allocator = allocator };
@@ -203,7 +203,7 @@ ki_status ki_unreadable_reserve(ki_unreadable *unreadable, const ki_unreadable_m
     return status;
 }
 
-/* A list at `version` says again that `mark` is unreadable, or (`again` NULL) does not say so. */
+/* Applies a list at `version` to an old mark. `again` is the list's mark of the same key. NULL settles the old mark. */
 static void renew(ki_unreadable_mark *mark, const ki_unreadable_mark *again, const char *version) {
     mark->is_settled = again == NULL;
     if (again) {
@@ -215,7 +215,7 @@ static void renew(ki_unreadable_mark *mark, const ki_unreadable_mark *again, con
         copy_version(mark->until, version);
 }
 
-/* What a list at `version` keeps, of a time when the cache was at `since`. */
+/* Sets `past` if the list at `version` is older than the cache was (`since`): the list keeps newer states. */
 static void note_past(ki_unreadable_mark *mark, const char *since, const char *version) {
     if (ki_resource_version_compare(since, version) == KI_ORDER_NEWER)
         copy_version(mark->past, since);
@@ -242,7 +242,7 @@ void ki_unreadable_take_list(ki_unreadable *unreadable, ki_unreadable_marks *lis
         if (!mark->until[0])
             copy_version(mark->until, version);
         if (ki_map_put(marks, ki_str_of(mark->key), mark, NULL))
-            ki_free(unreadable->allocator, mark); /* cannot be: its place was reserved */
+            ki_free(unreadable->allocator, mark); /* impossible: its room is reserved */
     }
     ki_map_free(&listed->by_key);
     recount(unreadable);
@@ -256,7 +256,8 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable) {
     ki_mutex_lock(&unreadable->mutex);
     ki_map *marks = &unreadable->marks.by_key;
     ki_unreadable_marks_init(&kept, unreadable->allocator, marks->seed);
-    /* Removing while walking is not allowed; for lack of memory the settled marks stay until the next time. */
+    /* The map does not allow removing during a walk, so the other marks move to a new map. If memory runs out, the settled marks stay until the
+     * next time. */
     if (!ki_map_reserve(&kept.by_key, unreadable->shown)) {
         size_t cursor = 0;
         void *value;
@@ -274,7 +275,7 @@ void ki_unreadable_catch_up(ki_unreadable *unreadable) {
 
 /* --- any thread ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Versions that cannot be compared may be anything. */
+/* Returns true if the mark can stand for `version`. Versions that cannot be compared can be anything. */
 static bool may_hold(const ki_unreadable_mark *mark, const char *version) {
     if (mark->since[0]) {
         ki_order order = ki_resource_version_compare(version, mark->since);
@@ -301,6 +302,7 @@ bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const ch
     return may_lack;
 }
 
+/* Returns true if a list kept the state at `version` although that is newer than the list. */
 static bool is_of_past(const ki_unreadable_mark *mark, const char *version) {
     return mark && mark->past[0] && ki_resource_version_compare(version, mark->until) == KI_ORDER_NEWER &&
            ki_resource_version_compare(version, mark->past) != KI_ORDER_NEWER;
@@ -314,7 +316,7 @@ bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const cha
     return is_past;
 }
 
-/* The first in the order of keys, so that the words stay the same while nothing changes. */
+/* Returns the first mark in key order, so that the message stays the same while nothing changes. */
 static const ki_unreadable_mark *first_shown(const ki_unreadable_marks *marks) {
     const ki_unreadable_mark *first = NULL;
     size_t cursor = 0;

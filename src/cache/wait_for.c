@@ -1,7 +1,7 @@
-/* wait_for.c: reading one's own writes: waits until an informer's copy has seen a resource version or an object, or calls back then.
+/* wait_for.c: reading one's own writes: waits until an informer's cache has seen a resource version or an object, or calls a handler then.
  *
- * Whoever waits is in the wait table, under the wait lock. The loop looks there after each change of the store, where anybody waits: one
- * atomic load otherwise. A wait is put into the table before it looks at the store itself, so that it cannot miss a change in between. */
+ * All waits are in the wait table, under the wait lock. The loop checks the table after each change of the store if there are waits; otherwise the
+ * check costs one atomic load. A wait enters the table before it reads the store, so it cannot miss a change in between. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/callback.h"
@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-/* --- has it been seen? ------------------------------------------------------------------------------------------------------- */
+/* --- checking the waits ------------------------------------------------------------------------------------------------------ */
 
-/* What came and went within one change shows in no moment of the store. */
+/* Checks the objects of each delta: an object added and deleted within one change appears in no snapshot of the store. */
 static void see_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
     for (size_t i = 0; i < deltas->count && waits->keyed > 0; i++) {
         const ki_delta *delta = &deltas->items[i];
@@ -21,7 +21,7 @@ static void see_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
     }
 }
 
-/* The wait lock is held. What has happened to the table is made known. */
+/* Publishes the number of waits, and posts the callbacks of decided waits. Caller holds wait_lock. */
 static void note_waits(ki_informer *informer) {
     atomic_store(&informer->waits_in_all, informer->waits.count);
     if (ki_wait_table_has_decided(&informer->waits))
@@ -42,7 +42,7 @@ void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
     ki_snapshot_free(now);
 }
 
-/* --- coming in ------------------------------------------------------------------------------------------------------------------ */
+/* --- adding a wait -------------------------------------------------------------------------------------------------------------- */
 
 static ki_status check_wait(const char *key, const char *resource_version, ki_error *err) {
     if ((resource_version && resource_version[0]) || (key && key[0]))
@@ -50,7 +50,7 @@ static ki_status check_wait(const char *key, const char *resource_version, ki_er
     return ki_error_set(err, KI_ERR_INVALID, "waiting without naming a resource version or a key");
 }
 
-/* It may be there already. The wait lock is held. */
+/* Checks the waits against the present snapshot. Caller holds wait_lock. */
 static void look_now(ki_informer *informer, const char *key) {
     ki_snapshot *now = ki_store_snapshot(informer->store);
     const ki_object *obj = key ? ki_snapshot_get(now, key) : NULL;
@@ -60,10 +60,10 @@ static void look_now(ki_informer *informer, const char *key) {
     ki_snapshot_free(now);
 }
 
-/* The wait lock is held. */
+/* Adds a wait, and decides it at once if the store has its state. Caller holds wait_lock. */
 static void come_in(ki_informer *informer, ki_version_wait *wait) {
     ki_wait_table_add(&informer->waits, wait);
-    atomic_store(&informer->waits_in_all, informer->waits.count); /* from now on the loop looks, too */
+    atomic_store(&informer->waits_in_all, informer->waits.count); /* the loop checks the waits from now on */
     look_now(informer, wait->key);
 }
 
@@ -84,10 +84,10 @@ static ki_status tell_end(const ki_informer *informer, const ki_version_wait *wa
     return status;
 }
 
-/* The wait lock is held. */
+/* Caller holds wait_lock. */
 static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline) {
     come_in(informer, wait);
-    note_waits(informer); /* what it saw was waited for by others, too */
+    note_waits(informer); /* look_now may have decided other waits too */
     bool in_time = true;
     while (!wait->is_decided && !ki_informer_is_over(informer) && in_time)
         in_time = ki_engine_wait(informer->engine, wait->changed, &informer->wait_lock, deadline);
@@ -150,10 +150,11 @@ static void expire(ki_timer *timer, void *user) {
     ki_wait_table_expire(&informer->waits, ki_engine_now(informer->engine));
     note_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
-    ki_task_post(&informer->wait_task); /* sets the timer for the next */
+    ki_task_post(&informer->wait_task); /* sets the timer for the next deadline */
 }
 
-/* On the loop. Where there is no memory for the timer it is tried again a task later: with the next wait, or change that ends one. */
+/* Sets the timer to the earliest deadline. Loop. If memory runs out, the next run of the task retries: after the next wait, or the next change
+ * that decides one. */
 static void set_timer(ki_informer *informer) {
     ki_mutex_lock(&informer->wait_lock);
     int64_t next = ki_wait_table_next_deadline(&informer->waits);
@@ -166,7 +167,7 @@ static void set_timer(ki_informer *informer) {
         ki_timer_set(&informer->wait_timer, next);
 }
 
-/* One call a turn, as with handlers on the loop: what else is due comes in between. */
+/* Calls one handler a turn, as handlers on the loop do, so that other due work runs in between. */
 static void run(ki_task *task, void *user) {
     ki_informer *informer = user;
     set_timer(informer);
@@ -174,7 +175,7 @@ static void run(ki_task *task, void *user) {
         ki_task_post(task);
 }
 
-/* The version of an object that cannot be read counts as seen only once that object is readable, replaced or deleted. */
+/* Returns true if the wait's state can be unreadable. Its version counts as seen only once the object is readable, replaced or deleted. */
 static bool may_lack(const ki_version_wait *wait, void *user) {
     ki_informer *informer = user;
     return ki_unreadable_may_lack(&informer->unreadable, wait->key, wait->version);
@@ -199,7 +200,7 @@ void ki_informer_end_waits(ki_informer *informer) {
     ki_timer_close(&informer->wait_timer);
 }
 
-/* One block with its texts. */
+/* Allocates a wait and its texts in one block. */
 static ki_version_wait *new_wait(const ki_allocator *allocator, const char *key, const char *version) {
     size_t key_size = key ? strlen(key) + 1 : 0, version_size = strlen(version) + 1;
     ki_version_wait *wait = ki_alloc(allocator, sizeof *wait + key_size + version_size);
@@ -242,7 +243,7 @@ ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *
     if (!status)
         note_waits(informer);
     if (!status && wait->deadline != INT64_MAX)
-        ki_task_post(&informer->wait_task); /* to set the timer */
+        ki_task_post(&informer->wait_task); /* sets the timer */
     ki_mutex_unlock(&informer->wait_lock);
     if (status)
         ki_free(allocator, wait);

@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    DIGITS_MAX = 19 /* of a decimal number that fits 64 bits for certain */
+    DIGITS_MAX = 19 /* decimal digits that always fit 64 bits */
 };
 
-/* Returns 0 for what is no decimal integer, or a very long one. */
+/* Returns 0 if the version is not a decimal integer, or is a very long one. */
 static uint64_t number_of(const char *version) {
     uint64_t number = 0;
     size_t digits = 0;
@@ -23,7 +23,7 @@ static uint64_t hash_of(const ki_wait_table *table, const char *key) {
     return key && hash == 0 ? 1 : hash;
 }
 
-/* Keeps the list in the order of asking. */
+/* Keeps the list in order of arrival. */
 static void insert(ki_wait_list *list, ki_version_wait *wait) {
     ki_version_wait *before = list->last;
     while (before && before->sequence > wait->sequence)
@@ -78,7 +78,7 @@ static void decide(ki_wait_table *table, ki_version_wait *wait, ki_status status
         ki_cond_signal(wait->changed);
 }
 
-/* What was seen, parsed once for all waits. */
+/* A seen version, parsed once for all waits. */
 typedef struct sight {
     const char *key;
     uint64_t key_hash;
@@ -94,7 +94,7 @@ static bool is_reached(const ki_version_wait *wait, const sight *seen) {
     return order == KI_ORDER_SAME || order == KI_ORDER_NEWER;
 }
 
-/* Is the wait over by an object's version? */
+/* Returns true if an object's version ends the wait. */
 static bool is_over_by_object(const ki_version_wait *wait, const sight *seen) {
     if (wait->key_hash != seen->key_hash || strcmp(wait->key, seen->key) != 0)
         return false;
@@ -105,7 +105,7 @@ static bool may_lack(const ki_wait_table *table, const ki_version_wait *wait) {
     return table->may_lack && table->may_lack(wait, table->may_lack_user);
 }
 
-/* Is the wait over by the cache's version? Where the cache can lack its state the wait is held. */
+/* Returns true if the cache's version ends the wait. Holds the wait if the cache can lack its state. */
 static bool is_over_by_cache(const ki_wait_table *table, ki_version_wait *wait, const sight *seen) {
     if (wait->is_held || !wait->version[0] || !seen->version[0] || !is_reached(wait, seen))
         return false;

@@ -1,8 +1,8 @@
-/* wait_table.h: the waits for a resource version, of the whole cache or of one key's object, each with a deadline. Under the caller's lock; calls
- * nobody.
+/* wait_table.h: the waits for a resource version, of the whole cache or of one key's object, each with a deadline. Under the caller's lock. Calls
+ * no handler.
  *
- * A list in the order of asking, which each change goes through: with a thousand waits a change takes some microseconds longer
- * (`./dev bench waits`). A wait needs no memory but its own. */
+ * The table is a list in order of arrival, and each change walks it: with a thousand waits a change takes some microseconds longer (`./dev bench
+ * waits`). Adding a wait allocates nothing. */
 #ifndef KI_CACHE_WAIT_TABLE_H
 #define KI_CACHE_WAIT_TABLE_H
 
@@ -22,38 +22,39 @@ struct ki_version_wait {
     ki_cond *changed;
     /* Set by the table. */
     bool is_decided;
-    bool is_held;      /* the cache reached the version, and may lack the state: see `may_lack` */
+    bool is_held;      /* the cache reached the version but can lack the state: see `may_lack` */
     ki_status status;  /* once decided */
     uint64_t number;   /* the version; 0: not a decimal integer of 64 bits */
     uint64_t key_hash; /* 0: no key */
-    uint64_t sequence; /* of asking */
+    uint64_t sequence; /* order of arrival */
     ki_version_wait *before, *after;
 };
 
-/* In the order of asking. */
+/* In order of arrival. */
 typedef struct ki_wait_list {
     ki_version_wait *first, *last;
 } ki_wait_list;
 
 typedef struct ki_wait_table {
     ki_wait_list waiting;
-    ki_wait_list decided; /* the decided waits with a handler that were not handed out yet */
-    size_t count;         /* waiting */
-    size_t keyed;         /* of those with a key */
+    ki_wait_list decided; /* decided waits with a handler, not handed out yet */
+    size_t count;         /* undecided waits */
+    size_t keyed;         /* undecided waits with a key */
     uint64_t seed, next_sequence;
-    /* Returns whether a cache at the wait's version can lack the wait's state. NULL: never. */
+    /* Returns true if a cache at the wait's version can lack the wait's state. NULL: never. */
     bool (*may_lack)(const ki_version_wait *wait, void *user);
     void *may_lack_user;
 } ki_wait_table;
 
 void ki_wait_table_init(ki_wait_table *table, uint64_t seed);
 
-/* Adds a wait, which stays in place until it is decided and handed out, or removed. */
+/* Adds a wait. The wait must stay valid until it is decided and handed out, or removed. */
 void ki_wait_table_add(ki_wait_table *table, ki_version_wait *wait);
 /* Removes a wait, decided or not. */
 void ki_wait_table_remove(ki_wait_table *table, ki_version_wait *wait);
 
-/* The cache is at `version`; with a key: the key's object was at `version`, and `is_gone` says whether it was deleted then. */
+/* Decides the waits that a version ends. Without a key the cache is at `version`. With a key the key's object was at `version`, and `is_gone` says
+ * whether it was deleted then. */
 void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_gone);
 /* Decides the held waits whose state the cache can no longer lack. */
 void ki_wait_table_look_at_held(ki_wait_table *table);
@@ -61,12 +62,13 @@ void ki_wait_table_look_at_held(ki_wait_table *table);
 void ki_wait_table_expire(ki_wait_table *table, int64_t now);
 /* Returns the earliest deadline; INT64_MAX: none. */
 int64_t ki_wait_table_next_deadline(const ki_wait_table *table);
-/* Decides the waits of this handler and user: KI_ERR_CANCELLED. Returns whether there were any. */
+/* Decides the waits with this handler and user: KI_ERR_CANCELLED. Returns true if there were any. */
 bool ki_wait_table_cancel(ki_wait_table *table, ki_version_handler handler, void *user);
+/* Decides all waits: KI_ERR_CANCELLED. */
 void ki_wait_table_cancel_all(ki_wait_table *table);
 
 bool ki_wait_table_has_decided(const ki_wait_table *table);
-/* Hands out the next decided wait with a handler; NULL: none. Ownership: the caller's to free. */
+/* Returns the next decided wait with a handler; NULL: none. Ownership: the caller frees it. */
 ki_version_wait *ki_wait_table_next_decided(ki_wait_table *table);
 
 #endif

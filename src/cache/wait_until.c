@@ -1,5 +1,5 @@
-/* wait_until.c: ki_informer_wait_until: waits for a condition over events (client-go's UntilWithSync). A handler on the loop asks the condition, which is
- * the caller's: once the wait is over the condition is never called again. */
+/* wait_until.c: ki_informer_wait_until: waits for a condition over events (client-go's UntilWithSync). A handler on the loop calls the caller's
+ * condition. After the wait the condition is never called again. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/cache/callback.h"
@@ -11,8 +11,8 @@
 typedef struct until {
     const ki_allocator *allocator;
     ki_informer *informer;
-    _Atomic int holders; /* the handler, and who waits */
-    ki_mutex asking;     /* while the condition is called */
+    _Atomic int holders; /* 2: the handler and the waiting thread */
+    ki_mutex asking;     /* held while the condition is called */
     bool is_over;        /* under `asking` */
     ki_wait_condition condition;
     void *user;
@@ -105,7 +105,7 @@ ki_status ki_informer_wait_until(ki_informer *informer, ki_wait_condition condit
         in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline);
     bool is_met = self->is_met, is_over = ki_informer_is_over(informer);
     ki_mutex_unlock(&informer->wait_lock);
-    ki_mutex_lock(&self->asking); /* a call that is running ends first, and `user` is the caller's again */
+    ki_mutex_lock(&self->asking); /* waits for a running call; later calls do not use `user` */
     self->is_over = true;
     ki_mutex_unlock(&self->asking);
     status = ki_informer_remove_handler(informer, registration, NULL); /* not found: the informer has ended */

@@ -1,4 +1,4 @@
-/* waste.c: see waste.h. An array of objects becomes an element of a list itself: its first places hold where the next one is. */
+/* waste.c: see waste.h. An array of objects becomes a block of a linked list: its first places hold the block's head. */
 #include "src/cache/waste.h"
 
 #include "src/base/memory.h"
@@ -17,7 +17,7 @@ static bool is_empty(const ki_waste *waste) {
     return !waste->blocks && !waste->snapshots && !waste->drain.snapshot;
 }
 
-/* Returns false where nothing is left. */
+/* Releases one object or an empty block. Returns false once nothing is left. */
 static bool release_object(ki_waste *waste) {
     ki_waste_block *block = waste->blocks;
     if (!block)
@@ -78,7 +78,7 @@ void ki_waste_add_objects(ki_waste *waste, ki_object **objects, size_t count) {
 void ki_waste_add_snapshot(ki_waste *waste, ki_snapshot *snapshot) {
     if (!snapshot || !ki_refcount_dec(&snapshot->refs))
         return;
-    ki_refcount_init(&snapshot->refs); /* the last one; nobody else sees it */
+    ki_refcount_init(&snapshot->refs); /* the last reference: no other thread reads the snapshot */
     snapshot->next_wasted = waste->snapshots;
     waste->snapshots = snapshot;
     ki_task_post(&waste->task);

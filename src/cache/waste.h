@@ -1,4 +1,4 @@
-/* waste.h: what nobody needs any more and may be very much: released on the loop, a part in each step. Needs no memory of its own. Loop only. */
+/* waste.h: releases large arrays of objects and snapshots on the loop, a part in each step. Allocates nothing. Loop only. */
 #ifndef KI_CACHE_WASTE_H
 #define KI_CACHE_WASTE_H
 
@@ -11,18 +11,18 @@ typedef struct ki_waste {
     ki_engine *engine;
     ki_task task;
     ki_waste_block *blocks;
-    ki_snapshot *snapshots; /* by `next_wasted` */
+    ki_snapshot *snapshots; /* linked by `next_wasted` */
     ki_snapshot_drain drain;
 } ki_waste;
 
 void ki_waste_init(ki_waste *waste, ki_engine *engine);
-/* Takes the array over, with a reference to each object in it; NULL places are accepted. Its memory is the engine's allocator's. */
+/* Takes the array over, with a reference to each object in it. NULL elements are accepted. The array must come from the engine's allocator. */
 void ki_waste_add_objects(ki_waste *waste, ki_object **objects, size_t count);
-/* Takes the reference over; NULL is accepted. */
+/* Takes the reference over. NULL is accepted. */
 void ki_waste_add_snapshot(ki_waste *waste, ki_snapshot *snapshot);
-/* What is left stays until free. */
+/* Ends the task. The rest stays until free. */
 void ki_waste_stop(ki_waste *waste);
-/* Releases all that is left at once. Any thread, after stop. */
+/* Releases the rest at once. Any thread, after stop. */
 void ki_waste_free(ki_waste *waste);
 
 #endif

@@ -1,4 +1,4 @@
-/* component.c: starting and stopping a factory's components in their order; see component.h. */
+/* component.c: see component.h. Starts and stops a factory's components in their order. */
 #include "src/factory/component.h"
 
 #include "src/base/error.h"
@@ -8,7 +8,7 @@
 
 /* --- starting and stopping --------------------------------------------------------------------------------------------------------- */
 
-/* Returns a component of an order in a state, or NULL. It is looked up anew after each call of a component, which may have removed others. */
+/* Returns a component of an order in a state, or NULL. Callers search again after each call of a component: the call may have removed others. */
 static ki_component *find(ki_component_list *list, ki_component_order order, ki_component_state state) {
     ki_mutex_lock(list->mutex);
     ki_component *component = list->first;
@@ -64,7 +64,7 @@ void ki_component_list_start(ki_component_list *list) {
     }
 }
 
-/* Returns how long the components that are stopping may take, in nanoseconds; 0 where none is. */
+/* Returns the longest stop timeout of the stopping components in nanoseconds; 0 if none is stopping. */
 static int64_t stop_timeout(ki_component_list *list) {
     int64_t longest = 0;
     ki_mutex_lock(list->mutex);
@@ -83,6 +83,7 @@ static void ask_to_stop(ki_component_list *list, ki_component_state state) {
     }
 }
 
+/* Stops the orders one after the other. Returns while components of an order are stopping, and goes on when one has stopped. */
 static void go_on(ki_component_list *list) {
     while (!list->has_stopped && list->stopping < KI_COMPONENT_ORDERS) {
         ask_to_stop(list, KI_COMPONENT_NEW);
@@ -162,7 +163,7 @@ void ki_component_stopped(ki_component *component) {
     ki_task_post(&component->list->task);
 }
 
-/* --- going -------------------------------------------------------------------------------------------------------------------------- */
+/* --- removing ----------------------------------------------------------------------------------------------------------------------- */
 
 static void remove_on_loop(void *user) {
     ki_component *component = user;
@@ -175,7 +176,7 @@ static void remove_on_loop(void *user) {
     component->list = NULL;
     ki_cond_broadcast(list->changed);
     ki_mutex_unlock(list->mutex);
-    ki_task_post(&list->task); /* a stop may have waited for it */
+    ki_task_post(&list->task); /* a stop may be waiting for the component */
 }
 
 void ki_component_remove(ki_component *component) {
@@ -184,7 +185,7 @@ void ki_component_remove(ki_component *component) {
         return;
     ki_engine_call(list->engine, remove_on_loop, component);
     ki_mutex_lock(list->mutex);
-    while (list->readers > 0) /* one may stand on this component: `next` still leads on from it */
+    while (list->readers > 0) /* a reader may be at this component: its `next` still leads on */
         ki_cond_wait(list->changed, list->mutex);
     ki_mutex_unlock(list->mutex);
 }
@@ -207,7 +208,7 @@ const void *ki_component_owner(const ki_component *component) {
     return component->list;
 }
 
-/* Returns the first component after `component` that was left; the first of all after NULL. The caller holds the mutex. */
+/* Returns the first left component after `component`; after NULL, the first of all. Caller holds the mutex. */
 static ki_component *next_left(const ki_component_list *list, const ki_component *component) {
     ki_component *at = component ? component->next : list->first;
     while (at && !at->is_left)
@@ -222,7 +223,7 @@ static void reap_on_loop(void *user) {
     while (component) {
         ki_component *next = next_left(list, component);
         ki_mutex_unlock(list->mutex);
-        component->reap(component); /* frees no other */
+        component->reap(component); /* frees no other component */
         ki_mutex_lock(list->mutex);
         component = next;
     }
@@ -246,14 +247,14 @@ void ki_component_list_reap(ki_component_list *list) {
 
 /* --- metrics ---------------------------------------------------------------------------------------------------------------------- */
 
-/* A place in the walk over all components' sources. */
+/* A position in the walk over all components' sources. */
 typedef struct source_walk {
     ki_component_list *list;
     const ki_component *component;
     const ki_metric_source *source;
 } source_walk;
 
-/* Returns the next source, NULL past the last. The list may grow meanwhile. */
+/* Returns the next source; NULL after the last. The list may grow meanwhile. */
 static const ki_metric_source *next_source(source_walk *walk) {
     if (walk->source && walk->source->next) {
         walk->source = walk->source->next;
@@ -292,7 +293,7 @@ static ki_status write_metric(ki_component_list *list, const ki_metric_table *ta
     return status ? status : out->failed;
 }
 
-/* Returns true where no source before `source` has its table. */
+/* Returns true if no source before `source` has its table. */
 static bool is_first_of_table(ki_component_list *list, const ki_metric_source *source) {
     source_walk walk = { .list = list };
     const ki_metric_source *at = next_source(&walk);

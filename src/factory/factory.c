@@ -1,8 +1,8 @@
-/* factory.c: a factory's life. Informers start and stop on the loop; the two tasks that do it are posted by any thread.
+/* factory.c: makes, starts, runs, stops and frees a factory. Informers start and stop on the loop. Any thread posts the two tasks that do so.
  *
- * How it ends: a stop asks the components to stop in their order (component.h). When they have, the loop stops the informers, and the engine where it is
- * the factory's or this factory runs it. Shutdown waits for that, and joins the listeners' threads on the calling thread, so that a
- * slow handler never holds up the loop. */
+ * A stop asks the components to stop in their order (component.h). Then the loop stops the informers. It also stops the engine if the factory owns
+ * the engine or runs it. Shutdown waits for that, and joins the listeners' threads on the calling thread, so that a slow handler never blocks the
+ * loop. */
 #include <kinformer/factory.h>
 
 #include "src/base/error.h"
@@ -37,7 +37,7 @@ struct ki_factory {
     ki_informer_maker maker;
     /* Under `mutex`. */
     ki_mutex mutex;
-    ki_cond changed; /* of what follows */
+    ki_cond changed; /* signalled when a field below changes */
     ki_informer_table table;
     bool is_engine_started;
     bool is_running; /* ki_factory_run is inside the engine */
@@ -45,18 +45,18 @@ struct ki_factory {
     bool is_stopped;
     bool have_components_stopped;
     bool is_shutting_down, is_shut_down;
-    ki_component_list components; /* its list; all else of it is the loop's */
+    ki_component_list components; /* `mutex` guards its list; the rest belongs to the loop */
     /* Loop. */
     ki_task start_task, stop_task;
     ki_timer start_timer;
     ki_end_hook end_hook;
-    ki_throttle throttle; /* of all its requests; with limit_per_second < 0 not in use */
+    ki_throttle throttle; /* of all the factory's requests; unused if limit_per_second < 0 */
     int limit_per_second, limit_burst;
 };
 
 /* --- start and stop on the loop -------------------------------------------------------------------------------------------------- */
 
-/* The entry number `index`; NULL past the last. The table may grow meanwhile. */
+/* Returns entry number `index`; NULL after the last. The table may grow meanwhile. */
 static ki_informer_entry *entry_at(ki_factory *factory, size_t index, bool *ret_wanted) {
     ki_mutex_lock(&factory->mutex);
     ki_informer_entry *entry = index < factory->table.count ? factory->table.entries[index] : NULL;
@@ -73,7 +73,7 @@ static bool is_stopped(ki_factory *factory) {
     return stopped;
 }
 
-/* One that cannot start for now does not hold up the others. */
+/* Starts all requested informers, then the components. An informer that fails to start does not delay the others; a timer retries it. */
 static void start_all(ki_factory *factory) {
     ki_informer_entry *entry;
     bool wanted, again = false;
@@ -132,7 +132,7 @@ static void stop_task(ki_task *task, void *user) {
     ki_component_list_stop(&factory->components);
 }
 
-/* The engine was stopped under the factory, by a signal or its host: nothing would ever come any more, so nobody is to wait. */
+/* The engine was stopped without the factory, by a signal or its host. Stops everything at once: no response can arrive any more. */
 static void engine_ended(void *user) {
     ki_factory *factory = user;
     ki_mutex_lock(&factory->mutex);
@@ -162,8 +162,8 @@ typedef struct loop_setup {
     ki_status status;
 } loop_setup;
 
-/* It keeps keys from being made to collide. From the engine's own numbers, never from a place in memory: whoever gives the engine a seed
- * gets the same order of everything each time. */
+/* Draws the seed of key hashes, which makes collisions unpredictable. The seed comes from the engine's random numbers, never from a memory
+ * address: an engine with a given seed has the same order of everything each time. */
 static void draw_seed(void *user) {
     loop_setup *setup = user;
     ki_engine *engine = setup->factory->engine;
@@ -223,7 +223,7 @@ static ki_status make_locks(ki_factory *factory, ki_error *err) {
     return status;
 }
 
-/* As Go reads a truth value from text. */
+/* Parses a truth value as Go does. */
 static bool is_true(const char *text) {
     static const char *const truths[] = { "1", "t", "T", "true", "True", "TRUE" };
     for (size_t i = 0; text && i < sizeof truths / sizeof *truths; i++)
@@ -232,7 +232,7 @@ static bool is_true(const char *text) {
     return false;
 }
 
-/* The rest, once there are engine and locks. */
+/* Makes the remaining parts, after engine and locks. */
 static ki_status fill(ki_factory *factory, const ki_config *config, const ki_factory_options *given, ki_error *err) {
     const ki_allocator *allocator = ki_engine_allocator(factory->engine);
     loop_setup setup = { .factory = factory };
@@ -280,8 +280,8 @@ static void cancel_requests(void *user) {
         ki_client_cancel_all(factory->client);
 }
 
-/* Nothing of it runs any more. The requests of deferred reconciles end first: a controller that was left to the factory waits for these
- * reconciles, and nobody steps the loop any more. */
+/* Frees a factory that has ended. Cancels the requests of deferred reconciles first: a controller that was left to the factory waits for these
+ * reconciles, and no thread steps the loop any more. */
 static void destroy(ki_factory *factory, bool has_locks, const ki_allocator *allocator) {
     if (has_locks) {
         ki_engine_call(factory->engine, cancel_requests, factory);
@@ -352,7 +352,7 @@ ki_status ki_factory_new_default(const ki_factory_options *options, ki_factory *
 
 void ki_factory_free(ki_factory *factory) {
     if (!factory || ki_factory_shutdown(factory, NULL))
-        return; /* freeing would pull the floor away from under the caller */
+        return; /* called on a thread that shutdown must wait for */
     destroy(factory, true, ki_engine_allocator(factory->engine));
 }
 
@@ -381,7 +381,7 @@ static ki_status check_resource(const ki_resource *resource, ki_error *err) {
     return KI_OK;
 }
 
-/* The lock is held. */
+/* Caller holds the mutex. */
 static ki_status check_not_stopped(const ki_factory *factory, ki_error *err) {
     if (factory->is_stopped)
         return ki_error_set(err, KI_ERR_STATE, "the factory is stopped");
@@ -436,7 +436,7 @@ const ki_metrics *ki_factory_metrics(const ki_factory *factory) {
 
 /* --- start, run ---------------------------------------------------------------------------------------------------------------------- */
 
-/* The lock is held. */
+/* Requests the start of all informers and components. Caller holds the mutex. */
 static void want_all(ki_factory *factory) {
     factory->is_started = true;
     for (size_t i = 0; i < factory->table.count; i++) {
@@ -482,7 +482,7 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
         factory->is_running = true;
     }
     ki_mutex_unlock(&factory->mutex);
-    if (stopped || status) /* stopped already, perhaps by a thread that was quicker */
+    if (stopped || status) /* stopped already, perhaps by another thread */
         return status;
     ki_engine_on_signal(factory->engine, stop_on_signal, factory);
     status = ki_engine_run(factory->engine, KI_RUN_UNTIL_SIGNAL, err);
@@ -491,7 +491,7 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     ki_cond_broadcast(&factory->changed);
     ki_mutex_unlock(&factory->mutex);
     if (status == KI_ERR_STATE)
-        return status; /* somebody else drives the engine: the factory goes on there */
+        return status; /* another thread runs the engine: the factory works there */
     ki_status ended = ki_factory_shutdown(factory, status ? NULL : err);
     return status ? status : ended;
 }
@@ -523,7 +523,7 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
         int size = snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "", entry->selection,
                             ki_informer_why(entry->informer, why));
         if (size < 0 || (size_t)size >= sizeof names - used) {
-            names[used] = '\0'; /* no half of one */
+            names[used] = '\0'; /* drops an incomplete name */
             break;
         }
         used += (size_t)size;
@@ -551,7 +551,7 @@ ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_e
 
 /* --- metrics ------------------------------------------------------------------------------------------------------------------------------ */
 
-/* A metric's samples stand together, whatever informer they are of. */
+/* Writes the samples of each metric together, over all informers. */
 static ki_status write_metrics(ki_factory *factory, ki_buffer *out) {
     ki_status status = KI_OK;
     for (ki_metric_id id = 0; !status && id < KI_METRIC_COUNT; id++) {
@@ -601,7 +601,7 @@ void ki_factory_stop(ki_factory *factory) {
     ki_mutex_unlock(&factory->mutex);
 }
 
-/* Waits for a shutdown that is under way, or begins one: true. */
+/* Begins a shutdown and returns true, or waits for one in progress. */
 static bool begin_shutdown(ki_factory *factory) {
     ki_mutex_lock(&factory->mutex);
     factory->is_stopped = true;
@@ -613,7 +613,7 @@ static bool begin_shutdown(ki_factory *factory) {
     return begins;
 }
 
-/* The engine's loop ends where nobody else needs it. */
+/* Ends the engine's loop if the factory owns or runs the engine. */
 static void end_engine(ki_factory *factory, ki_error *err) {
     ki_mutex_lock(&factory->mutex);
     bool running = factory->is_running;
@@ -622,7 +622,7 @@ static void end_engine(ki_factory *factory, ki_error *err) {
         return;
     ki_engine_stop(factory->engine);
     if (ki_engine_join(factory->engine, err))
-        return; /* only on the loop itself, which was looked at before */
+        return; /* only on the loop itself, which the caller has excluded */
     ki_mutex_lock(&factory->mutex);
     while (factory->is_running)
         ki_cond_wait(&factory->changed, &factory->mutex);
@@ -634,7 +634,7 @@ static void cut_off_components(void *user) {
     ki_component_list_cut_off(&factory->components);
 }
 
-/* Waits until the components have stopped, where a loop on another thread serves them; else cuts them off. */
+/* Waits until the components have stopped if a loop on another thread runs them; else cuts them off. */
 static void stop_components(ki_factory *factory) {
     if (!ki_engine_is_threaded(factory->engine) || ki_engine_is_idle(factory->engine)) {
         ki_engine_call(factory->engine, cut_off_components, factory);

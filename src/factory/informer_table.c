@@ -1,4 +1,5 @@
-/* informer_table.c: an informer's key is all that the server is asked by; options that only change what is kept are not in it. */
+/* informer_table.c: see informer_table.h. An informer's key is its resource, namespace and selectors. Options that do not change the selection are
+ * not part of it. */
 #include "src/factory/informer_table.h"
 
 #include "src/base/buffer.h"
@@ -20,7 +21,7 @@ void ki_informer_table_init(ki_informer_table *table, const ki_allocator *alloca
     ki_map_init(&table->by_key, allocator, seed);
 }
 
-/* Without its key. */
+/* Frees the entry, but not its key. */
 static void free_entry(ki_informer_table *table, ki_informer_entry *entry) {
     ki_informer_free(entry->informer);
     ki_object_format_unref(entry->format);
@@ -37,7 +38,7 @@ void ki_informer_table_free(ki_informer_table *table) {
     ki_map_free(&table->by_key);
 }
 
-/* Each part with its length, so that no two selections share a key. */
+/* Returns a key with the length of each part, so that no two selections share a key. */
 static char *make_key(const ki_allocator *allocator, const ki_resource *resource, const char *namespace_name,
                       const ki_informer_options *options, ki_error *err) {
     const char *parts[] = { resource->group, resource->version,       resource->plural,
@@ -81,10 +82,10 @@ static int64_t window_ns(int64_t asked_ms) {
     return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
 }
 
-/* Where an informer's objects come from; and where audits and checks list, beside the watch. */
+/* The source of an informer's objects, and a second source for consistency checks, which list beside the watch. */
 typedef struct sources {
     ki_list_watch *main;
-    ki_list_watch *audit; /* NULL: nobody has asked for any */
+    ki_list_watch *audit; /* NULL: no checks */
 } sources;
 
 static void free_sources(const sources *made) {
@@ -177,7 +178,7 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
     return status;
 }
 
-/* Room for one more, so that it can be put in without failing. */
+/* Reserves room for one more entry, so that adding it cannot fail. */
 static ki_status reserve(ki_informer_table *table, ki_error *err) {
     if (ki_map_reserve(&table->by_key, table->count + 1))
         return ki_error_no_memory(err, "making an informer");
@@ -208,7 +209,7 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, c
     if (!status)
         status = make_informer(maker, resource, namespace_name, options, entry, err);
     if (!status)
-        status = ki_map_put(&table->by_key, ki_str_of(key), entry, NULL); /* reserved: it works */
+        status = ki_map_put(&table->by_key, ki_str_of(key), entry, NULL); /* room is reserved */
     if (status) {
         free_entry(table, entry);
         return status;
@@ -219,7 +220,7 @@ static ki_status add(ki_informer_table *table, const ki_informer_maker *maker, c
     return KI_OK;
 }
 
-/* The view's memory is shared: whoever read it as another struct would read what is not there. */
+/* Checks that a request's view fits the informer's. All handlers share a view's memory, and reading it as another struct would read out of bounds. */
 static ki_status check_view(const ki_informer_entry *entry, const ki_informer_maker *maker, const ki_resource *resource,
                             const ki_informer_options *options, ki_error *err) {
     ki_object_format *format = NULL;
