@@ -1,5 +1,4 @@
-/* client.h: a client's members, shared by client.c (new, free, waiting requests), pending_request.c (sending) and
- * discovery.c. */
+/* client.h: a client's members, shared by client.c (new, free, waiting requests), pending_request.c (sending) and discovery.c. */
 #ifndef KI_CLIENT_CLIENT_H
 #define KI_CLIENT_CLIENT_H
 
@@ -42,8 +41,7 @@ typedef struct ki_client_parts {
 ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client, ki_error *err);
 void ki_client_free_of(ki_client *client);
 
-/* Computes the client's rate limit: the options' numbers, else the configuration's, else the defaults. *ret_per_second
- * < 0: no limit. */
+/* Computes the client's rate limit: the options' numbers, else the configuration's, else the defaults. *ret_per_second < 0: no limit. */
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst);
 
 /* Ends every request with KI_ERR_CANCELLED. Loop only. */

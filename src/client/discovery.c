@@ -98,8 +98,7 @@ static void tell(const ki_allocator *allocator, asker *list, const ki_resource_m
     }
 }
 
-/* Ends the fetch: keeps the map (takes the reference; NULL: failure) and calls the askers. An asker may free the
- * discovery. */
+/* Ends the fetch: keeps the map (takes the reference; NULL: failure) and calls the askers. An asker may free the discovery. */
 static void finish(fetch *self, ki_resource_map *map, const ki_error *err) {
     ki_discovery *discovery = self->discovery;
     const ki_allocator *allocator = self->allocator;

@@ -52,7 +52,7 @@ struct http_call {
     const ki_allocator *allocator;
     ki_exchange *exchange; /* NULL before the request is sent and after it has ended */
     ki_ticket ticket;      /* a list's place in the client's rate limit */
-    ki_buffer target;      /* the request's path, until it is sent */
+    ki_buffer target;      /* path and parameters of the request, until it is sent */
     int64_t idle_timeout_ns;
     bool over;  /* ended or cancelled: no more callbacks */
     int inside; /* functions on the stack that use the call */
@@ -156,8 +156,7 @@ typedef enum badness {
     FROM_ITS_TEXT /* a complete event: its type is in the text */
 } badness;
 
-/* Adds the namespace to a key without one. Clears the key if the namespace is unknown: a name alone is another object's
- * key. */
+/* Adds the namespace to a key without one. Clears the key if the namespace is unknown: a name alone is another object's key. */
 static void complete_key(const http_list_watch *owner, ki_guess *guess) {
     if (guess->has_namespace || !owner->resource.namespaced || !guess->key[0])
         return;
@@ -471,7 +470,7 @@ static void end_watch(http_call *call) {
 
 static void end_call(http_call *call, const ki_error *err) {
     if (call->status && call->status != HTTP_OK)
-        http_error(call); /* the error response, complete or cut, tells more than the transport's error */
+        http_error(call); /* the error response, complete or cut, has more detail than the transport's error */
     else if (err)
         fail(call, err);
     else if (!call->status)

@@ -183,8 +183,7 @@ static bool is_good(const ki_pending_request *call) {
     return call->response->http_status >= 200 && call->response->http_status < 300;
 }
 
-/* Sets the reason AlreadyExists for a 409 to a POST without a reason (from a proxy). For other methods such a 409 is a
- * conflict. */
+/* Sets the reason AlreadyExists for a 409 to a POST without a reason (from a proxy). For other methods such a 409 is a conflict. */
 static void name_conflict(const ki_pending_request *call, ki_error *err) {
     if (err->http_status != 409 || err->reason[0] || strcmp(call->out.method, "POST") != 0)
         return;
@@ -312,8 +311,7 @@ static void succeeded(ki_pending_request *call) {
     finish(call, status ? &err : NULL);
 }
 
-/* Returns true for a GET whose connection was cut before the response. A write is never sent again: the server may have
- * done it. */
+/* Returns true for a GET whose connection was cut before the response. A write is never sent again: the server may have done it. */
 static bool is_lost_read(const ki_pending_request *call, const ki_error *err) {
     return err->code == KI_ERR_UNEXPECTED_EOF && !call->response->http_status && strcmp(call->out.method, "GET") == 0;
 }
@@ -323,7 +321,7 @@ static void on_end(const ki_error *err, void *user) {
     ref(call);
     call->exchange = NULL;
     if (call->response->http_status && !is_good(call))
-        refused(call); /* the error response, complete or cut, tells more than the transport's error */
+        refused(call); /* the error response, complete or cut, has more detail than the transport's error */
     else if (err && !(is_lost_read(call, err) && retry_in(call, RETRY_CUT_MS)))
         finish(call, err);
     else if (!err && !call->response->http_status)

@@ -72,8 +72,7 @@ static ki_status add_aggregated_resource(ki_resource_map *map, yyjson_val *resou
     return ki_resource_map_add(map, found, err);
 }
 
-/* Returns true if the version's own API server did not respond to the aggregator: the document has its earlier
- * resources, or none. */
+/* Returns true if the version's API server did not respond to the aggregator: its resources are outdated or missing. */
 static bool is_stale(yyjson_val *version) {
     return ki_str_equals(ki_json_string(version, "freshness"), "Stale");
 }
@@ -133,8 +132,7 @@ ki_status ki_resource_map_add_aggregated(ki_resource_map *map, ki_str body, ki_e
 
 /* --- unaggregated documents ----------------------------------------------------------------------------------------------------- */
 
-/* Adds the resources of an APIResourceList. A subresource is an entry of its own ("pods/status") right behind its
- * resource. */
+/* Adds the resources of an APIResourceList. A subresource is an entry of its own ("pods/status") right behind its resource. */
 static ki_status add_old_resources(ki_resource_map *map, yyjson_val *list, ki_found *found, ki_error *err) {
     size_t index, count;
     yyjson_val *resource;

@@ -1,5 +1,4 @@
-/* resource_path.c: the API server's path of a resource, and the checks of each path segment, for informers and
- * requests. */
+/* resource_path.c: the API server's path of a resource, and the checks of each path segment, for informers and requests. */
 #include "src/client/http_list_watch.h"
 
 #include "src/base/error.h"

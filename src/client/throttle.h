@@ -22,7 +22,7 @@ typedef struct ki_throttle {
 } ki_throttle;
 
 ki_status ki_throttle_init(ki_throttle *throttle, ki_engine *engine, int per_second, int burst);
-/* Frees the timer and empties the queue without calling `granted`. Accepts a zeroed throttle. */
+/* Closes the timer and empties the queue without calling `granted`. Accepts a zeroed throttle. */
 void ki_throttle_close(ki_throttle *throttle);
 /* Returns true if the caller may send now. Otherwise queues `ticket` and calls `granted` at its turn (first come, first
  * served), never from inside this function. `throttle` NULL: no limit. */

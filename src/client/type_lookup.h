@@ -1,6 +1,6 @@
-/* type_lookup.h: finds out from discovery whether the server has a resource. A 404 alone does not tell: a
+/* type_lookup.h: finds out from discovery whether the server has a resource. A 404 alone is ambiguous: a
  * kube-apiserver sends a bare "404 page not found" for a deleted CRD, and so does a proxy that does not know the path.
- * A discovery document tells the two apart. Loop only. */
+ * A discovery document distinguishes the two. Loop only. */
 #ifndef KI_CLIENT_TYPE_LOOKUP_H
 #define KI_CLIENT_TYPE_LOOKUP_H
 

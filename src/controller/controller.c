@@ -82,8 +82,7 @@ void ki_controller_note_change(ki_controller *controller) {
 
 static void destroy(ki_controller *controller);
 
-/* Destroys a controller that its program has freed, once all work has ended. Returns true if the controller was
- * destroyed. */
+/* Destroys a controller that its program has freed, once all work has ended. Returns true if the controller was destroyed. */
 static bool reap_if_ended(ki_controller *controller, bool *ret_has_ended) {
     ki_mutex_lock(&controller->mutex);
     *ret_has_ended = has_ended(controller);
@@ -320,8 +319,7 @@ static void tear_down_on_loop(void *user) {
     ki_timer_close(&controller->retry_timer);
 }
 
-/* Frees a controller whose work has ended. Once the component is removed, the factory and the informers may be
- * freed. */
+/* Frees a controller whose work has ended. Once the component is removed, the factory and the informers may be freed. */
 static void destroy(ki_controller *controller) {
     const ki_allocator *allocator = controller->allocator;
     ki_engine_call(controller->engine, detach_on_loop, controller);

@@ -125,7 +125,7 @@ static void stop_leading(ki_elector *elector, ki_elector_phase next, const char 
     call_stopped(elector);
 }
 
-/* Replaces the last seen Lease by `lease`. Ends the term if another process holds it. */
+/* Replaces the last seen Lease by `lease`. Ends the term if another process holds it, and calls on_new_leader for a new holder. */
 static void observe(ki_elector *elector, const ki_lease *lease) {
     ki_lease before = elector->lease;
     bool has_new_holder = !ki_str_equal(before.record.holder, lease->record.holder);
@@ -475,8 +475,7 @@ static void end(ki_elector *elector, ki_elector_phase next) {
         call_stopped(elector);
 }
 
-/* Stops the elector. May release the Lease even as a candidate: a cancelled create or update may have reached the
- * server. */
+/* Stops the elector. May release the Lease even as a candidate: a cancelled create or update may have reached the server. */
 void ki_election_stop(ki_component *component) {
     ki_elector *elector = (ki_elector *)(void *)component;
     bool may_hold =

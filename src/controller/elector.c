@@ -146,8 +146,7 @@ bool ki_elector_is_leader(const ki_elector *elector) {
     return renewed_at != KI_ELECTOR_NEVER && ki_engine_clock(elector->engine) < renewed_at + elector->renew_ns;
 }
 
-/* Reads again if the token changes meanwhile. A new term's token is stored before ki_elector_is_leader returns true for
- * the term. */
+/* Reads again if the token changes meanwhile. A new term's token is stored before ki_elector_is_leader returns true for the term. */
 int64_t ki_elector_fencing_token(const ki_elector *elector) {
     int64_t token;
     bool leads;

@@ -1,5 +1,4 @@
-/* elector_hook.h: notifies a controller when its elector starts and stops leading. Implemented in election.c and
- * elector.c. */
+/* elector_hook.h: notifies a controller when its elector starts and stops leading. Implemented in election.c and elector.c. */
 #ifndef KI_CONTROLLER_ELECTOR_HOOK_H
 #define KI_CONTROLLER_ELECTOR_HOOK_H
 
@@ -8,7 +7,7 @@
 #include <stdbool.h>
 
 /* Embedded in the controller. `changed` is called on the loop: with true after the program's on_started_leading has
- * returned, with false before its on_stopped_leading is called. So a term of the hook lies within the program's term.
+ * returned, with false before its on_stopped_leading is called. So the hook's term is inside the program's.
  * `changed` must not block; it may remove its own hook. */
 typedef struct ki_elector_hook {
     struct ki_elector_hook *next; /* private */

@@ -50,7 +50,7 @@ struct ki_elector {
     _Atomic int64_t renewed_at;
     _Atomic int64_t token; /* of the last term */
     _Atomic uint64_t slow_paths;
-    /* written on the loop under `mutex`; the loop reads it without */
+    /* written on the loop under `mutex`; the loop reads it without the mutex */
     ki_mutex mutex;
     ki_lease lease; /* as last seen */
     /* loop only */
@@ -73,8 +73,7 @@ struct ki_elector {
 
 /* Copies the options, fills in defaults and checks them. Errors: KI_ERR_INVALID, KI_ERR_LIMIT. */
 ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_options *ret_given, ki_error *err);
-/* Sets the names, the identity and the labels. On failure the caller frees what was set. Errors: KI_ERR_INVALID,
- * KI_ERR_NO_MEMORY. */
+/* Sets the names, the identity and the labels. On failure the caller frees what was set. Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
 ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *given, ki_error *err);
 
 /* The component's functions. Loop only. */

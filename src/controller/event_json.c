@@ -12,8 +12,7 @@ static bool is_lower_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Returns true for a DNS subdomain (RFC 1123): labels of a-z, 0-9 and '-', separated by dots, none with '-' at an
- * end. */
+/* Returns true for a DNS subdomain (RFC 1123): labels of a-z, 0-9 and '-', separated by dots, none with '-' at an end. */
 static bool is_dns_subdomain(const char *name) {
     size_t size = strlen(name);
     if (size == 0 || size > KI_EVENT_NAME_MAX)

@@ -195,8 +195,7 @@ static void take_core(ki_event_recorder *recorder, ki_event_record *record) {
     ki_free(recorder->allocator, record);
 }
 
-/* Writes a record as an events.k8s.io/v1 Event: the first creates it, the second makes it a series, later ones are only
- * counted. */
+/* Writes a record as an events.k8s.io/v1 Event: the first creates it, the second makes it a series, later ones are only counted. */
 static void take_v1(ki_event_recorder *recorder, ki_event_record *record) {
     ki_event_entry *entry = ki_event_series_note(&recorder->series, record, ki_engine_now(recorder->engine),
                                                  ki_engine_wall_now(recorder->engine));

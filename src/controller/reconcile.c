@@ -1,9 +1,9 @@
 /* reconcile.c: one reconcile: calls the program's function, then queues the key again as the result asks.
  *
  * A controller has as many ki_reconcile structs as workers. One is taken, runs for a key, ends, and is free again. It
- * ends when the function returns. A deferred one ends when the function has returned and ki_reconcile_finish was
- * called, in either order. If a key cannot be queued again for lack of memory, the struct keeps the key, and the loop
- * retries. */
+ * ends when the function returns. A deferred one ends when the function has returned an error, or has returned and
+ * ki_reconcile_finish was called, in either order. If a key cannot be queued again for lack of memory, the struct keeps
+ * the key, and the loop retries. */
 #include "src/controller/controller.h"
 
 #include "src/base/error.h"

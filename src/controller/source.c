@@ -48,8 +48,7 @@ static void add_owner(const ki_source *source, const ki_object *obj, const char 
         (void)ki_reconcile_keys_add(requests, key); /* `requests` keeps the failure */
 }
 
-/* Adds the keys of owners of the source's kind. Without `any_owner` only the first reference with controller: true
- * counts. */
+/* Adds the keys of owners of the source's kind. Without `any_owner` only the first reference with controller: true counts. */
 static void add_owners(const ki_source *source, const ki_object *obj, ki_reconcile_keys *requests) {
     ki_owner_reference *references = NULL;
     size_t count = 0;
@@ -98,8 +97,7 @@ static bool make_room(ki_source *source) {
     return true;
 }
 
-/* Keeps an object whose keys could not be queued. `is_there`: the informer's cache has the object, so a walk finds
- * it. */
+/* Keeps an object whose keys could not be queued. `is_there`: the informer's cache has the object, so a walk finds it. */
 static void remember(ki_source *source, const ki_object *obj, bool is_there) {
     ki_controller *controller = source->controller;
     ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);

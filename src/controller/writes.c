@@ -1,5 +1,4 @@
-/* writes.c: frequent writes of reconcilers: finalizers, status, children. All wait for the response, as
- * ki_client_do. */
+/* writes.c: frequent writes of reconcilers: finalizers, status, children. All wait for the response, as ki_client_do. */
 #include <kinformer/controller.h>
 
 #include "src/base/buffer.h"

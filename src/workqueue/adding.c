@@ -85,8 +85,7 @@ static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition
     wait_until(queue, item, add->delay_ns < KI_WORK_NEVER - now ? now + add->delay_ns : KI_WORK_NEVER, after);
 }
 
-/* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest
- * priority. */
+/* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest priority. */
 static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now,
                             ki_work_after *after) {
     bool is_new = !item->is_dirty && !item->is_waiting;

@@ -1,5 +1,4 @@
-/* delays.c: a work queue's work on the loop: makes due keys ready, sets the timer to the next time, calls the program's
- * callbacks. */
+/* delays.c: a work queue's work on the loop: makes due keys ready, sets the timer to the next time, calls the program's callbacks. */
 #include "src/workqueue/parts.h"
 
 enum {

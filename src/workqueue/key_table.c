@@ -1,5 +1,4 @@
-/* key_table.c: linear hashing over segments of fixed size. A bucket b ≥ level holds items that bucket b - level held
- * before its split. */
+/* key_table.c: linear hashing over segments of fixed size. A bucket b ≥ level holds items that bucket b - level held before its split. */
 #include "src/workqueue/key_table.h"
 
 #include "src/base/memory.h"

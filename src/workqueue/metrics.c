@@ -1,5 +1,4 @@
-/* metrics.c: a work queue's metrics under client-go's names: as OpenMetrics text, or for the program's metrics
- * library. */
+/* metrics.c: a work queue's metrics under client-go's names: as OpenMetrics text, or for the program's metrics library. */
 #include "src/workqueue/workqueue.h"
 
 #include "src/base/error.h"

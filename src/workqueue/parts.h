@@ -107,8 +107,7 @@ typedef struct ki_work_after {
     int64_t queue_duration, work_duration;
 } ki_work_after;
 
-/* Returns the engine's time if the queue is measured; else 0, since the clock costs as much as the rest of the
- * operation. */
+/* Returns the engine's time if the queue is measured; else 0, since the clock costs as much as the rest of the operation. */
 int64_t ki_work_now(const ki_workqueue *queue);
 /* Locks the queue and empties its inbox. */
 void ki_work_lock(ki_workqueue *queue, ki_work_after *after);
@@ -123,8 +122,7 @@ void ki_work_look(ki_workqueue *queue, ki_work_item *added, ki_work_after *after
 void ki_work_ask(ki_workqueue *queue, ki_work_after *after);
 /* Returns the item of a key; NULL if there is none. */
 ki_work_item *ki_work_find(const ki_workqueue *queue, const void *key);
-/* Records that a worker has an item, or has returned the item. ki_work_find then finds the item by the address of its
- * key. */
+/* Records that a worker has an item, or has returned the item. ki_work_find then finds the item by the address of its key. */
 void ki_work_note_taken(ki_workqueue *queue, ki_work_item *item);
 void ki_work_note_done(ki_workqueue *queue, const ki_work_item *item);
 /* Marks an item dirty; does nothing if it is dirty. The item becomes ready at once unless it is being processed. The

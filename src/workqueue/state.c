@@ -39,8 +39,7 @@ void ki_work_ask(ki_workqueue *queue, ki_work_after *after) {
         ki_work_look(queue, ki_inbox_take(&queue->inbox), after);
 }
 
-/* Returns true if a sleeping thread must be woken. One at a time: a woken thread takes a key and wakes the next if more
- * keys are ready. */
+/* Returns true if a sleeping thread must be woken. One at a time: a woken thread takes a key and wakes the next if more keys are ready. */
 static bool has_to_wake(const ki_workqueue *queue) {
     return queue->sleeping > 0 && queue->woken == 0 && queue->ready_count > (queue->is_spinning ? 1 : 0);
 }
