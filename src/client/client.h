@@ -38,7 +38,9 @@ typedef struct ki_client_parts {
     ki_transport *transport;
     ki_throttle *throttle; /* NULL: none */
 } ki_client_parts;
+/* Makes a client of borrowed parts; ki_client_free_of frees it. Errors: KI_ERR_NO_MEMORY, those of ki_mutex_init. */
 ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client, ki_error *err);
+/* Cancels the client's requests and frees the client with everything that it owns. NULL: does nothing. */
 void ki_client_free_of(ki_client *client);
 
 /* Computes the client's rate limit: the options' numbers, else the configuration's, else the defaults. *ret_per_second < 0: no limit. */

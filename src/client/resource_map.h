@@ -40,6 +40,7 @@ ki_status ki_resource_map_add_aggregated(ki_resource_map *map, ki_str body, ki_e
 /* Adds the resources of one APIResourceList as `group`/`version`; ignores its groupVersion. Errors: as above. */
 ki_status ki_resource_map_add_list(ki_resource_map *map, const char *group, const char *version, bool preferred,
                                    ki_str body, ki_error *err);
+/* Adds a group and version whose resources could not be read. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_resource_map_add_broken(ki_resource_map *map, const char *group, const char *version);
 
 /* Groups and versions of the unaggregated documents, in order; a group's preferred version first. */
@@ -63,6 +64,7 @@ typedef struct ki_found_words {
     ki_str words[KI_DISCOVERY_NAMES_MAX];
     size_t count;
 } ki_found_words;
+/* A resource as a document describes it; borrowed from the document. */
 typedef struct ki_found {
     ki_str group, version, plural, kind, singular;
     bool namespaced, preferred;

@@ -24,8 +24,11 @@ struct ki_response {
     ki_error_response *error_response; /* NULL: none */
 };
 
+/* Returns an empty response with one reference; NULL on lack of memory. `body_limit`: bytes; 0: no limit. */
 ki_response *ki_response_new(ki_object_format *format, size_t body_limit);
+/* Adds an item of a list; takes a reference. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_response_add_item(ki_response *response, ki_object *obj);
+/* Copies a list's metadata. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_response_take_meta(ki_response *response, const ki_list_meta *meta);
 /* Sets `object` if the body is JSON with a name and its kind is not Status. Errors: KI_ERR_NO_MEMORY only. */
 ki_status ki_response_make_object(ki_response *response);

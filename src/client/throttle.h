@@ -21,6 +21,7 @@ typedef struct ki_throttle {
     uint64_t count;
 } ki_throttle;
 
+/* Sets the limit (see ki_limiter_init) and makes the timer. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_throttle_init(ki_throttle *throttle, ki_engine *engine, int per_second, int burst);
 /* Closes the timer and empties the queue without calling `granted`. Accepts a zeroed throttle. */
 void ki_throttle_close(ki_throttle *throttle);

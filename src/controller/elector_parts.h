@@ -88,6 +88,7 @@ void ki_election_expire(ki_timer *timer, void *user);
 
 /* Sets up the elector's metric source. */
 void ki_elector_init_metrics(ki_elector *elector);
+/* Counts a renewal that had to read the Lease. Loop only. */
 void ki_elector_count_slow_path(ki_elector *elector);
 
 #endif

@@ -35,6 +35,7 @@ void ki_event_lru_free(ki_event_lru *lru);
 void *ki_event_lru_get(ki_event_lru *lru, const ki_event_key *key);
 /* Adds an entry, zero except for its node, and returns it; NULL on lack of memory. The key must not be in the cache. */
 void *ki_event_lru_add(ki_event_lru *lru, const ki_event_key *key);
+/* Removes an entry and frees it with everything that it owns. */
 void ki_event_lru_remove(ki_event_lru *lru, void *entry);
 
 #endif

@@ -49,6 +49,7 @@ void ki_event_series_refresh(ki_event_series *series);
 void ki_event_series_finish(ki_event_series *series, int64_t now_ns);
 /* Returns an entry that is due to be written, and clears its mark; NULL if none is due. */
 ki_event_entry *ki_event_series_take_due(ki_event_series *series, int64_t now_ns, ki_event_due *ret_due);
+/* Removes an entry and frees it with its record. */
 void ki_event_series_forget(ki_event_series *series, ki_event_entry *entry);
 
 #endif

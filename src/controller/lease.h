@@ -29,6 +29,7 @@ typedef struct ki_lease {
 /* Reads a Lease. Absent fields become empty or 0.
  * Errors: KI_ERR_PROTOCOL (no object with a resource version, or a field of another type), KI_ERR_NO_MEMORY. */
 ki_status ki_lease_read(const ki_allocator *allocator, ki_str json, ki_lease *ret_lease, ki_error *err);
+/* Frees the document and sets the Lease to all zeros. */
 void ki_lease_clear(ki_lease *lease);
 /* Returns true if the Lease was not written between `a` and `b`. Compares version and record: a restore from a backup
  * can repeat a version. */

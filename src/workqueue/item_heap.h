@@ -34,6 +34,7 @@ void ki_item_heap_push(ki_item_heap *heap, ki_work_item *item, int64_t rank, uin
 const ki_item_slot *ki_item_heap_first(const ki_item_heap *heap);
 /* Returns the rank of an item that is in the heap. */
 int64_t ki_item_heap_rank(const ki_item_heap *heap, const ki_work_item *item);
+/* Removes an item that is in the heap. */
 void ki_item_heap_remove(ki_item_heap *heap, ki_work_item *item);
 /* Changes the rank and sequence of an item that is in the heap. */
 void ki_item_heap_move(ki_item_heap *heap, ki_work_item *item, int64_t rank, uint64_t sequence);

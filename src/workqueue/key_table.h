@@ -30,6 +30,7 @@ typedef struct ki_key_table {
     uint64_t seed;
 } ki_key_table;
 
+/* Makes an empty table. `seed` keeps others from choosing keys that collide. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_key_table_init(ki_key_table *table, const ki_allocator *allocator, uint64_t seed);
 /* Frees the table, not its items. */
 void ki_key_table_free(ki_key_table *table);
