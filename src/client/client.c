@@ -1,4 +1,4 @@
-/* client.c: a client's life, and its calls that wait. */
+/* client.c: creates and frees clients; sends requests and waits for their responses. */
 #include "src/client/client.h"
 
 #include "src/client/response.h"
@@ -12,7 +12,7 @@
 enum {
     DEFAULT_PER_SECOND = 5,
     DEFAULT_BURST = 10,
-    GRACE_MS = 250 /* for the loop to tell by itself that the time is over, and what it was spent with */
+    GRACE_MS = 250 /* extra time for the loop to report the timeout with its cause */
 };
 
 /* --- new, free ---------------------------------------------------------------------------------------------------------------- */
@@ -190,12 +190,12 @@ ki_engine *ki_client_engine(const ki_client *client) {
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------------- */
 
-/* Shared by the one who waits and the call's callback: the first may give up before the second comes. */
+/* Shared by the waiting function and the request's callback: the function may time out before the callback runs. */
 typedef struct waiter {
     ki_refcount refs;
     ki_engine *engine;
     const ki_allocator *allocator;
-    bool done; /* the engine's, for waiting */
+    bool done; /* set by ki_engine_notify */
     ki_response *response;
     ki_error err;
 } waiter;
@@ -220,7 +220,7 @@ static const ki_request_options *options_of(const ki_client_request *request) {
     return request->size > offsetof(ki_client_request, options) ? request->options : NULL;
 }
 
-/* Its own time limit, and a little for the loop to say so. */
+/* Returns the request's own time limit plus GRACE_MS; -1: no limit. */
 static int64_t wait_ns(const ki_request_options *options) {
     int64_t ms = options && options->timeout_ms ? options->timeout_ms : KI_CLIENT_TIMEOUT_MS;
     return ms < 0 || ms > INT64_MAX / KI_MILLISECONDS(2) ? -1 : KI_MILLISECONDS(ms + GRACE_MS);
@@ -232,11 +232,11 @@ static void give_error_response(const ki_client *client, const ki_request_option
         !response || !response->error_response)
         return;
     ki_error_response *copy = ki_error_response_copy(client->allocator, response->error_response);
-    if (copy) /* without memory the error still says what it can */
+    if (copy) /* on lack of memory, `err` alone describes the failure */
         *options->ret_error_response = copy;
 }
 
-/* The call is under way: waits for it, or cancels it. */
+/* Waits for a started request; cancels it if the wait fails. */
 static ki_status wait_for(ki_client *client, const ki_request_options *options, waiter *waiting,
                           ki_pending_request *call, ki_response **ret_response, ki_error *err) {
     ki_status status = ki_engine_await(client->engine, &waiting->done, wait_ns(options), client->may_drive, err);
@@ -267,7 +267,7 @@ ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_r
         return ki_error_no_memory(err, "making a request");
     *waiting = (waiter){ .engine = client->engine, .allocator = client->allocator, .err = KI_ERROR_INIT };
     ki_refcount_init(&waiting->refs);
-    ki_refcount_inc(&waiting->refs); /* the callback's */
+    ki_refcount_inc(&waiting->refs); /* for the callback */
     ki_pending_request *call = NULL;
     ki_status status = ki_pending_request_start(client, request, false, 0, on_response, waiting, &call, err);
     if (status)

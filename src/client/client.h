@@ -1,4 +1,4 @@
-/* client.h: the inside of a client: what its calls share. client.c makes and ends it, call.c sends. */
+/* client.h: a client's members, shared by client.c (new, free, waiting requests), pending_request.c (sending) and discovery.c. */
 #ifndef KI_CLIENT_CLIENT_H
 #define KI_CLIENT_CLIENT_H
 
@@ -14,44 +14,47 @@ struct ki_client {
     ki_engine *engine;
     const ki_allocator *allocator;
     bool owns_engine;
-    bool may_drive; /* waiting calls drive the engine where nobody does: it is the client's, or its factory's */
+    /* a waiting function runs the loop if no thread does; true if the client or its factory made the engine */
+    bool may_drive;
     ki_transport *transport;
     bool owns_transport;
     ki_throttle *throttle; /* NULL: no limit */
     ki_throttle *own_throttle;
-    bool is_factorys; /* freed with it only */
+    bool is_factorys; /* owned by a factory: ki_client_free ignores the client */
     size_t response_max;
     ki_object_format *format;
     /* under `mutex` */
     ki_mutex mutex;
-    ki_pending_request *first; /* not ended */
-    bool is_closed;            /* nothing can be sent any more */
+    ki_pending_request *first; /* requests that have not ended */
+    bool is_closed;            /* new requests fail with KI_ERR_STATE */
     /* loop only */
     ki_end_hook end_hook;
 };
 
-/* A client on what somebody else owns: a factory's. */
+/* What a factory's client borrows. */
 typedef struct ki_client_parts {
     ki_engine *engine;
     bool may_drive;
     ki_transport *transport;
     ki_throttle *throttle; /* NULL: none */
 } ki_client_parts;
+/* Makes a client of borrowed parts; ki_client_free_of frees it. Errors: KI_ERR_NO_MEMORY, those of ki_mutex_init. */
 ki_status ki_client_new_of(const ki_client_parts *parts, ki_client **ret_client, ki_error *err);
+/* Cancels the client's requests and frees the client with everything that it owns. NULL: does nothing. */
 void ki_client_free_of(ki_client *client);
 
-/* The limit's numbers: the options', else the configuration's, else the defaults; per_second < 0: none. */
+/* Computes the client's rate limit: the options' numbers, else the configuration's, else the defaults. *ret_per_second < 0: no limit. */
 void ki_client_limit_of(const ki_config *config, int per_second, int burst, int *ret_per_second, int *ret_burst);
 
-/* Ends every call with KI_ERR_CANCELLED. Loop only. */
+/* Ends every request with KI_ERR_CANCELLED. Loop only. */
 void ki_client_cancel_all(ki_client *client);
 
-/* ki_client_send; `unlimited`: without a place in the client's limit, for requests that belong together by the dozen. `response_max`: bytes of
- * the answer, where that is less than the client's; 0: no less. */
+/* Works as ki_client_send. `unlimited`: the request bypasses the client's rate limit (discovery sends dozens at once).
+ * `response_max`: the limit of the response in bytes if it is lower than the client's; 0: the client's. */
 ki_status ki_pending_request_start(ki_client *client, const ki_client_request *given, bool unlimited,
                                    size_t response_max, ki_response_handler on_response, void *user,
                                    ki_pending_request **ret_request, ki_error *err);
-/* Loop only: ends it now with KI_ERR_CANCELLED. */
+/* Ends the request now with KI_ERR_CANCELLED. Loop only. */
 void ki_pending_request_end_cancelled(ki_pending_request *call);
 
 #endif

@@ -1,9 +1,10 @@
-/* discovery.c: asking a server for its resources, and keeping what it said.
+/* discovery.c: requests a server's resources and keeps the result.
  *
  *     /api and /apis at once ──► both aggregated: read them
- *                            └─► else /api/V and /apis/G/V for each that was not, several at a time; who does not answer is broken, alone
+ *                            └─► else /api/V and /apis/G/V for each version, AT_ONCE at a time; a failed version is marked broken
  *
- * An asking (a fetch) is on the loop and lives until its last request has ended, even where the discovery has been freed meanwhile. */
+ * A fetch (one round of requests) is used on the loop only. It lives until its last request has ended, also after the
+ * discovery was freed. */
 #include "src/client/client.h"
 #include "src/client/resource_map.h"
 #include "src/client/response.h"
@@ -15,7 +16,7 @@
 
 enum {
     ROOTS = 2,
-    AT_ONCE = 16, /* requests for groups and versions under way */
+    AT_ONCE = 16, /* concurrent requests for groups and versions */
     PATH_MAX_SIZE = 3 * KI_DISCOVERY_NAME_MAX
 };
 
@@ -40,9 +41,9 @@ struct ki_discovery {
     uint64_t seed;
     /* under `mutex` */
     ki_mutex mutex;
-    ki_resource_map *map; /* NULL: nothing known yet */
+    ki_resource_map *map; /* NULL: no fetch has succeeded yet */
     int64_t fetched_at;
-    asker *first, *last; /* who waits for the next answer */
+    asker *first, *last; /* callbacks that wait for the next result */
     bool is_closed;
     /* loop only */
     ki_task begin;
@@ -52,18 +53,18 @@ struct ki_discovery {
 /* One request for a group and version. */
 typedef struct part {
     fetch *owner;
-    ki_response *response; /* NULL: it did not answer well */
+    ki_response *response; /* NULL: the request failed */
 } part;
 
 struct fetch {
-    ki_discovery *discovery; /* NULL: freed meanwhile */
+    ki_discovery *discovery; /* NULL: the discovery was freed */
     const ki_allocator *allocator;
     ki_response *responses[ROOTS];
-    ki_error err;            /* of a root */
-    ki_error error_response; /* of a root that is not for us; code 0: none */
+    ki_error err;            /* a root's error, other than 403 and 404 */
+    ki_error error_response; /* a root's 403; code 0: none */
     ki_group_versions versions;
-    part *parts;  /* by the number of their version */
-    size_t bytes; /* of all answers that are kept */
+    part *parts;  /* one for each of `versions` */
+    size_t bytes; /* of all successful responses, kept or not */
     size_t next;
     size_t pending; /* requests under way */
 };
@@ -97,7 +98,7 @@ static void tell(const ki_allocator *allocator, asker *list, const ki_resource_m
     }
 }
 
-/* `map` NULL: it failed. Takes the map. The discovery may be gone after the askers were told. */
+/* Ends the fetch: keeps the map (takes the reference; NULL: failure) and calls the askers. An asker may free the discovery. */
 static void finish(fetch *self, ki_resource_map *map, const ki_error *err) {
     ki_discovery *discovery = self->discovery;
     const ki_allocator *allocator = self->allocator;
@@ -125,7 +126,7 @@ static bool is_core(const ki_group_version *version) {
     return !version->group[0];
 }
 
-/* The versions of one root, in their order; those that did not answer are broken. */
+/* Adds the versions of one root in order. A version without a usable response is added as broken. */
 static ki_status add_old(fetch *self, ki_resource_map *map, bool core, ki_error *err) {
     ki_status status = KI_OK;
     for (size_t i = 0; i < self->versions.count && !status; i++) {
@@ -180,7 +181,7 @@ static void conclude(fetch *self) {
 
 static void ask_more(fetch *self);
 
-/* What is over the limit is counted, and not kept. */
+/* Counts the response's bytes. Returns NULL once the sum is over the limit. */
 static ki_response *keep(fetch *self, const ki_response *response) {
     self->bytes += body_of(response).size;
     return self->bytes > KI_DISCOVERY_BYTES_MAX ? NULL : ki_response_ref(response);
@@ -210,7 +211,7 @@ static ki_status ask(fetch *self, const char *path, const char *accept, size_t r
     return status;
 }
 
-/* One that cannot be sent counts as one that did not answer. */
+/* Sends requests for further versions. A request that cannot be sent counts as failed. */
 static void ask_more(fetch *self) {
     while (self->next < self->versions.count && self->pending < AT_ONCE && self->bytes <= KI_DISCOVERY_BYTES_MAX) {
         size_t at = self->next++;
@@ -226,7 +227,7 @@ static void ask_more(fetch *self) {
 
 /* --- the two roots ---------------------------------------------------------------------------------------------------------------- */
 
-/* Both have ended. */
+/* Runs when both roots have ended. */
 static void roots_done(fetch *self) {
     ki_error err = self->err;
     ki_status status = err.code;
@@ -260,7 +261,7 @@ static void root_ended(fetch *self, int root, const ki_response *response, const
     else if (ki_error_is_forbidden(err))
         self->error_response = *err;
     else if (!ki_error_is_not_found(err))
-        self->err = *err; /* one that is not there, or not for us, leaves the other */
+        self->err = *err; /* a 403 or 404 of one root leaves the other usable */
     self->pending--;
     if (self->pending > 0)
         return;
@@ -283,7 +284,7 @@ static void begin_fetch(ki_task *task, void *user) {
     ki_discovery *discovery = user;
     static const ki_response_handler on_root[ROOTS] = { on_api, on_apis };
     if (discovery->fetch)
-        return; /* who asked meanwhile shares it */
+        return; /* further askers share the running fetch */
     ki_error err = KI_ERROR_INIT;
     fetch *self = ki_alloc_zero(discovery->allocator, sizeof *self);
     if (!self) {
@@ -303,7 +304,7 @@ static void begin_fetch(ki_task *task, void *user) {
         finish(self, NULL, &err);
 }
 
-/* --- life ------------------------------------------------------------------------------------------------------------------------ */
+/* --- new, free ------------------------------------------------------------------------------------------------------------------- */
 
 ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *options, ki_discovery **ret_discovery,
                            ki_error *err) {
@@ -327,7 +328,7 @@ ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *option
     discovery->ttl_ms = given.ttl_ms > 0 ? given.ttl_ms : KI_DISCOVERY_TTL_MS;
     discovery->refresh_ms = given.refresh_ms > 0 ? given.refresh_ms : KI_DISCOVERY_REFRESH_MS;
     discovery->timeout_ms = given.timeout_ms > 0 ? given.timeout_ms : KI_CLIENT_TIMEOUT_MS;
-    /* It only has to differ from program to program. */
+    /* The seed only has to differ between programs. */
     discovery->seed = (uint64_t)(uintptr_t)discovery ^ (uint64_t)ki_engine_now(client->engine);
     ki_task_init(&discovery->begin, client->engine, begin_fetch, discovery);
     *ret_discovery = discovery;
@@ -342,7 +343,7 @@ static void close_on_loop(void *user) {
     ki_mutex_unlock(&discovery->mutex);
     ki_task_cancel(&discovery->begin);
     if (discovery->fetch)
-        discovery->fetch->discovery = NULL; /* its requests end by themselves */
+        discovery->fetch->discovery = NULL; /* its requests end by themselves and free it */
     discovery->fetch = NULL;
     ki_error_set(&err, KI_ERR_CANCELLED, "the discovery was freed");
     tell(discovery->allocator, take_askers(discovery), NULL, &err);
@@ -387,7 +388,7 @@ typedef struct waiter {
     ki_refcount refs;
     ki_engine *engine;
     const ki_allocator *allocator;
-    bool done; /* the engine's */
+    bool done; /* set by ki_engine_notify */
     ki_resource_map *map;
     ki_error err;
 } waiter;
@@ -422,7 +423,7 @@ static ki_status refresh_now(ki_discovery *discovery, ki_resource_map **ret_map,
         return ki_error_no_memory(err, "asking for resources");
     *waiting = (waiter){ .engine = client->engine, .allocator = client->allocator, .err = KI_ERROR_INIT };
     ki_refcount_init(&waiting->refs);
-    ki_refcount_inc(&waiting->refs); /* the callback's */
+    ki_refcount_inc(&waiting->refs); /* for the callback */
     ki_status status = ki_discovery_refresh(discovery, on_map, waiting, err);
     if (status)
         drop(waiting);
@@ -439,7 +440,7 @@ static ki_status refresh_now(ki_discovery *discovery, ki_resource_map **ret_map,
     return status;
 }
 
-/* What is known and not older than `max_age_ms`; NULL where there is no such thing. */
+/* Returns a reference to the kept map if it is younger than `max_age_ms`; else NULL. */
 static ki_resource_map *known(ki_discovery *discovery, int64_t max_age_ms) {
     int64_t now = ki_engine_now(discovery->client->engine);
     ki_resource_map *map = NULL;
@@ -483,7 +484,7 @@ ki_status ki_discovery_find(ki_discovery *discovery, const char *word, ki_resour
         return status;
     const ki_discovered *found = ki_resource_map_find(map, word);
     ki_resource_map *recent = found ? NULL : known(discovery, discovery->refresh_ms);
-    if (!found && !recent) { /* it may have come since */
+    if (!found && !recent) { /* the resource may be new */
         ki_resource_map_unref(map);
         status = refresh_now(discovery, &map, err);
         if (status)

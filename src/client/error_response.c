@@ -1,4 +1,4 @@
-/* error_response.c: a server's Status in one block: the struct, its causes, their strings, and before it all the allocator that frees it. */
+/* error_response.c: a server's Status in one block of memory: the allocator that frees it, the struct, its causes, their strings. */
 #include "src/client/response.h"
 
 #include "src/base/memory.h"
@@ -13,7 +13,7 @@ typedef struct block {
     ki_cause causes[];
 } block;
 
-/* First with room NULL to measure, then with the block's end to copy. */
+/* Runs twice: with `room` NULL to measure, then with `room` at the end of the block to copy. */
 typedef struct strings {
     char *room;
     size_t used;

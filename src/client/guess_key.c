@@ -1,22 +1,23 @@
-/* guess_key.c: follows nesting and strings only, and takes name, namespace and resourceVersion of metadata (or of object.metadata, in a watch
- * event) and an event's type where they are whole. No validation: the text is known to be bad. */
+/* guess_key.c: follows only nesting and strings, and takes name, namespace and resourceVersion from metadata (in a
+ * watch event: object.metadata), and an event's type, if they are complete. No validation: the text is known to be
+ * bad. */
 #include "src/client/guess_key.h"
 
 #include <stdio.h>
 
-/* Deeper levels are walked through and not looked at. */
+/* Values on deeper levels are skipped. */
 enum {
     LEVELS = 3
 };
 
 typedef struct walk {
-    ki_str member[LEVELS + 1]; /* the name whose value is being read, by depth from 1 */
+    ki_str member[LEVELS + 1]; /* the name of the member being read, by depth from 1 */
     size_t depth;
     bool is_name; /* the next string is a member's name */
     ki_str name, namespace_name, resource_version, type;
 } walk;
 
-/* The string that begins after `at`'s quote, without escapes decoded; false where it is cut. */
+/* Reads the string after the quote at `at`, without decoding escapes. Returns false if the string is cut. */
 static bool take_string(ki_str text, size_t *at, ki_str *ret_string) {
     size_t begin = ++*at;
     for (; *at < text.size; ++*at) {
@@ -31,7 +32,7 @@ static bool take_string(ki_str text, size_t *at, ki_str *ret_string) {
     return true;
 }
 
-/* A member's value; is it one of those that tell? */
+/* Records a member's value if the member is one of the wanted ones. */
 static void look(walk *at, ki_str value) {
     if (at->depth == 1 && ki_str_equals(at->member[1], "type"))
         at->type = value;
@@ -76,13 +77,13 @@ static walk walk_through(ki_str text) {
         } else if (c == ':') {
             at.is_name = false;
         } else if (c == ',') {
-            at.is_name = true; /* wrong inside an array, whose strings are of no interest */
+            at.is_name = true; /* wrong inside an array, but strings of arrays are not used */
         }
     }
     return at;
 }
 
-/* Names and versions have no escapes and no control characters; others would only confuse a log. */
+/* Returns true if `text` has no escapes and no white space or control characters: valid names and versions have none. */
 static bool is_plain(ki_str text) {
     for (size_t i = 0; i < text.size; i++) {
         if ((unsigned char)text.data[i] <= ' ' || text.data[i] == '\\')

@@ -1,8 +1,7 @@
 /* http_list_watch.c: lists and watches of an API server as requests over a transport. Loop only.
  *
- * A call is one list or watch under way. It lives on its own: a callback may cancel it, or free the whole list_watch, while the
- * call's decoder is still in the middle of a chunk; then the call is over, and its memory goes once the last function that is
- * inside it returns. */
+ * A call is one list or watch. A callback may cancel the call, or free the whole list_watch, while the call's decoder
+ * is still inside a chunk. The call is then over; the last function that uses the call frees it (`inside`). */
 #include "src/client/http_list_watch.h"
 
 #include "src/client/guess_key.h"
@@ -24,8 +23,8 @@
 enum {
     WHAT_MAX = 256,
     HTTP_OK = 200,
-    WATCH_GRACE_S = 60,  /* a watch that goes on for this long after its timeoutSeconds is cut */
-    LIST_SILENCE_S = 300 /* a list that brings no object for this long is cut, however many bytes come */
+    WATCH_GRACE_S = 60,  /* a watch is cut this long after its timeoutSeconds */
+    LIST_SILENCE_S = 300 /* a list is cut this long after its last object, even if other bytes arrive */
 };
 
 typedef struct http_call http_call;
@@ -37,48 +36,48 @@ typedef struct http_list_watch {
     const ki_allocator *allocator;
     ki_transport *transport;
     ki_object_format *format;
-    ki_resource resource; /* its strings are below */
+    ki_resource resource; /* points to the strings below */
     char *group, *version, *plural, *kind;
     char *api_version;                                      /* "apps/v1" */
     char *namespace_name, *label_selector, *field_selector; /* NULL: none */
     size_t object_limit;
     ki_throttle *throttle; /* NULL: none */
     /* loop only */
-    http_call *call; /* under way, or NULL */
+    http_call *call; /* NULL: no list or watch in progress */
     ki_type_lookup lookup;
 } http_list_watch;
 
 struct http_call {
-    http_list_watch *owner; /* not to be touched once the call is over */
+    http_list_watch *owner; /* invalid once the call is over */
     const ki_allocator *allocator;
-    ki_exchange *exchange; /* NULL before it was sent and once it has ended */
-    ki_ticket ticket;      /* a list's, in the client's own limit */
-    ki_buffer target;      /* until it is sent */
+    ki_exchange *exchange; /* NULL before the request is sent and after it has ended */
+    ki_ticket ticket;      /* a list's place in the client's rate limit */
+    ki_buffer target;      /* path and parameters of the request, until it is sent */
     int64_t idle_timeout_ns;
-    bool over;  /* ended or cancelled: no callback any more */
-    int inside; /* functions that are working in it */
+    bool over;  /* ended or cancelled: no more callbacks */
+    int inside; /* functions on the stack that use the call */
     ki_list_decoder *list;
-    ki_timer silence; /* a list's */
+    ki_timer silence; /* for a list: LIST_SILENCE_S */
     int64_t last_object_at;
     ki_watch_decoder *watch;
     ki_list_handler list_handler;
     ki_watch_handler watch_handler;
-    ki_buffer rest; /* what has arrived and is not decoded yet, from `rest_at` on: the step has no work left */
+    ki_buffer rest; /* bytes not decoded yet, from `rest_at` on: the step had no work left, or the receiver holds */
     size_t rest_at;
-    ki_task go_on;      /* decodes it */
-    bool is_held;       /* its receiver has enough for now */
-    bool is_resuming;   /* bytes that come were kept by the transport */
-    bool has_ended;     /* nothing more arrives; to be dealt with after the rest */
-    ki_error end_error; /* code 0: a whole body */
-    int status;         /* HTTP; 0 before the head */
+    ki_task go_on;      /* decodes `rest` */
+    bool is_held;       /* the receiver wants no more for now */
+    bool is_resuming;   /* the transport is delivering bytes that it kept during a pause */
+    bool has_ended;     /* the response has ended; end_call runs after `rest` is decoded */
+    ki_error end_error; /* code 0: the body is complete */
+    int status;         /* HTTP status; 0 before the response's head */
     int64_t retry_after_ms;
     ki_buffer error_body;
-    ki_error failure; /* what a decoder's sink ran into; code 0: nothing */
+    ki_error failure; /* error of a decoder's callback; code 0: none */
     bool in_stream;
-    char what[WHAT_MAX]; /* "watch pods in all namespaces": begins every message */
+    char what[WHAT_MAX]; /* "watch pods in all namespaces"; begins every message */
 };
 
-/* --- the life of a call ----------------------------------------------------------------------------------------------------- */
+/* --- new, over, freed ------------------------------------------------------------------------------------------------------- */
 
 static void leave(http_call *call) {
     if (--call->inside > 0 || !call->over)
@@ -92,7 +91,7 @@ static void leave(http_call *call) {
     ki_free(call->allocator, call);
 }
 
-/* Nothing more will come from the transport, nor go to the handler. */
+/* Marks the call as over: no more callbacks from the transport, none to the handler. */
 static void close_call(http_call *call) {
     http_list_watch *owner = call->owner;
     call->over = true;
@@ -123,7 +122,7 @@ static void fail_with(http_call *call, ki_status status, const char *message) {
     fail(call, &err);
 }
 
-/* Bytes alone, such as white space without end, are no progress. */
+/* Ends a list that delivers no objects. Other bytes, such as white space, do not count as progress. */
 static void list_is_silent(ki_timer *timer, void *user) {
     http_call *call = user;
     int64_t deadline = call->last_object_at + KI_SECONDS(LIST_SILENCE_S);
@@ -140,7 +139,7 @@ static void list_is_silent(ki_timer *timer, void *user) {
 
 /* --- objects ---------------------------------------------------------------------------------------------------------------- */
 
-/* One object is one unit of a step's work: a buffer may hold thousands of small ones. */
+/* Counts one object as one unit of the step's work: a buffer may hold thousands of small objects. */
 static ki_status interest(http_call *call) {
     if (call->over)
         return KI_ERR_CANCELLED;
@@ -149,15 +148,15 @@ static ki_status interest(http_call *call) {
     return KI_OK;
 }
 
-/* What is known of a bad object beside its bytes. */
+/* What is known about a bad object apart from its bytes. */
 typedef enum badness {
-    UNREADABLE,   /* a state of an object of the resource, as far as can be told */
-    FOREIGN,      /* well-formed, and of another kind or no object */
-    AN_END,       /* of an event of the type DELETED */
-    FROM_ITS_TEXT /* a whole event: its type is in the text */
+    UNREADABLE,   /* the text of an object of this resource, as far as known */
+    FOREIGN,      /* valid JSON, but another kind or no object */
+    AN_END,       /* the object of a DELETED event */
+    FROM_ITS_TEXT /* a complete event: its type is in the text */
 } badness;
 
-/* A key without its namespace is another object's. */
+/* Adds the namespace to a key without one. Clears the key if the namespace is unknown: a name alone is another object's key. */
 static void complete_key(const http_list_watch *owner, ki_guess *guess) {
     if (guess->has_namespace || !owner->resource.namespaced || !guess->key[0])
         return;
@@ -188,7 +187,7 @@ static ki_status bad_object(http_call *call, const ki_error *why, ki_str text, b
     return interest(call);
 }
 
-/* A Table, a Status, an object without metadata: whole JSON that tells nothing of the resource's objects. */
+/* Returns true for valid JSON of another kind or without metadata (a Table, a Status). */
 static bool is_foreign(const http_call *call, ki_str text) {
     yyjson_doc *doc;
     if (ki_json_parse(call->allocator, text, &doc, NULL))
@@ -201,7 +200,7 @@ static bool is_foreign(const http_call *call, ki_str text) {
     return is_foreign;
 }
 
-/* One object of the wanted kind. KI_OK with no object: it was bad, and reported. */
+/* Makes one object of the wanted kind. Returns KI_OK with *ret_obj NULL for a bad object, which is reported. */
 static ki_status make_object(http_call *call, ki_str text, bool is_end, ki_object **ret_obj) {
     http_list_watch *owner = call->owner;
     ki_error err = KI_ERROR_INIT;
@@ -249,7 +248,7 @@ static ki_status bookmark(http_call *call, ki_str object) {
     if (!status && meta.kind[0] && strcmp(meta.kind, call->owner->resource.kind) != 0)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "expected a bookmark of kind %s, got %s",
                               call->owner->resource.kind, meta.kind);
-    /* The end of a streaming list ends it without a version too, as a list is taken that has none. */
+    /* The bookmark that ends a streaming list may lack a version, as a list may. */
     if (!status && !meta.resource_version[0] && !meta.initial_events_end)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "a bookmark has no resourceVersion");
     if (status)
@@ -280,12 +279,12 @@ static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
     return interest(call);
 }
 
-/* --- the answer ------------------------------------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------------------------------------- */
 
 static bool is_json(const char *content_type) {
     static const char json[] = "application/json";
     if (!content_type[0])
-        return true; /* the decoder will tell */
+        return true; /* the decoder reports other formats */
     if (strncasecmp(content_type, json, sizeof json - 1) != 0)
         return false;
     char after = content_type[sizeof json - 1];
@@ -322,19 +321,20 @@ static void http_error(http_call *call) {
 static void error_data(http_call *call, const char *data, size_t size) {
     size_t room = KI_STATUS_BODY_MAX - call->error_body.size;
     bool full = size >= room;
-    /* Lack of memory for the body costs the server's words, not the status. */
+    /* On lack of memory the error has the status and no message. */
     ki_status status = ki_buffer_append(&call->error_body, data, full ? room : size);
     if (full || status)
-        http_error(call); /* no more of it is wanted */
+        http_error(call); /* the rest of the body is not needed */
 }
 
-/* A buffer may hold thousands of small objects, and libcurl reads many buffers at once: no more is decoded than the step has work for. */
+/* Returns true while the step has work left and the receiver does not hold: a buffer may hold thousands of small
+ * objects, and libcurl reads many buffers at once. Returns true for a call that is over, so that the decoder ends. */
 static bool may_go_on(void *user) {
     const http_call *call = user;
     return call->over || (!call->is_held && ki_engine_work_left(call->owner->engine) > 0);
 }
 
-/* Takes off the front of `chunk` what is decoded. */
+/* Decodes, and removes from the front of `chunk` what it decoded. */
 static void decode(http_call *call, ki_str *chunk) {
     ki_error err = KI_ERROR_INIT;
     ki_status status =
@@ -343,7 +343,7 @@ static void decode(http_call *call, ki_str *chunk) {
         fail(call, call->failure.code ? &call->failure : &err);
 }
 
-/* Keeps what is to be decoded in the next step, and wants nothing more before that. */
+/* Keeps `chunk` for the next step and pauses the transport until then. */
 static void keep(http_call *call, ki_str chunk) {
     if (ki_buffer_append(&call->rest, chunk.data, chunk.size)) {
         ki_error err = KI_ERROR_INIT;
@@ -364,7 +364,7 @@ static void tell_all_is_read(const http_call *call) {
         call->watch_handler.on_read(call->watch_handler.user);
 }
 
-/* What comes before it returns arrived during the pause, nobody knows when: it does not date what it says. */
+/* Unpauses. Bytes delivered inside arrived at an unknown time during the pause, so on_bytes is not called for them. */
 static void resume(http_call *call) {
     call->is_resuming = true;
     ki_transport_pause(call->owner->transport, call->exchange, false);
@@ -429,12 +429,13 @@ static bool is_built_in(ki_str group, ki_str kind) {
     return false;
 }
 
-/* The list of another resource, in which no item need say its kind. Only a built-in's list is known for certain to be another one:
- * a custom resource may name its list as it likes, and some servers say just "List". */
+/* Returns KI_ERR_PROTOCOL for the list of another built-in resource: its items may lack a kind, so only the list's kind
+ * shows the mistake. Other lists pass: a custom resource may name its list kind freely, and some servers send just
+ * "List". */
 static ki_status check_list_kind(const http_call *call, const ki_list_meta *meta, ki_error *err) {
     const char *kind = call->owner->resource.kind;
     ki_str api_version = ki_str_of(meta->api_version);
-    ki_str item = ki_str_of(meta->kind); /* ends with List: the decoder's finish has seen to it */
+    ki_str item = ki_str_of(meta->kind); /* ends with "List": ki_list_decoder_finish has checked it */
     item.size -= strlen("List");
     ki_str version;
     ki_str group = ki_str_split(api_version, '/', &version);
@@ -469,7 +470,7 @@ static void end_watch(http_call *call) {
 
 static void end_call(http_call *call, const ki_error *err) {
     if (call->status && call->status != HTTP_OK)
-        http_error(call); /* whole or cut, what came tells more than the cut does */
+        http_error(call); /* the error response, complete or cut, has more detail than the transport's error */
     else if (err)
         fail(call, err);
     else if (!call->status)
@@ -563,7 +564,7 @@ static ki_status transmit(http_call *call, int64_t total_timeout_ns, ki_error *e
     return status;
 }
 
-/* Its turn in the client's own limit has come. */
+/* Sends a list at its turn in the client's rate limit. */
 static void granted(void *user) {
     http_call *call = user;
     ki_error err = KI_ERROR_INIT;
@@ -573,7 +574,7 @@ static void granted(void *user) {
     leave(call);
 }
 
-/* Sends the call's request, a list's when its turn has come; on failure the call is gone. */
+/* Sends the call's request: a watch at once, a list at its turn in the rate limit. Frees the call on failure. */
 static ki_status send_call(http_call *call, int64_t idle_timeout_ns, int64_t total_timeout_ns, ki_error *err) {
     http_list_watch *owner = call->owner;
     ki_status status = KI_OK;
@@ -673,7 +674,7 @@ static void http_cancel(ki_list_watch *base) {
     leave(call);
 }
 
-/* Held, it is paused once something comes. */
+/* Sets `is_held`. A held call pauses the transport when the next bytes arrive. */
 static void http_hold(ki_list_watch *base, bool is_held) {
     http_call *call = ((http_list_watch *)(void *)base)->call;
     if (!call || call->is_held == is_held)
@@ -698,7 +699,7 @@ static const ki_list_watch_ops http_ops = { http_list, http_watch, http_find_typ
 
 /* --- new -------------------------------------------------------------------------------------------------------------------- */
 
-/* "" counts as none; false on lack of memory. */
+/* Copies `text`; "" counts as NULL. Returns false on lack of memory. */
 static bool copy(http_list_watch *self, char **to, const char *text) {
     if (!text || !text[0])
         return true;
@@ -720,7 +721,7 @@ static bool copy_resource(http_list_watch *self, const ki_resource *resource) {
     return self->group && self->version && self->plural && self->kind && self->api_version;
 }
 
-/* What a server would refuse, again and again, is told to who asks for it. */
+/* Rejects here what a server would reject at each attempt. */
 static ki_status check_selection(const ki_allocator *allocator, const ki_http_list_watch_options *options,
                                  ki_error *err) {
     ki_selector *selector = NULL;

@@ -1,4 +1,4 @@
-/* limiter.c: a token bucket in whole nanoseconds, so that no rounding adds up. */
+/* limiter.c: a token bucket in whole nanoseconds: no rounding errors add up. */
 #include "src/client/limiter.h"
 
 enum {
@@ -8,12 +8,12 @@ enum {
 void ki_limiter_init(ki_limiter *limiter, int per_second, int burst, int64_t now_ns) {
     if (burst < 1)
         burst = 1;
-    int64_t cost = per_second > 0 ? NANOSECONDS_PER_SECOND / per_second : 0; /* over a billion a second is no limit */
+    int64_t cost = per_second > 0 ? NANOSECONDS_PER_SECOND / per_second : 0; /* above a billion per second: no limit */
     *limiter = (ki_limiter){ .cost_ns = cost, .full_ns = cost * burst, .credit_ns = cost * burst, .at_ns = now_ns };
 }
 
 static void refill(ki_limiter *limiter, int64_t now_ns) {
-    /* Unsigned: the whole of time may lie between the two. */
+    /* Unsigned: the difference may exceed INT64_MAX. */
     uint64_t passed = now_ns > limiter->at_ns ? (uint64_t)now_ns - (uint64_t)limiter->at_ns : 0;
     uint64_t room = (uint64_t)(limiter->full_ns - limiter->credit_ns);
     limiter->credit_ns += (int64_t)(passed < room ? passed : room);

@@ -1,5 +1,5 @@
-/* outgoing.c: verbs as methods, names as paths, options as parameters and DeleteOptions. What would address something else than was meant (a name
- * with a slash in it), or smuggle a second request in (a line end in a path), is refused here. */
+/* outgoing.c: makes a request's method, path, parameters and body (also DeleteOptions). Rejects text that would address
+ * another object (a name with a slash) or inject a second request (a line end in a path). */
 #include "src/client/outgoing.h"
 
 #include "src/client/http_list_watch.h"
@@ -18,7 +18,7 @@ typedef struct verb_info {
     const char *word;
     const char *method;
     bool needs_name;
-    bool needs_namespace; /* where the resource has any */
+    bool needs_namespace; /* if the resource is namespaced */
     bool has_body;
     bool is_write;
 } verb_info;
@@ -49,7 +49,7 @@ static const char *const propagations[] = {
 
 /* --- checks ----------------------------------------------------------------------------------------------------------------- */
 
-/* Goes into the request line or a header as it is. */
+/* Rejects bytes that are not allowed in the request line or in a header. */
 static ki_status check_line(const char *what, const char *text, bool spaces, ki_error *err) {
     for (const char *at = text ? text : ""; *at; at++) {
         unsigned char c = (unsigned char)*at;
@@ -173,7 +173,7 @@ static void write_target(const ki_client_request *request, const ki_request_opti
     parameter(target, "fieldManager", options->field_manager);
     parameter(target, "force", options->force ? "true" : NULL);
     parameter(target, "fieldValidation", options->field_validation);
-    if (options->dry_run && verbs[request->verb].method[0] != 'D') /* a deletion says it in its body */
+    if (options->dry_run && verbs[request->verb].method[0] != 'D') /* a deletion has dryRun in its body */
         parameter(target, "dryRun", "All");
     if (is_set(options->parameters)) {
         separate(target);

@@ -1,4 +1,4 @@
-/* outgoing.h: a program's request as it goes out: checked, and written as method, target and body. No state; any thread. */
+/* outgoing.h: a program's request, checked and written as method, target and body. No state; any thread. */
 #ifndef KI_CLIENT_OUTGOING_H
 #define KI_CLIENT_OUTGOING_H
 
@@ -16,13 +16,13 @@ typedef struct ki_outgoing {
     ki_buffer body; /* data NULL: none */
     char *content_type;
     char *accept;
-    char *kind; /* of what is listed; NULL: no list */
+    char *kind; /* the object kind of a list; NULL: no list */
     char *api_version;
     int64_t timeout_ns;              /* 0: none */
-    char what[KI_OUTGOING_WHAT_MAX]; /* "get pods default/web-1": begins every message */
+    char what[KI_OUTGOING_WHAT_MAX]; /* "get pods default/web-1"; begins every message */
 } ki_outgoing;
 
-/* `options` is whole: its size has been looked at. On failure nothing is left to free.
+/* Checks and writes a request. The caller has checked the size of `options`. On failure there is nothing to free.
  * Errors: KI_ERR_INVALID, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status ki_outgoing_make(const ki_allocator *allocator, const ki_client_request *request,
                            const ki_request_options *options, ki_outgoing *ret_outgoing, ki_error *err);

@@ -1,11 +1,12 @@
-/* pending_request.c: one request from sending to its end: its place in the client's limit, its attempts, its answer as it arrives.
+/* pending_request.c: one request from sending to its end: its place in the rate limit, its attempts, its response.
  *
- *     posted ──► queued (the limit) ──► sent ──► answered ──► over
+ *     posted ──► queued (the limit) ──► sent ──► response ──► over
  *                   ▲                     │
- *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a GET that was cut before its answer
+ *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a GET that was cut before the response
  *
- * All of it happens on the loop but ki_pending_request_start, _cancel and _free. A callback may cancel the call, whose memory goes with the last of
- * its owners: the client's list, the program's handle, and functions that are inside it. */
+ * Everything runs on the loop except ki_pending_request_start, _cancel and _free. A callback may cancel the request.
+ * The memory is freed with the last reference: the client's list, the program's handle, and functions on the stack that
+ * use the request. */
 #include "src/client/client.h"
 #include "src/client/outgoing.h"
 #include "src/client/response.h"
@@ -19,13 +20,13 @@
 #include <strings.h>
 
 enum {
-    RETRY_CUT_MS = 1000, /* before a GET whose connection was cut is sent again */
+    RETRY_CUT_MS = 1000, /* delay before a GET whose connection was cut is sent again */
     WORDS_MAX = 160
 };
 
 struct ki_pending_request {
     ki_refcount refs;
-    ki_client *client; /* not to be touched once the call is over */
+    ki_client *client; /* invalid once the request is over */
     const ki_allocator *allocator;
     /* under the client's mutex */
     ki_pending_request *next, *previous;
@@ -45,16 +46,16 @@ struct ki_pending_request {
     ki_exchange *exchange;
     int retries;
     bool over;
-    /* of the attempt under way */
+    /* of the current attempt */
     ki_response *response;
     ki_list_decoder *list;
-    ki_error failure; /* what a decoder's sink ran into; code 0: nothing */
+    ki_error failure; /* error of the decoder's callback; code 0: none */
     int64_t retry_after_ms;
 };
 
 static void attempt(ki_pending_request *call);
 
-/* --- the life of a call ----------------------------------------------------------------------------------------------------- */
+/* --- new, over, freed ------------------------------------------------------------------------------------------------------- */
 
 static void ref(ki_pending_request *call) {
     ki_refcount_inc(&call->refs);
@@ -103,7 +104,7 @@ static void forget_attempt(ki_pending_request *call) {
     call->response = NULL;
 }
 
-/* Once: tells the program and lets go. `err` NULL: it went well. */
+/* Ends the request: calls on_response, once, and drops the list's reference. `why` NULL: success. */
 static void finish(ki_pending_request *call, const ki_error *why) {
     ki_client *client = call->client;
     if (call->over)
@@ -115,10 +116,10 @@ static void finish(ki_pending_request *call, const ki_error *why) {
         ki_error_prefix(&err, "%s", call->out.what);
     }
     ki_response *response = call->response;
-    call->response = NULL; /* the callback's; forget_attempt leaves it */
+    call->response = NULL; /* owned by this function; forget_attempt must not free it */
     forget_attempt(call);
     ki_throttle_leave(call->throttle, &call->ticket);
-    unlist_call(client, call); /* nobody posts its tasks from here on */
+    unlist_call(client, call); /* after this no thread posts its tasks */
     ki_task_cancel(&call->start);
     ki_task_cancel(&call->cancel);
     ki_timer_close(&call->deadline_timer);
@@ -146,7 +147,7 @@ static bool in_time(const ki_pending_request *call, int64_t delay_ns, int64_t *r
     return *ret_when < call->deadline || (*ret_when == INT64_MAX && call->deadline == INT64_MAX);
 }
 
-/* False where it may not be tried again, or there would be no time left to. */
+/* Schedules a retry. Returns false if no retry is left or the deadline comes first. */
 static bool retry_in(ki_pending_request *call, int64_t delay_ms) {
     int64_t when;
     int64_t delay_ns = delay_ms < INT64_MAX / KI_MILLISECONDS(1) ? KI_MILLISECONDS(delay_ms) : INT64_MAX;
@@ -176,13 +177,13 @@ static void deadline_passed(ki_timer *timer, void *user) {
     fail_with(call, KI_ERR_TIMEOUT, message);
 }
 
-/* --- the answer ------------------------------------------------------------------------------------------------------------- */
+/* --- the response ----------------------------------------------------------------------------------------------------------- */
 
 static bool is_good(const ki_pending_request *call) {
     return call->response->http_status >= 200 && call->response->http_status < 300;
 }
 
-/* A 409 without a reason, as of a proxy: of a POST it is that the object exists already; of any other method the usual conflict. */
+/* Sets the reason AlreadyExists for a 409 to a POST without a reason (from a proxy). For other methods such a 409 is a conflict. */
 static void name_conflict(const ki_pending_request *call, ki_error *err) {
     if (err->http_status != 409 || err->reason[0] || strcmp(call->out.method, "POST") != 0)
         return;
@@ -252,11 +253,11 @@ static void on_head(const ki_response_head *head, void *user) {
     }
 }
 
-/* Keeps as much of a refusal as there is room for. */
+/* Appends to an error response's body, up to KI_STATUS_BODY_MAX. */
 static void error_response_data(ki_pending_request *call, const char *data, size_t size) {
     size_t room = KI_STATUS_BODY_MAX - call->response->body.size;
     if (ki_buffer_append(&call->response->body, data, size < room ? size : room) || size >= room)
-        refused(call); /* no more of it is wanted */
+        refused(call); /* the rest of the body is not needed */
 }
 
 static void body_data(ki_pending_request *call, const char *data, size_t size) {
@@ -292,7 +293,7 @@ static void on_data(const char *data, size_t size, void *user) {
     unref(call);
 }
 
-/* A whole good answer. */
+/* Ends the request after a complete response with a 2xx status. */
 static void succeeded(ki_pending_request *call) {
     ki_error err = KI_ERROR_INIT;
     ki_response *response = call->response;
@@ -302,7 +303,7 @@ static void succeeded(ki_pending_request *call) {
         if (!status && ki_response_take_meta(response, ki_list_decoder_meta(call->list)))
             status = ki_error_no_memory(&err, "reading a list");
     } else {
-        ki_buffer_append(&response->body, "", 0); /* closes it where it is empty */
+        ki_buffer_append(&response->body, "", 0); /* adds the closing zero if the body is empty */
         status = ki_response_make_object(response);
         if (status)
             ki_error_no_memory(&err, "reading an answer");
@@ -310,7 +311,7 @@ static void succeeded(ki_pending_request *call) {
     finish(call, status ? &err : NULL);
 }
 
-/* May it be sent again after its connection went? A write may have been done: never. */
+/* Returns true for a GET whose connection was cut before the response. A write is never sent again: the server may have done it. */
 static bool is_lost_read(const ki_pending_request *call, const ki_error *err) {
     return err->code == KI_ERR_UNEXPECTED_EOF && !call->response->http_status && strcmp(call->out.method, "GET") == 0;
 }
@@ -320,7 +321,7 @@ static void on_end(const ki_error *err, void *user) {
     ref(call);
     call->exchange = NULL;
     if (call->response->http_status && !is_good(call))
-        refused(call); /* whole or cut, what came tells more than the cut does */
+        refused(call); /* the error response, complete or cut, has more detail than the transport's error */
     else if (err && !(is_lost_read(call, err) && retry_in(call, RETRY_CUT_MS)))
         finish(call, err);
     else if (!err && !call->response->http_status)
@@ -356,7 +357,7 @@ static void transmit(void *user) {
     unref(call);
 }
 
-/* Takes its place in the client's limit; refused at once where its turn would come too late. */
+/* Takes a place in the client's rate limit. Ends the request at once if its turn would come after the deadline. */
 static void attempt(ki_pending_request *call) {
     int64_t when, delay = ki_throttle_delay(call->throttle);
     if (delay > 0 && !in_time(call, delay, &when)) {
@@ -400,7 +401,7 @@ void ki_pending_request_cancel(ki_pending_request *call) {
     ki_mutex_unlock(&client->mutex);
 }
 
-/* Sizes of older programs are filled up with zeros. */
+/* Copies the caller's structs. Members that an older program's struct lacks become zero. */
 static ki_status take_request(const ki_client_request *given, ki_client_request *request, ki_request_options *options,
                               ki_error *err) {
     *request = (ki_client_request){ .size = 0 };

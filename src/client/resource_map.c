@@ -1,5 +1,5 @@
-/* resource_map.c: a server's resources in one table, with the rules by which a word means one of them. What holds: the server's names were looked
- * at before they came in (ki_discovery_is_name), so that they may be shown and put into paths. */
+/* resource_map.c: a server's resources in one array, with the rules by which a resource name finds one. Every name in
+ * the map passed ki_discovery_is_name, so it may be shown and put into paths. */
 #include "src/client/resource_map.h"
 
 #include "src/base/error.h"
@@ -21,7 +21,7 @@ struct ki_map_chunk {
     _Alignas(max_align_t) char bytes[];
 };
 
-/* --- life --------------------------------------------------------------------------------------------------------------------- */
+/* --- new, reference, free ----------------------------------------------------------------------------------------------------- */
 
 ki_resource_map *ki_resource_map_new(const ki_allocator *allocator, uint64_t seed) {
     ki_resource_map *map = ki_alloc_zero(allocator, sizeof *map);
@@ -34,7 +34,7 @@ ki_resource_map *ki_resource_map_new(const ki_allocator *allocator, uint64_t see
 }
 
 static ki_resource_map *writable(const ki_resource_map *map) {
-    return (ki_resource_map *)(uintptr_t)map; /* the count of owners is all that changes */
+    return (ki_resource_map *)(uintptr_t)map; /* only the reference count changes */
 }
 
 ki_resource_map *ki_resource_map_ref(const ki_resource_map *map) {
@@ -112,7 +112,7 @@ bool ki_discovery_is_name(ki_str text) {
     return true;
 }
 
-/* Is it new? Its key is then in `known`. */
+/* Sets *ret_new if `known` does not have the resource yet, and adds its key. */
 static ki_status claim(ki_resource_map *map, const ki_found *found, bool *ret_new) {
     ki_buffer key;
     ki_buffer_init(&key, &map->allocator, 0);
@@ -177,7 +177,7 @@ ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_er
     return KI_OK;
 }
 
-/* The first that comes with this group and plural is chosen. */
+/* Marks `entry` as chosen if no entry with its group and plural is chosen yet. */
 static ki_status choose(ki_resource_map *map, ki_map_entry *entry) {
     const ki_resource *resource = &entry->found.resource;
     size_t size = strlen(resource->group) + strlen(resource->plural) + 2;
@@ -224,7 +224,7 @@ ki_status ki_resource_map_add_broken(ki_resource_map *map, const char *group, co
     return KI_OK;
 }
 
-/* --- looking up --------------------------------------------------------------------------------------------------------------- */
+/* --- lookup ------------------------------------------------------------------------------------------------------------------- */
 
 const ki_discovered *ki_resource_map_at(const ki_resource_map *map, size_t index) {
     return index < map->count ? &map->entries[index].found : NULL;
@@ -246,7 +246,7 @@ static bool has_word(const char *const *list, ki_str word) {
     return false;
 }
 
-/* The ways in which a word can be meant, the first that fits anything wins. */
+/* How a resource name can match, in this order; the first kind of match with a result wins. */
 typedef enum match_by {
     BY_NAME,
     BY_SHORT_NAME,
@@ -265,10 +265,10 @@ static bool is_called(const ki_discovered *entry, match_by by, ki_str word) {
     }
 }
 
-/* Which of them: NULL data in `version`: any; in `group`: any. */
+/* What to look up. `version`, `group` with NULL data: any. */
 typedef struct wanted {
     ki_str word, version, group;
-    bool is_prefix; /* of the group: "autoscal" means autoscaling */
+    bool is_prefix; /* `group` is a prefix: "autoscal" finds autoscaling */
 } wanted;
 
 static bool is_in(const ki_discovered *entry, const wanted *what) {
@@ -283,7 +283,7 @@ static bool is_in(const ki_discovered *entry, const wanted *what) {
 
 static const ki_discovered *look(const ki_resource_map *map, const wanted *what) {
     for (match_by by = BY_NAME; by < BY_COUNT; by++) {
-        const ki_discovered *other = NULL; /* of a version that is not its group's preferred one */
+        const ki_discovered *other = NULL; /* first match that is not its group's preferred version */
         for (size_t i = 0; i < map->count; i++) {
             const ki_discovered *entry = &map->entries[i].found;
             if (!is_called(entry, by, what->word) || !is_in(entry, what))
@@ -306,7 +306,8 @@ const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char
     wanted what = { .word = ki_str_split(ki_str_of(word), '.', &qualifier) };
     if (!qualifier.data)
         return look(map, &what);
-    /* "deployments.v1.apps", "pods.v1", "pods.v1."; a group may look so, too: "foos.example.com" is tried as both. */
+    /* The qualifier is "v1.apps" (version and group), "v1", "v1.", or a group such as "example.com": tries version and
+     * group first, then the group, then the group's prefix. */
     what.version = ki_str_split(qualifier, '.', &what.group);
     if (!what.group.data)
         what.group = (ki_str){ "", 0 };

@@ -1,4 +1,5 @@
-/* resource_map.h: how a map of a server's resources is made: documents are added in order, then it is closed. One thread until then. */
+/* resource_map.h: building the map of a server's resources. Documents are added in order, then the map is closed. One
+ * thread until then; immutable afterwards. */
 #ifndef KI_CLIENT_RESOURCE_MAP_H
 #define KI_CLIENT_RESOURCE_MAP_H
 
@@ -12,7 +13,7 @@ typedef struct ki_map_chunk ki_map_chunk;
 
 typedef struct ki_map_entry {
     ki_discovered found;
-    bool chosen; /* of the versions of its group that have it, the one that is meant where none is said */
+    bool chosen; /* the default entry for its group and plural */
 } ki_map_entry;
 
 struct ki_resource_map {
@@ -22,26 +23,27 @@ struct ki_resource_map {
     size_t count, capacity;
     const char **broken;
     size_t broken_count, broken_capacity;
-    ki_map_chunk *chunks; /* of all strings and lists */
-    ki_map known;         /* "group/version/plural": nothing comes twice; until it is closed */
+    ki_map_chunk *chunks; /* memory of all strings and lists */
+    ki_map known;         /* keys "group/version/plural", to skip duplicates; empty after close */
 };
 
-/* `seed` keeps a server from making names that collide. */
+/* Returns an empty map; NULL on lack of memory. `seed` keeps a server from choosing names that collide. */
 ki_resource_map *ki_resource_map_new(const ki_allocator *allocator, uint64_t seed);
-/* Nothing is added any more. Errors: KI_ERR_NO_MEMORY. */
+/* Chooses the default entries. Nothing may be added afterwards. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_resource_map_close(ki_resource_map *map);
 
-/* Is the document in the aggregated form, of this kind? */
+/* Returns true for an APIGroupDiscoveryList (aggregated discovery, KEP-3352). */
 bool ki_discovery_is_aggregated(const ki_allocator *allocator, ki_str body);
-/* Each adds what it can use of a document and leaves out what it cannot. Errors: KI_ERR_PARSE (no JSON, or another kind), KI_ERR_LIMIT (too
- * many resources), KI_ERR_NO_MEMORY. */
+/* Adds the resources of an aggregated document. Skips entries that are not usable.
+ * Errors: KI_ERR_PARSE (no JSON, or another kind), KI_ERR_LIMIT (too many resources), KI_ERR_NO_MEMORY. */
 ki_status ki_resource_map_add_aggregated(ki_resource_map *map, ki_str body, ki_error *err);
-/* One APIResourceList; its groupVersion is `group`/`version` whatever it says. */
+/* Adds the resources of one APIResourceList as `group`/`version`; ignores its groupVersion. Errors: as above. */
 ki_status ki_resource_map_add_list(ki_resource_map *map, const char *group, const char *version, bool preferred,
                                    ki_str body, ki_error *err);
+/* Adds a group and version whose resources could not be read. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_resource_map_add_broken(ki_resource_map *map, const char *group, const char *version);
 
-/* The old form's groups and versions, in order, the preferred one of a group first. */
+/* Groups and versions of the unaggregated documents, in order; a group's preferred version first. */
 typedef struct ki_group_version {
     char *group; /* "" for the core */
     char *version;
@@ -51,25 +53,26 @@ typedef struct ki_group_versions {
     ki_group_version *items;
     size_t count, capacity;
 } ki_group_versions;
-/* APIVersions (of /api) or APIGroupList (of /apis). Errors: as above. */
+/* Adds the versions of an APIVersions (from /api) or APIGroupList (from /apis). Errors: as above. */
 ki_status ki_group_versions_add(const ki_allocator *allocator, ki_group_versions *versions, ki_str body, ki_error *err);
 void ki_group_versions_free(const ki_allocator *allocator, ki_group_versions *versions);
 
 /* --- for resource_map_read.c --- */
 
-/* A resource's words as a document has them; views into it. */
+/* A resource's list of names in a document; borrowed from the document. */
 typedef struct ki_found_words {
     ki_str words[KI_DISCOVERY_NAMES_MAX];
     size_t count;
 } ki_found_words;
+/* A resource as a document describes it; borrowed from the document. */
 typedef struct ki_found {
     ki_str group, version, plural, kind, singular;
     bool namespaced, preferred;
     ki_found_words short_names, categories, verbs, subresources;
 } ki_found;
-/* Left out where it is there already. Errors: KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
+/* Adds a resource; skips one that the map has already, or whose names are not usable. Errors: KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_error *err);
-/* Usable as a name: not empty, not too long, nothing in it that is no name's. */
+/* Returns true if `text` is usable as a name: not empty, not too long, only characters of names. */
 bool ki_discovery_is_name(ki_str text);
 
 #endif

@@ -1,5 +1,6 @@
-/* resource_map_read.c: discovery documents, in the aggregated form (one for all groups) and in the old one (one for each group and version).
- * A document comes from a server that may be anyone: what is missing, too long or of another type is left out, what is too much is an error. */
+/* resource_map_read.c: reads discovery documents: aggregated (one for all groups) and unaggregated (one for each group
+ * and version). The documents are not trusted: missing, too long or mistyped members are skipped; exceeded limits are
+ * errors. */
 #include "src/client/resource_map.h"
 
 #include "src/base/error.h"
@@ -44,7 +45,7 @@ static ki_status parse(const ki_allocator *allocator, ki_str body, const char *k
     if (status)
         return status;
     ki_str found = ki_json_string(yyjson_doc_get_root(doc), "kind");
-    /* Old servers leave the kind out of some of these. */
+    /* Old servers omit the kind in some documents. */
     if (found.data && !ki_str_equals(found, kind)) {
         status = ki_error_set(err, KI_ERR_PARSE, "expected %s, got %.*s", kind, found.size > 64 ? 64 : (int)found.size,
                               found.data);
@@ -55,7 +56,7 @@ static ki_status parse(const ki_allocator *allocator, ki_str body, const char *k
     return KI_OK;
 }
 
-/* --- the aggregated form ------------------------------------------------------------------------------------------------------- */
+/* --- aggregated documents ------------------------------------------------------------------------------------------------------ */
 
 static ki_status add_aggregated_resource(ki_resource_map *map, yyjson_val *resource, ki_found *found, ki_error *err) {
     size_t index, count;
@@ -71,7 +72,7 @@ static ki_status add_aggregated_resource(ki_resource_map *map, yyjson_val *resou
     return ki_resource_map_add(map, found, err);
 }
 
-/* What serves it did not answer the server itself: its resources are those of before, or none. */
+/* Returns true if the version's API server did not respond to the aggregator: its resources are outdated or missing. */
 static bool is_stale(yyjson_val *version) {
     return ki_str_equals(ki_json_string(version, "freshness"), "Stale");
 }
@@ -84,7 +85,7 @@ static ki_status add_aggregated_version(ki_resource_map *map, ki_str group, yyjs
     found->version = ki_json_string(version, "version");
     found->preferred = preferred;
     if (is_stale(version) && ki_discovery_is_name(found->version) && (!group.size || ki_discovery_is_name(group))) {
-        /* The JSON's strings end with a zero. */
+        /* yyjson's strings end with a zero byte. */
         return ki_resource_map_add_broken(map, group.data ? group.data : "", found->version.data)
                    ? ki_error_no_memory(err, "reading discovery")
                    : KI_OK;
@@ -102,7 +103,7 @@ static ki_status add_groups(ki_resource_map *map, yyjson_val *root, ki_found *fo
     yyjson_val *group, *version;
     yyjson_arr_foreach(yyjson_obj_get(root, "items"), group_index, group_count, group) {
         ki_str name = ki_json_string(yyjson_obj_get(group, "metadata"), "name");
-        bool preferred = true; /* the first version that is there */
+        bool preferred = true; /* true for the first version that is not stale */
         yyjson_arr_foreach(yyjson_obj_get(group, "versions"), index, count, version) {
             if (++versions > KI_DISCOVERY_GROUP_VERSIONS_MAX)
                 return ki_error_set(err, KI_ERR_LIMIT, "the server has more than %d groups and versions",
@@ -129,13 +130,13 @@ ki_status ki_resource_map_add_aggregated(ki_resource_map *map, ki_str body, ki_e
     return status;
 }
 
-/* --- the old form --------------------------------------------------------------------------------------------------------------- */
+/* --- unaggregated documents ----------------------------------------------------------------------------------------------------- */
 
-/* Subresources are resources of their own there, "pods/status", which stand right behind theirs. */
+/* Adds the resources of an APIResourceList. A subresource is an entry of its own ("pods/status") right behind its resource. */
 static ki_status add_old_resources(ki_resource_map *map, yyjson_val *list, ki_found *found, ki_error *err) {
     size_t index, count;
     yyjson_val *resource;
-    bool pending = false; /* `found` holds one whose subresources may follow */
+    bool pending = false; /* `found` holds a resource that is not added yet; its subresources may follow */
     yyjson_arr_foreach(list, index, count, resource) {
         ki_str sub, name = ki_json_string(resource, "name");
         ki_str plural = ki_str_split(name, '/', &sub);

@@ -1,11 +1,11 @@
-/* resource_path.c: where the API server keeps a resource, and the one check of what goes into a path, for informers and requests. */
+/* resource_path.c: the API server's path of a resource, and the checks of each path segment, for informers and requests. */
 #include "src/client/http_list_watch.h"
 
 #include "src/base/error.h"
 
 enum {
-    LABEL_MAX = 63,     /* bytes of a namespace and of a version: RFC 1123 labels */
-    SUBDOMAIN_MAX = 253 /* of a group and of a plural */
+    LABEL_MAX = 63,     /* bytes of a namespace or a version: RFC 1123 label */
+    SUBDOMAIN_MAX = 253 /* bytes of a group or a plural: RFC 1123 subdomain */
 };
 
 /* --- checks --------------------------------------------------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static bool is_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Of groups, versions, plurals and namespaces: RFC 1123 labels, with dots where it may be several. */
+/* Checks a group, version, plural or namespace: RFC 1123 labels, separated by dots if `limit` is above LABEL_MAX. */
 static ki_status check_labels(const char *what, const char *text, size_t limit, ki_error *err) {
     ki_status status = ki_path_segment_check(what, text, err);
     if (status || !text || !text[0])

@@ -1,4 +1,4 @@
-/* response.c: an answer's parts and its owners. */
+/* response.c: fills, reads and frees a response. */
 #include "src/client/response.h"
 
 #include "src/base/error.h"
@@ -23,7 +23,7 @@ ki_response *ki_response_new(ki_object_format *format, size_t body_limit) {
 }
 
 static ki_response *writable(const ki_response *response) {
-    return (ki_response *)(uintptr_t)response; /* the count of owners is all that changes */
+    return (ki_response *)(uintptr_t)response; /* only the reference count changes */
 }
 
 ki_response *ki_response_ref(const ki_response *response) {
@@ -49,7 +49,7 @@ void ki_response_unref(const ki_response *borrowed) {
     ki_free(&allocator, response);
 }
 
-/* --- while it is made ------------------------------------------------------------------------------------------------------- */
+/* --- filling ---------------------------------------------------------------------------------------------------------------- */
 
 ki_status ki_response_add_item(ki_response *response, ki_object *obj) {
     if (response->item_count == response->item_capacity) {
@@ -98,7 +98,7 @@ ki_status ki_response_make_error(ki_response *response, int64_t retry_after_ms) 
     return response->error_response ? KI_OK : KI_ERR_NO_MEMORY;
 }
 
-/* --- what anyone may read ------------------------------------------------------------------------------------------------------ */
+/* --- reading ------------------------------------------------------------------------------------------------------------------- */
 
 int ki_response_http_status(const ki_response *response) {
     return response->http_status;

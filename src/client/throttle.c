@@ -1,4 +1,4 @@
-/* throttle.c: the queue in front of the limiter. First come, first served: nobody passes while others wait. */
+/* throttle.c: the queue in front of the limiter. First come, first served: no request passes while others wait. */
 #include "src/client/throttle.h"
 
 #include <stddef.h>
@@ -27,7 +27,7 @@ static void unlink_ticket(ki_throttle *throttle, ki_ticket *ticket) {
     throttle->count--;
 }
 
-/* Lets in whom it can: one, since what is called may do anything to the queue; the timer comes at once for the next. */
+/* Grants at most one ticket, since `granted` may change the queue. The timer fires again for the next ticket. */
 static void due(ki_timer *timer, void *user) {
     (void)timer;
     ki_throttle *throttle = user;

@@ -1,14 +1,13 @@
-/* throttle.h: the client's own limit as a queue: who may send now, and who next. Shared by all that one client or factory sends.
- * Loop only. */
+/* throttle.h: the client's rate limit as a queue, shared by all requests of one client or factory. Loop only. */
 #ifndef KI_CLIENT_THROTTLE_H
 #define KI_CLIENT_THROTTLE_H
 
 #include "src/client/limiter.h"
 #include "src/engine/engine.h"
 
-/* A place in the queue, embedded in what waits; zeroed before its first use. */
+/* A place in the queue, embedded in the waiting request; zero it before its first use. */
 typedef struct ki_ticket {
-    struct ki_ticket *next, *previous; /* private, as all below */
+    struct ki_ticket *next, *previous; /* private, as all members */
     bool waiting;
     void (*granted)(void *user);
     void *user;
@@ -22,14 +21,16 @@ typedef struct ki_throttle {
     uint64_t count;
 } ki_throttle;
 
+/* Sets the limit (see ki_limiter_init) and makes the timer. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_throttle_init(ki_throttle *throttle, ki_engine *engine, int per_second, int burst);
-/* Whoever waits is never called. Harmless on a zeroed one. */
+/* Closes the timer and empties the queue without calling `granted`. Accepts a zeroed throttle. */
 void ki_throttle_close(ki_throttle *throttle);
-/* True: go now. False: `granted` is called when its turn has come, in the order of coming, never from inside. NULL: no limit. */
+/* Returns true if the caller may send now. Otherwise queues `ticket` and calls `granted` at its turn (first come, first
+ * served), never from inside this function. `throttle` NULL: no limit. */
 bool ki_throttle_pass(ki_throttle *throttle, ki_ticket *ticket, void (*granted)(void *user), void *user);
-/* How long one that comes now would wait, in nanoseconds. NULL: 0. */
+/* Returns how long a new ticket would wait, in nanoseconds. NULL: 0. */
 int64_t ki_throttle_delay(ki_throttle *throttle);
-/* Leaves the queue; nothing where it does not wait. */
+/* Removes the ticket from the queue; does nothing if the ticket does not wait. */
 void ki_throttle_leave(ki_throttle *throttle, ki_ticket *ticket);
 
 #endif

@@ -1,4 +1,4 @@
-/* type_lookup.c: GET /apis/GROUP/VERSION lists the resources; where that is not found, GET /apis lists the groups and versions. */
+/* type_lookup.c: GET /apis/GROUP/VERSION lists the resources; after a 404, GET /apis lists the groups and versions. */
 #include "src/client/type_lookup.h"
 
 #include "src/base/error.h"
@@ -6,16 +6,16 @@
 #include "src/wire/status.h"
 
 enum {
-    BODY_MAX = 4 * 1024 * 1024, /* bytes of an answer */
+    BODY_MAX = 4 * 1024 * 1024, /* bytes of a response */
     HTTP_OK = 200,
     HTTP_NOT_FOUND = 404
 };
 
 #define TIMEOUT KI_SECONDS(30)
 
-/* --- answers -------------------------------------------------------------------------------------------------------------------------- */
+/* --- responses ------------------------------------------------------------------------------------------------------------------------ */
 
-/* The value that is an array of objects: does one of them have `name` as its member `member`? */
+/* Returns true if an object of `array` has `name` as its member `member`. `array` may be of any type. */
 static bool has_named(yyjson_val *array, const char *member, const char *name) {
     size_t index, count;
     yyjson_val *item;
@@ -33,7 +33,7 @@ static ki_type_found find_resource(yyjson_val *root, const ki_resource *resource
     return has_named(resources, "name", resource->plural) ? KI_TYPE_THERE : KI_TYPE_MISSING;
 }
 
-/* A group that is there in the version says that the first answer was wrong, or is over. */
+/* Returns KI_TYPE_UNCERTAIN if the group has the version: the first response was wrong or outdated. */
 static ki_type_found find_group(yyjson_val *root, const ki_resource *resource) {
     yyjson_val *groups = yyjson_obj_get(root, "groups");
     if (!ki_str_equals(ki_json_string(root, "kind"), "APIGroupList") || !yyjson_is_arr(groups))
@@ -72,7 +72,7 @@ static void on_head(const ki_response_head *head, void *user) {
 
 static void on_data(const char *data, size_t size, void *user) {
     ki_type_lookup *lookup = user;
-    (void)ki_buffer_append(&lookup->body, data, size); /* read_answer sees the failure */
+    (void)ki_buffer_append(&lookup->body, data, size); /* read_answer checks body.failed */
 }
 
 static void on_end(const ki_error *err, void *user) {

@@ -1,6 +1,6 @@
-/* type_lookup.h: does the server have a resource? Asks its discovery, since a kube-apiserver answers with a bare "404 page not found" where a
- * definition was deleted, and so does a proxy that knows nothing of the path. Only an answer that names what there is tells the two apart.
- * Loop only. */
+/* type_lookup.h: finds out from discovery whether the server has a resource. A 404 alone is ambiguous: a
+ * kube-apiserver sends a bare "404 page not found" for a deleted CRD, and so does a proxy that does not know the path.
+ * A discovery document distinguishes the two. Loop only. */
 #ifndef KI_CLIENT_TYPE_LOOKUP_H
 #define KI_CLIENT_TYPE_LOOKUP_H
 
@@ -15,9 +15,9 @@ typedef struct ki_type_lookup {
     const ki_allocator *allocator;
     ki_transport *transport;
     const ki_resource *resource; /* borrowed */
-    /* while it is under way */
+    /* valid while a lookup is under way */
     ki_exchange *exchange; /* NULL: nothing is under way */
-    bool asks_for_groups;  /* the second request */
+    bool asks_for_groups;  /* the second request (GET /apis) is under way */
     int status;
     int64_t retry_after_ms;
     ki_buffer body;
@@ -27,8 +27,9 @@ typedef struct ki_type_lookup {
 
 void ki_type_lookup_init(ki_type_lookup *lookup, const ki_allocator *allocator, ki_transport *transport,
                          const ki_resource *resource);
-/* Asks. `on_found` is called once, not from inside, unless it is cancelled; it may begin anything but free the lookup. */
+/* Starts a lookup. `on_found` is called once, never from inside this function, unless the lookup is cancelled.
+ * `on_found` may start anything but must not free the lookup. */
 ki_status ki_type_lookup_begin(ki_type_lookup *lookup, ki_on_type_found on_found, void *user, ki_error *err);
-void ki_type_lookup_cancel(ki_type_lookup *lookup); /* nothing where none is under way */
+void ki_type_lookup_cancel(ki_type_lookup *lookup); /* does nothing if no lookup is under way */
 
 #endif

@@ -1,4 +1,4 @@
-/* verbs.c: the frequent requests, one function each. */
+/* verbs.c: one function for each frequent request. */
 #include <kinformer/client.h>
 
 #include "src/base/error.h"
@@ -17,7 +17,7 @@ static ki_status say_no_object(const ki_client_request *request, const ki_respon
                         name ? name : "", ki_wire_show((ki_str){ body, size }, shown));
 }
 
-/* Does it, and gives the object where that is wanted; an answer without one is then an error. */
+/* Sends the request and returns the object if `ret_obj` is set. A response without an object is then an error. */
 static ki_status do_object(ki_client *client, const ki_client_request *request, ki_object **ret_obj, ki_error *err) {
     ki_response *response = NULL;
     ki_status status = ki_client_do(client, request, &response, err);

@@ -1,8 +1,9 @@
-/* controller.c: a controller's life: made, started with its factory, stopped, freed.
+/* controller.c: creates, starts, stops and frees a controller.
  *
- * The end: ki_controller_stop sets `is_stopping` and shuts the queue down. Each reconcile and each thread that ends afterwards looks whether it was the
- * last. Then the loop's task tells the factory. The thread that frees the controller waits for that moment; where it must not wait, inside a
- * reconcile or on the loop, it leaves the controller to the loop's task. */
+ * The end: ki_controller_stop sets `is_stopping` and shuts the queue down. Each reconcile or thread that ends
+ * afterwards checks whether it was the last. The loop's task then reports the end to the factory. The thread that frees
+ * the controller waits for that point. It must not wait inside a reconcile or on the loop: there it leaves the
+ * controller to the loop (`is_left`). */
 #include "src/controller/controller.h"
 
 #include "src/base/error.h"
@@ -16,7 +17,7 @@ static ki_controller *of_component(ki_component *component) {
     return (ki_controller *)(void *)((char *)component - offsetof(ki_controller, component));
 }
 
-/* --- beginning ------------------------------------------------------------------------------------------------------------------------ */
+/* --- start ---------------------------------------------------------------------------------------------------------------------------- */
 
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns) {
     int64_t at = ki_engine_now(controller->engine) + delay_ns;
@@ -44,26 +45,26 @@ static void start(ki_component *component) {
     ki_mutex_lock(&controller->mutex);
     controller->is_started = true;
     ki_mutex_unlock(&controller->mutex);
-    if (controller->elector && atomic_load(&controller->leads)) /* events of the time before this term were ignored */
+    if (controller->elector && atomic_load(&controller->leads)) /* events before this term were ignored */
         for (ki_source *source = controller->sources; source; source = source->next)
             ki_source_queue_all(source);
     ki_task_post(&controller->catch_up_task);
     ki_controller_try_to_begin(controller);
 }
 
-/* The elector's hook. */
+/* The elector's hook: starts or ends a term. */
 static void leads_changed(bool leads, void *user) {
     ki_controller *controller = user;
     atomic_store(&controller->leads, leads);
     if (!leads)
         atomic_fetch_add(&controller->term, 1);
-    if (controller->is_started) /* before, sources may be added on another thread */
+    if (controller->is_started) /* before the start another thread may add sources */
         for (ki_source *source = controller->sources; source; source = source->next)
             (leads ? ki_source_queue_all : ki_source_forget)(source);
     ki_controller_try_to_begin(controller);
 }
 
-/* --- what the loop does ----------------------------------------------------------------------------------------------------------------- */
+/* --- work on the loop ------------------------------------------------------------------------------------------------------------------- */
 
 static bool has_ended(const ki_controller *controller) {
     return atomic_load(&controller->is_stopping) && controller->running == 0 && controller->live_threads == 0;
@@ -81,7 +82,7 @@ void ki_controller_note_change(ki_controller *controller) {
 
 static void destroy(ki_controller *controller);
 
-/* Component: destroys a controller that its program has freed, once all work has ended. Returns false where it is still there. */
+/* Destroys a controller that its program has freed, once all work has ended. Returns true if the controller was destroyed. */
 static bool reap_if_ended(ki_controller *controller, bool *ret_has_ended) {
     ki_mutex_lock(&controller->mutex);
     *ret_has_ended = has_ended(controller);
@@ -105,7 +106,7 @@ static void run_task(ki_task *task, void *user) {
 static void catch_up(ki_task *task, void *user) {
     ki_controller *controller = user;
     if (!controller->is_started)
-        return; /* the start posts it again */
+        return; /* start() posts the task again */
     for (ki_source *source = controller->sources; source; source = source->next) {
         bool more = false;
         if (atomic_load(&controller->is_stopping))
@@ -134,7 +135,7 @@ static void on_ready(ki_workqueue *queue, void *user) {
         ki_task_post(&controller->work_task);
 }
 
-/* --- stopping --------------------------------------------------------------------------------------------------------------------------- */
+/* --- stop ------------------------------------------------------------------------------------------------------------------------------- */
 
 void ki_controller_stop(ki_controller *controller) {
     if (!controller)
@@ -212,7 +213,7 @@ static ki_status allocate(ki_controller *controller, const ki_controller_options
     return KI_OK;
 }
 
-/* What only the loop may do. */
+/* Result of set_up_on_loop. */
 typedef struct loop_setup {
     ki_controller *controller;
     ki_status status;
@@ -298,7 +299,7 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
 
 /* --- free ------------------------------------------------------------------------------------------------------------------------------- */
 
-/* Lets go of what others own. */
+/* Removes the elector's hook and the sources with their handlers. */
 static void detach_on_loop(void *user) {
     ki_controller *controller = user;
     if (controller->elector)
@@ -318,14 +319,14 @@ static void tear_down_on_loop(void *user) {
     ki_timer_close(&controller->retry_timer);
 }
 
-/* Frees a controller of which nothing runs any more. Once its component is removed, factory and informers may go. */
+/* Frees a controller whose work has ended. Once the component is removed, the factory and the informers may be freed. */
 static void destroy(ki_controller *controller) {
     const ki_allocator *allocator = controller->allocator;
     ki_engine_call(controller->engine, detach_on_loop, controller);
     ki_component_remove(&controller->component);
     for (size_t i = 0; i < controller->thread_count; i++)
-        ki_thread_join(&controller->threads[i]); /* it has ended, but for its last instructions */
-    ki_workqueue_free(controller->queue);        /* its callback posts a task */
+        ki_thread_join(&controller->threads[i]); /* its thread_main has counted itself out and returns now */
+    ki_workqueue_free(controller->queue);        /* before the tasks are cancelled: its on_ready posts one */
     ki_engine_call(controller->engine, tear_down_on_loop, controller);
     ki_cond_destroy(&controller->changed);
     ki_mutex_destroy(&controller->mutex);
@@ -335,7 +336,7 @@ static void destroy(ki_controller *controller) {
     ki_free(allocator, controller);
 }
 
-/* Waits until nothing of it runs. */
+/* Waits until all work has ended. */
 static void wait_for_end(ki_controller *controller) {
     ki_mutex_lock(&controller->mutex);
     controller->waiting++;
@@ -364,7 +365,7 @@ void ki_controller_free(ki_controller *controller) {
     ki_task_post(&controller->task);
 }
 
-/* --- what the program asks ---------------------------------------------------------------------------------------------------------------- */
+/* --- public functions --------------------------------------------------------------------------------------------------------------------- */
 
 ki_workqueue *ki_controller_queue(ki_controller *controller) {
     return controller->queue;

@@ -1,5 +1,5 @@
-/* controller.h: the inside of a controller, for controller.c (its life), source.c (what it watches), workers.c (who reconciles),
- * reconcile.c (one call and how it ends) and controller_metrics.c. */
+/* controller.h: a controller's members, for controller.c (new, start, stop, free), source.c (watched informers),
+ * workers.c (threads, turns on the loop), reconcile.c (one reconcile) and controller_metrics.c. */
 #ifndef KI_CONTROLLER_CONTROLLER_H
 #define KI_CONTROLLER_CONTROLLER_H
 
@@ -14,47 +14,47 @@
 
 enum {
     KI_CONTROLLER_WORKERS_MAX = 1024,
-    KI_SOURCE_MISSED_MIN = 256, /* objects that a source can remember without memory */
-    KI_SOURCE_MISSED_MAX = 4096 /* objects of an informer's cache that it remembers; beyond them it walks the cache */
+    KI_SOURCE_MISSED_MIN = 256, /* missed objects that a source can keep without allocating */
+    /* missed objects that the informer's cache still has; above, the source walks the cache */
+    KI_SOURCE_MISSED_MAX = 4096
 };
 
 #define KI_CONTROLLER_STOP_TIMEOUT_MS INT64_C(30000)
-#define KI_CONTROLLER_RETRY KI_SECONDS(1) /* after lack of memory or threads */
-#define KI_CONTROLLER_LEASE_LOOK \
-    KI_MILLISECONDS(100) /* while the lease has expired, and the elector does not know yet */
+#define KI_CONTROLLER_RETRY KI_SECONDS(1)             /* retry delay after lack of memory or threads */
+#define KI_CONTROLLER_LEASE_LOOK KI_MILLISECONDS(100) /* check interval: the lease has expired, `leads` is still true */
 
-/* ---- one call of the reconcile function ---- */
+/* ---- one reconcile ---- */
 
-/* What the program asks for where no error wins over it. */
+/* What the reconcile function asked for; an error overrides it. */
 typedef enum ki_reconcile_result {
     KI_RECONCILE_DONE,
     KI_RECONCILE_REQUEUE,
     KI_RECONCILE_REQUEUE_AFTER,
-    KI_RECONCILE_PUT_BACK /* the function was not called: the process does not lead */
+    KI_RECONCILE_PUT_BACK /* the function was not called: this process does not lead */
 } ki_reconcile_result;
 
 struct ki_reconcile {
     ki_controller *controller;
-    /* Of the thread that reconciles; after a deferral of those who finish. */
-    const char *key; /* the queue's, until ki_workqueue_done */
+    /* Written by the reconciling thread; after ki_reconcile_defer, by the thread that finishes. */
+    const char *key; /* borrowed from the queue until ki_workqueue_done */
     int priority;
     int64_t started_at;
-    uint64_t term; /* of the elector */
+    uint64_t term; /* the controller's `term` at the start */
     ki_reconcile_result result;
     int64_t delay_ms;
     bool is_terminal;
     ki_status status;
     ki_error err;
     /* Under the controller's mutex. */
-    ki_reconcile *next; /* of the free ones, or of those that wait to be queued */
+    ki_reconcile *next; /* in `unused` or `unqueued` */
     bool is_deferred;
     bool has_returned;
     bool is_finished;
 };
 
-/* ---- what a controller watches ---- */
+/* ---- a watched informer ---- */
 
-/* One informer and what its events queue. The loop's, but for what is constant. */
+/* One informer and what its events queue. Loop only, except the constant members. */
 typedef struct ki_source {
     struct ki_source *next;
     /* Constant. */
@@ -68,10 +68,10 @@ typedef struct ki_source {
     ki_predicate predicate;
     void *user;
     /* Loop. */
-    const ki_object **missed; /* references: objects whose keys could not be queued for lack of memory */
+    const ki_object **missed; /* references to objects whose keys could not be queued for lack of memory */
     size_t missed_count, missed_room;
-    bool must_walk;        /* all objects of the informer are to be queued */
-    ki_snapshot *snapshot; /* of the walk under way */
+    bool must_walk;        /* all objects of the informer must be queued */
+    ki_snapshot *snapshot; /* of the current walk; NULL: none */
     ki_cursor cursor;
 } ki_source;
 
@@ -91,7 +91,7 @@ typedef enum ki_controller_count {
 
 struct ki_controller {
     /* Constant. */
-    ki_controller *self; /* for functions that only read, and lock */
+    ki_controller *self; /* for functions with a const controller that lock */
     ki_engine *engine;
     const ki_allocator *allocator;
     char *name;
@@ -105,23 +105,23 @@ struct ki_controller {
     ki_metric_source metrics, queue_metrics;
     ki_metric_table queue_table;
     const ki_metrics *library; /* NULL: none */
-    ki_reconcile *calls;       /* `workers` of them */
+    ki_reconcile *calls;       /* array of `workers` */
 
     /* Any thread. */
     _Atomic bool is_stopping; /* set under `mutex` */
-    _Atomic bool leads;       /* as the elector's hook says; written on the loop */
-    _Atomic uint64_t term;    /* counts the losses of leadership */
+    _Atomic bool leads;       /* set on the loop by the elector's hook; true without an elector */
+    _Atomic uint64_t term;    /* incremented at each loss of leadership */
 
-    /* Under `mutex`. With it held nobody calls the program, or the queue. */
+    /* Under `mutex`. A thread that holds it never calls the program or the queue. */
     ki_mutex mutex;
-    ki_cond changed;        /* of what follows, and `is_stopping` */
-    bool is_started;        /* its component is: nothing is watched from now on */
+    ki_cond changed;        /* signals changes of the members below and of `is_stopping` */
+    bool is_started;        /* the component has started: no watches can be added any more */
     bool may_work;          /* all sources have synced, and this process leads */
-    bool is_left;           /* freed by the program; the loop destroys it */
+    bool is_left;           /* ki_controller_free was called; the loop destroys the controller */
     size_t unsynced;        /* sources that have not synced */
-    ki_reconcile *unused;   /* calls */
-    ki_reconcile *unqueued; /* calls that wait until there is memory to queue their key again */
-    size_t running;         /* reconciles that have begun and not ended */
+    ki_reconcile *unused;   /* free reconciles */
+    ki_reconcile *unqueued; /* ended reconciles that wait for memory to queue their key again */
+    size_t running;         /* reconciles that have started and not ended */
     size_t live_threads;
     size_t waiting; /* threads that wait for `changed` */
     uint64_t counts[KI_COUNTS];
@@ -131,51 +131,53 @@ struct ki_controller {
     /* Loop. */
     ki_source *sources;
     ki_elector_hook hook;
-    ki_task task;          /* looks what is to be done: the end, calls in `unqueued`, threads */
-    ki_task work_task;     /* one reconcile, where the engine is stepped */
-    ki_task catch_up_task; /* sources that missed something */
+    ki_task task;          /* sets the retry timer for `unqueued`; reports the end */
+    ki_task work_task;     /* starts one reconcile on a stepped engine */
+    ki_task catch_up_task; /* queues the keys that sources missed */
     ki_timer retry_timer;
-    ki_thread *threads; /* `workers` of them */
+    ki_thread *threads; /* array of `workers` */
     size_t thread_count;
 };
 
-/* controller.c. Loop only: the controller begins to work where nothing is in its way any more. */
+/* controller.c. Starts the workers if the component has started, all sources have synced and this process leads. Loop only. */
 void ki_controller_try_to_begin(ki_controller *controller);
-/* Loop only: looks again after `delay_ns`, or before. */
+/* Sets the retry timer to `delay_ns` from now, or keeps an earlier time. Loop only. */
 void ki_controller_retry_in(ki_controller *controller, int64_t delay_ns);
-/* Any thread; the mutex is held: tells those who may wait for the end. After the unlock the controller may be gone. */
+/* Wakes the threads that wait for the end, and posts the task once all work has ended. Any thread; caller holds the
+ * mutex. After the unlock the controller may be freed. */
 void ki_controller_note_change(ki_controller *controller);
 
-/* source.c. Errors of new: KI_ERR_INVALID, KI_ERR_NO_MEMORY, those of ki_informer_register. The mutex is held. */
+/* source.c. Makes a source and registers its handler. Caller holds the mutex.
+ * Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY, those of ki_informer_register. */
 ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const ki_controller_watch_options *options,
                         ki_source **ret_source, ki_error *err);
-void ki_source_free(ki_source *source); /* loop */
-/* Loop only: begins to queue all objects, or drops what it has still to queue. */
+void ki_source_free(ki_source *source); /* loop only */
+/* The first marks all objects of the informer to be queued in later steps; the second drops everything still to be queued. Loop only. */
 void ki_source_queue_all(ki_source *source);
 void ki_source_forget(ki_source *source);
-/* Loop only: goes on queueing, as far as this step allows. Errors: KI_ERR_NO_MEMORY: again later. */
+/* Queues missed keys while the step has work left. *ret_more: keys are left. Loop only. Errors: KI_ERR_NO_MEMORY: retry later. */
 ki_status ki_source_catch_up(ki_source *source, bool *ret_more);
 
 /* workers.c. Loop only. */
 void ki_controller_start_threads(ki_controller *controller);
-void ki_controller_take_turn(ki_task *task, void *user); /* work_task */
+void ki_controller_take_turn(ki_task *task, void *user); /* function of work_task */
 
-/* reconcile.c: takes a call that nobody uses; NULL where there is none. The mutex is held. */
+/* reconcile.c. Takes a free reconcile; NULL if there is none. Caller holds the mutex. */
 ki_reconcile *ki_reconcile_take(ki_controller *controller);
-/* Gives back a call that was not begun. */
+/* Returns a reconcile that was not started to `unused`. */
 void ki_reconcile_give_back(ki_reconcile *call);
-/* Calls the program's function for a key that was taken from the queue. */
+/* Calls the program's function for a key that the queue handed out. */
 void ki_reconcile_run(ki_reconcile *call, const char *key);
-/* Puts the key back without a call of the function. */
+/* Puts the key back into the queue without calling the function. */
 void ki_reconcile_put_back(ki_reconcile *call, const char *key);
-/* Returns true where the key of a call waits to be queued. */
+/* Returns true if `unqueued` is not empty. */
 bool ki_reconcile_any_waits(ki_controller *controller);
-/* Tries again to queue the keys of calls in `unqueued`; drops them where the controller stops. */
+/* Tries again to queue the keys of `unqueued`; drops them if the controller is stopping. */
 void ki_reconcile_retry(ki_controller *controller);
 
 /* controller_metrics.c */
 void ki_controller_init_metrics(ki_controller *controller);
-/* Counts a reconcile that has ended; `result` is one of reconcile_total. */
+/* Counts a reconcile that has ended; `result` is one of reconcile_total's. */
 void ki_controller_count_end(ki_controller *controller, ki_controller_count result, bool is_terminal,
                              int64_t duration_ns);
 

@@ -1,4 +1,5 @@
-/* controller_metrics.c: what a controller counts, under controller-runtime's names (pkg/internal/controller/metrics), and the metrics of its queue. */
+/* controller_metrics.c: a controller's metrics under controller-runtime's names (pkg/internal/controller/metrics), and
+ * its queue's metrics. */
 #include "src/base/openmetrics.h"
 #include "src/controller/controller.h"
 #include "src/workqueue/workqueue.h"
@@ -45,7 +46,7 @@ static const ki_controller *of_source(const ki_metric_source *source, size_t off
 
 /* --- text ------------------------------------------------------------------------------------------------------------------------ */
 
-/* A copy of what the mutex guards. */
+/* Copy of the members that the mutex guards. */
 typedef struct measured {
     uint64_t counts[KI_COUNTS];
     uint64_t time_count;

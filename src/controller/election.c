@@ -1,18 +1,21 @@
-/* election.c: what an elector does on the loop: it competes for a Lease, renews it, loses it, gives it up.
+/* election.c: an elector's work on the loop: competes for a Lease, renews it, loses it, releases it.
  *
  *     NEW ──start──► COMPETES ◄──────── lost ────────► LEADS
  *                       │                                │
  *                       └──────────── stop ──────────────┴──► RELEASES ──► STOPPED
  *
- * One attempt (client-go's tryAcquireOrRenew) is one to three requests, each sent when the one before has ended: a leader updates the Lease as it
- * saw it last; where that fails, and for a candidate, it reads the Lease, then creates or updates it. After an attempt the retry timer is set.
+ * One attempt (client-go's tryAcquireOrRenew) is one to three requests, one after another. A leader updates the Lease
+ * as last seen. If that fails, and for a candidate, the elector reads the Lease, then creates or updates it. Each
+ * attempt ends with setting the retry timer.
  *
- * Why no two lead at once:
- *   - A leader counts from the moment before its request was sent, and ends renew_deadline later.
- *   - A candidate counts from the moment after the response had come, by a clock that is read anew: bytes may have come while a callback was running, or
- *     the process was suspended. It takes the Lease leaseDurationSeconds later, which is not less than the leader's lease_duration.
- *   - The candidate's update names the resource version that it saw. Each renewal changes the Lease, since its renewTime always grows: an update by
- *     what was seen before a renewal is refused, and a late request does nothing where another process has taken the Lease since. */
+ * Why two processes never lead at once:
+ * - A leader counts from before its request was sent, and stops leading renew_deadline later.
+ * - A candidate counts from after the response had arrived, by the clock at that point: the bytes may have waited
+ *   during a callback or while the process was suspended. The candidate takes the Lease leaseDurationSeconds later,
+ *   which is not less than the leader's lease_duration.
+ * - The candidate's update names the resource version that it saw. Each renewal changes the Lease, since renewTime
+ *   always grows. So the server rejects an update based on a state before a renewal, and a late request has no effect
+ *   once another process has taken the Lease. */
 #include "src/controller/elector_parts.h"
 
 #include "src/base/error.h"
@@ -35,7 +38,7 @@ static bool is_own(const ki_elector *elector, const ki_lease *lease) {
     return ki_str_equals(lease->record.holder, elector->identity);
 }
 
-/* --- who leads ----------------------------------------------------------------------------------------------------------------- */
+/* --- callbacks and hooks ------------------------------------------------------------------------------------------------------- */
 
 void ki_elector_add_hook(ki_elector *elector, ki_elector_hook *hook) {
     hook->next = elector->hooks;
@@ -83,7 +86,7 @@ static void call_stopped(ki_elector *elector) {
     ki_callback_leave(&callback);
 }
 
-/* The identity is text that ends with a zero: yyjson's strings do. */
+/* Calls on_new_leader. yyjson's strings end with a zero byte, so the holder is a C string. */
 static void call_new_leader(ki_elector *elector) {
     ki_callback callback;
     ki_str holder = elector->lease.record.holder;
@@ -98,10 +101,10 @@ static int64_t lead_until(const ki_elector *elector) {
     return atomic_load(&elector->renewed_at) + elector->renew_ns;
 }
 
-/* The Lease is this process's, by the response to a request that was sent at `sent_at`. */
+/* Starts or extends the term: by the response to a request sent at `sent_at`, this process holds the Lease. */
 static void lead(ki_elector *elector, int64_t sent_at) {
-    atomic_store(&elector->token,
-                 elector->lease.record.transitions); /* before renewed_at: whoever sees that sees this */
+    /* before renewed_at: a thread that sees renewed_at sees the token */
+    atomic_store(&elector->token, elector->lease.record.transitions);
     atomic_store(&elector->renewed_at, sent_at);
     ki_timer_set(&elector->lead_timer, lead_until(elector));
     if (elector->phase == KI_ELECTOR_LEADS)
@@ -122,7 +125,7 @@ static void stop_leading(ki_elector *elector, ki_elector_phase next, const char 
     call_stopped(elector);
 }
 
-/* Takes over `lease`, which the server has just sent. */
+/* Replaces the last seen Lease by `lease`. Ends the term if another process holds it, and calls on_new_leader for a new holder. */
 static void observe(ki_elector *elector, const ki_lease *lease) {
     ki_lease before = elector->lease;
     bool has_new_holder = !ki_str_equal(before.record.holder, lease->record.holder);
@@ -194,7 +197,7 @@ static void on_written(ki_elector *elector, const ki_response *response) {
     try_again(elector);
 }
 
-/* Returns true where nobody holds the Lease that was seen last, or its holder did not renew it in time. */
+/* Returns true if the last seen Lease has no holder, or its holder did not renew it in time. */
 static bool is_free(const ki_elector *elector) {
     const ki_lease_record *record = &elector->lease.record;
     return record->holder.size == 0 ||
@@ -219,7 +222,8 @@ static void on_read(ki_elector *elector, const ki_response *response) {
     }
 }
 
-/* A Lease that was deleted while its holder leads is still the holder's, for those who saw it. */
+/* Creates the Lease if this process was the last holder, or if that holder's time is over. Until then a deleted Lease
+ * still counts for its holder. */
 static void on_not_found(ki_elector *elector) {
     if (is_own(elector, &elector->lease) || is_free(elector))
         send_write(elector, KI_ELECTOR_CREATES);
@@ -311,7 +315,7 @@ static void on_response(const ki_response *response, const ki_error *err, void *
     ki_elector_step step = elector->step;
     ki_pending_request *call = elector->call;
     if (step == KI_ELECTOR_RESTS)
-        return; /* abandoned */
+        return; /* cancelled by abandon_request */
     elector->step = KI_ELECTOR_RESTS;
     elector->call = NULL;
     if (err)
@@ -321,7 +325,7 @@ static void on_response(const ki_response *response, const ki_error *err, void *
     ki_pending_request_free(call);
 }
 
-/* The request may have reached the server, or may still. */
+/* Cancels the request. The server may have received the request, or may still receive it. */
 static void abandon_request(ki_elector *elector) {
     ki_pending_request *call = elector->call;
     elector->step = KI_ELECTOR_RESTS;
@@ -333,7 +337,8 @@ static void abandon_request(ki_elector *elector) {
 
 /* --- requests ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Returns how long a request may take. Half of the renew deadline at most: a request that hangs leaves time for another one. */
+/* Returns a request's time limit: the time left, at most half of the renew deadline, so that a hanging request leaves
+ * time for another one. */
 static int64_t time_left_ms(const ki_elector *elector) {
     int64_t most = elector->renew_ns / 2, left = most, now = ki_engine_now(elector->engine);
     if (elector->phase == KI_ELECTOR_LEADS)
@@ -374,8 +379,8 @@ static void send_read(ki_elector *elector, ki_elector_step step) {
         not_sent(elector, &err);
 }
 
-/* Returns the spec to write. `now` is the time as text. The number of transitions is never below one that was seen: the Lease may have been deleted
- * or edited. */
+/* Returns the spec to write. `now` is the time as text. leaseTransitions is never below the highest value seen, since
+ * the Lease may have been deleted or edited. */
 static ki_lease_record next_record(const ki_elector *elector, ki_elector_step step, ki_str now) {
     const ki_lease_record *last = &elector->lease.record;
     ki_lease_record next = {
@@ -430,7 +435,7 @@ static void send_write(ki_elector *elector, ki_elector_step step) {
         not_sent(elector, &err);
 }
 
-/* --- from start to stop ---------------------------------------------------------------------------------------------------------------- */
+/* --- start, stop ----------------------------------------------------------------------------------------------------------------------- */
 
 void ki_election_try(ki_timer *timer, void *user) {
     (void)timer;
@@ -458,7 +463,7 @@ void ki_election_start(ki_component *component) {
     send_read(elector, KI_ELECTOR_READS);
 }
 
-/* Ends what is under way, into phase `next`. */
+/* Cancels the retry timer and the request, enters phase `next`, and calls the program's callbacks. */
 static void end(ki_elector *elector, ki_elector_phase next) {
     ki_elector_phase phase = elector->phase;
     ki_timer_cancel(&elector->retry_timer);
@@ -470,7 +475,7 @@ static void end(ki_elector *elector, ki_elector_phase next) {
         call_stopped(elector);
 }
 
-/* A create or update of a candidate that was abandoned may have made it the holder. */
+/* Stops the elector. May release the Lease even as a candidate: a cancelled create or update may have reached the server. */
 void ki_election_stop(ki_component *component) {
     ki_elector *elector = (ki_elector *)(void *)component;
     bool may_hold =

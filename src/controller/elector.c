@@ -1,4 +1,4 @@
-/* elector.c: making and freeing an elector, and what any thread asks it. What happens on the loop is in election.c. */
+/* elector.c: creates and frees an elector; functions for any thread. The work on the loop is in election.c. */
 #include "src/controller/elector_parts.h"
 
 #include "src/base/error.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define STOP_TIMEOUT KI_SECONDS(1) /* of an elector that does not release its Lease; its stop waits for nothing */
+#define STOP_TIMEOUT KI_SECONDS(1) /* for an elector that does not release its Lease: its stop waits for nothing */
 
 /* --- new, free ------------------------------------------------------------------------------------------------------------------- */
 
@@ -92,7 +92,8 @@ static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
     return elector;
 }
 
-/* Ends its work. The memory stays for those who still have a hook: a controller that was freed inside a reconcile goes later. */
+/* Ends the elector's work. The memory stays until the last hook is removed: a controller freed inside a reconcile
+ * removes its hook later. */
 static void destroy(ki_elector *elector) {
     ki_engine_call(elector->engine, tear_down_on_loop, elector);
 }
@@ -139,13 +140,13 @@ ki_engine *ki_elector_engine(const ki_elector *elector) {
     return elector->engine;
 }
 
-/* The engine's clock is read anew: on the loop, too, where the engine's time stands still during a callback. */
+/* Reads the engine's clock: the step's time (ki_engine_now) does not advance during a callback. */
 bool ki_elector_is_leader(const ki_elector *elector) {
     int64_t renewed_at = atomic_load(&elector->renewed_at);
     return renewed_at != KI_ELECTOR_NEVER && ki_engine_clock(elector->engine) < renewed_at + elector->renew_ns;
 }
 
-/* A term may begin in between: the token is read again, since that of a new term is stored before ki_elector_is_leader is true for it. */
+/* Reads again if the token changes meanwhile. A new term's token is stored before ki_elector_is_leader returns true for the term. */
 int64_t ki_elector_fencing_token(const ki_elector *elector) {
     int64_t token;
     bool leads;
@@ -158,7 +159,7 @@ int64_t ki_elector_fencing_token(const ki_elector *elector) {
 
 void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t size) {
     ki_elector *locked;
-    memcpy(&locked, &elector, sizeof locked); /* reading takes the lock */
+    memcpy(&locked, &elector, sizeof locked); /* locking needs a non-const pointer */
     if (size == 0)
         return;
     ki_mutex_lock(&locked->mutex);

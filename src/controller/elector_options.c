@@ -1,4 +1,4 @@
-/* elector_options.c: what a program asks of an elector: checked, with defaults, copied. */
+/* elector_options.c: checks a program's elector options, fills in defaults, copies them. */
 #include "src/controller/elector_parts.h"
 
 #include "src/base/error.h"
@@ -9,19 +9,19 @@
 #include <unistd.h>
 
 enum {
-    NAMESPACE_MAX = 63,   /* RFC 1123: a label */
-    NAME_MAX_BYTES = 253, /* RFC 1123: a subdomain */
+    NAMESPACE_MAX = 63,   /* RFC 1123 label */
+    NAME_MAX_BYTES = 253, /* RFC 1123 subdomain */
     HOST_MAX = 128,
     RANDOM_WORDS = 4
 };
 
-/* client-go's JitterFactor, as a fraction: a candidate waits for one to 2.2 retry periods. */
+/* client-go's JitterFactor, 1.2, as a fraction. */
 #define JITTER_NUMERATOR 12
 #define JITTER_DENOMINATOR 10
 
 /* --- checks -------------------------------------------------------------------------------------------------------------------- */
 
-/* Lower case letters, digits, '-' and, in a subdomain, '.': safe in a path and in a metric's label, too. */
+/* Accepts lower case letters, digits, '-' and, with `may_have_dots`, '.': safe in a path and in a metric's label. */
 static ki_status check_name(const char *option, const char *text, size_t size_max, bool may_have_dots, ki_error *err) {
     if (!text || !text[0])
         return ki_error_set(err, KI_ERR_INVALID, "ki_elector_options.%s is missing", option);
@@ -43,7 +43,7 @@ static ki_status check_identity(const char *identity, ki_error *err) {
     return KI_OK;
 }
 
-/* The rules of client-go's NewLeaderElector. */
+/* Checks the durations by the rules of client-go's NewLeaderElector. */
 static ki_status check_times(const ki_elector_options *given, ki_error *err) {
     const int64_t most_ms = (int64_t)INT32_MAX * 1000; /* leaseDurationSeconds is an int32 */
     if (given->lease_duration_ms < 0 || given->renew_deadline_ms < 0 || given->retry_period_ms < 0)
@@ -101,7 +101,7 @@ static void draw_words(void *user) {
         self->words[i] = (uint32_t)(ki_engine_random(self->engine) * ((double)UINT32_MAX + 1));
 }
 
-/* "HOST_0123456789abcdef0123456789abcdef" */
+/* Returns "HOST_0123456789abcdef0123456789abcdef"; NULL on lack of memory. */
 static char *make_identity(const ki_elector *elector) {
     char host[HOST_MAX] = "", text[KI_IDENTITY_MAX + 1];
     draw random = { .engine = elector->engine };
@@ -131,7 +131,7 @@ static ki_status read_labels(ki_elector *elector, const char *labels, ki_error *
     return KI_OK;
 }
 
-/* Writes a Lease, so that what cannot be written is known now. */
+/* Writes a Lease without sending it, to find now an identity that cannot be written. */
 static ki_status try_to_write(const ki_elector *elector, ki_error *err) {
     const ki_lease_place place = { elector->namespace_name, elector->name, NULL };
     const ki_lease_record record = { .holder = ki_str_of(elector->identity) };

@@ -1,5 +1,5 @@
-/* elector_parts.h: the inside of an elector, for the elector's files only. elector_options.c checks what the program asks for, elector.c makes and
- * frees it and answers any thread, election.c is what happens on the loop. */
+/* elector_parts.h: an elector's members, for its own files: elector_options.c (checks the options), elector.c (new,
+ * free, functions for any thread), election.c (work on the loop), elector_metrics.c. */
 #ifndef KI_CONTROLLER_ELECTOR_PARTS_H
 #define KI_CONTROLLER_ELECTOR_PARTS_H
 
@@ -16,11 +16,11 @@ typedef enum ki_elector_phase {
     KI_ELECTOR_NEW,
     KI_ELECTOR_COMPETES,
     KI_ELECTOR_LEADS,
-    KI_ELECTOR_RELEASES, /* it is stopped, and gives the Lease up */
+    KI_ELECTOR_RELEASES, /* stopped; releases the Lease */
     KI_ELECTOR_STOPPED
 } ki_elector_phase;
 
-/* The request under way. */
+/* The request in progress. */
 typedef enum ki_elector_step {
     KI_ELECTOR_RESTS, /* none */
     KI_ELECTOR_RENEWS,
@@ -32,7 +32,7 @@ typedef enum ki_elector_step {
 } ki_elector_step;
 
 struct ki_elector {
-    ki_component component; /* first: its functions find the elector by it */
+    ki_component component; /* must be first: election.c casts it to the elector */
     /* constant after new */
     ki_factory *factory;
     ki_engine *engine;
@@ -46,47 +46,49 @@ struct ki_elector {
     void *user;
     ki_metric_source metrics;
     /* atomic: written on the loop, read by any thread */
-    _Atomic int64_t
-        renewed_at;        /* when the last successful renewal was sent; KI_ELECTOR_NEVER: this process does not lead */
+    /* when the last successful renewal was sent; KI_ELECTOR_NEVER: this process does not lead */
+    _Atomic int64_t renewed_at;
     _Atomic int64_t token; /* of the last term */
     _Atomic uint64_t slow_paths;
-    /* written on the loop under `mutex`; the loop reads without */
+    /* written on the loop under `mutex`; the loop reads it without the mutex */
     ki_mutex mutex;
-    ki_lease lease; /* as it was seen last */
+    ki_lease lease; /* as last seen */
     /* loop only */
     ki_elector_phase phase;
     ki_elector_step step;
-    ki_pending_request *call; /* of the step */
+    ki_pending_request *call; /* of `step` */
     int64_t sent_at;          /* when the step's request was sent */
-    int64_t observed_at;      /* when `lease` was seen first as it is, after its bytes had come */
-    int64_t most_transitions; /* of all Leases seen; -1: none seen */
-    int64_t wall_us;          /* the last time that was written */
-    int64_t release_until;    /* in phase RELEASES */
-    bool has_conflicted;      /* in phase RELEASES: the server refused to give the Lease up as it was read */
+    /* when the current content of `lease` was first seen; read after the response had arrived */
+    int64_t observed_at;
+    int64_t most_transitions; /* highest leaseTransitions of all Leases seen; -1: none seen */
+    int64_t wall_us;          /* the last time written */
+    int64_t release_until;    /* deadline in phase RELEASES */
+    bool has_conflicted;      /* in phase RELEASES: the server rejected one release with a conflict */
     bool has_led;
-    bool is_freed; /* by the program; the last hook that is removed releases it */
+    bool is_freed; /* ki_elector_free was called; removing the last hook frees the memory */
     ki_timer retry_timer, lead_timer;
     ki_task stop_task;
-    ki_elector_hook *hooks, *next_hook; /* next_hook: whose turn is next while hooks are called */
+    ki_elector_hook *hooks, *next_hook; /* next_hook: the next to call while hooks are being called */
 };
 
-/* The options with defaults filled in, checked. Errors: KI_ERR_INVALID, KI_ERR_LIMIT. */
+/* Copies the options, fills in defaults and checks them. Errors: KI_ERR_INVALID, KI_ERR_LIMIT. */
 ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_options *ret_given, ki_error *err);
-/* Sets the names, the identity and the labels. Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY. What was set is freed by the caller. */
+/* Sets the names, the identity and the labels. On failure the caller frees what was set. Errors: KI_ERR_INVALID, KI_ERR_NO_MEMORY. */
 ki_status ki_elector_set_names(ki_elector *elector, const ki_elector_options *given, ki_error *err);
 
-/* The functions of its component, and its end; loop only. */
+/* The component's functions. Loop only. */
 void ki_election_start(ki_component *component);
 void ki_election_stop(ki_component *component);
 void ki_election_cut_off(ki_component *component);
-/* Frees the memory of an elector that was freed and has no hooks any more. */
+/* Frees the memory of a freed elector that has no hooks left. */
 void ki_elector_release(ki_elector *elector);
-/* When a timer fires. */
+/* Timer callbacks: the next attempt; the end of the renew deadline. */
 void ki_election_try(ki_timer *timer, void *user);
 void ki_election_expire(ki_timer *timer, void *user);
 
-/* Sets the elector's metric source. */
+/* Sets up the elector's metric source. */
 void ki_elector_init_metrics(ki_elector *elector);
+/* Counts a renewal that had to read the Lease. Loop only. */
 void ki_elector_count_slow_path(ki_elector *elector);
 
 #endif

@@ -1,5 +1,5 @@
-/* event_correlator.c: three steps in client-go's order: combine similar records, count equal ones, filter what is too much. A filtered one
- * is counted, too: the next one that passes has the whole count. */
+/* event_correlator.c: three steps in client-go's order: combines similar records, counts equal ones, filters excess
+ * ones. A filtered record is counted too: the next one that passes has the whole count. */
 #include "src/controller/event_correlator.h"
 
 #include "src/client/limiter.h"
@@ -7,8 +7,8 @@
 
 typedef struct similar_entry {
     ki_event_lru_node node;
-    int64_t last_ns; /* engine's time */
-    size_t count;    /* of messages */
+    int64_t last_ns; /* engine's time of the last record */
+    size_t count;    /* of `messages` */
     ki_event_key messages[KI_EVENT_SIMILAR_MAX - 1];
 } similar_entry;
 
@@ -37,7 +37,7 @@ void ki_event_correlator_free(ki_event_correlator *correlator) {
     ki_event_lru_free(&correlator->spam);
 }
 
-/* A recorder has one source, which is therefore part of no key. Nor is the resource version: it changes while the object stays the same. */
+/* Reporter and resource version are in no key: a recorder has one reporter, and the version changes while the object stays the same. */
 #define OBJECT_AND_TYPE(record) \
     (record)->regarding.kind, (record)->regarding.namespace_name, (record)->regarding.name, (record)->regarding.uid, \
         (record)->regarding.api_version, (record)->type
@@ -46,7 +46,7 @@ void ki_event_correlator_free(ki_event_correlator *correlator) {
     ki_event_key_of((correlator)->seed, (const char *const[]){ __VA_ARGS__ }, \
                     sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *))
 
-/* Returns true where the record is one of too many similar ones. Takes note of its message otherwise. */
+/* Returns true if too many similar records had other messages. Otherwise remembers the record's message. */
 static bool is_to_combine(ki_event_correlator *correlator, const ki_event_record *record, const ki_event_key *key,
                           int64_t now_ns) {
     similar_entry *entry = ki_event_lru_get(&correlator->similar, key);
@@ -67,7 +67,7 @@ static bool is_to_combine(ki_event_correlator *correlator, const ki_event_record
     return false;
 }
 
-/* Counts the record with those that came to the same Event. */
+/* Counts the record together with earlier records of the same Event. */
 static void count(ki_event_correlator *correlator, const ki_event_key *key, ki_event_outcome *outcome) {
     sent_entry *entry = ki_event_lru_get(&correlator->sent, key);
     if (!entry)

@@ -1,4 +1,4 @@
-/* event_json.c: the JSON of Events, as client-go's recorders write it (k8s.io/api core/v1 and events/v1). */
+/* event_json.c: writes Events as JSON, as client-go's recorders do (k8s.io/api core/v1 and events/v1). */
 #include "src/controller/event_json.h"
 
 #include "src/base/rfc3339.h"
@@ -12,7 +12,7 @@ static bool is_lower_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Returns true for labels of a-z, 0-9 and '-' with a dot between them, none of which begins or ends with '-' (RFC 1123). */
+/* Returns true for a DNS subdomain (RFC 1123): labels of a-z, 0-9 and '-', separated by dots, none with '-' at an end. */
 static bool is_dns_subdomain(const char *name) {
     size_t size = strlen(name);
     if (size == 0 || size > KI_EVENT_NAME_MAX)
@@ -49,7 +49,7 @@ const char *ki_event_namespace(const ki_event_record *record) {
     return *record->regarding.namespace_name ? record->regarding.namespace_name : "default";
 }
 
-/* --- JSON: a buffer remembers its first failure, which is looked at once, at the end ---------------------------------- */
+/* --- JSON: a buffer keeps its first failure; the caller checks it once, at the end ------------------------------------ */
 
 static void append(ki_buffer *out, const char *json) {
     ki_buffer_append_string(out, json);
@@ -59,7 +59,7 @@ static void append_text(ki_buffer *out, const char *text) {
     ki_buffer_append_json_string(out, ki_str_of(text));
 }
 
-/* Appends the member where its text is not empty, with the comma that stands after another member. */
+/* Appends a member if its text is not empty, after a comma if another member precedes it. */
 static void append_member(ki_buffer *out, const char *name, const char *text) {
     if (!*text)
         return;

@@ -1,4 +1,4 @@
-/* event_lru.c: a map and a list in order of use over the same entries. */
+/* event_lru.c: entries in a map, and in a list from least to most recently used. */
 #include "src/controller/event_lru.h"
 
 #include "src/base/memory.h"
@@ -6,7 +6,7 @@
 ki_event_key ki_event_key_of(uint64_t seed, const char *const *texts, size_t count) {
     ki_event_key key = { { seed, ~seed } };
     for (size_t i = 0; i < count; i++) {
-        size_t size = strlen(texts[i]) + 1; /* the zero keeps "ab" "c" and "a" "bc" apart */
+        size_t size = strlen(texts[i]) + 1; /* the zero separates texts: "ab" "c" differs from "a" "bc" */
         key.halves[0] = ki_hash(texts[i], size, key.halves[0]);
         key.halves[1] = ki_hash(texts[i], size, key.halves[1]);
     }

@@ -1,4 +1,4 @@
-/* event_record.c: checks what a program records, and copies it. Any thread. */
+/* event_record.c: checks and copies a recorded event. Any thread. */
 #include "src/controller/event_record.h"
 
 #include "src/base/memory.h"
@@ -25,7 +25,7 @@ size_t ki_event_text(char *out, size_t limit, ki_str text) {
     return written;
 }
 
-/* Returns the static type, or NULL where Kubernetes has none of that name. */
+/* Returns the static string of a type; NULL if Kubernetes has no such type. */
 static const char *type_of(const char *type) {
     static const char *const types[] = { KI_EVENT_NORMAL, KI_EVENT_WARNING };
     for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
@@ -34,7 +34,7 @@ static const char *type_of(const char *type) {
     return NULL;
 }
 
-/* Checks that `text` is a JSON map of strings: the server refuses other annotations, and with them the Event. */
+/* Returns KI_OK for a JSON map of strings: the server rejects an Event with other annotations. */
 static ki_status check_annotations(const ki_allocator *allocator, const char *text) {
     yyjson_doc *doc;
     size_t index, count;
@@ -70,7 +70,7 @@ static size_t size_of_reference(const ki_event_reference *reference) {
            strlen(reference->name) + strlen(reference->uid) + strlen(reference->resource_version) + REFERENCE_STRINGS;
 }
 
-/* Returns room for a text that is cut to `limit` bytes, with its closing zero. */
+/* Returns the most bytes that put_cut can write: each byte may become U+FFFD, up to `limit`, then the closing zero. */
 static size_t room_for(const char *text, size_t limit) {
     size_t size = strlen(text);
     return (size < limit / REPLACEMENT_SIZE ? REPLACEMENT_SIZE * size : limit) + 1;

@@ -1,9 +1,9 @@
-/* event_recorder.c: a recorder's life, its queue, and what is written next.
+/* event_recorder.c: an event recorder: its queue, its life as a component of the factory, the choice of the next write.
  *
  *     record (any thread) ──► queue ──► correlator (core/v1) or series (events.k8s.io/v1) ──► sink ──► API server
  *                             mutex     loop                                                  one write at a time
  *
- * A record of the queue and a series that is due take turns. A stop gives each queued record one try; then the recorder is closed. */
+ * A queued record and a due series take turns. A stop gives each queued record one try and then closes the recorder. */
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/controller/event_sink.h"
@@ -17,31 +17,32 @@ enum {
 };
 
 struct ki_event_recorder {
-    ki_component component; /* first: its functions find the recorder by it */
+    ki_component component; /* must be first: of() casts it to the recorder */
     /* constant */
     ki_factory *factory;
     ki_engine *engine;
     const ki_allocator *allocator;
     ki_event_source source;
-    char *component_name, *host, *instance; /* the source's, owned */
+    char *component_name, *host, *instance; /* owned; `source` points to them */
     /* under `mutex` */
     ki_mutex mutex;
     ki_event_record *first, *last; /* the queue */
     ki_event_recorder_counts counts;
     int64_t last_name_ns;
-    bool is_closed; /* takes no records any more */
+    bool is_closed; /* new records are dropped */
     /* loop only */
     bool is_set_up, is_started, is_stopping;
-    bool is_series_next;                /* whose turn it is, where both wait */
-    bool is_refresh_due, is_finish_due; /* of all series; done while nothing is written: a write borrows its record */
+    bool is_series_next; /* the turn, if both a record and a series wait */
+    /* all series must be marked; done between writes, since a write borrows its record */
+    bool is_refresh_due, is_finish_due;
     ki_task task;
     ki_timer refresh, finish;
     ki_event_correlator correlator; /* core/v1 */
     ki_event_series series;         /* events.k8s.io/v1 */
     ki_event_sink sink;
-    ki_event_record *current;  /* being written, and owned; NULL: the write belongs to a series */
-    ki_event_entry *finishing; /* the series that is written a last time */
-    bool is_current_queued;    /* the write counts as a record's */
+    ki_event_record *current;  /* the record being written, owned; NULL: a series owns it */
+    ki_event_entry *finishing; /* the ended series that is being written; NULL: none */
+    bool is_current_queued;    /* the current write counts as a queued record's */
 };
 
 static ki_event_recorder *of(ki_component *component) {
@@ -50,7 +51,7 @@ static ki_event_recorder *of(ki_component *component) {
 
 /* --- recording: any thread ------------------------------------------------------------------------------------------------ */
 
-/* Puts a record into the queue. Returns false where the queue is full or closed. */
+/* Queues a record. Returns false if the queue is full or closed. */
 static bool push(ki_event_recorder *recorder, ki_event_record *record) {
     ki_mutex_lock(&recorder->mutex);
     bool takes = !recorder->is_closed && recorder->counts.queued < KI_EVENT_QUEUE;
@@ -93,7 +94,7 @@ void ki_event_recorder_record_with(ki_event_recorder *recorder, const ki_record 
 
 void ki_event_recorder_record(ki_event_recorder *recorder, const ki_object *obj, const char *type, const char *reason,
                               const char *format, ...) {
-    /* Longer than a message by one character: a cut is then at a whole one. */
+    /* One character longer than a message, so that the cut is at a whole character. */
     char message[KI_EVENT_MESSAGE_MAX + sizeof "\U0010FFFF"];
     va_list args;
     va_start(args, format);
@@ -107,15 +108,16 @@ void ki_event_recorder_record(ki_event_recorder *recorder, const ki_object *obj,
 
 void ki_event_recorder_count(const ki_event_recorder *recorder, ki_event_recorder_counts *ret_counts) {
     ki_event_recorder *locked;
-    memcpy(&locked, &recorder, sizeof locked); /* reading takes the lock */
+    memcpy(&locked, &recorder, sizeof locked); /* locking needs a non-const pointer */
     ki_mutex_lock(&locked->mutex);
     *ret_counts = locked->counts;
     ki_mutex_unlock(&locked->mutex);
 }
 
-/* --- the queue's other end: the loop --------------------------------------------------------------------------------------- */
+/* --- the queue on the loop ------------------------------------------------------------------------------------------------- */
 
-/* Takes the oldest record. It counts as queued until `settle`. NULL: the queue is empty; where `closes`, it is closed from then on. */
+/* Removes and returns the oldest record, which counts as queued until `settle`; NULL: the queue is empty. `closes`:
+ * closes the queue if it is empty. */
 static ki_event_record *pop(ki_event_recorder *recorder, bool closes) {
     ki_mutex_lock(&recorder->mutex);
     ki_event_record *record = recorder->first;
@@ -130,7 +132,7 @@ static ki_event_record *pop(ki_event_recorder *recorder, bool closes) {
     return record;
 }
 
-/* Counts what became of a record that was popped; `counter` is one of `counts`, or NULL. */
+/* Counts the result of a popped record; `counter` is one of `counts`, or NULL. */
 static void settle(ki_event_recorder *recorder, uint64_t *counter) {
     ki_mutex_lock(&recorder->mutex);
     recorder->counts.queued--;
@@ -139,7 +141,7 @@ static void settle(ki_event_recorder *recorder, uint64_t *counter) {
     ki_mutex_unlock(&recorder->mutex);
 }
 
-/* Counts a write that no record asked for. */
+/* Counts the result of a series' own write. */
 static void count_write(ki_event_recorder *recorder, uint64_t *counter) {
     ki_mutex_lock(&recorder->mutex);
     ++*counter;
@@ -154,7 +156,7 @@ static void drop_queue(ki_event_recorder *recorder) {
     }
 }
 
-/* Ends what is under way and drops the rest. Repeatable. */
+/* Ends the current write and drops the queue. May be called again. */
 static void end(ki_event_recorder *recorder) {
     bool was_writing = !ki_event_sink_is_idle(&recorder->sink);
     recorder->is_started = false;
@@ -170,13 +172,13 @@ static void end(ki_event_recorder *recorder) {
     drop_queue(recorder);
 }
 
-/* --- what is written next ----------------------------------------------------------------------------------------------------- */
+/* --- the next write ----------------------------------------------------------------------------------------------------------- */
 
 static int tries_of(const ki_event_recorder *recorder) {
     return recorder->is_stopping ? 1 : KI_EVENT_TRIES;
 }
 
-/* Writes a record as a core/v1 Event, unless it is filtered. */
+/* Writes a record as a core/v1 Event unless it is filtered. */
 static void take_core(ki_event_recorder *recorder, ki_event_record *record) {
     ki_event_write write = { record, .tries = tries_of(recorder) };
     write.outcome = ki_event_correlate(&recorder->correlator, record, ki_engine_now(recorder->engine),
@@ -193,7 +195,7 @@ static void take_core(ki_event_recorder *recorder, ki_event_record *record) {
     ki_free(recorder->allocator, record);
 }
 
-/* Writes a record as an Event of events.k8s.io/v1: the first creates it, the second makes it a series, more are only counted. */
+/* Writes a record as an events.k8s.io/v1 Event: the first creates it, the second makes it a series, later ones are only counted. */
 static void take_v1(ki_event_recorder *recorder, ki_event_record *record) {
     ki_event_entry *entry = ki_event_series_note(&recorder->series, record, ki_engine_now(recorder->engine),
                                                  ki_engine_wall_now(recorder->engine));
@@ -202,7 +204,7 @@ static void take_v1(ki_event_recorder *recorder, ki_event_record *record) {
         write.record = entry->first;
         write.outcome = (ki_event_outcome){ .count = entry->count, .last_ns = entry->last_wall_ns };
     }
-    bool is_owned = !entry || entry->first != record; /* by nobody else */
+    bool is_owned = !entry || entry->first != record; /* no series entry owns the record */
     if (entry && entry->count > 2) {
         settle(recorder, NULL);
     } else if (ki_event_sink_write(&recorder->sink, &write)) {
@@ -218,7 +220,7 @@ static void take_v1(ki_event_recorder *recorder, ki_event_record *record) {
         ki_free(recorder->allocator, record);
 }
 
-/* Writes a series that is due. Returns false where none is. */
+/* Writes a series that is due. Returns false if none is due. */
 static bool write_series(ki_event_recorder *recorder) {
     ki_event_due due;
     if (recorder->source.api != KI_EVENTS_V1 || recorder->is_stopping)
@@ -243,7 +245,7 @@ static void mark_series(ki_event_recorder *recorder) {
     recorder->is_refresh_due = recorder->is_finish_due = false;
 }
 
-/* Returns false where nothing waits. */
+/* Starts the next write or settles the next record. Returns false if nothing waits. */
 static bool take_next(ki_event_recorder *recorder) {
     mark_series(recorder);
     recorder->is_series_next = !recorder->is_series_next;
@@ -309,7 +311,7 @@ static void finish_due(ki_timer *timer, void *user) {
     ki_task_post(&recorder->task);
 }
 
-/* --- start and stop: the loop -------------------------------------------------------------------------------------------------- */
+/* --- start and stop (on the loop) ---------------------------------------------------------------------------------------------- */
 
 static void start(ki_component *self) {
     ki_event_recorder *recorder = of(self);
@@ -366,7 +368,7 @@ static ki_status take_options(const ki_event_recorder_options *options, ki_event
     return KI_OK;
 }
 
-/* Returns COMPONENT-HOST, as client-go names an instance. NULL: no memory. */
+/* Returns COMPONENT-HOST, client-go's name of an instance; NULL on lack of memory. */
 static char *default_instance(const ki_allocator *allocator, const char *component) {
     char host[HOST_NAME_MAX_SIZE] = "", text[KI_EVENT_SOURCE_MAX + 1 + HOST_NAME_MAX_SIZE], cut[KI_EVENT_INSTANCE_MAX];
     if (gethostname(host, sizeof host - 1))

@@ -1,4 +1,4 @@
-/* event_series.c: the open Events by what they say, but for the message. */
+/* event_series.c: the open Events; the key is their content except the message. */
 #include "src/controller/event_series.h"
 
 #include "src/base/memory.h"
@@ -19,7 +19,8 @@ void ki_event_series_free(ki_event_series *series) {
     ki_event_lru_free(&series->open);
 }
 
-/* Reporting controller and instance are the recorder's, and so in no key. Unlike in core/v1, the resource version counts. */
+/* Returns a record's key. Reporting controller and instance are in no key: a recorder has one of each. Unlike in
+ * core/v1, the resource version is part of the key. */
 static ki_event_key key_of(uint64_t seed, const ki_event_record *record) {
     const ki_event_reference *a = &record->regarding, *b = &record->related;
     const char *const texts[] = { record->type,

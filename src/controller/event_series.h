@@ -1,6 +1,7 @@
-/* event_series.h: which Events of events.k8s.io/v1 are open, and how often each came: the first is created, the second makes it a series,
- * later ones only raise the series' count. Now and then an open series is written again, so that the server keeps it; one that has
- * ended is written a last time and forgotten. The rules and times are those of client-go's tools/events. Loop only; time is an argument. */
+/* event_series.h: the open Events of events.k8s.io/v1 and their counts. The first record creates an Event, the second
+ * makes it a series, later ones only raise the count. An open series is written again at intervals, so that the server
+ * keeps it. A series that has ended is written once more and forgotten. Rules and times are those of client-go's
+ * tools/events. Loop only; time is an argument. */
 #ifndef KI_CONTROLLER_EVENT_SERIES_H
 #define KI_CONTROLLER_EVENT_SERIES_H
 
@@ -8,9 +9,9 @@
 #include "src/controller/event_record.h"
 
 enum {
-    KI_EVENT_SERIES_MAX = 4096,             /* open Events; beyond, the one that came longest ago is forgotten */
+    KI_EVENT_SERIES_MAX = 4096,             /* open Events; above, the least recently recorded one is forgotten */
     KI_EVENT_SERIES_REFRESH_SECONDS = 1800, /* between two writes of an open series */
-    KI_EVENT_SERIES_END_SECONDS = 360       /* after so long without another one it has ended */
+    KI_EVENT_SERIES_END_SECONDS = 360       /* a series has ended after this long without a record */
 };
 
 typedef enum ki_event_due {
@@ -22,10 +23,10 @@ typedef enum ki_event_due {
 /* An open Event. */
 typedef struct ki_event_entry {
     ki_event_lru_node node;
-    ki_event_record *first; /* owned: what it was created from */
-    int32_t count;          /* 1: no series yet */
+    ki_event_record *first; /* owned: the record that created the Event */
+    int32_t count;          /* records; 1: no series yet */
     int64_t last_wall_ns;
-    int64_t last_ns; /* engine's time */
+    int64_t last_ns; /* engine's time of the last record */
     ki_event_due due;
 } ki_event_entry;
 
@@ -38,16 +39,17 @@ typedef struct ki_event_series {
 void ki_event_series_init(ki_event_series *series, const ki_allocator *allocator, uint64_t seed);
 void ki_event_series_free(ki_event_series *series);
 
-/* Takes note of a record. Returns the entry that it belongs to; NULL where there is no memory for one. An entry's first record is the
- * entry's from then on; any other record stays the caller's. */
+/* Counts a record and returns its entry; NULL on lack of memory. A new entry takes ownership of the record; otherwise
+ * the caller keeps it. */
 ki_event_entry *ki_event_series_note(ki_event_series *series, ki_event_record *record, int64_t now_ns, int64_t wall_ns);
 
 /* Marks every open series as due for a refresh. */
 void ki_event_series_refresh(ki_event_series *series);
-/* Forgets single Events that have ended, and marks the series that have ended as due. */
+/* Forgets single Events that have ended, and marks series that have ended as due. */
 void ki_event_series_finish(ki_event_series *series, int64_t now_ns);
-/* Returns an entry that is due to be written, and clears its mark; NULL: none is. */
+/* Returns an entry that is due to be written, and clears its mark; NULL if none is due. */
 ki_event_entry *ki_event_series_take_due(ki_event_series *series, int64_t now_ns, ki_event_due *ret_due);
+/* Removes an entry and frees it with its record. */
 void ki_event_series_forget(ki_event_series *series, ki_event_entry *entry);
 
 #endif

@@ -1,7 +1,8 @@
-/* event_sink.c: the requests of one write, and its tries.
+/* event_sink.c: the requests of one write, and its retries.
  *
- * As client-go: an error response is final, since the same request would get it again; everything else may pass, and is tried again. One
- * error response is not final: a series whose Event was not there to be patched, and is there when it is to be created. */
+ * As in client-go, an error response is final, since the same request would get the same response. Other failures are
+ * retried. One error response is retried: AlreadyExists for the create of a series' Event that the patch did not
+ * find. */
 #include "src/controller/event_sink.h"
 
 #include "src/base/error.h"
@@ -9,7 +10,7 @@
 #include "src/client/client.h"
 
 #define RETRY_DELAY KI_SECONDS(10)
-#define JITTER 0.25 /* events.k8s.io/v1: each wait is longer by up to this part */
+#define JITTER 0.25 /* events.k8s.io/v1: each delay grows by up to this fraction */
 
 static void send(ki_event_sink *sink);
 
@@ -33,7 +34,7 @@ static void log_failure(const ki_event_sink *sink, ki_log_level level, const cha
                  ki_error_message(err));
 }
 
-/* Returns true where a namespace that is being deleted takes no new objects. */
+/* Returns true if the server rejected an object of a namespace that is being deleted. */
 static bool is_namespace_terminating(const ki_error_response *error_response) {
     for (size_t i = 0; error_response && i < error_response->cause_count; i++)
         if (strcmp(error_response->causes[i].reason, "NamespaceTerminating") == 0)
@@ -43,7 +44,7 @@ static bool is_namespace_terminating(const ki_error_response *error_response) {
 
 /* --- tries -------------------------------------------------------------------------------------------------------------- */
 
-/* Returns how long to wait after a failed try. The first wait is random, so that many clients do not come back at once. */
+/* Returns the delay after a failed try: random in part, so that many clients do not retry at once. */
 static int64_t delay_of(ki_event_sink *sink) {
     double random = ki_engine_random(sink->engine);
     if (sink->source->api == KI_EVENTS_V1)
@@ -122,7 +123,7 @@ static void send(ki_event_sink *sink) {
     if (!status)
         return;
     if (status != KI_ERR_NO_MEMORY)
-        sink->tries_left = 1; /* it would be the same request again */
+        sink->tries_left = 1; /* a retry would fail the same way */
     try_failed(sink, &err);
 }
 
@@ -173,7 +174,7 @@ void ki_event_sink_cancel(ki_event_sink *sink) {
         return;
     forget_write(sink);
     if (sink->call)
-        ki_pending_request_end_cancelled(sink->call); /* on_response forgets the call */
+        ki_pending_request_end_cancelled(sink->call); /* on_response clears sink->call */
 }
 
 void ki_event_sink_close(ki_event_sink *sink) {

@@ -1,4 +1,4 @@
-/* lease.c: reading and writing a Lease; see lease.h. */
+/* lease.c: reads and writes a Lease; see lease.h. */
 #include "src/controller/lease.h"
 
 #include "src/base/error.h"
@@ -11,7 +11,7 @@ static bool take_string(yyjson_val *object, const char *name, ki_str *ret_text) 
     return ki_json_is_string_or_none(object, name);
 }
 
-/* Takes a number of int32, the type of the API's fields; negative ones count as 0. */
+/* Reads an int32 field: larger values become INT32_MAX, negative and absent ones 0. Returns false for another type. */
 static bool take_number(yyjson_val *object, const char *name, int64_t *ret_number) {
     yyjson_val *value = yyjson_obj_get(object, name);
     *ret_number = 0;
@@ -73,7 +73,7 @@ static yyjson_mut_val *time_of(yyjson_mut_doc *doc, ki_str text) {
     return text.size ? text_of(doc, text) : yyjson_mut_null(doc);
 }
 
-/* The server keeps the managed fields that it has where a write brings none. */
+/* Returns the metadata to write, without managedFields: the server keeps its own if a write has none. */
 static yyjson_mut_val *metadata_of(yyjson_mut_doc *doc, const ki_lease_place *place, const ki_lease *base) {
     if (base) {
         yyjson_val *metadata = yyjson_obj_get(yyjson_doc_get_root(base->doc), "metadata");
@@ -87,7 +87,7 @@ static yyjson_mut_val *metadata_of(yyjson_mut_doc *doc, const ki_lease_place *pl
     return is_whole ? made : NULL;
 }
 
-/* Sets the labels of `place`; others stay. */
+/* Sets the labels of `place`; other labels stay. */
 static bool set_labels(yyjson_mut_doc *doc, yyjson_mut_val *metadata, yyjson_val *labels) {
     size_t i, count;
     yyjson_val *key, *value;

@@ -1,4 +1,5 @@
-/* predicate.c: which updates matter. Where an object cannot be read for lack of memory, the update matters: a reconcile too many does no harm. */
+/* predicate.c: decides which updates matter. An update whose objects cannot be read for lack of memory matters: an
+ * extra reconcile does no harm. */
 #include <kinformer/controller.h>
 
 #include "src/base/memory.h"
@@ -18,7 +19,7 @@ bool ki_predicate_resource_version_changed(const ki_event *event, void *user) {
 
 /* --- generation ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Reads metadata.generation; 0 where there is none. Errors: KI_ERR_NO_MEMORY. */
+/* Reads metadata.generation; 0 if there is none. Errors: KI_ERR_NO_MEMORY. */
 static ki_status read_generation(const ki_object *obj, int64_t *ret_generation) {
     ki_value value = KI_VALUE_INIT;
     ki_status status = ki_object_field(obj, "metadata.generation", &value, NULL);
@@ -66,7 +67,7 @@ static bool is_same_json(const ki_value *a, const ki_value *b) {
     return is_same;
 }
 
-/* Reads metadata.annotations as text; "{}" where there are none. Errors: KI_ERR_NO_MEMORY. */
+/* Reads metadata.annotations as text; "{}" if there are none. Errors: KI_ERR_NO_MEMORY. */
 static ki_status read_annotations(const ki_object *obj, ki_value *ret_value) {
     static char none[] = "{}";
     ki_status status = ki_object_field(obj, "metadata.annotations", ret_value, NULL);
@@ -88,7 +89,7 @@ bool ki_predicate_annotations_changed(const ki_event *event, void *user) {
         return false;
     bool changed = read_annotations(event->old, &before) || read_annotations(event->obj, &now);
     if (!changed && (before.text_size != now.text_size || memcmp(before.text, now.text, now.text_size) != 0))
-        changed = !is_same_json(&before, &now); /* the order of their names does not matter */
+        changed = !is_same_json(&before, &now); /* the order of members does not matter */
     ki_value_clear(&before);
     ki_value_clear(&now);
     return changed;

@@ -1,15 +1,16 @@
-/* reconcile.c: one call of the reconcile function, and what its end makes of the key.
+/* reconcile.c: one reconcile: calls the program's function, then queues the key again as the result asks.
  *
- * A controller has as many calls as workers. A call is taken, runs with a key, ends, and is free again. It ends where its function returns or,
- * deferred, with ki_reconcile_finish: whoever comes second of the two ends it. Where the key cannot be queued again for lack of memory, the
- * call keeps it, and the loop tries again. */
+ * A controller has as many ki_reconcile structs as workers. One is taken, runs for a key, ends, and is free again. It
+ * ends when the function returns. A deferred one ends when the function has returned an error, or has returned and
+ * ki_reconcile_finish was called, in either order. If a key cannot be queued again for lack of memory, the struct keeps
+ * the key, and the loop retries. */
 #include "src/controller/controller.h"
 
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/callback.h"
 
-/* --- calls that nobody uses ------------------------------------------------------------------------------------------------------ */
+/* --- free structs ---------------------------------------------------------------------------------------------------------------- */
 
 ki_reconcile *ki_reconcile_take(ki_controller *controller) {
     ki_reconcile *call = controller->unused;
@@ -26,7 +27,7 @@ ki_reconcile *ki_reconcile_take(ki_controller *controller) {
     return call;
 }
 
-/* The mutex is held. */
+/* Caller holds the mutex. */
 static void put_unused(ki_reconcile *call) {
     ki_controller *controller = call->controller;
     call->next = controller->unused;
@@ -43,19 +44,19 @@ void ki_reconcile_give_back(ki_reconcile *call) {
 
 /* --- the end ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Ends the processing of the key. The controller may be gone afterwards. */
+/* Ends the processing of the key and frees the struct. The controller may be freed afterwards. */
 static void release(ki_reconcile *call) {
     ki_controller *controller = call->controller;
     (void)ki_workqueue_done(controller->queue, call->key);
     ki_mutex_lock(&controller->mutex);
     controller->running--;
     if (!ki_engine_is_threaded(controller->engine))
-        ki_task_post(&controller->work_task); /* the next reconcile may have waited for this call */
+        ki_task_post(&controller->work_task); /* a ready key may have waited for a free struct */
     put_unused(call);
     ki_mutex_unlock(&controller->mutex);
 }
 
-/* Queues the key again as the call's end asks for. Errors: KI_ERR_NO_MEMORY. */
+/* Queues the key again if the result asks for it. Errors: KI_ERR_NO_MEMORY. */
 static ki_status queue_again(const ki_reconcile *call) {
     ki_workqueue *queue = call->controller->queue;
     ki_add_options options = KI_ADD_OPTIONS(.priority = call->priority);
@@ -82,7 +83,7 @@ static ki_status queue_again(const ki_reconcile *call) {
         }
     }
     ki_status status = ki_workqueue_add_with(queue, call->key, &options);
-    return status == KI_ERR_NO_MEMORY ? status : KI_OK; /* a queue that is shut down needs it no more */
+    return status == KI_ERR_NO_MEMORY ? status : KI_OK; /* after a shutdown the key is not needed */
 }
 
 static void queue_and_release(ki_reconcile *call) {
@@ -146,7 +147,7 @@ static void end(ki_reconcile *call) {
     queue_and_release(call);
 }
 
-/* --- the call ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the function ------------------------------------------------------------------------------------------------------------------- */
 
 static void begin(ki_reconcile *call, const char *key) {
     ki_controller *controller = call->controller;
@@ -158,7 +159,7 @@ static void begin(ki_reconcile *call, const char *key) {
     ki_mutex_unlock(&controller->mutex);
 }
 
-/* Two owners: a free of the controller inside does not wait, and a shutdown of the factory is refused. */
+/* Enters two owners: inside the function ki_controller_free does not wait, and ki_factory_shutdown fails. */
 static ki_status call_program(ki_reconcile *call, ki_error *err) {
     const ki_controller *controller = call->controller;
     ki_callback of_controller, of_factory;
@@ -201,7 +202,7 @@ void ki_reconcile_put_back(ki_reconcile *call, const char *key) {
     queue_and_release(call);
 }
 
-/* --- what the program calls ------------------------------------------------------------------------------------------------------- */
+/* --- public functions ------------------------------------------------------------------------------------------------------------- */
 
 void ki_reconcile_requeue(ki_reconcile *call) {
     call->result = KI_RECONCILE_REQUEUE;

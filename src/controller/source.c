@@ -1,8 +1,9 @@
-/* source.c: one informer that a controller watches: which keys its events queue.
+/* source.c: one informer that a controller watches: queues keys for its events.
  *
- * The handler runs on the loop. Where a key cannot be queued for lack of memory, the source keeps the object and queues its keys later. Where it
- * cannot even keep that, it walks all objects of the informer later; only a deleted object is not found by that, and is reported. A source
- * of a controller that does not lead ignores events: the walk at the beginning of the next term finds what is there then. */
+ * The handler runs on the loop. If a key cannot be queued for lack of memory, the source keeps the object and queues
+ * its keys later. If the source cannot keep the object either, it walks all objects of the informer later. A walk does
+ * not find a deleted object, so a lost deletion is logged. A source of a controller that does not lead ignores events:
+ * the walk at the start of the next term finds the current objects. */
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/memory.h"
@@ -18,7 +19,7 @@
 struct ki_reconcile_keys {
     ki_workqueue *queue;
     int priority;
-    ki_status status; /* KI_ERR_NO_MEMORY: a key is missing */
+    ki_status status; /* KI_ERR_NO_MEMORY: at least one key was not queued */
 };
 
 ki_status ki_reconcile_keys_add(ki_reconcile_keys *requests, const char *key) {
@@ -30,7 +31,7 @@ ki_status ki_reconcile_keys_add(ki_reconcile_keys *requests, const char *key) {
     return status;
 }
 
-/* Is `api_version`, "group/version" or "version", of that group? */
+/* Returns true if `api_version` ("group/version" or "version") is of `group`. */
 static bool is_of_group(const char *api_version, const char *group) {
     const char *slash = strchr(api_version, '/');
     if (!slash)
@@ -44,10 +45,10 @@ static void add_owner(const ki_source *source, const ki_object *obj, const char 
     const char *namespace_name = source->is_owner_namespaced ? ki_object_namespace(obj) : "";
     int size = snprintf(key, sizeof key, "%s%s%s", namespace_name, namespace_name[0] ? "/" : "", name);
     if (name[0] && size > 0 && (size_t)size < sizeof key)
-        (void)ki_reconcile_keys_add(requests, key); /* lack of memory is kept in `requests` */
+        (void)ki_reconcile_keys_add(requests, key); /* `requests` keeps the failure */
 }
 
-/* Adds the keys of the owners that are of the source's kind; without `any_owner` the first controller counts alone. */
+/* Adds the keys of owners of the source's kind. Without `any_owner` only the first reference with controller: true counts. */
 static void add_owners(const ki_source *source, const ki_object *obj, ki_reconcile_keys *requests) {
     ki_owner_reference *references = NULL;
     size_t count = 0;
@@ -68,7 +69,7 @@ static void add_owners(const ki_source *source, const ki_object *obj, ki_reconci
     ki_owner_references_free(references);
 }
 
-/* Queues the keys that an object stands for. Errors: KI_ERR_NO_MEMORY: at least one is missing. */
+/* Queues the keys of an object. Errors: KI_ERR_NO_MEMORY: at least one key was not queued. */
 static ki_status queue_keys(const ki_source *source, const ki_object *obj, int priority) {
     const ki_controller *controller = source->controller;
     ki_reconcile_keys requests = { .queue = controller->queue, .priority = priority };
@@ -81,7 +82,7 @@ static ki_status queue_keys(const ki_source *source, const ki_object *obj, int p
     return requests.status;
 }
 
-/* --- what was missed ------------------------------------------------------------------------------------------------------------------ */
+/* --- missed objects ------------------------------------------------------------------------------------------------------------------- */
 
 static bool make_room(ki_source *source) {
     if (source->missed_count < source->missed_room)
@@ -96,7 +97,7 @@ static bool make_room(ki_source *source) {
     return true;
 }
 
-/* Remembers an object whose keys could not be queued. `is_there`: the informer has it, so that a walk finds it. */
+/* Keeps an object whose keys could not be queued. `is_there`: the informer's cache has the object, so a walk finds it. */
 static void remember(ki_source *source, const ki_object *obj, bool is_there) {
     ki_controller *controller = source->controller;
     ki_controller_retry_in(controller, KI_CONTROLLER_RETRY);
@@ -128,7 +129,7 @@ void ki_source_queue_all(ki_source *source) {
     ki_task_post(&source->controller->catch_up_task);
 }
 
-/* Queues one object of the walk. */
+/* Queues the keys of the walk's next object. */
 static ki_status walk_on(ki_source *source) {
     ki_cursor before = source->cursor;
     const ki_object *obj = ki_snapshot_next(source->snapshot, &source->cursor);
@@ -145,7 +146,7 @@ static ki_status walk_on(ki_source *source) {
     return status;
 }
 
-/* Does one unit. `ret_more` is false where nothing was left to do. */
+/* Does one unit of work. *ret_more is false if nothing was left to do. */
 static ki_status catch_up_one(ki_source *source, bool *ret_more) {
     *ret_more = true;
     if (source->missed_count > 0) {
@@ -194,7 +195,7 @@ static void queue_event(ki_source *source, const ki_event *event) {
     if (source->predicate && !source->predicate(event, source->user))
         return;
     int priority = priority_of(event);
-    bool is_by_key = !source->map && !source->by_owner; /* the old state has the same key */
+    bool is_by_key = !source->map && !source->by_owner; /* the old object has the same key */
     if (event->old && !is_by_key && queue_keys(source, event->old, priority))
         remember(source, event->old, false);
     if (queue_keys(source, event->obj, priority))
@@ -242,7 +243,7 @@ static ki_status check(const ki_controller *controller, const ki_informer *infor
     return KI_OK;
 }
 
-/* Frees a source whose handler is not called any more. */
+/* Frees a source that has no handler. */
 static void discard(ki_source *source) {
     const ki_allocator *allocator = source->controller->allocator;
     ki_source_forget(source);
@@ -283,7 +284,7 @@ ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const 
         return ki_error_no_memory(err, "watching an informer");
     source->controller = controller;
     source->informer = informer;
-    controller->unsynced++; /* its handler may be called at once */
+    controller->unsynced++; /* before the registration, since the handler may be called at once */
     status = fill(source, options, err);
     if (status) {
         controller->unsynced--;
@@ -296,6 +297,6 @@ ki_status ki_source_new(ki_controller *controller, ki_informer *informer, const 
 
 void ki_source_free(ki_source *source) {
     ki_status status = ki_informer_remove_handler(source->informer, source->registration, NULL);
-    (void)status; /* a handler that is not there is not called either */
+    (void)status; /* an error means that there is no handler */
     discard(source);
 }

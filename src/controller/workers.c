@@ -1,11 +1,11 @@
-/* workers.c: who reconciles: threads, or turns on the loop of a stepped engine. */
+/* workers.c: starts reconciles: on threads, or in turns on the loop of a stepped engine. */
 #include "src/base/log.h"
 #include "src/controller/controller.h"
 
 #include <string.h>
 
 enum {
-    THREAD_NAME_MAX = 15 /* bytes that the system keeps */
+    THREAD_NAME_MAX = 15 /* bytes; the kernel's limit */
 };
 
 static bool is_leader(const ki_controller *controller) {
@@ -14,7 +14,7 @@ static bool is_leader(const ki_controller *controller) {
 
 /* --- threads ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Waits until a reconcile may begin, and takes a call for it; NULL where the controller stops. */
+/* Waits until a reconcile may start, and takes a free one; NULL if the controller stops. */
 static ki_reconcile *wait_for_call(ki_controller *controller) {
     ki_reconcile *call = NULL;
     ki_mutex_lock(&controller->mutex);
@@ -25,7 +25,7 @@ static ki_reconcile *wait_for_call(ki_controller *controller) {
             call = ki_reconcile_take(controller);
             break;
         }
-        /* Nobody signals that the lease was renewed after it had expired: the wait has an end. */
+        /* Nothing signals the renewal of an expired lease, so this wait has a time limit. */
         (void)ki_cond_wait_until(&controller->changed, &controller->mutex,
                                  may_begin ? ki_monotonic_now() + KI_CONTROLLER_LEASE_LOOK : INT64_MAX);
     }
@@ -63,7 +63,7 @@ static void thread_main(void *user) {
     ki_mutex_unlock(&controller->mutex);
 }
 
-/* Counts a thread that is about to start; false where the controller stops. */
+/* Counts a thread before its start. Returns false if the controller stops. */
 static bool may_start_thread(ki_controller *controller) {
     ki_mutex_lock(&controller->mutex);
     bool may_start = !atomic_load(&controller->is_stopping);
@@ -119,7 +119,7 @@ void ki_controller_take_turn(ki_task *task, void *user) {
     const char *key = ki_workqueue_get(controller->queue, 0, NULL);
     if (!key) {
         ki_reconcile_give_back(call);
-        return; /* the queue's on_ready posts it */
+        return; /* on_ready posts the task */
     }
     ki_task_post(task);
     ki_reconcile_run(call, key);

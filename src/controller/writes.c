@@ -1,4 +1,4 @@
-/* writes.c: writes that most reconcilers make: finalizers, the status, children. All wait, as ki_client_do. */
+/* writes.c: frequent writes of reconcilers: finalizers, status, children. All wait for the response, as ki_client_do. */
 #include <kinformer/controller.h>
 
 #include "src/base/buffer.h"
@@ -15,7 +15,7 @@ static void append_text(ki_buffer *out, const char *text) {
     ki_buffer_append_json_string(out, (ki_str){ text, strlen(text) });
 }
 
-/* Appends the finalizers of an object but `left_out`, and `added` where it is not NULL, as a JSON array. */
+/* Appends an object's finalizers as a JSON array, without `left_out` and with `added` at the end; each may be NULL. */
 static ki_status append_finalizers(ki_buffer *out, const ki_object *obj, const char *left_out, const char *added,
                                    ki_error *err) {
     ki_value value = KI_VALUE_INIT;
@@ -49,8 +49,8 @@ static ki_status append_finalizers(ki_buffer *out, const ki_object *obj, const c
     return KI_OK;
 }
 
-/* Writes the finalizers by a merge patch that names the resource version: the server refuses it where the object has changed since, with 409
- * (Conflict), as it does an update. */
+/* Writes the finalizers as a merge patch with the resource version. If the object has changed, the server responds 409
+ * (Conflict), as to an update. */
 static ki_status write_finalizers(ki_client *client, const ki_resource *resource, const ki_object *obj,
                                   const char *left_out, const char *added, ki_object **ret_obj, ki_error *err) {
     ki_buffer patch;
@@ -60,7 +60,7 @@ static ki_status write_finalizers(ki_client *client, const ki_resource *resource
     ki_buffer_append_string(&patch, ",\"resourceVersion\":");
     append_text(&patch, ki_object_resource_version(obj));
     ki_buffer_append_string(&patch, ",\"finalizers\":");
-    ki_error cause = KI_ERROR_INIT; /* on success `err` stays as it is, also where there are no finalizers yet */
+    ki_error cause = KI_ERROR_INIT; /* `err` stays unchanged on success, also if the object has no finalizers yet */
     ki_status status = append_finalizers(&patch, obj, left_out, added, &cause);
     ki_buffer_append_string(&patch, "}}");
     if (!status && patch.failed)
@@ -122,7 +122,7 @@ static void append_identity(ki_buffer *out, const ki_resource *resource, const k
         ki_buffer_append_string(out, ",\"namespace\":");
         append_text(out, ki_object_namespace(obj));
     }
-    ki_buffer_append_string(out, ",\"uid\":"); /* another object of the name is left alone: Conflict */
+    ki_buffer_append_string(out, ",\"uid\":"); /* an object with the same name and another UID: Conflict */
     append_text(out, ki_object_uid(obj));
     ki_buffer_append_string(out, "}");
 }
@@ -151,7 +151,7 @@ ki_status ki_client_apply_status(ki_client *client, const ki_resource *resource,
     return status;
 }
 
-/* Finds metadata.name and metadata.namespace in the JSON of a child; the views point into the document. */
+/* Reads metadata.name and metadata.namespace of a child's JSON. The strings are borrowed from *ret_doc. */
 static ki_status read_child(const ki_allocator *allocator, const char *json, yyjson_doc **ret_doc,
                             const char **ret_name, const char **ret_namespace, ki_error *err) {
     yyjson_doc *doc = NULL;

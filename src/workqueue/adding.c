@@ -1,5 +1,5 @@
-/* adding.c: how keys come into a work queue: at once, later, with a priority, after the delay of the rate limits. All memory that a key
- * may need until it is processed is reserved here, so that nothing later can fail. */
+/* adding.c: adds keys to a work queue: at once, later, with a priority, or after the delay of the rate limits. Reserves
+ * all memory that a key can need until it is processed, so that no later step can fail. */
 #include "src/workqueue/parts.h"
 
 #include "src/base/memory.h"
@@ -7,13 +7,13 @@
 #include <limits.h>
 #include <string.h>
 
-/* One call that adds. */
+/* Arguments of one add. */
 typedef struct addition {
     const void *key;
     size_t key_size;
     int priority;
     int64_t delay_ns; /* 0 or less: none */
-    bool is_delayed;  /* the call has a delay, be it 0 */
+    bool is_delayed;  /* the caller gave a delay, possibly 0 */
     bool is_rate_limited;
 } addition;
 
@@ -33,9 +33,9 @@ static ki_status measure(const ki_workqueue *queue, const void *key, size_t *ret
     return KI_OK;
 }
 
-/* --- memory: the lock is held ------------------------------------------------------------------------------------------------------ */
+/* --- memory (caller holds the lock) ------------------------------------------------------------------------------------------------ */
 
-/* Makes room in the heaps for one more key. */
+/* Reserves room in the heaps for one more key. */
 static ki_status reserve(ki_workqueue *queue, const addition *add) {
     ki_status status = KI_OK;
     if (queue->by_priority)
@@ -55,7 +55,7 @@ static ki_work_item *make_item(const ki_workqueue *queue, const addition *add, u
     return item;
 }
 
-/* --- where the key goes: the lock is held ------------------------------------------------------------------------------------------ */
+/* --- states (caller holds the lock) ------------------------------------------------------------------------------------------------ */
 
 static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at, ki_work_after *after) {
     if (!item->is_waiting) {
@@ -72,7 +72,7 @@ static void wait_until(ki_workqueue *queue, ki_work_item *item, int64_t ready_at
     }
 }
 
-/* As client-go: a key that waits and a key that is queued do not know of each other. */
+/* As in client-go, a waiting key and a queued key are independent: a key can be both. */
 static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now,
                          ki_work_after *after) {
     if (add->is_delayed || add->is_rate_limited)
@@ -85,7 +85,7 @@ static void put_in_order(ki_workqueue *queue, ki_work_item *item, const addition
     wait_until(queue, item, add->delay_ns < KI_WORK_NEVER - now ? now + add->delay_ns : KI_WORK_NEVER, after);
 }
 
-/* As controller-runtime: a key is queued or waits; adding it again merges to the earliest time and the highest priority. */
+/* As in controller-runtime, a key is either queued or waits. Adding it again keeps the earliest time and the highest priority. */
 static void put_by_priority(ki_workqueue *queue, ki_work_item *item, const addition *add, int64_t now,
                             ki_work_after *after) {
     bool is_new = !item->is_dirty && !item->is_waiting;
@@ -140,9 +140,9 @@ static ki_status add_locked(ki_workqueue *queue, addition *add, uint32_t hash, i
     return KI_OK;
 }
 
-/* --- the calls ----------------------------------------------------------------------------------------------------------------------- */
+/* --- public functions ---------------------------------------------------------------------------------------------------------------- */
 
-/* Adds a key that is ready at once, without the lock. */
+/* Adds a key that is ready at once, without taking the lock. */
 static ki_status add_to_inbox(ki_workqueue *queue, const addition *add, uint32_t hash) {
     ki_work_item *item = make_item(queue, add, hash);
     if (!item)

@@ -1,13 +1,12 @@
-/* delays.c: a work queue's part on the loop: keys whose time has come become ready, the timer is set to the next time, and the program's
- * callbacks are called. */
+/* delays.c: a work queue's work on the loop: makes due keys ready, sets the timer to the next time, calls the program's callbacks. */
 #include "src/workqueue/parts.h"
 
 enum {
     SLICE = 64, /* keys that become ready under one hold of the lock */
-    UNITS = 2   /* of a step's work, for each of them: with a million keys it is as much as two handlers' calls */
+    UNITS = 2   /* work units per key: with a million keys one costs as much as two handler calls */
 };
 
-/* Makes up to `most` keys ready whose time has come, and returns how many. The lock is held. */
+/* Makes up to `most` due keys ready and returns their number. The caller holds the lock. */
 static int make_ready(ki_workqueue *queue, int64_t now, int most, ki_work_after *after) {
     int made = 0;
     for (; made < most; made++) {
@@ -23,7 +22,7 @@ static int make_ready(ki_workqueue *queue, int64_t now, int most, ki_work_after 
     return made;
 }
 
-/* Returns true once no key is due. */
+/* Returns true once no key is due, false if the step has no work left. */
 static bool make_slices_ready(ki_workqueue *queue, int64_t now) {
     for (;;) {
         ki_work_after after = { 0 };

@@ -1,12 +1,12 @@
-/* inbox.c: a stack that is only ever taken as a whole: a compare-and-swap adds, an exchange takes. */
+/* inbox.c: a stack that is only taken as a whole: a compare-and-swap adds, an exchange takes. */
 #include "src/workqueue/inbox.h"
 
 enum {
-    LOOK_AT =
-        64 /* items, at which the thread that adds looks itself: bounds the memory of a key that is added again and again */
+    /* items; from here on each add empties the inbox, which bounds the memory of a key that is added repeatedly */
+    LOOK_AT = 64
 };
 
-/* Marks are compared, never read. */
+/* Marks are compared, never dereferenced. */
 static max_align_t asked_mark, closed_mark;
 #define ASKED ((ki_work_item *)(void *)&asked_mark)
 #define CLOSED ((ki_work_item *)(void *)&closed_mark)
@@ -27,7 +27,7 @@ ki_status ki_inbox_add(ki_inbox *inbox, ki_work_item *item, bool *ret_has_to_loo
             return KI_ERR_CLOSED;
         item->next = is_mark(newest) ? NULL : newest;
     } while (!atomic_compare_exchange_weak(&inbox->newest, &newest, item));
-    /* The item may be somebody else's from here on. */
+    /* From here on another thread may own the item. */
     unsigned count = atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed);
     *ret_has_to_look = newest == ASKED || count >= LOOK_AT;
     return KI_OK;

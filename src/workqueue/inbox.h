@@ -1,8 +1,8 @@
-/* inbox.h: keys that were added and that nobody has looked at yet. Adding to the inbox takes no lock, so that a thread that adds keys and
- * the workers do not wait for each other; whoever takes the queue's lock looks into the inbox first.
+/* inbox.h: added keys that no thread has moved into the queue yet. Adding to the inbox takes no lock: threads that add
+ * keys and workers do not wait for each other. A thread that locks the queue empties the inbox first.
  *
- * An inbox is a stack in one word, which also says what it is while it is empty: empty, asked for (a thread sleeps that the next add has
- * to wake), or closed. */
+ * An inbox is a lock-free stack. Its one word holds the newest item, or a mark while it is empty: empty, asked (a
+ * thread sleeps; the next add must wake it), or closed. */
 #ifndef KI_WORKQUEUE_INBOX_H
 #define KI_WORKQUEUE_INBOX_H
 
@@ -13,21 +13,21 @@
 #include <stdatomic.h>
 
 typedef struct ki_inbox {
-    _Atomic(ki_work_item *) newest; /* or a mark */
-    _Atomic unsigned count;         /* about as many as are in it */
+    _Atomic(ki_work_item *) newest; /* NULL or a mark: no items */
+    _Atomic unsigned count;         /* approximate number of items */
 } ki_inbox;
 
 void ki_inbox_init(ki_inbox *inbox);
-/* Adds an item. `*ret_has_to_look`: the caller has to look into the inbox, since nobody else may do it, or not soon enough.
- * Any thread. Errors: KI_ERR_CLOSED. */
+/* Adds an item. *ret_has_to_look: the caller must lock the queue and empty the inbox, since a thread sleeps or the
+ * inbox is long. Any thread. Errors: KI_ERR_CLOSED. */
 ki_status ki_inbox_add(ki_inbox *inbox, ki_work_item *item, bool *ret_has_to_look);
-/* Is there an item? Any thread. */
+/* Returns true if the inbox has items. Any thread. */
 bool ki_inbox_has_items(const ki_inbox *inbox);
 /* Removes all items and returns them, oldest first, linked by `next`. Any thread. */
 ki_work_item *ki_inbox_take(ki_inbox *inbox);
-/* Makes the next add look. Returns false where there are items already. Any thread. */
+/* Marks the empty inbox: the next add sets *ret_has_to_look. Returns false if the inbox has items. Any thread. */
 bool ki_inbox_ask(ki_inbox *inbox);
-/* Lets nothing in any more, and returns what was in it. Any thread. */
+/* Closes the inbox for adds and returns its items, as ki_inbox_take. Any thread. */
 ki_work_item *ki_inbox_close(ki_inbox *inbox);
 
 #endif

@@ -1,4 +1,4 @@
-/* item_heap.c: the heap's slots hold rank and sequence themselves: comparing does not touch the items. */
+/* item_heap.c: the slots hold rank and sequence, so that comparisons do not read the items. */
 #include "src/workqueue/item_heap.h"
 
 #include "src/base/memory.h"
@@ -45,7 +45,7 @@ ki_status ki_item_heap_reserve(ki_item_heap *heap, size_t count) {
 }
 
 void ki_item_heap_trim(ki_item_heap *heap, size_t count) {
-    /* One chunk stays beyond what is needed: else a count around a chunk's end would allocate and free all the time. */
+    /* Keeps one spare chunk: otherwise a count around a chunk's end would allocate and free repeatedly. */
     if (heap->chunk_count > count / CHUNK + 2)
         ki_free(heap->allocator, heap->chunks[--heap->chunk_count]);
 }
@@ -96,7 +96,7 @@ static void sift_down(ki_item_heap *heap, size_t index, ki_item_slot slot) {
     set(heap, index, slot);
 }
 
-/* Puts a slot where it belongs, from a place whose own slot is not needed any more. */
+/* Moves `slot` up or down from `index`, whose old slot is overwritten. */
 static void settle(ki_item_heap *heap, size_t index, ki_item_slot slot) {
     if (index > 0 && is_before(&slot, slot_at(heap, (index - 1) / 2)))
         sift_up(heap, index, slot);

@@ -1,5 +1,4 @@
-/* key_table.c: linear hashing over segments of fixed size. Bucket b of the upper half, level ≤ b, holds what bucket b - level held
- * before it was split. */
+/* key_table.c: linear hashing over segments of fixed size. A bucket b ≥ level holds items that bucket b - level held before its split. */
 #include "src/workqueue/key_table.h"
 
 #include "src/base/memory.h"
@@ -9,11 +8,11 @@
 
 enum {
     CACHE_LINE = 64,
-    SEGMENT = 64,   /* buckets of a segment; a power of two */
+    SEGMENT = 64,   /* buckets per segment; a power of two */
     FIRST_ROOM = 8, /* segments */
     LAST_SLOT = KI_KEY_BUCKET_SLOTS - 1,
-    FULL = 3,  /* items for each bucket, above which a bucket is split */
-    SPLITS = 2 /* at most, for each item added: one keeps up, the other makes up for failed ones */
+    FULL = 3,  /* items per bucket; above this average a bucket is split */
+    SPLITS = 2 /* at most, for each added item: one keeps up, the other makes up for failed splits */
 };
 
 static ki_status add_segment(ki_key_table *table) {
@@ -78,7 +77,7 @@ static void put(ki_key_bucket *bucket, uint32_t hash, ki_work_item *item) {
     bucket->count++;
 }
 
-/* Removes the first item of the chain and returns it. */
+/* Removes the chain's first item and returns it. */
 static ki_work_item *unchain(ki_key_bucket *bucket) {
     ki_work_item *item = bucket->items[LAST_SLOT]->chain;
     bucket->items[LAST_SLOT]->chain = item->chain;
@@ -137,7 +136,7 @@ ki_work_item *ki_key_table_find(const ki_key_table *table, const void *key, size
     return item;
 }
 
-/* Puts the items of a bucket where they belong, after the number of buckets changed. */
+/* Moves a bucket's items to their buckets after the number of buckets changed. */
 static void distribute(ki_key_table *table, ki_key_bucket *bucket) {
     const ki_key_bucket before = *bucket;
     ki_work_item *chain = before.count > KI_KEY_BUCKET_SLOTS ? before.items[LAST_SLOT]->chain : NULL;
@@ -151,7 +150,7 @@ static void distribute(ki_key_table *table, ki_key_bucket *bucket) {
     }
 }
 
-/* Adds a bucket, which takes its items from one of the others. */
+/* Adds a bucket and moves its items there from bucket `buckets - level`. */
 static ki_status split(ki_key_table *table) {
     if (table->buckets == table->segment_count * SEGMENT && add_segment(table))
         return KI_ERR_NO_MEMORY;
@@ -162,7 +161,7 @@ static ki_status split(ki_key_table *table) {
     return KI_OK;
 }
 
-/* Removes the last bucket, whose items go to the one that they came from. */
+/* Removes the last bucket and moves its items back. */
 static void merge(ki_key_table *table) {
     if (table->buckets == table->level)
         table->level /= 2;

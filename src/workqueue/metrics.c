@@ -1,4 +1,4 @@
-/* metrics.c: what a work queue counts and measures, under client-go's names: as OpenMetrics text, or for the program's metrics library. */
+/* metrics.c: a work queue's metrics under client-go's names: as OpenMetrics text, or for the program's metrics library. */
 #include "src/workqueue/workqueue.h"
 
 #include "src/base/error.h"
@@ -29,15 +29,15 @@ const ki_metric *ki_workqueue_metric_at(size_t index) {
     return index < KI_WORK_METRIC_COUNT ? &table[index] : NULL;
 }
 
-/* Without a name, times are not taken. */
+/* Returns false for durations of a queue that does not measure them. */
 static bool is_measured(const ki_workqueue *queue, size_t index) {
     return queue->is_measured || index == KI_WORK_METRIC_DEPTH || index == KI_WORK_METRIC_ADDS ||
            index == KI_WORK_METRIC_RETRIES;
 }
 
-/* All values at one time. */
+/* All values, read under one lock. */
 typedef struct measured {
-    double values[KI_WORK_METRIC_COUNT]; /* of summaries: the sum */
+    double values[KI_WORK_METRIC_COUNT]; /* a summary's sum */
     double counts[KI_WORK_METRIC_COUNT]; /* of summaries only */
 } measured;
 
@@ -48,7 +48,7 @@ static measured measure(const ki_workqueue *queue) {
     ki_work_after after = { 0 };
     ki_work_lock(queue->self, &after);
     const ki_work_item *oldest = queue->processing.first;
-    /* Both sums wrap around; their difference does not. */
+    /* Both terms wrap around; their difference is correct. */
     uint64_t unfinished = (uint64_t)now * queue->processing.count - (uint64_t)queue->started_sum;
     values[KI_WORK_METRIC_DEPTH] = (double)queue->dirty_count;
     values[KI_WORK_METRIC_ADDS] = (double)queue->adds;
@@ -56,7 +56,7 @@ static measured measure(const ki_workqueue *queue) {
     counts[KI_WORK_METRIC_QUEUE_DURATION] = (double)queue->queue_duration.count;
     values[KI_WORK_METRIC_WORK_DURATION] = (double)queue->work_duration.sum_ns / NANOSECONDS_PER_SECOND;
     counts[KI_WORK_METRIC_WORK_DURATION] = (double)queue->work_duration.count;
-    /* A key that was taken after the clock was read makes it negative. */
+    /* Negative if a key was taken after the clock was read. */
     values[KI_WORK_METRIC_UNFINISHED] = (int64_t)unfinished > 0 ? (double)unfinished / NANOSECONDS_PER_SECOND : 0;
     values[KI_WORK_METRIC_LONGEST_RUNNING] =
         oldest && now > oldest->started_at ? (double)(now - oldest->started_at) / NANOSECONDS_PER_SECOND : 0;

@@ -1,14 +1,14 @@
-/* processing.c: how keys leave a work queue: taken by a worker, and done. */
+/* processing.c: hands keys to workers (get) and takes them back (done); forget, priority, length. */
 #include "src/workqueue/parts.h"
 
 #include "src/base/error.h"
 
 enum {
-    SPINS = 30, /* looks at the queue before a thread sleeps: some 10 microseconds */
+    SPINS = 30, /* checks of the queue before a thread sleeps: about 10 microseconds in total */
     SPIN_PAUSES = 16
 };
 
-/* Takes an item that was popped. The lock is held. */
+/* Hands out a popped item. The caller holds the lock. */
 static void take(ki_workqueue *queue, ki_work_item *item, int64_t now, ki_work_after *after) {
     item->is_dirty = false;
     queue->dirty_count--;
@@ -25,19 +25,19 @@ static void take(ki_workqueue *queue, ki_work_item *item, int64_t now, ki_work_a
     ki_work_trim(queue);
 }
 
-/* The lock is held. */
+/* Caller holds the lock. */
 static bool has_to_wait(const ki_workqueue *queue) {
     return queue->ready_count == 0 && !queue->is_shut_down;
 }
 
-/* Without the lock. */
+/* Called without the lock. */
 static bool is_anything_new(const ki_workqueue *queue) {
     return atomic_load_explicit(&queue->ready_count, memory_order_relaxed) > 0 || ki_inbox_has_items(&queue->inbox) ||
            atomic_load_explicit(&queue->is_shut_down, memory_order_relaxed);
 }
 
-/* Waits for a few microseconds without sleeping, so that an add need not wake anybody. One thread at a time. The lock is held, but not
- * while it waits. */
+/* Waits a few microseconds without sleeping, so that an add does not have to wake a thread. One thread at a time. The
+ * caller holds the lock; spin releases it while it waits. */
 static void spin(ki_workqueue *queue, ki_work_after *after) {
     if (queue->is_spinning)
         return;
@@ -50,7 +50,7 @@ static void spin(ki_workqueue *queue, ki_work_after *after) {
     queue->is_spinning = false;
 }
 
-/* Waits for a ready key or the shutdown. The lock is held, but not while it waits. */
+/* Waits for a ready key or the shutdown. The caller holds the lock, which is released during the wait. */
 static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline, ki_work_after *after) {
     bool in_time = true;
     spin(queue, after);
@@ -62,7 +62,7 @@ static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline, ki_work_aft
         if (has_to_wait(queue))
             in_time = ki_cond_wait_until(&queue->ready_cond, &queue->lock, deadline);
         queue->sleeping--;
-        /* A thread that leaves counts as woken, also at its deadline: at worst one is signalled that need not be. */
+        /* A thread that leaves counts as woken, also after its deadline: at worst a thread is signalled without need. */
         if (queue->woken > 0)
             queue->woken--;
         ki_work_look(queue, ki_inbox_take(&queue->inbox), after);

@@ -1,5 +1,5 @@
-/* rate_limiter.c: the limits of client-go's util/workqueue (default_rate_limiters.go). A bucket is that of golang.org/x/time/rate: a
- * reservation may take tokens that are not there yet, and waits for them. */
+/* rate_limiter.c: the limits of client-go's util/workqueue (default_rate_limiters.go). A bucket works as
+ * golang.org/x/time/rate: a reservation may take tokens in advance and waits until they exist. */
 #include "src/workqueue/rate_limiter.h"
 
 #include "src/base/error.h"
@@ -52,7 +52,7 @@ int64_t ki_work_delay_ns(int64_t ms) {
     return ms < INT64_MAX / KI_MILLISECONDS(1) ? KI_MILLISECONDS(ms) : INT64_MAX;
 }
 
-/* Returns base · 2ⁿ, or the longest delay where that is more. */
+/* Returns base · 2ⁿ, at most the longest delay. */
 static int64_t exponential_delay(const ki_rate_limit *limit, int failures) {
     int64_t base = ki_work_delay_ns(limit->base_ms), longest = ki_work_delay_ns(limit->max_ms);
     if (base == 0)

@@ -1,4 +1,4 @@
-/* state.c: the steps from one state of a key to the next, which adding, processing and delays are made of. The caller holds the lock. */
+/* state.c: the state changes of a key, used by adding.c, processing.c and delays.c. The caller holds the lock. */
 #include "src/workqueue/parts.h"
 
 #include "src/base/memory.h"
@@ -39,7 +39,7 @@ void ki_work_ask(ki_workqueue *queue, ki_work_after *after) {
         ki_work_look(queue, ki_inbox_take(&queue->inbox), after);
 }
 
-/* Has a thread to be woken? One at a time: it wakes the next one when it has taken a key and there are more. */
+/* Returns true if a sleeping thread must be woken. One at a time: a woken thread takes a key and wakes the next if more keys are ready. */
 static bool has_to_wake(const ki_workqueue *queue) {
     return queue->sleeping > 0 && queue->woken == 0 && queue->ready_count > (queue->is_spinning ? 1 : 0);
 }
@@ -50,7 +50,7 @@ void ki_work_unlock(ki_workqueue *queue, ki_work_after *after) {
     if (wakes)
         queue->woken++;
     ki_mutex_unlock(&queue->lock);
-    /* Signals come after the unlock: a thread that wakes up finds the lock free. */
+    /* Signals follow the unlock, so that a woken thread finds the lock free. */
     if (after->wake_all)
         ki_cond_broadcast(&queue->ready_cond);
     else if (wakes)
@@ -118,7 +118,7 @@ void ki_work_push_ready(ki_workqueue *queue, ki_work_item *item, ki_work_after *
     set_ready_count(queue, queue->ready_count + 1);
 }
 
-/* With many keys each of them, and its place in the table, is far from all caches. */
+/* Prefetches the next key: with many keys, neither the item nor its bucket is in a CPU cache. */
 static void prefetch_next(const ki_workqueue *queue) {
     const ki_work_item *next = queue->ready.first;
     if (!next)
@@ -199,7 +199,7 @@ void ki_work_trim(ki_workqueue *queue) {
         ki_item_heap_trim(&queue->ready_heap, queue->dirty_count + waiting);
 }
 
-/* --- the end ----------------------------------------------------------------------------------------------------------------------- */
+/* --- drained ----------------------------------------------------------------------------------------------------------------------- */
 
 bool ki_work_is_drained(const ki_workqueue *queue) {
     return queue->is_shut_down && queue->processing.count == 0 && queue->dirty_count == 0;

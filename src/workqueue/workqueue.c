@@ -1,4 +1,4 @@
-/* workqueue.c: a work queue's life: made, shut down, drained, freed. */
+/* workqueue.c: creates, shuts down, drains and frees a work queue. */
 #include "src/workqueue/parts.h"
 
 #include "src/base/error.h"
@@ -9,7 +9,7 @@
 
 /* --- new ------------------------------------------------------------------------------------------------------------------------- */
 
-/* What only the loop may do. */
+/* Results of set_up_on_loop. */
 typedef struct loop_setup {
     ki_workqueue *queue;
     ki_status status;
@@ -66,7 +66,8 @@ static ki_status read_options(ki_workqueue *queue, const ki_workqueue_options *g
     queue->on_ready = given->on_ready;
     queue->on_drained = given->on_drained;
     queue->user = given->user;
-    /* A key of a heap needs its room reserved, and what is told at the time of adding needs the lock. */
+    /* The inbox bypasses the lock. by_priority must reserve room in the heap; on_ready and metrics are reported at the
+     * time of the add. Both need the lock. */
     queue->has_inbox = !given->by_priority && !given->on_ready && !given->metrics;
     queue->name = ki_strdup(queue->allocator, given->name ? given->name : "");
     if (!queue->name)
@@ -86,7 +87,7 @@ static ki_status set_up(ki_workqueue *queue, ki_error *err) {
     return KI_OK;
 }
 
-/* Frees what there is of a queue that nobody uses any more. */
+/* Frees the members of a queue that no thread uses any more, also of a partly made queue. */
 static void destroy(ki_workqueue *queue) {
     ki_engine_call(queue->engine, tear_down_on_loop, queue);
     ki_work_item *item;
@@ -146,7 +147,7 @@ void ki_workqueue_free(ki_workqueue *queue) {
 
 /* --- shutdown ---------------------------------------------------------------------------------------------------------------------- */
 
-/* The lock is held. */
+/* Caller holds the lock. */
 static void close_queue(ki_workqueue *queue, ki_work_after *after) {
     if (queue->is_shut_down)
         return;
@@ -154,7 +155,7 @@ static void close_queue(ki_workqueue *queue, ki_work_after *after) {
     queue->is_shut_down = true;
     after->wake_all = queue->sleeping > 0;
     queue->has_to_tell_closed = queue->on_ready != NULL;
-    after->post_task = true; /* for the callbacks, and to cancel the timer */
+    after->post_task = true; /* calls the callbacks and cancels the timer */
     ki_work_note_drained(queue, after);
 }
 
@@ -167,7 +168,8 @@ void ki_workqueue_shut_down(ki_workqueue *queue) {
     ki_work_unlock(queue, &after);
 }
 
-/* Waits until the queue is drained, or a plain shutdown after the first `shutdowns` ends the wait. The lock is held. */
+/* Waits until the queue is drained, or until ki_workqueue_shut_down ends the wait (more shutdowns than `shutdowns`).
+ * The caller holds the lock. */
 static ki_status wait_for_drain(ki_workqueue *queue, uint64_t shutdowns, int64_t deadline, ki_error *err) {
     bool in_time = true;
     while (!ki_work_is_drained(queue)) {
