@@ -1,4 +1,4 @@
-/* delta_fifo.h: client-go's DeltaFIFO: a list of deltas per key, keys in the order of their first arrival. See queue.h. */
+/* delta_fifo.h: the default queue, as client-go's DeltaFIFO: a list of deltas for each key, keys in the order of their first delta. See queue.h. */
 #ifndef KI_CACHE_DELTA_FIFO_H
 #define KI_CACHE_DELTA_FIFO_H
 
@@ -9,7 +9,7 @@
 
 typedef struct ki_delta_fifo_options {
     const ki_allocator *allocator;
-    ki_known_objects known; /* get NULL: nothing is known downstream (the queue then looks at itself only) */
+    ki_known_objects known; /* get NULL: no known objects, only the queued ones */
     uint64_t seed;          /* of the key hashes */
 } ki_delta_fifo_options;
 
