@@ -85,6 +85,7 @@ typedef struct ki_audit {
 
 /* Initializes an embedded audit. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_audit_open(ki_audit *audit, const ki_audit_options *options, ki_error *err);
+/* Schedules the first audit. */
 void ki_audit_start(ki_audit *audit);
 /* Returns the object's part of a list's digest. */
 uint64_t ki_audit_digest(const ki_audit *audit, const ki_object *obj);

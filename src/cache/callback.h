@@ -11,6 +11,7 @@ typedef struct ki_callback {
     struct ki_callback *outer;
 } ki_callback;
 
+/* `owner` is only compared, never read. */
 void ki_callback_enter(ki_callback *callback, const void *owner);
 void ki_callback_leave(const ki_callback *callback);
 /* Returns true if the calling thread is inside a callback of `owner`. */

@@ -10,7 +10,7 @@ enum {
 };
 
 typedef struct ki_complaints {
-    ki_timer timer; /* the end of the current second; not set before its first error */
+    ki_timer timer; /* the end of the current second, which begins with its first error */
     size_t count;   /* errors in the current second */
     ki_error last;  /* the last error without a report of its own */
     void (*report)(const ki_error *err, const char *key, void *user);

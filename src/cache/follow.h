@@ -17,7 +17,9 @@ typedef struct ki_teller {
 /* Applies `delta` to `known` (NULL: no known object) and notifies. Returns the object to store, borrowed from `delta` or `known`; NULL: the object is
  * deleted. */
 ki_object *ki_follow(const ki_delta *delta, ki_object *known, ki_teller *to);
+/* Notifies of a deletion; `obj` is the last state, `known` the state that the listeners know. */
 void ki_tell_deleted(ki_teller *to, ki_object *obj, ki_object *known, bool final_state_unknown);
+/* Notifies of an update. A resync reaches only listeners whose period is over; a list's unchanged object, only listeners with a resync period. */
 void ki_tell_updated(ki_teller *to, const ki_delta *delta, ki_object *known);
 
 #endif

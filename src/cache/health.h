@@ -33,6 +33,7 @@ bool ki_health_set_state(ki_health_record *record, ki_state state, const ki_erro
 bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_t retry_at, int64_t now);
 /* Sets the failed and the next attempt. Called before the state becomes backing off or blocked. */
 void ki_health_set_attempts(ki_health_record *record, ki_attempt failed, ki_attempt next);
+/* Sets the progress of a list. `total` -1: unknown; the last total then stays unless `listed` is 0. */
 void ki_health_set_listed(ki_health_record *record, size_t listed, int64_t total);
 void ki_health_count_skipped(ki_health_record *record);
 

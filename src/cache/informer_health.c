@@ -18,7 +18,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     health.failures = atomic_load_explicit(&metrics->failures_in_row, memory_order_relaxed);
     ki_unreadable *unreadable;
     const ki_unreadable *constant_unreadable = &informer->unreadable;
-    memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* as above */
+    memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* not const, as above */
     health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
     ki_health_describe(&health, failed, &informer->resource, informer->namespace_name);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);

@@ -29,7 +29,7 @@ typedef struct ki_watch_options {
     bool allow_bookmarks;
     bool send_initial_events; /* with resourceVersionMatch=NotOlderThan */
     int64_t timeout_s;        /* timeoutSeconds; 0: not sent */
-    int64_t idle_timeout_ns;  /* no byte for this long ends it with KI_ERR_TIMEOUT; 0: none */
+    int64_t idle_timeout_ns;  /* without a byte for this long the watch ends with KI_ERR_TIMEOUT; 0: none */
 } ki_watch_options;
 
 /* A list page's metadata. The strings are valid during the call. */
@@ -60,7 +60,7 @@ typedef struct ki_list_handler {
 } ki_list_handler;
 
 typedef struct ki_watch_handler {
-    /* The server accepted the watch (HTTP 200). */
+    /* Called when the server has accepted the watch (HTTP 200). */
     void (*on_open)(void *user);
     /* Called when bytes have arrived, before their events. Not called while earlier bytes wait to be decoded. May be NULL. */
     void (*on_bytes)(void *user);
@@ -84,6 +84,7 @@ typedef enum ki_type_found {
 /* Called once, never from inside find_type, and not after cancel. `err`: no response, or an error response; else NULL. */
 typedef void (*ki_on_type_found)(ki_type_found found, const ki_error *err, void *user);
 
+/* list, watch and find_type return an error if they cannot begin; their callbacks are then not called. */
 typedef struct ki_list_watch_ops {
     ki_status (*list)(ki_list_watch *list_watch, const ki_list_options *options, const ki_list_handler *handler,
                       ki_error *err);

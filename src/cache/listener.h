@@ -12,7 +12,7 @@
 typedef struct ki_listener_options {
     ki_engine *engine;
     ki_informer *informer;
-    const void *owner; /* of the callbacks */
+    const void *owner; /* the callbacks' owner: callback.h */
     const ki_handler *handler;
     void *user;
     const ki_registration_options *registration;
@@ -70,6 +70,7 @@ static inline size_t ki_listener_pending(const ki_listener *listener) {
     return atomic_load(&listener->waiting) + atomic_load(&listener->to_replay);
 }
 
+/* Makes a listener that is not started and in no list. Errors: KI_ERR_NO_MEMORY, KI_ERR_SYSTEM. */
 ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_listener, ki_error *err);
 /* Frees a listener that has ended or never started. Calls on_removed if that was not done. */
 void ki_listener_free(ki_listener *listener);

@@ -20,7 +20,7 @@ enum {
 #define NO_RESPONSE KI_SECONDS(10)
 #define BLOCKED_MAX KI_SECONDS(30) /* the longest wait for a failure that a person must fix */
 
-/* --- what comes next ------------------------------------------------------------------------------------------------------ */
+/* --- steps ------------------------------------------------------------------------------------------------------ */
 
 /* Reports every NO_RESPONSE that a request still has no response. */
 static void tell_silence(ki_timer *timer, void *user) {

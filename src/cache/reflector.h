@@ -26,7 +26,7 @@ typedef struct ki_reflector_options {
     ki_list_watch *list_watch; /* borrowed */
     ki_queue *queue;           /* borrowed */
     const char *name;          /* the resource's name, for messages; borrowed */
-    int64_t page_size;         /* 0: KI_REFLECTOR_PAGE where the server pages */
+    int64_t page_size;         /* 0: KI_REFLECTOR_PAGE for lists that the server pages */
     bool no_streaming_list;
     bool may_go; /* the server may stop serving the resource (a custom type); its objects then count as deleted */
     int64_t
@@ -52,7 +52,7 @@ typedef struct ki_reflector_options {
 
 typedef enum ki_reflector_step {
     KI_REFLECT_NOTHING,
-    KI_REFLECT_BEGIN,       /* a streaming list, or a plain list where the server does not stream */
+    KI_REFLECT_BEGIN,       /* a streaming list, or a plain list if streaming is off */
     KI_REFLECT_LIST,        /* a plain list */
     KI_REFLECT_LIST_PAGE,   /* the list's next page */
     KI_REFLECT_LIST_FULL,   /* the same list again, without pages */
@@ -105,13 +105,13 @@ typedef struct ki_reflector {
     bool is_open;
     ki_reflector_phase phase;
     ki_reflector_step next;
-    ki_timer timer;   /* while streaming: its deadline */
+    ki_timer timer;   /* the next step; during a streaming list, its deadline */
     ki_timer silence; /* set while a request waits for its response */
     int64_t connecting_since;
     ki_backoff backoff;
     ki_attempt failed; /* the attempt that failed before this wait */
 
-    /* what the responses so far have shown */
+    /* known from earlier responses */
     char resource_version[KI_RESOURCE_VERSION_MAX + 1]; /* last synced; "" before the first list */
     bool is_unavailable; /* `resource_version` had expired or was too large: list at "" */
     bool is_paginated;   /* the server split a list at "0" into pages */
@@ -151,6 +151,7 @@ typedef struct ki_reflector {
 
 /* Initializes an embedded reflector. The caller closes it. Sends nothing before start. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options *options, ki_error *err);
+/* Begins with a list at once. */
 void ki_reflector_start(ki_reflector *reflector);
 /* Relists at "", because the cache differs from the server. Does nothing if a list is running or is the next step. */
 void ki_reflector_relist(ki_reflector *reflector);

@@ -17,8 +17,11 @@ void ki_reflector_go_at(ki_reflector *reflector, ki_reflector_step next, int64_t
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 /* As ki_reflector_fail, without the report. */
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next);
+/* Logs and counts a failure and calls on_error, for a failure without a backoff. */
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err);
-void ki_reflector_count_relist(const ki_reflector *reflector, int cause); /* a ki_status, or KI_RELIST_INCONSISTENT */
+/* Counts a list after the first one in the metrics. `cause`: a ki_status, or KI_RELIST_INCONSISTENT. */
+void ki_reflector_count_relist(const ki_reflector *reflector, int cause);
+/* Sets a state without a failure. In KI_STATE_CONNECTING a missing response is reported every ten seconds. */
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state);
 /* Cancels the running request and fails with `err`. For the request's own callbacks. */
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
@@ -41,21 +44,27 @@ static inline bool ki_reflector_is_older(const char *version, const char *than) 
 }
 
 /* reflector_list.c */
+/* Requests a list or its next page. `step`: one of the four list steps. */
 void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
 /* Takes the step `next`, another kind of list, without a backoff. With a Retry-After in `err` the wait is as in ki_reflector_fail. */
 void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 /* reflector_watch.c */
+/* Requests a streaming list. */
 void ki_reflector_stream(ki_reflector *reflector);
 void ki_reflector_unstage(ki_reflector *reflector, const char *key); /* removes a streaming list's object */
+/* Ends a streaming list after its deadline; else sets the timer again. A plain list follows. */
 void ki_reflector_stream_deadline(ki_reflector *reflector);
+/* Requests a watch from the last synced version. */
 void ki_reflector_watch(ki_reflector *reflector);
 /* Counts the end of the running watch in the metrics. Does nothing without a watch. */
 void ki_reflector_count_watch_end(ki_reflector *reflector);
 /* Opens the next watch: at once, or with jitter after less than a second. */
 void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter);
 /* reflector_unreadable.c: each of these functions may end the running request. */
-void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad); /* of a list or streaming list */
-void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);   /* of a watch */
+/* Handles an unusable object of a list or streaming list. */
+void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad);
+/* Handles an unusable event of a watch. */
+void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);
 /* Stores a reference to the transformed object in `*ret_obj`. Returns false if the transform failed. The failure is then handled, except
  * that the caller still queues a watch's deletion. */
 bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj);
@@ -66,6 +75,7 @@ void ki_reflector_hear_word(ki_reflector *reflector);
 void ki_reflector_count_wordless(ki_reflector *reflector);
 /* Returns true if a check must precede the next watch. */
 bool ki_reflector_is_in_doubt(const ki_reflector *reflector);
+/* Asks the server whether it knows the last synced version. */
 void ki_reflector_check(ki_reflector *reflector);
 /* Relists after a bookmark at `version`, which is older than the version where the watch began. */
 void ki_reflector_find_behind(ki_reflector *reflector, const char *version);
