@@ -1,5 +1,5 @@
-/* audit.c: lists page by page, compares each object with the moment of the store at which the list began, then looks for what was
- * not listed; see audit.h. */
+/* audit.c: lists in pages, compares each object with a snapshot from the beginning of the list, then searches the snapshot for objects that were
+ * not listed. See audit.h. */
 #include "src/cache/audit.h"
 
 #include "src/base/error.h"
@@ -7,15 +7,15 @@
 
 enum {
     PAGE = 500,
-    FIRST_PRINTS = 16, /* of a part */
+    FIRST_PRINTS = 16, /* capacity of a part */
     EMPTY_PAGES_MAX = 100,
     CONTINUE_TOKEN_MAX = 1 << 16 /* bytes */
 };
-#define IDLE KI_SECONDS(90)          /* no byte of a list for this long: the connection is dead */
-#define SETTLE KI_SECONDS(2)         /* between two looks */
+#define IDLE KI_SECONDS(90)          /* a list without a byte for this long has a dead connection */
+#define SETTLE KI_SECONDS(2)         /* between two comparisons */
 #define SETTLE_TOTAL KI_SECONDS(120) /* a quiet watch has a bookmark each minute */
 
-/* --- ends ---------------------------------------------------------------------------------------------------------------------- */
+/* --- ending ---------------------------------------------------------------------------------------------------------------------- */
 
 static void drop_suspects(ki_suspects *suspects) {
     for (size_t i = 0; i < suspects->count; i++)
@@ -40,7 +40,7 @@ static void go(ki_audit *audit, ki_audit_step next, int64_t in_ns) {
     ki_timer_set(&audit->timer, at < audit->not_before ? audit->not_before : at);
 }
 
-/* The next audit after the interval, and after what the server has asked for. */
+/* Ends the audit and schedules the next one: after the interval, and after a Retry-After. */
 static void rest(ki_audit *audit) {
     drop_list(audit);
     drop_suspects(&audit->suspects);
@@ -54,7 +54,7 @@ static void rest(ki_audit *audit) {
         ki_timer_cancel(&audit->timer);
 }
 
-/* A Retry-After holds for the next audit, and for a check that comes before it. */
+/* Records a Retry-After. The next audit or check waits for it. */
 static void note_retry_after(ki_audit *audit, const ki_error *err) {
     int64_t asked_ms = err->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? err->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
     if (asked_ms > 0)
@@ -62,7 +62,7 @@ static void note_retry_after(ki_audit *audit, const ki_error *err) {
 }
 
 static void fail(ki_audit *audit, const ki_error *why) {
-    ki_error err = *why; /* it may lie in what is about to go */
+    ki_error err = *why; /* `why` may be part of what is freed here */
     ki_error_prefix(&err, "%s", audit->is_check ? "checking a streaming list" : "auditing");
     note_retry_after(audit, &err);
     rest(audit);
@@ -76,7 +76,7 @@ static void give_up(ki_audit *audit) {
     fail(audit, &err);
 }
 
-/* --- what was listed ------------------------------------------------------------------------------------------------------------- */
+/* --- listed keys ------------------------------------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(const char *text, uint64_t seed) {
     return ki_hash(text, strlen(text), seed);
@@ -86,7 +86,7 @@ static uint64_t print_of(const ki_audit *audit, const char *key) {
     return hash_of(key, audit->options.seed) | 1;
 }
 
-/* The same whatever order the objects come in. */
+/* A list's digest is the sum of these hashes, so it does not depend on the order of the objects. */
 uint64_t ki_audit_digest(const ki_audit *audit, const ki_object *obj) {
     uint64_t seed = hash_of(ki_object_uid(obj), print_of(audit, ki_object_key(obj)));
     return hash_of(ki_object_resource_version(obj), seed);
@@ -141,7 +141,7 @@ static void suspect(ki_audit *audit, const ki_object *obj, bool is_ghost) {
 
 /* --- comparing --------------------------------------------------------------------------------------------------------------------- */
 
-/* Is the store's object that one, or a later one? Where versions cannot be compared it is believed to be. */
+/* Returns true if the store's object has the listed version or a later one, also if the versions cannot be compared. */
 static bool is_as_new(const ki_object *known, const ki_object *obj) {
     return known && ki_resource_version_compare(ki_object_resource_version(known), ki_object_resource_version(obj)) !=
                         KI_ORDER_OLDER;
@@ -154,7 +154,7 @@ static bool is_settled(const ki_suspect *suspected, const ki_snapshot *now) {
     return !known || strcmp(ki_object_resource_version(known), ki_object_resource_version(suspected->obj)) != 0;
 }
 
-/* Leaves those that differ still. */
+/* Drops the suspects that no longer differ. */
 static void settle_suspects(ki_audit *audit, const ki_snapshot *now) {
     ki_suspects *suspects = &audit->suspects;
     size_t kept = 0;
@@ -167,7 +167,7 @@ static void settle_suspects(ki_audit *audit, const ki_snapshot *now) {
     suspects->count = kept;
 }
 
-/* Both lists said so. */
+/* Returns the first suspect of both lists, with the number and the digest of all of them; NULL: none. */
 static const ki_suspect *first_confirmed(const ki_audit *audit, size_t *ret_count, uint64_t *ret_digest) {
     const ki_suspect *first = NULL;
     *ret_count = 0;
@@ -186,7 +186,7 @@ static const ki_suspect *first_confirmed(const ki_audit *audit, size_t *ret_coun
     return first;
 }
 
-/* A repair that did not help would not help the next time either: an object that the transform refuses, for one. */
+/* Reports the confirmed differences. Asks for a repair unless the last repair left the same differences (an object whose transform fails, say). */
 static void conclude(ki_audit *audit) {
     size_t count;
     uint64_t digest;
@@ -222,7 +222,7 @@ static void settle(ki_audit *audit) {
         return;
     }
     if (!watches) {
-        rest(audit); /* no watch, no verdict: a list comes anyway, or the watch goes on where it was */
+        rest(audit); /* without a watch the store cannot catch up: the reflector relists or resumes */
         return;
     }
     if (audit->suspects.count == 0 || ++audit->passes == 2) {
@@ -287,7 +287,7 @@ static void on_object(ki_object *obj, void *user) {
 }
 
 static void on_bad_object(const ki_bad_object *bad, void *user) {
-    ki_audit *audit = user; /* the watch has told of it */
+    ki_audit *audit = user; /* not reported: the watch reports the object */
     if (audit->is_check)
         return;
     if (!bad->key[0])
@@ -296,7 +296,7 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
         give_up(audit);
 }
 
-/* A list that never ends would be a loop as tight as the network is fast. */
+/* Fails for a list that does not progress: it would send requests without a pause. */
 static ki_status check_progress(const ki_audit *audit, const char *token, ki_error *err) {
     const ki_buffer *sent = &audit->continue_token;
     if (audit->pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token))
@@ -361,7 +361,7 @@ static void take_step(ki_timer *timer, void *user) {
     switch (audit->next) {
     case KI_AUDIT_BEGIN:
     case KI_AUDIT_PAGE:
-        /* Without a watch there is no verdict; and who waits, perhaps since the server has asked for that, asks for nothing. */
+        /* Without a watch there is nothing to compare with. Also, a reflector that backs off, perhaps after a Retry-After, sends no requests. */
         if (audit->options.is_watching(audit->options.user))
             list(audit);
         else
@@ -395,7 +395,7 @@ void ki_audit_check(ki_audit *audit, const char *version, uint64_t digest, size_
     audit->options.list_watch->ops->cancel(audit->options.list_watch);
     rest(audit);
     if (version[0] == '\0' || ki_reflector_copy_version(audit->version, version, NULL))
-        return; /* no version to list at, or one that the reflector has refused before */
+        return; /* no version to list at, or a version that is too long */
     audit->is_check = true;
     audit->streamed_count = count;
     audit->streamed_digest = digest;

@@ -1,4 +1,4 @@
-/* backoff.c: the steps are doubled from the first one, so that no table has to be kept in order. */
+/* backoff.c: see backoff.h. */
 #include "src/cache/backoff.h"
 
 #define FIRST_STEP_NS INT64_C(800000000)

@@ -1,4 +1,4 @@
-/* callback.c: a chain of stack frames for each thread. */
+/* callback.c: a linked list of running callbacks for each thread. */
 #include "src/cache/callback.h"
 
 #include <stddef.h>

@@ -1,19 +1,20 @@
-/* callback.h: is this thread inside one of an informer's callbacks? Then a waiting call would wait for itself.
- * Every call of the program's functions stands between enter and leave. */
+/* callback.h: records which callbacks a thread is inside. A function that waits for callbacks would wait for itself inside one of them.
+ * The library calls enter before and leave after each of the program's callbacks. */
 #ifndef KI_CACHE_CALLBACK_H
 #define KI_CACHE_CALLBACK_H
 
 #include <stdbool.h>
 
-/* On the stack of the one who calls. */
+/* One running callback; on the stack of its caller. */
 typedef struct ki_callback {
     const void *owner;
     struct ki_callback *outer;
 } ki_callback;
 
+/* `owner` is only compared, never read. */
 void ki_callback_enter(ki_callback *callback, const void *owner);
 void ki_callback_leave(const ki_callback *callback);
-/* Is the calling thread inside a callback of `owner`? */
+/* Returns true if the calling thread is inside a callback of `owner`. */
 bool ki_callback_is_inside(const void *owner);
 
 #endif

@@ -1,28 +1,28 @@
-/* complaints.h: how many objects that cannot be used are reported one by one: a server that sends nothing else would keep log and error handler busy
- * for ever. Within a second KI_COMPLAINTS_MAX are; the rest is reported at its end as one, with a count. On the loop. */
+/* complaints.h: limits the reports of unusable objects. Within a second KI_COMPLAINTS_MAX are reported one by one. At the end of the second the
+ * rest is one report with a count. A server that sends only unusable objects thus cannot flood the log and the error handler. On the loop. */
 #ifndef KI_CACHE_COMPLAINTS_H
 #define KI_CACHE_COMPLAINTS_H
 
 #include "src/engine/engine.h"
 
 enum {
-    KI_COMPLAINTS_MAX = 100 /* in a second */
+    KI_COMPLAINTS_MAX = 100 /* single reports in a second */
 };
 
 typedef struct ki_complaints {
-    ki_timer timer; /* the end of the second; set while one is under way */
-    size_t count;   /* in it */
-    ki_error last;  /* that was not reported */
+    ki_timer timer; /* the end of the current second, which begins with its first error */
+    size_t count;   /* errors in the current second */
+    ki_error last;  /* the last error without a report of its own */
     void (*report)(const ki_error *err, const char *key, void *user);
     void *user;
 } ki_complaints;
 
-/* Embedded; to be closed. Errors: KI_ERR_NO_MEMORY. */
+/* Initializes an embedded struct. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_complaints_open(ki_complaints *complaints, ki_engine *engine,
                              void (*report)(const ki_error *err, const char *key, void *user), void *user);
-/* Reports it, or counts it. */
+/* Reports the error, or counts it once the second's limit is reached. */
 void ki_complaints_add(ki_complaints *complaints, const ki_error *err, const char *key);
-/* Reports what is counted. Also on one that is zeroed or closed. */
+/* Reports the counted errors. Also accepts a zeroed or closed struct. */
 void ki_complaints_close(ki_complaints *complaints);
 
 #endif

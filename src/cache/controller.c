@@ -1,4 +1,4 @@
-/* controller.c: one task while there is something to pop, one timer while something is stuck. */
+/* controller.c: a task pops while the queue has items; a timer retries after a failure. */
 #include "src/cache/controller.h"
 
 #include "src/base/error.h"

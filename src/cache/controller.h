@@ -1,5 +1,5 @@
-/* controller.h: the process loop: pops the queue's keys and hands their deltas on, as much as a step allows. On the loop.
- * A key that could not be processed is tried again after a while, and nothing is popped meanwhile: order is kept. */
+/* controller.h: the process loop: pops items from the queue and processes them, as many as a step of the loop allows. On the loop.
+ * After a failure the controller backs off and then retries the same item. It pops nothing meanwhile, so the order does not change. */
 #ifndef KI_CACHE_CONTROLLER_H
 #define KI_CACHE_CONTROLLER_H
 
@@ -9,11 +9,11 @@
 
 typedef struct ki_cache_controller_options {
     ki_engine *engine;
-    ki_queue *queue; /* borrowed; its `ready` is the controller's */
+    ki_queue *queue; /* borrowed; the controller sets its `ready` */
     ki_process process;
-    /* Nothing is queued any more. A failure makes it come again. */
+    /* Called when the queue is empty. After a failure the controller backs off and calls it again. */
     ki_status (*on_drained)(void *user, ki_error *err);
-    /* Something was not processed; it is tried again in `retry_ns`. With err NULL: that is over. */
+    /* Called when an item could not be processed; the retry is in `retry_ns`. err NULL: the retry succeeded. */
     void (*on_stuck)(const ki_error *err, int64_t retry_ns, void *user);
     void *user;
 } ki_cache_controller_options;
@@ -26,12 +26,12 @@ typedef struct ki_cache_controller {
     bool is_open, is_stuck;
 } ki_cache_controller;
 
-/* Embedded; to be closed. */
+/* Initializes an embedded controller. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_cache_controller_open(ki_cache_controller *controller, const ki_cache_controller_options *options,
                                    ki_error *err);
-/* Looks at the queue soon. */
+/* Posts a task that pops from the queue. */
 void ki_cache_controller_wake(ki_cache_controller *controller);
-/* Also on one that is zeroed or closed. */
+/* Stops the controller. Also accepts a zeroed or closed controller. */
 void ki_cache_controller_close(ki_cache_controller *controller);
 
 #endif

@@ -1,10 +1,10 @@
 /* delta_fifo.c: see delta_fifo.h.
  *
- * One entry for each key that has something queued, found through a map, on a list in the order of first arrival. A change takes the memory that
- * it needs first, so that it is queued whole or not at all.
+ * Each key with queued deltas has one entry. A map finds the entry by key; a linked list has the entries in the order of their first delta.
+ * A change allocates all memory first, so the queue takes a change whole or not at all.
  *
- * A list or a resync may be of very many objects. It arrives as one piece of work, and each pop does a part of it. As long as some of it is left
- * no key is handed out, and what comes in arrives behind it: keys and known objects are those of one moment for all parts. */
+ * A list or resync can have very many objects. The queue stores it as one arrival, and each pop works off a slice of it. Until all of it is
+ * worked off, pop hands out no key, and later changes wait behind it as arrivals. All slices thus see the same keys and known objects. */
 #include "src/cache/delta_fifo.h"
 
 #include "src/base/error.h"
@@ -14,32 +14,32 @@
 #include "src/cache/processor.h"
 
 enum {
-    INLINE_DELTAS = 2,   /* more than these of one key are allocated */
-    KEEP_DELTAS = 16,    /* an entry that grew larger gives its deltas' memory back */
-    KEEP_ENTRIES = 1024, /* free entries that wait for their next use */
-    KEEP_COUNT = 16384   /* keys; an empty queue that had more of them gives the map's memory back */
+    INLINE_DELTAS = 2,   /* deltas within the entry; more are allocated */
+    KEEP_DELTAS = 16,    /* a released entry frees a larger delta array */
+    KEEP_ENTRIES = 1024, /* released entries kept for reuse */
+    KEEP_COUNT = 16384   /* keys; the map of a longer queue is freed once the queue is empty */
 };
 
 typedef struct entry entry;
 struct entry {
-    entry *before, *after; /* in the queue, or not: see `count` */
-    entry *next;           /* free */
-    ki_object *named_by;   /* owned reference; its key is the entry's */
+    entry *before, *after; /* neighbours in the queue */
+    entry *next;           /* in the list of free entries */
+    ki_object *named_by;   /* owned reference; the entry has the object's key */
     ki_delta *deltas;      /* `few`, or allocated */
     uint32_t capacity;
     uint32_t count;  /* deltas queued; 0: not in the queue */
-    bool initial;    /* of the initial population, and not yet processed */
+    bool initial;    /* part of the initial population, not processed yet */
     bool is_sync;    /* has a delta of a resync */
-    uint64_t listed; /* number of the last Replace that had this key */
+    uint64_t listed; /* number of the last list with this key; see `replaces` */
     ki_delta few[INLINE_DELTAS];
 };
 
-/* A list that has come in; one block with its texts. */
+/* A list that is not worked off; one block of memory with its texts. */
 typedef struct list {
-    ki_object **objects; /* owned; those before `next` are queued, their references gone */
+    ki_object **objects; /* owned; the queue's entries own the references before `next` */
     size_t count, next;
-    ki_map kept;    /* keys whose state could not be read; their texts are in this block */
-    size_t kept_at; /* of a walk over them */
+    ki_map kept;    /* keys of unreadable objects; their texts are in this block */
+    size_t kept_at; /* cursor in `kept` */
     bool keeps_all;
     bool is_initial;
 } list;
@@ -50,20 +50,20 @@ typedef enum arrival_kind {
     ARRIVAL_RESYNC
 } arrival_kind;
 
-/* What is not worked off yet. */
+/* A change, list or resync that is not worked off. */
 typedef struct arrival {
     arrival_kind kind;
     ki_delta delta; /* a change; owns its object */
     list *list;     /* owned */
 } arrival;
 
-/* How far the first arrival is. */
+/* The progress of the first arrival. */
 typedef enum phase {
     PHASE_BEGIN,
     PHASE_OBJECTS,
     PHASE_KEPT,
-    PHASE_QUEUED, /* tombstones for what is queued and not listed */
-    PHASE_KNOWN   /* tombstones, or reminders, of the rest */
+    PHASE_QUEUED, /* tombstones for queued objects that are not listed */
+    PHASE_KNOWN   /* tombstones for known objects that are not listed; in a resync, Sync deltas */
 } phase;
 
 typedef struct delta_fifo {
@@ -71,7 +71,7 @@ typedef struct delta_fifo {
     ki_delta_fifo_options options;
     ki_allocator allocator;
     ki_wide_map entries;
-    size_t most; /* entries at a time, since the map was last empty */
+    size_t most; /* maximum number of entries since the map was freed */
     entry *first, *last;
     size_t length;
     entry *free;
@@ -79,16 +79,16 @@ typedef struct delta_fifo {
     bool is_processing; /* the first entry is being processed */
     ki_ring arrivals;
     phase phase; /* of the first arrival */
-    entry *at,
-        *until; /* PHASE_QUEUED: the next entry, and the last that was queued before the list; NULL: none is left */
+    /* PHASE_QUEUED: the next entry, and the last entry from before the list; `at` NULL: none left */
+    entry *at, *until;
     ki_known_walk walk; /* PHASE_KNOWN */
-    ki_object *walked;  /* borrowed from the walk: the one that could not be queued; NULL: go on */
-    bool initial_waits; /* the initial population has arrived and is not worked off */
-    size_t initial;     /* entries of the initial population that are not yet processed */
+    ki_object *walked;  /* borrowed from the walk: the object that could not be queued; NULL: none */
+    bool initial_waits; /* the initial population is not worked off */
+    size_t initial;     /* entries of the initial population, not processed yet */
     size_t syncs;       /* entries with a delta of a resync */
-    size_t resyncs;     /* that have arrived and are not worked off */
-    uint64_t replaces;  /* number of Replaces so far */
-    bool populated;     /* something came in once */
+    size_t resyncs;     /* resyncs that are not worked off */
+    uint64_t replaces;  /* lists begun so far */
+    bool populated;     /* the queue has received a change or a list */
     bool closed;
 } delta_fifo;
 
@@ -108,8 +108,7 @@ static void free_entry(delta_fifo *fifo, entry *e) {
     ki_free(&fifo->allocator, e);
 }
 
-/* Ends an entry that is in no list and not in the map: releases what it holds and keeps it for its next
- * use. */
+/* Releases the contents of an entry that is neither in the queue nor in the map. Keeps the entry for reuse. */
 static void release_entry(delta_fifo *fifo, entry *e) {
     for (uint32_t i = 0; i < e->count; i++)
         ki_object_unref(e->deltas[i].obj);
@@ -130,7 +129,7 @@ static void release_entry(delta_fifo *fifo, entry *e) {
     fifo->free_count++;
 }
 
-/* A new entry, in the map and not in the queue. */
+/* Adds an entry to the map, not to the queue. Returns NULL without memory. */
 static entry *new_entry(delta_fifo *fifo, ki_object *named_by) {
     entry *e = fifo->free;
     if (e) {
@@ -205,9 +204,9 @@ static bool is_older(const ki_delta *delta, const ki_delta *than) {
                KI_ORDER_OLDER;
 }
 
-/* Two Deleted of one object in a row are one: the one with the later version. A watch may repeat a deletion from before the known state; the cache
- * skips it, so it must not hide the object's end. Where neither is later the older stays, unless it is a tombstone: then the newer, which knows
- * more. A deletion of another object of the same name hides nothing. */
+/* Merges two consecutive Deleted deltas of one object into the one with the later version: a watch may repeat a deletion from before the known
+ * state, and the store skips it. If neither version is later, keeps the older delta, or the newer if the older is a tombstone. Never merges
+ * deletions of two objects with one key. */
 static void merge_deletions(entry *e) {
     if (e->count < 2)
         return;
@@ -238,7 +237,7 @@ static void append(delta_fifo *fifo, entry *e, const ki_delta *delta) {
     merge_deletions(e);
 }
 
-/* Queues a change of its object's key and takes its reference over; or KI_ERR_NO_MEMORY, and nothing has happened. */
+/* Adds a delta to its key's entry and takes over the reference. Returns KI_ERR_NO_MEMORY and then changes nothing. */
 static ki_status queue_delta(delta_fifo *fifo, const ki_delta *delta, entry **ret_entry) {
     entry *e = find(fifo, ki_object_key(delta->obj));
     bool is_new = !e;
@@ -246,7 +245,7 @@ static ki_status queue_delta(delta_fifo *fifo, const ki_delta *delta, entry **re
         e = new_entry(fifo, delta->obj);
     if (!e)
         return KI_ERR_NO_MEMORY;
-    if (!make_room(fifo, e)) /* a new one has it */
+    if (!make_room(fifo, e)) /* never fails for a new entry */
         return KI_ERR_NO_MEMORY;
     append(fifo, e, delta);
     if (ret_entry)
@@ -266,9 +265,9 @@ static bool is_known(const delta_fifo *fifo, const char *key) {
     return obj != NULL;
 }
 
-/* As queue_delta. */
+/* As queue_delta. Drops a deletion of an object that is neither queued nor known. */
 static ki_status queue_change(delta_fifo *fifo, const ki_delta *delta) {
-    /* Perhaps a Replace has noticed the deletion already: it is not told twice. */
+    /* A list may have deleted the object already. */
     const char *key = ki_object_key(delta->obj);
     if (delta->type == KI_DELTA_DELETED && !find(fifo, key) && !is_known(fifo, key)) {
         ki_object_unref(delta->obj);
@@ -277,7 +276,7 @@ static ki_status queue_change(delta_fifo *fifo, const ki_delta *delta) {
     return queue_delta(fifo, delta, NULL);
 }
 
-/* ---- what comes in ---- */
+/* ---- adding ---- */
 
 static size_t length(const delta_fifo *fifo) {
     return fifo->length + fifo->arrivals.count - fifo->is_processing;
@@ -326,7 +325,7 @@ static ki_status fifo_remove(ki_queue *queue, ki_object *obj, bool is_last_state
 static list *new_list(delta_fifo *fifo, const ki_listing *listing) {
     size_t size = sizeof(list);
     for (size_t i = 0; i < listing->kept_count; i++)
-        size += strlen(listing->kept[i]) + 1; /* they are in memory already: no overflow */
+        size += strlen(listing->kept[i]) + 1; /* no overflow: the texts are in memory already */
     list *made = ki_alloc(&fifo->allocator, size);
     if (!made)
         return NULL;
@@ -351,7 +350,7 @@ static list *new_list(delta_fifo *fifo, const ki_listing *listing) {
 
 static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_error *err) {
     delta_fifo *fifo = of(queue);
-    ki_status status = check_open(fifo, err); /* the store learns the list's version from the reflector */
+    ki_status status = check_open(fifo, err);
     if (status)
         return status;
     bool was_empty = length(fifo) == 0;
@@ -389,7 +388,7 @@ static bool fifo_is_resyncing(const ki_queue *queue) {
     return fifo->syncs + fifo->resyncs > 0;
 }
 
-/* ---- working off what has come in ---- */
+/* ---- working off arrivals ---- */
 
 static ki_status queue_listed(delta_fifo *fifo, list *from) {
     entry *e;
@@ -404,7 +403,7 @@ static ki_status queue_listed(delta_fifo *fifo, list *from) {
     return KI_OK;
 }
 
-/* Counts one key that is kept as listed where it is queued. Returns false where there are no more. */
+/* Marks the entry of the next kept key as listed. Returns false after the last key. */
 static bool keep_next(delta_fifo *fifo, list *from) {
     ki_str key;
     if (!ki_map_next(&from->kept, &from->kept_at, &key, NULL))
@@ -425,7 +424,8 @@ static ki_status bury(delta_fifo *fifo, const list *from, ki_object *obj) {
     return status;
 }
 
-/* Returns the last state of a queued object, a reference: the newest delta's, unless that is a deletion from before the state that is known. */
+/* Returns a reference to a queued object's last state: the newest delta's object. If the newest delta is a deletion from before the known state,
+ * returns the known object. */
 static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
     const ki_delta *newest = &e->deltas[e->count - 1];
     if (newest->type != KI_DELTA_DELETED || newest->tombstone)
@@ -451,7 +451,7 @@ static ki_status bury_queued(delta_fifo *fifo, const list *from) {
     return status;
 }
 
-/* A key that has an entry by now is listed, or was queued. */
+/* Deletes a known object that is not listed. A key with an entry is listed, or PHASE_QUEUED handled it. */
 static ki_status bury_known(delta_fifo *fifo, const list *from, ki_object *obj) {
     const char *key = ki_object_key(obj);
     bool is_gone = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key));
@@ -460,7 +460,7 @@ static ki_status bury_known(delta_fifo *fifo, const list *from, ki_object *obj) 
 
 static ki_status remind(delta_fifo *fifo, ki_object *obj) {
     if (find(fifo, ki_object_key(obj)))
-        return KI_OK; /* what is queued is newer */
+        return KI_OK; /* the queued deltas are newer */
     const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_object_ref(obj) };
     ki_status status = queue_delta(fifo, &delta, NULL);
     if (status)
@@ -468,7 +468,7 @@ static ki_status remind(delta_fifo *fifo, ki_object *obj) {
     return status;
 }
 
-/* Does one unit of the walk over what is known. */
+/* Does one unit of the walk over the known objects. */
 static ki_status walk_on(delta_fifo *fifo, const arrival *first, bool *ret_done) {
     const ki_known_objects *known = &fifo->options.known;
     ki_object *obj = fifo->walked;
@@ -492,7 +492,7 @@ static void end_walk(delta_fifo *fifo) {
     fifo->walked = NULL;
 }
 
-/* Does one unit of the first arrival. */
+/* Does one unit of work of the first arrival. */
 static ki_status work_on(delta_fifo *fifo, arrival *first, bool *ret_done) {
     list *from = first->list;
     switch (fifo->phase) {
@@ -534,7 +534,7 @@ static void free_list(delta_fifo *fifo, list *freed) {
     ki_free(&fifo->allocator, freed);
 }
 
-/* The first arrival is worked off. */
+/* Drops the first arrival, which is worked off. */
 static void end_arrival(delta_fifo *fifo) {
     arrival ended;
     if (!ki_ring_pop(&fifo->arrivals, &ended))
@@ -547,7 +547,7 @@ static void end_arrival(delta_fifo *fifo) {
     free_list(fifo, ended.list);
 }
 
-/* Does a part of what has arrived. What fails for lack of memory is tried again by the next pop. */
+/* Works off a slice of the arrivals. After KI_ERR_NO_MEMORY the next pop retries the failed unit. */
 static ki_status work_off(delta_fifo *fifo, ki_error *err) {
     size_t slice = ki_queue_slice(&fifo->queue);
     ki_status status = KI_OK;
@@ -562,7 +562,7 @@ static ki_status work_off(delta_fifo *fifo, ki_error *err) {
     return status ? ki_error_no_memory(err, "queueing a change") : KI_OK;
 }
 
-/* ---- what goes out ---- */
+/* ---- popping ---- */
 
 static void drop(delta_fifo *fifo, entry *e) {
     dequeue(fifo, e);
@@ -622,7 +622,7 @@ static size_t fifo_length(const ki_queue *queue) {
     return length((const delta_fifo *)queue);
 }
 
-/* ---- its life ---- */
+/* ---- new, free ---- */
 
 static void fifo_free(ki_queue *queue) {
     delta_fifo *fifo = of(queue);

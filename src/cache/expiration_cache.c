@@ -1,4 +1,4 @@
-/* expiration_cache.c: entries by key, each with the time of its coming, under one lock. */
+/* expiration_cache.c: a map of entries by key, each with the time when it was put, under one lock. */
 #include <kinformer/expiration_cache.h>
 
 #include "src/base/error.h"
@@ -8,8 +8,8 @@
 #include "src/engine/thread.h"
 
 typedef struct entry {
-    ki_object *obj; /* owned reference; its key is the entry's */
-    int64_t since;
+    ki_object *obj; /* owned reference; the map borrows its key */
+    int64_t since;  /* engine time of the put, in nanoseconds */
 } entry;
 
 struct ki_expiration_cache {
@@ -23,7 +23,7 @@ struct ki_expiration_cache {
     ki_map entries;
 };
 
-/* --- its life ----------------------------------------------------------------------------------------------------------------- */
+/* --- new, free ----------------------------------------------------------------------------------------------------------------- */
 
 ki_status ki_expiration_cache_new(ki_engine *engine, const ki_expiration_cache_options *options,
                                   ki_expiration_cache **ret_cache, ki_error *err) {
@@ -76,7 +76,7 @@ void ki_expiration_cache_free(ki_expiration_cache *cache) {
 
 /* --- writing ------------------------------------------------------------------------------------------------------------------ */
 
-/* Into a map of entries; what was there goes to `*ret_old`. */
+/* Puts an object into `entries`. Stores the replaced entry, or NULL, in `*ret_old`. */
 static ki_status put(const ki_expiration_cache *cache, ki_map *entries, const ki_object *obj, entry **ret_old) {
     entry *added = ki_alloc(cache->allocator, sizeof *added);
     if (!added)
@@ -110,7 +110,7 @@ ki_status ki_expiration_cache_replace(ki_expiration_cache *cache, const ki_objec
     ki_map_init(&entries, cache->allocator, cache->seed);
     ki_status status = KI_OK;
     for (size_t i = 0; !status && i < count; i++) {
-        entry *old = NULL; /* where a key comes twice */
+        entry *old = NULL; /* set if `objects` has a key twice */
         status = put(cache, &entries, objects[i], &old);
         free_entry(cache, old);
     }
@@ -133,8 +133,9 @@ bool ki_expiration_cache_remove(ki_expiration_cache *cache, const char *key) {
     return removed != NULL;
 }
 
-/* --- reading: the lock is held --------------------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------------------------- */
 
+/* Caller holds the lock. */
 static bool is_expired(const ki_expiration_cache *cache, const entry *looked_at) {
     const ki_expiration_cache_options *options = &cache->options;
     int64_t age = ki_engine_now(cache->engine) - looked_at->since;
@@ -158,7 +159,8 @@ ki_object *ki_expiration_cache_get(ki_expiration_cache *cache, const char *key) 
     return obj;
 }
 
-/* The valid ones, as references, from the front of `all`; the expired ones, taken out, from its back. */
+/* Fills `all`: valid objects, as references, from the front; expired entries, removed from the map, from the back. Returns the number of valid
+ * objects. Caller holds the lock. */
 static size_t sort_out(ki_expiration_cache *cache, const void **all, size_t count) {
     size_t valid = 0, expired = 0, cursor = 0;
     void *at;
@@ -193,7 +195,7 @@ ki_status ki_expiration_cache_each(ki_expiration_cache *cache, void (*visit)(con
     }
     for (size_t i = valid; i < count; i++) {
         entry *expired;
-        memcpy(&expired, &all[i], sizeof expired); /* the cache's own: const only in this array */
+        memcpy(&expired, &all[i], sizeof expired); /* owned; const only in this array */
         free_entry(cache, expired);
     }
     ki_free(cache->allocator, all);

@@ -8,7 +8,7 @@ static ki_order order_of(const ki_object *obj, const ki_object *known) {
     return version[0] ? ki_resource_version_compare(version, ki_object_resource_version(known)) : KI_ORDER_UNKNOWN;
 }
 
-/* A watch that was resumed may repeat what is known already, or tell of a time before it. A list is always believed. */
+/* Returns true for an event that a resumed watch repeats: at the known version, or an older one. Never true for a list's objects. */
 static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unreadable *unreadable) {
     ki_order order = delta->obj ? order_of(delta->obj, known) : KI_ORDER_UNKNOWN;
     if (order == KI_ORDER_OLDER && unreadable &&
@@ -17,7 +17,7 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unread
     switch (delta->type) {
     case KI_DELTA_ADDED:
     case KI_DELTA_UPDATED:
-        /* One version with two contents was given twice, before and after a restore. */
+        /* The same version with another content: the server used the version again after a restore. */
         return order == KI_ORDER_OLDER || (order == KI_ORDER_SAME && ki_is_same_state(delta->obj, known));
     case KI_DELTA_DELETED:
         return !delta->tombstone && order == KI_ORDER_OLDER;
@@ -75,7 +75,7 @@ ki_object *ki_follow(const ki_delta *delta, ki_object *known, ki_teller *to) {
         ki_tell_updated(to, delta, known);
         return delta->obj;
     }
-    if (known) /* it was deleted and made again while nobody watched */
+    if (known) /* another uid: the object was deleted and created again, and the deletion event was missed */
         ki_tell_deleted(to, known, known, true);
     tell_added(to, delta);
     return delta->obj;

@@ -1,4 +1,4 @@
-/* follow.h: what becomes of an object by one delta, and what the listeners are told of it. For the process step. The change lock is held. */
+/* follow.h: applies one delta to one object and notifies the listeners. For the process step. Caller holds change_lock. */
 #ifndef KI_CACHE_FOLLOW_H
 #define KI_CACHE_FOLLOW_H
 
@@ -6,17 +6,20 @@
 #include "src/cache/queue.h"
 #include "src/cache/unreadable.h"
 
-/* Tells the listeners, or only counts. */
+/* The receiver of notifications: notifies the listeners, or only counts. */
 typedef struct ki_teller {
-    ki_processor *processor;   /* NULL: only counts */
+    ki_processor *processor;   /* NULL: only count */
     ki_unreadable *unreadable; /* the informer's */
-    size_t count;
-    size_t changes; /* of the store */
+    size_t count;              /* notifications */
+    size_t changes;            /* changes of the store */
 } ki_teller;
 
-/* Returns what becomes of `known` (NULL: nothing is there), borrowed from one of both; NULL: nothing is left. Tells of it. */
+/* Applies `delta` to `known` (NULL: no known object) and notifies. Returns the object to store, borrowed from `delta` or `known`; NULL: the object is
+ * deleted. */
 ki_object *ki_follow(const ki_delta *delta, ki_object *known, ki_teller *to);
+/* Notifies of a deletion; `obj` is the last state, `known` the state that the listeners know. */
 void ki_tell_deleted(ki_teller *to, ki_object *obj, ki_object *known, bool final_state_unknown);
+/* Notifies of an update. A resync reaches only listeners whose period is over; a list's unchanged object, only listeners with a resync period. */
 void ki_tell_updated(ki_teller *to, const ki_delta *delta, ki_object *known);
 
 #endif

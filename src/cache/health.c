@@ -16,7 +16,7 @@ void ki_health_destroy(ki_health_record *record) {
     ki_mutex_destroy(&record->mutex);
 }
 
-/* The lock is held by the caller. */
+/* Returns the visible state. Caller holds the lock. */
 static ki_state shown(const ki_health_record *record) {
     return record->is_stuck && record->state != KI_STATE_STOPPED ? KI_STATE_BACKING_OFF : record->state;
 }
@@ -30,7 +30,7 @@ bool ki_health_set_state(ki_health_record *record, ki_state state, const ki_erro
     if (record->state != state)
         record->since = now;
     record->state = state;
-    /* While it is tried again the last failure is the reason still. */
+    /* A retry keeps the last failure as its cause. */
     if (cause || state != KI_STATE_CONNECTING)
         record->cause = cause ? *cause : none;
     record->retry_at = retry_at;
@@ -62,7 +62,7 @@ void ki_health_set_attempts(ki_health_record *record, ki_attempt failed, ki_atte
 
 void ki_health_set_listed(ki_health_record *record, size_t listed, int64_t total) {
     ki_mutex_lock(&record->mutex);
-    /* The total that a page told holds until the next page tells another. */
+    /* The total of a page is valid until the next page has another. */
     if (total >= 0 || listed == 0)
         record->list_total = total;
     record->listed = listed;
@@ -139,11 +139,11 @@ const char *ki_attempt_name(ki_attempt attempt) {
     return "unknown attempt";
 }
 
-/* --- in a person's words ------------------------------------------------------------------------------------------------------ */
+/* --- message ------------------------------------------------------------------------------------------------------ */
 
 static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_resource *resource,
                                const char *namespace_name) {
-    /* A streaming list is a watch to the server's rules, though it needs both. */
+    /* The server authorizes a streaming list as a watch. */
     const char *verb = failed == KI_ATTEMPT_LIST ? "list" : "watch";
     bool one_namespace = resource->namespaced && namespace_name[0] != '\0';
     snprintf(health->message, sizeof health->message, "forbidden: %s %s%s%s %s%s", verb, resource->plural,
@@ -151,7 +151,7 @@ static void describe_forbidden(ki_health *health, ki_attempt failed, const ki_re
              one_namespace ? namespace_name : "");
 }
 
-/* Groups of Kubernetes' own have no dot or end with "k8s.io"; but CRDs of the project's own do that, too. */
+/* A group with a dot may be a CRD's. Built-in groups have no dot or end with "k8s.io", but so do groups of the Kubernetes project's CRDs. */
 static void describe_missing(ki_health *health, const ki_resource *resource) {
     if (strchr(resource->group, '.'))
         snprintf(health->message, sizeof health->message, "the CRD %s.%s is not installed, or not in version %s",
@@ -173,7 +173,7 @@ void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource 
     else if (cause->http_status == 404)
         describe_missing(health, resource);
     else if (cause->http_status == 429 && strstr(cause->message, "(re)initializing"))
-        /* A definition that is new, or was changed: kube-apiserver's apiextensions answer 429 until its storage is there. */
+        /* A CRD was created or changed: kube-apiserver responds 429 until its storage is ready. */
         snprintf(health->message, sizeof health->message, "the server is preparing the storage of %s%s%s",
                  resource->plural, resource->group[0] ? "." : "", resource->group);
     else if (cause->http_status == 429)

@@ -1,4 +1,4 @@
-/* health.h: how an informer is, kept up by the loop, read by any thread. Its own small lock, held for a copy only. */
+/* health.h: an informer's health. The loop writes it; any thread reads it. A lock of its own, held only to copy. */
 #ifndef KI_CACHE_HEALTH_H
 #define KI_CACHE_HEALTH_H
 
@@ -9,37 +9,38 @@
 /* Times are the engine's, in nanoseconds. */
 typedef struct ki_health_record {
     ki_mutex mutex;
-    /* under it */
+    /* under mutex */
     ki_state state; /* the reflector's */
     ki_error cause;
     int64_t since;
-    int64_t retry_at; /* -1: nothing planned */
-    bool is_stuck;    /* the controller cannot go on: that outweighs what the reflector does */
+    int64_t retry_at; /* -1: none planned */
+    bool is_stuck;    /* the controller waits for a retry; health then shows this in place of the reflector's state */
     ki_error stuck_cause;
     int64_t stuck_since, stuck_retry_at;
     size_t listed;
     int64_t list_total;
     uint64_t skipped;
-    ki_attempt failed, next; /* what backing off and blocked are about */
+    ki_attempt failed, next; /* while backing off or blocked: the failed attempt, and the next one */
 } ki_health_record;
 
 ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err);
 void ki_health_destroy(ki_health_record *record);
 
-/* Both tell whether the state that shows has changed. */
+/* Both return true if the visible state changed; the first also for a new cause. */
 bool ki_health_set_state(ki_health_record *record, ki_state state, const ki_error *cause, int64_t retry_at,
                          int64_t now);
-bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_t retry_at,
-                         int64_t now); /* NULL: no more */
-/* Before a state that waits: what has failed and what comes after. */
+/* `cause` NULL: no longer stuck. */
+bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_t retry_at, int64_t now);
+/* Sets the failed and the next attempt. Called before the state becomes backing off or blocked. */
 void ki_health_set_attempts(ki_health_record *record, ki_attempt failed, ki_attempt next);
+/* Sets the progress of a list. `total` -1: unknown; the last total then stays unless `listed` is 0. */
 void ki_health_set_listed(ki_health_record *record, size_t listed, int64_t total);
 void ki_health_count_skipped(ki_health_record *record);
 
-/* All but `objects`, `staleness_ms`, `failures` and `words`. Gives what has failed. */
+/* Fills `*ret_health` from the record. Returns the failed attempt. The other members are the caller's: ki_informer_health_sized. */
 ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_health);
 
-/* The cause in a person's words: "forbidden: list pods at cluster scope". `namespace_name` "": all. */
+/* Sets the message, the cause for a person: "forbidden: list pods at cluster scope". `namespace_name` "": all namespaces. */
 void ki_health_describe(ki_health *health, ki_attempt failed, const ki_resource *resource, const char *namespace_name);
 
 #endif

@@ -1,7 +1,6 @@
 /* in_order_fifo.c: see in_order_fifo.h.
  *
- * A ring of items. What is handed over stays at its front until it is processed, so that a failure needs no putting back: nothing
- * overtakes, and nothing newer stands for what is older. */
+ * A ring of items. An item that pop hands over stays at the front of the ring until it is processed. After a failure the order is thus unchanged. */
 #include "src/cache/in_order_fifo.h"
 
 #include "src/base/error.h"
@@ -9,20 +8,20 @@
 #include "src/base/memory.h"
 #include "src/base/ring.h"
 
-/* A list that came in; one block with its texts. */
+/* A queued list; one block of memory with its texts. */
 typedef struct replacement {
     ki_object **objects; /* owned */
     size_t count, kept_count;
     const char **kept;
     bool keeps_all;
-    bool is_processed; /* its objects are released, a slice at a time */
+    bool is_processed; /* pop releases the objects, a slice at a time */
     char *resource_version;
 } replacement;
 
 typedef struct item {
-    ki_deltas_kind kind;      /* KI_DELTAS_BATCH for an event: others may go with it */
-    ki_delta delta;           /* of an event */
-    replacement *replacement; /* owned; of a list */
+    ki_deltas_kind kind;      /* KI_DELTAS_BATCH for an event: one pop can hand over several */
+    ki_delta delta;           /* an event's */
+    replacement *replacement; /* owned; a list's */
 } item;
 
 typedef struct in_order_fifo {
@@ -30,13 +29,13 @@ typedef struct in_order_fifo {
     ki_allocator allocator;
     size_t batch_size;
     ki_ring items;
-    size_t processing; /* at the front, handed over now */
-    size_t initial;    /* at the front, of the initial population */
-    size_t resyncs;    /* in the queue */
-    bool populated;    /* something came in once */
+    size_t processing; /* front items that are being processed */
+    size_t initial;    /* front items of the initial population */
+    size_t resyncs;    /* queued resyncs */
+    bool populated;    /* the queue has received an event or a list */
     bool closed;
-    ki_map keys;     /* of the batch at hand; empty between pops, with room for a whole one */
-    ki_delta *batch; /* room for a whole one */
+    ki_map keys;     /* of the current batch; empty between pops, with room for a whole batch */
+    ki_delta *batch; /* the current batch, with room for a whole batch */
 } in_order_fifo;
 
 static in_order_fifo *of(ki_queue *queue) {
@@ -54,7 +53,7 @@ static void release(in_order_fifo *fifo, item *released) {
     ki_free(&fifo->allocator, list);
 }
 
-/* ---- what comes in ---- */
+/* ---- adding ---- */
 
 static ki_status check_open(const in_order_fifo *fifo, ki_error *err) {
     return fifo->closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
@@ -65,7 +64,7 @@ static void tell_ready(const in_order_fifo *fifo) {
         fifo->queue.ready(fifo->queue.ready_user);
 }
 
-/* Takes the item over where it works. */
+/* Adds an item and takes over its memory; on failure the caller keeps it. */
 static ki_status push(in_order_fifo *fifo, const item *pushed, ki_error *err) {
     if (ki_ring_push(&fifo->items, pushed))
         return ki_error_no_memory(err, "queueing a change");
@@ -113,7 +112,7 @@ static char *append_text(char **at, const char *text) {
     return copy;
 }
 
-/* Without its objects. Keys and texts of a list are in memory already: their sum cannot overflow. */
+/* Copies a list without its objects. The size cannot overflow: keys and texts are in memory already. */
 static replacement *new_replacement(in_order_fifo *fifo, const ki_listing *list) {
     replacement *made = ki_alloc(&fifo->allocator, sizeof *made + list->kept_count * sizeof(char *) + texts_size(list));
     if (!made)
@@ -163,13 +162,13 @@ static bool fifo_is_resyncing(const ki_queue *queue) {
     return ((const in_order_fifo *)queue)->resyncs > 0;
 }
 
-/* ---- what goes out ---- */
+/* ---- popping ---- */
 
 static const item *at(const in_order_fifo *fifo, size_t index) {
     return ki_ring_at(&fifo->items, index);
 }
 
-/* Is there a next event, and may it go with those before it? The initial population is a list, and thus an item of its own. */
+/* Returns true if item `count` is an event that fits into the batch: the batch has room, and no event with this key. */
 static bool goes_along(const in_order_fifo *fifo, size_t count) {
     const item *next = at(fifo, count);
     size_t most = fifo->queue.slice && fifo->queue.slice < fifo->batch_size ? fifo->queue.slice : fifo->batch_size;
@@ -179,17 +178,17 @@ static bool goes_along(const in_order_fifo *fifo, size_t count) {
 }
 
 static void note_key(in_order_fifo *fifo, ki_delta *delta) {
-    /* There is room for a whole batch: it works. */
+    /* Cannot fail: the map has room for a whole batch. */
     if (ki_map_put(&fifo->keys, ki_str_of(ki_object_key(delta->obj)), delta, NULL))
         return;
 }
 
-/* As many events from the front as may go together; at least the first. */
+/* Fills the batch with events from the front. Returns their number, at least 1. */
 static size_t gather(in_order_fifo *fifo) {
     size_t count = 0;
     fifo->batch[count++] = at(fifo, 0)->delta;
     if (!at(fifo, 1))
-        return count; /* the usual case when changes are few: nothing to compare with */
+        return count; /* one event, the usual case: no keys to compare */
     note_key(fifo, &fifo->batch[0]);
     while (goes_along(fifo, count)) {
         fifo->batch[count] = at(fifo, count)->delta;
@@ -200,7 +199,7 @@ static size_t gather(in_order_fifo *fifo) {
     return count;
 }
 
-/* The next item; gives how many items of the ring it takes. */
+/* Describes the next item or batch in `*ret_deltas`. Returns its number of items. */
 static size_t next(in_order_fifo *fifo, ki_deltas *ret_deltas) {
     const item *first = at(fifo, 0);
     *ret_deltas = (ki_deltas){ .kind = first->kind, .is_in_initial_list = fifo->initial > 0 };
@@ -233,7 +232,7 @@ static void drop(in_order_fifo *fifo, size_t count) {
     fifo->initial -= fifo->initial < count ? fifo->initial : count;
 }
 
-/* Releases some objects of a list that is processed, and drops it after the last. */
+/* Releases a slice of a processed list's objects. Drops the list after the last one. */
 static void release_slice(in_order_fifo *fifo, replacement *list) {
     size_t slice = ki_queue_slice(&fifo->queue);
     for (; list->count > 0 && fifo->queue.work < slice; fifo->queue.work++)
@@ -242,7 +241,7 @@ static void release_slice(in_order_fifo *fifo, replacement *list) {
         drop(fifo, 1);
 }
 
-/* The front items are processed. */
+/* Drops the processed items at the front. A list is dropped in slices. */
 static void end_items(in_order_fifo *fifo, size_t count) {
     const item *first = at(fifo, 0);
     if (first->kind != KI_DELTAS_REPLACE) {
@@ -296,7 +295,7 @@ static size_t fifo_length(const ki_queue *queue) {
     return fifo->items.count - fifo->processing;
 }
 
-/* ---- its life ---- */
+/* ---- new, free ---- */
 
 static void fifo_free(ki_queue *queue) {
     in_order_fifo *fifo = of(queue);

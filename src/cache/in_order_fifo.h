@@ -1,4 +1,4 @@
-/* in_order_fifo.h: every event in the order of its arrival, none merged; a list and a resync are one item each. See queue.h. */
+/* in_order_fifo.h: the optional queue: all events in the order of their arrival, none merged. A list or resync is one item. See queue.h. */
 #ifndef KI_CACHE_IN_ORDER_FIFO_H
 #define KI_CACHE_IN_ORDER_FIFO_H
 
@@ -7,15 +7,16 @@
 #include "src/cache/queue.h"
 
 enum {
-    KI_IN_ORDER_BATCH = 1000
-}; /* events that one pop hands over at most */
+    KI_IN_ORDER_BATCH = 1000 /* maximum events of one pop */
+};
 
 typedef struct ki_in_order_fifo_options {
     const ki_allocator *allocator;
-    size_t batch_size; /* at most KI_IN_ORDER_BATCH; 0: that */
+    size_t batch_size; /* at most KI_IN_ORDER_BATCH; 0: KI_IN_ORDER_BATCH */
     uint64_t seed;     /* of the key hashes */
 } ki_in_order_fifo_options;
 
+/* Makes an empty queue; its `free` operation frees it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_in_order_fifo_new(const ki_in_order_fifo_options *options, ki_queue **ret_queue, ki_error *err);
 
 #endif

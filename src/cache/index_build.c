@@ -1,5 +1,4 @@
-/* index_build.c: see index_build.h. Two versions of the store share all nodes that have not changed in between, so what has changed is found without
- * looking at the rest (tree.h). */
+/* index_build.c: see index_build.h. Two snapshots share all unchanged nodes, so the walk over the changes skips the unchanged objects (tree.h). */
 #include "src/cache/index_build.h"
 
 #include "src/base/error.h"
@@ -28,13 +27,13 @@ static ki_status begin_anew(ki_index_build *build, ki_schema *base, ki_error *er
     if (status)
         return status;
     drop(build);
-    build->base = base; /* kept by `target`, later by `seen` */
+    build->base = base; /* `target`, later `seen`, has the reference */
     build->made = ki_snapshot_new(schema, KI_STR(""));
     ki_schema_unref(schema);
     return build->made ? KI_OK : ki_error_no_memory(err, what);
 }
 
-/* Takes the reference to `target` over. */
+/* Sets the target and begins the walk. Takes over the reference to `target`. */
 static void set_out(ki_index_build *build, ki_snapshot *target) {
     build->target = target;
     build->is_at_new = false;
@@ -49,7 +48,7 @@ static ki_status update(ki_index_build *build, const ki_object *old, ki_object *
     return status;
 }
 
-/* Looks at one object. */
+/* Applies one change. */
 static ki_status follow_one(ki_index_build *build) {
     ki_object *obj = ki_tree_changes_next(&build->changes);
     if (obj && build->is_at_new)
@@ -125,7 +124,7 @@ static ki_status publish(ki_index_build *build, ki_error *err) {
 ki_status ki_index_build_publish(ki_index_build *build, size_t units, bool *ret_done, ki_error *err) {
     ki_snapshot *now = ki_store_snapshot(build->store);
     *ret_done = false;
-    if (now->schema != build->base) { /* another index came meanwhile */
+    if (now->schema != build->base) { /* another index was added meanwhile: follow begins again */
         ki_snapshot_free(now);
         return KI_OK;
     }

@@ -49,8 +49,7 @@ static ki_status add(ki_index_values *values, ki_str value) {
         values->capacity = capacity;
     }
     size_t at = values->text.size;
-    ki_status status =
-        ki_buffer_reserve(&values->text, value.size + 1); /* so that there is text even of an empty value */
+    ki_status status = ki_buffer_reserve(&values->text, value.size + 1); /* the text of an empty value is not NULL */
     if (!status)
         status = ki_buffer_append_view(&values->text, value);
     if (status)
@@ -68,8 +67,8 @@ ki_status ki_index_values_add(ki_index_values *values, const char *value) {
     return status;
 }
 
-/* Calls the index function: the values of `obj`, none on failure. Lack of memory is told apart from a failure of the function: it must not leave an
- * object out of an index for good. */
+/* Calls the index function and reads the values of `obj`; on failure there are none. Callers treat KI_ERR_NO_MEMORY apart from other failures: it
+ * must not omit an object from an index. */
 static ki_status read_values(ki_index_values *values, const ki_indexer *indexer, const ki_object *obj) {
     ki_buffer_reset(&values->text, KI_INDEX_MAX_VALUE_SIZE);
     values->count = 0;
@@ -111,7 +110,7 @@ static void set_unref(void *value, const ki_tree_kind *kind) {
     ki_index_set *set = value;
     if (!ki_refcount_dec(&set->refs))
         return;
-    ki_tree_unref(kind->context, &set->objects); /* the kind of the objects */
+    ki_tree_unref(kind->context, &set->objects); /* context: the kind of the objects' tree */
     ki_free(kind->allocator, set);
 }
 
@@ -122,7 +121,7 @@ void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drai
     ki_free(&schema->allocator, set);
 }
 
-/* A set that starts as another version of `before` (NULL: empty). */
+/* Makes a set with the objects of `before` (NULL: none). Returns NULL without memory. */
 static ki_index_set *set_new(const ki_schema *schema, ki_str value, const ki_index_set *before) {
     ki_index_set *set = ki_alloc(&schema->allocator, sizeof *set + value.size + 1);
     if (!set)
@@ -140,13 +139,13 @@ const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, 
     return ki_tree_get(&schema->sets, index, value);
 }
 
-/* The set of `value` if nobody else can see it: it may be changed in place. */
+/* Returns the set of `value` if no snapshot shares it and it may be changed in place, else NULL. */
 static ki_index_set *get_unshared(const ki_schema *schema, const ki_tree *index, ki_str value) {
     ki_index_set *set = ki_tree_get_unshared(&schema->sets, index, value);
     return set && ki_refcount_is_one(&set->refs) ? set : NULL;
 }
 
-/* Adds an object, in place of one with its key. On failure, here and below, `index` holds what it held or half of the change: the caller drops it. */
+/* Adds an object or replaces the one with its key. On failure, here and below, `index` may have half of the change: the caller drops it. */
 static ki_status add_to_index(const ki_schema *schema, ki_tree *index, ki_str value, ki_object *obj) {
     ki_index_set *set = get_unshared(schema, index, value);
     if (set)
@@ -193,8 +192,7 @@ void ki_index_update_free(ki_index_update *update) {
     free_values(&update->new_values);
 }
 
-/* The new object's values; a failure of the function leaves it without any. Only lack of memory is a
- * failure here. */
+/* Reads the new object's values. Reports a failed index function; the object then has no values. Fails only with KI_ERR_NO_MEMORY. */
 static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
     ki_status status = read_values(&update->new_values, indexer, obj);
     if (status && status != KI_ERR_NO_MEMORY)
@@ -202,8 +200,7 @@ static ki_status values_of_new(ki_index_update *update, const ki_indexer *indexe
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;
 }
 
-/* The old object's, made again: the function says the same of the same object, so where it failed before
- * it was left out. */
+/* Computes the old object's values again: an index function returns the same values for the same object. After a failure the index has none. */
 static ki_status values_of_old(ki_index_update *update, const ki_indexer *indexer, const ki_object *obj) {
     ki_status status = read_values(&update->old_values, indexer, obj);
     return status == KI_ERR_NO_MEMORY ? status : KI_OK;
@@ -238,7 +235,7 @@ size_t ki_schema_find(const ki_schema *schema, const char *name) {
     return i;
 }
 
-/* Are they acceptable, and how many bytes do their names take? */
+/* Checks the new indexers. Stores the size of all names in `*ret_size`. */
 static ki_status check(const ki_schema *before, const ki_indexer *more, size_t count, size_t *ret_size, ki_error *err) {
     size_t size = 0;
     if (count > KI_INDEX_MAX_COUNT || (before && before->count + count > KI_INDEX_MAX_COUNT))
@@ -301,6 +298,6 @@ ki_schema *ki_schema_ref(ki_schema *schema) {
 void ki_schema_unref(ki_schema *schema) {
     if (!ki_refcount_dec(&schema->refs))
         return;
-    ki_allocator allocator = schema->allocator; /* it is in the block */
+    ki_allocator allocator = schema->allocator; /* a copy: the block contains the original */
     ki_free(&allocator, schema);
 }

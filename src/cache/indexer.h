@@ -1,10 +1,7 @@
-/* indexer.h: what a store's indexes are: their functions, the values they give for an object, and the
- * sets of objects under each value.
+/* indexer.h: a store's indexes: their functions, the values of an object, and the set of objects for each value.
  *
- * An index is a tree of sets by value, a set a tree of objects by key; a set that gets empty is taken
- * out. The schema is the list of indexes with all that versions of them share; it is immutable and goes
- * with the last version that needs it. Guards: one writer at a time; readers see only published
- * versions. */
+ * An index is a tree of sets by value. A set is a tree of objects by key. Empty sets are removed. The schema lists the indexes, with the data that
+ * all snapshots share; it is immutable and reference-counted. Guards: one writer at a time; readers see only published snapshots. */
 #ifndef KI_CACHE_INDEXER_H
 #define KI_CACHE_INDEXER_H
 
@@ -21,7 +18,7 @@ enum {
 /* ---- values ---- */
 
 typedef struct ki_index_value {
-    size_t at;   /* in the text */
+    size_t at;   /* offset in the text */
     size_t size; /* without the closing zero */
     uint64_t hash;
 } ki_index_value;
@@ -31,7 +28,7 @@ struct ki_index_values {
     ki_index_value *items;
     size_t count;
     size_t capacity;
-    ki_status failed; /* the first failure of an add: a function that looks past it has still failed */
+    ki_status failed; /* the first failed add; it fails the index function even if the function ignores it */
 };
 
 /* ---- schema ---- */
@@ -45,13 +42,13 @@ typedef struct ki_schema {
     ki_indexer indexers[]; /* the names are in this block */
 } ki_schema;
 
-/* The indexes of `before` (NULL: none), then `more`.
+/* Makes a schema of the indexes of `before` (NULL: none), then `more`.
  * Errors: KI_ERR_INVALID, KI_ERR_EXISTS, KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status ki_schema_new(const ki_allocator *allocator, uint64_t seed, const ki_schema *before, const ki_indexer *more,
                         size_t count, ki_schema **ret_schema, ki_error *err);
 ki_schema *ki_schema_ref(ki_schema *schema);
 void ki_schema_unref(ki_schema *schema);
-/* The place of an index, or `count`. */
+/* Returns the position of an index, or `count`. */
 size_t ki_schema_find(const ki_schema *schema, const char *name);
 
 /* ---- sets ---- */
@@ -59,27 +56,28 @@ size_t ki_schema_find(const ki_schema *schema, const char *name);
 typedef struct ki_index_set {
     ki_refcount refs;
     uint32_t value_size;
-    ki_tree objects; /* never empty in a published version */
+    ki_tree objects; /* never empty in a published snapshot */
     char value[];    /* zero-terminated */
 } ki_index_set;
 
-/* The set of one value, borrowed; NULL where no object has it. */
+/* Returns the set of a value, borrowed; NULL: no object has the value. */
 const ki_index_set *ki_index_get(const ki_schema *schema, const ki_tree *index, ki_str value);
-/* Gives a reference to `set` back; where it was the last one, `drain` (at its end) takes the set's objects over. */
+/* Releases a reference to `set`. If it was the last one, `drain`, which must be at its end, takes over the set's objects. */
 void ki_index_set_drain(const ki_schema *schema, ki_index_set *set, ki_tree_drain *drain);
 
 /* ---- one index and one object ---- */
 
-/* What index functions say of the old and of the new object; kept for the memory in them. One thread. */
+/* The values of the old and of the new object. Reused for further updates, to keep their memory. One thread. */
 typedef struct ki_index_update {
     ki_index_values old_values, new_values;
-    /* A function failed for an object, which is left out of its index. */
+    /* Called when an index function failed; the index omits the object. */
     void (*on_error)(const ki_indexer *indexer, const ki_object *obj, ki_status status, void *user);
     void *user;
 } ki_index_update;
 void ki_index_update_init(ki_index_update *update, const ki_allocator *allocator);
 void ki_index_update_free(ki_index_update *update);
-/* Brings `index`, number `at` of the schema, from `old` to `obj`; either may be NULL. On failure as ki_index_add. */
+/* Replaces `old` by `obj` in `index`, number `at` of the schema. Either may be NULL. On failure `index` may have half of the change: the caller
+ * drops it. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_index_update_one(ki_index_update *update, const ki_schema *schema, size_t at, ki_tree *index,
                               const ki_object *old, ki_object *obj);
 

@@ -1,4 +1,4 @@
-/* informer_health.c: an informer's health as a program reads it, from the records of its parts. */
+/* informer_health.c: ki_informer_health and ki_informer_why, from the records of the informer's parts. Any thread. */
 #include "src/cache/informer_parts.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     int64_t now = ki_engine_now(informer->engine);
     ki_health health;
     memset(&health, 0, sizeof health);
-    memcpy(&record, &constant, sizeof record); /* reading takes its lock */
+    memcpy(&record, &constant, sizeof record); /* not const: reading takes the record's lock */
     ki_attempt failed = ki_health_read(record, now, &health);
     health.objects = ki_store_count(informer->store);
     int64_t staleness = ki_metrics_staleness(metrics, now);
@@ -18,7 +18,7 @@ void ki_informer_health_sized(const ki_informer *informer, ki_health *ret_health
     health.failures = atomic_load_explicit(&metrics->failures_in_row, memory_order_relaxed);
     ki_unreadable *unreadable;
     const ki_unreadable *constant_unreadable = &informer->unreadable;
-    memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* as above */
+    memcpy(&unreadable, &constant_unreadable, sizeof unreadable); /* not const, as above */
     health.unreadable = ki_unreadable_describe(unreadable, health.unreadable_message, sizeof health.unreadable_message);
     ki_health_describe(&health, failed, &informer->resource, informer->namespace_name);
     memcpy(ret_health, &health, size < sizeof health ? size : sizeof health);

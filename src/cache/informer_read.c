@@ -1,11 +1,11 @@
-/* informer_read.c: what a program reads of an informer: its resource, objects and snapshots. */
+/* informer_read.c: the public functions that read an informer's resource, objects and snapshots. Any thread. */
 #include "src/base/error.h"
 #include "src/cache/informer_parts.h"
 
 #include <stdio.h>
 
 enum {
-    KI_API_VERSION_MAX = 320 /* a DNS name, a slash, a DNS label, and the zero */
+    KI_API_VERSION_MAX = 320 /* bytes: a DNS name, a slash, a DNS label and the closing zero */
 };
 
 ki_status ki_informer_object_from_json(const ki_informer *informer, const char *json, size_t size, ki_object **ret_obj,

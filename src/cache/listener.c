@@ -1,4 +1,4 @@
-/* listener.c: delivers one notification at a time: first what was there (replay), then on_synced at its place, then changes. */
+/* listener.c: delivers one notification at a time: first the objects of the replay, then the pending changes, with on_synced at its place. */
 #include "src/cache/listener.h"
 
 #include "src/base/error.h"
@@ -46,7 +46,7 @@ ki_status ki_listener_new(const ki_listener_options *options, ki_listener **ret_
     return KI_OK;
 }
 
-/* Takes the replay's snapshot away. */
+/* Ends the replay. Returns its snapshot, with the reference, or NULL. */
 static ki_snapshot *end_replay(ki_listener *listener) {
     ki_snapshot *replay = listener->replay;
     listener->replay = NULL;
@@ -54,7 +54,7 @@ static ki_snapshot *end_replay(ki_listener *listener) {
     return replay;
 }
 
-/* On the loop it may be too much to be released at once. */
+/* On the loop the snapshot is released in slices: it may be large. */
 static void drop_replay(ki_listener *listener, bool on_loop) {
     if (on_loop)
         ki_informer_waste(listener->informer, end_replay(listener));
@@ -92,8 +92,8 @@ void ki_listener_free(ki_listener *listener) {
 
 /* --- delivering ----------------------------------------------------------------------------------------------------------- */
 
-/* What a filter makes of a change: an object that does not match does not exist. False: nothing to tell. A deletion is told to
- * who was told of the object, whether or not its very last state matches. */
+/* Applies the handler's filter to a change: for the handler, an object that does not match does not exist. Returns false if the handler is not
+ * called. A deletion is delivered if the previous state matched, whether or not the last state does. */
 static bool filter(const ki_listener *listener, ki_notification *change) {
     bool (*matches)(const ki_object *obj, void *user) = listener->handler.filter;
     if (!matches)
@@ -102,14 +102,14 @@ static bool filter(const ki_listener *listener, ki_notification *change) {
     bool is = matches(change->obj, listener->user);
     if (was && !is) {
         change->type = KI_NOTIFY_DELETE;
-        change->obj = change->old; /* the last state that the handler knows */
+        change->obj = change->old; /* the last state that the handler received */
     } else if (is && change->type == KI_NOTIFY_UPDATE && !was) {
         change->type = KI_NOTIFY_ADD;
     }
     return change->type == KI_NOTIFY_DELETE ? was : is;
 }
 
-/* Returns true where the filter has removed its own handler: no call may begin afterwards. */
+/* Returns true if the listener ended while its filter ran (a filter can remove its own handler): no callback may start. */
 static bool has_ended_in_filter(ki_listener *listener) {
     if (!listener->handler.filter)
         return false;
@@ -119,7 +119,7 @@ static bool has_ended_in_filter(ki_listener *listener) {
     return has_ended;
 }
 
-/* Tells the handler of one change. No lock is held; `change` is borrowed. */
+/* Calls the handler for one change, which is borrowed. No lock is held. */
 static void tell(ki_listener *listener, ki_notification change) {
     static const ki_event empty;
     ki_callback callback;
@@ -153,7 +153,7 @@ static void tell(ki_listener *listener, ki_notification change) {
     ki_callback_leave(&callback);
 }
 
-/* One object of the replay, or its end. */
+/* Delivers one object of the replay, or ends the replay. */
 static void replay_one(ki_listener *listener, bool on_loop) {
     const ki_object *obj = ki_snapshot_next(listener->replay, &listener->cursor);
     if (!obj) {
@@ -183,12 +183,12 @@ typedef enum next_step {
     STEP_END
 } next_step;
 
-/* The caller holds the mutex. */
+/* Returns the next step; for STEP_CHANGE, `ret_change->obj` stays NULL during the replay. Caller holds the mutex. */
 static next_step next(ki_listener *listener, ki_notification *ret_change) {
     if (listener->is_removed || listener->is_stopped)
         return STEP_END;
     if (listener->replay)
-        return STEP_CHANGE; /* told outside the lock */
+        return STEP_CHANGE; /* read from the replay without the mutex */
     if (listener->is_marked && !atomic_load(&listener->synced) && ki_pending_mark_is_reached(&listener->pending))
         return STEP_SYNCED;
     if (!ki_pending_pop(&listener->pending, ret_change))
@@ -197,7 +197,7 @@ static next_step next(ki_listener *listener, ki_notification *ret_change) {
     return STEP_CHANGE;
 }
 
-/* Does the next thing; with `wait`, which is for a thread, it waits until there is one. */
+/* Takes the next step. `wait`, for threads: waits until there is a step. */
 static next_step deliver(ki_listener *listener, bool wait) {
     ki_notification change = { .obj = NULL };
     ki_mutex_lock(&listener->mutex);
@@ -221,7 +221,7 @@ static next_step deliver(ki_listener *listener, bool wait) {
     return step;
 }
 
-/* Removed: on_removed is the last call. Stopped: that one comes when the informer is freed. */
+/* Calls on_removed for a removed listener. For a stopped one ki_listener_free does. */
 static void close_listener(ki_listener *listener, bool on_loop) {
     drop_replay(listener, on_loop);
     ki_mutex_lock(&listener->mutex);
@@ -231,7 +231,7 @@ static void close_listener(ki_listener *listener, bool on_loop) {
         call_on_removed(listener);
 }
 
-/* The caller holds the mutex. */
+/* Moves the pending notifications to `*ret_taken`. Caller holds the mutex. */
 static void take_pending(ki_listener *listener, ki_pending *ret_taken) {
     *ret_taken = listener->pending;
     ki_pending_init(&listener->pending, ret_taken->allocator, ret_taken->delivery, ret_taken->by_key.seed);
@@ -253,11 +253,11 @@ static void thread_main(void *user) {
     close_listener(listener, false);
     ki_mutex_lock(&listener->mutex);
     if (!listener->is_stopped)
-        ki_task_post(&listener->task); /* a thread cannot join itself: the loop does */
+        ki_task_post(&listener->task); /* the loop joins the thread */
     ki_mutex_unlock(&listener->mutex);
 }
 
-/* On the loop, and perhaps with the task posted again: nothing may be left of it when the listener goes. */
+/* Ends a removed listener on the loop. Cancels the task, which may be posted again, since on_end frees the listener. */
 static void end_on_loop(ki_listener *listener) {
     close_listener(listener, true);
     ki_task_cancel(&listener->task);
@@ -265,7 +265,7 @@ static void end_on_loop(ki_listener *listener) {
     listener->on_end(listener, listener->end_user);
 }
 
-/* Drops a part of what waits for a listener that has ended. Returns false where nothing is left. */
+/* Drops a slice of an ended listener's pending notifications. Returns false if nothing was left. */
 static bool drop_some(ki_listener *listener) {
     int left = ki_engine_work_left(listener->engine), dropped = 0;
     ki_notification change;
@@ -278,7 +278,7 @@ static bool drop_some(ki_listener *listener) {
     return dropped > 0;
 }
 
-/* On the loop: the turns of a listener without a thread; the end of any. */
+/* The task on the loop: delivers for a listener without a thread; ends any removed listener. */
 static void run_turn(ki_task *task, void *user) {
     ki_listener *listener = user;
     if (listener->has_thread) {
@@ -296,7 +296,7 @@ static void run_turn(ki_task *task, void *user) {
         break;
     case STEP_SYNCED:
     case STEP_CHANGE:
-        /* One call a turn: what else is due, timers above all, comes in between, however slow the handler is. */
+        /* One callback in each run: timers and other tasks run in between, however slow the handler is. */
         ki_task_post(task);
         ki_informer_delivered(listener->informer);
         break;
@@ -329,7 +329,7 @@ ki_status ki_listener_start(ki_listener *listener, bool threaded, ki_error *err)
     return KI_OK;
 }
 
-/* There is something to deliver. The caller does not hold the mutex. */
+/* Wakes the thread or posts the task. The caller does not hold the mutex. */
 static void wake(ki_listener *listener) {
     if (listener->has_thread)
         ki_cond_signal(&listener->changed);
@@ -368,7 +368,8 @@ void ki_listener_mark_synced(ki_listener *listener) {
 
 /* --- ending ----------------------------------------------------------------------------------------------------------------- */
 
-/* What waits is dropped by the caller, after the lock; but where that is the loop, by the listener's thread, or the loop a part at a time. */
+/* The caller drops the pending notifications, outside the mutex. On the loop that could take too long: there the listener's thread drops them, or
+ * the loop does so in slices. */
 void ki_listener_remove(ki_listener *listener) {
     ki_pending dropped;
     bool drops = !ki_engine_on_loop(listener->engine);
@@ -379,20 +380,20 @@ void ki_listener_remove(ki_listener *listener) {
     atomic_store(&listener->waiting, 0);
     ki_cond_signal(&listener->changed);
     if (!listener->has_thread && !listener->is_stopped)
-        ki_task_post(&listener->task); /* also where it never started */
+        ki_task_post(&listener->task); /* also for a listener that never started */
     ki_mutex_unlock(&listener->mutex);
     if (drops)
         ki_pending_clear(&dropped);
 }
 
-/* A thread drops what waits as it ends; without one that is left to free. */
+/* The thread drops the pending notifications when it ends. Without a thread ki_listener_free does. */
 void ki_listener_stop(ki_listener *listener) {
     ki_mutex_lock(&listener->mutex);
     listener->is_stopped = true;
     atomic_store(&listener->waiting, 0);
     ki_cond_signal(&listener->changed);
     ki_mutex_unlock(&listener->mutex);
-    ki_task_cancel(&listener->task); /* and nobody posts it any more */
+    ki_task_cancel(&listener->task); /* a stopped listener's task is not posted again */
 }
 
 void ki_listener_join(ki_listener *listener) {

@@ -1,5 +1,4 @@
-/* lister.c: listers (see lister.h): each call looks at the moment that its informer is at, never at the
- * network. Any thread. */
+/* lister.c: listers: each call reads the informer's current snapshot, never the network. Any thread. */
 #include "src/base/error.h"
 #include "src/cache/snapshot.h"
 

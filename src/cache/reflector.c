@@ -1,6 +1,6 @@
-/* reflector.c: the outer loop: what comes next, how long to wait for it, what is remembered. Lists are in reflector_list.c, watches
- * and streaming lists in reflector_watch.c, what is done about watches without a word in
- * reflector_check.c, about objects that cannot be read in reflector_unreadable.c. */
+/* reflector.c: the outer loop of the reflector: the next step, the wait before it, the state between steps.
+ * The steps are in reflector_list.c (lists), reflector_watch.c (watches and streaming lists), reflector_check.c (checks after silent watches)
+ * and reflector_unreadable.c (unreadable objects). */
 #include "src/cache/reflector.h"
 
 #include "src/base/error.h"
@@ -13,16 +13,16 @@ enum {
     FIRST_CAPACITY = 64,          /* objects */
     CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
     UNKNOWN_TYPE = 404,           /* HTTP */
-    GONE_ANSWERS = 3 /* in a row, over GONE_AFTER at least: a server that starts may not know all types yet */
+    GONE_ANSWERS = 3 /* consecutive 404 responses, over at least GONE_AFTER: a starting server may not know all types */
 };
 
 #define GONE_AFTER KI_SECONDS(60)
 #define NO_RESPONSE KI_SECONDS(10)
-#define BLOCKED_MAX KI_SECONDS(30) /* a person who has mended it should not wait longer */
+#define BLOCKED_MAX KI_SECONDS(30) /* the longest wait for a failure that a person must fix */
 
-/* --- what comes next ------------------------------------------------------------------------------------------------------ */
+/* --- steps ------------------------------------------------------------------------------------------------------ */
 
-/* A request is out, and nothing comes back: says so, again and again. */
+/* Reports every NO_RESPONSE that a request still has no response. */
 static void tell_silence(ki_timer *timer, void *user) {
     ki_reflector *reflector = user;
     int64_t now = ki_engine_now(reflector->options.engine);
@@ -124,13 +124,12 @@ static ki_attempt attempt_under_way(const ki_reflector *reflector) {
     return KI_ATTEMPT_NONE;
 }
 
-/* A list after the first one is coming. */
 void ki_reflector_count_relist(const ki_reflector *reflector, int cause) {
     if (reflector->resource_version[0] != '\0')
         ki_metrics_relist(reflector->options.metrics, cause);
 }
 
-/* Seconds, for messages. */
+/* Converts to seconds, for messages. */
 static double seconds(int64_t ns) {
     return (double)ns / (double)KI_SECONDS(1);
 }
@@ -146,27 +145,27 @@ void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
     tell_failure(reflector, err);
 }
 
-/* A resource whose type goes takes its objects along; what the last watch did not tell of that is told now. */
+/* Deletes all objects of a type that the server no longer has. */
 static void delete_all(ki_reflector *reflector) {
     ki_error err = KI_ERROR_INIT;
     ki_queue *queue = reflector->options.queue;
     const ki_listing nothing = { .resource_version = reflector->resource_version };
     if (queue->ops->replace(queue, &nothing, &err)) {
-        ki_reflector_report(reflector, &err); /* again after the next answer */
+        ki_reflector_report(reflector, &err); /* retried after the next 404 */
         return;
     }
     ki_unreadable_take_list(reflector->options.unreadable, &reflector->listed_unreadable, "",
                             reflector->resource_version);
     reflector->is_gone = true;
-    reflector->is_unavailable = true; /* then not from a cache that lags and has the old ones still */
+    reflector->is_unavailable = true; /* lists at "": a server's cache may lag and still have the old objects */
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector",
                  "%s: the server has not known them for %.0f s: taken for deleted", reflector->options.name,
                  seconds(ki_engine_now(reflector->options.engine) - reflector->missing_since));
     reflector->options.on_progress(reflector->options.user);
 }
 
-/* Returns true where the server has to be asked whether it has the type at all. Only a Status says so by itself: a bare 404 is a proxy's as well as
- * that of a kube-apiserver whose definition of the type was deleted. */
+/* Counts a 404. Deletes all objects if the type is certainly gone. Returns true if find_type must decide: only a Status is proof, while a
+ * bare 404 may come from a proxy or from a kube-apiserver whose CustomResourceDefinition was deleted. */
 static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     int64_t now = ki_engine_now(reflector->options.engine);
     if (cause->http_status != UNKNOWN_TYPE) {
@@ -235,7 +234,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
 }
 
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
-    ki_error cause = *err; /* it may lie in what is about to go */
+    ki_error cause = *err; /* `err` may be part of what ki_reflector_wait frees */
     ki_reflector_wait(reflector, &cause, next);
     tell_failure(reflector, &cause);
 }
@@ -248,7 +247,7 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
 
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
     if (state == KI_STATE_WATCHING && !reflector->is_said_to_watch) {
-        reflector->is_said_to_watch = true; /* one that is only opened again, every few minutes, is no news */
+        reflector->is_said_to_watch = true; /* a reopened watch is not logged again */
         ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector", "%s: watching",
                      reflector->options.name);
     }
@@ -277,7 +276,7 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version) {
         return false;
     ki_error err = KI_ERROR_INIT;
     if (ki_reflector_copy_version(reflector->resource_version, version, &err)) {
-        ki_reflector_report(reflector, &err); /* the one before it is still good to watch from */
+        ki_reflector_report(reflector, &err); /* the previous version stays valid for a watch */
         return false;
     }
     ki_unreadable_advance(reflector->options.unreadable, version);
@@ -330,7 +329,7 @@ void ki_reflector_drop_objects(ki_reflector *reflector) {
     ki_buffer_reset(&reflector->continue_token, 0);
 }
 
-/* With what could not be read of it. */
+/* Queues the listed objects and the marks of the unreadable ones. */
 static ki_status queue_list(ki_reflector *reflector, const char *version, ki_error *err) {
     ki_queue *queue = reflector->options.queue;
     ki_unreadable *unreadable = reflector->options.unreadable;
@@ -350,7 +349,7 @@ static ki_status queue_list(ki_reflector *reflector, const char *version, ki_err
     if (status)
         return status;
     ki_unreadable_take_list(unreadable, marks, reflector->resource_version, version);
-    reflector->objects = NULL; /* the queue's */
+    reflector->objects = NULL; /* owned by the queue */
     reflector->object_capacity = 0;
     return KI_OK;
 }
@@ -364,7 +363,7 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_observe(metrics, KI_METRIC_ITEMS_PER_LIST, (double)reflector->object_count);
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
-    /* A list is of the moment it was asked for, or later; a stream has just said that this is all. */
+    /* A list shows the state at its request or later. A streaming list shows the state at its last event. */
     ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? ki_reflector_told_at(reflector)
                                                                       : reflector->list.began_at);
     ki_metrics_failed(metrics, false);
@@ -376,10 +375,11 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_reflector_drop_objects(reflector);
     if (!reflector->has_initial_version) {
         reflector->has_initial_version = true;
-        (void)ki_reflector_copy_version(reflector->initial_version, version, NULL); /* one too long: "" */
+        (void)ki_reflector_copy_version(reflector->initial_version, version, NULL); /* too long: stays "" */
     }
     (void)ki_reflector_advance(reflector, version);
-    reflector->options.on_progress(reflector->options.user); /* an empty list wakes nobody else */
+    reflector->options.on_progress(
+        reflector->options.user); /* for an empty list at the same version: ki_reflector_advance did not call it */
     return KI_OK;
 }
 
@@ -411,10 +411,10 @@ void ki_reflector_relist(ki_reflector *reflector) {
                        (reflector->next == KI_REFLECT_WATCH || reflector->next == KI_REFLECT_CHECK);
     if (reflector->phase != KI_REFLECTOR_WATCHES && reflector->phase != KI_REFLECTOR_CHECKS && !is_to_watch)
         return;
-    reflector->is_unavailable = true; /* not from a server's cache: that one may lack what is missing here */
+    reflector->is_unavailable = true; /* lists at "": a server's cache may have the same fault */
     ki_metrics_relist(reflector->options.metrics, KI_RELIST_INCONSISTENT);
     if (is_to_watch) {
-        reflector->next = KI_REFLECT_LIST; /* in its time */
+        reflector->next = KI_REFLECT_LIST; /* at the time that is set already */
         return;
     }
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);

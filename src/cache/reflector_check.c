@@ -1,15 +1,17 @@
-/* reflector_check.c: does the server still know the version that is watched from? One that was restored from a backup does not: it accepts a
- * watch from there and is silent, until its own versions have come so far; what was deleted by the restore would stay in the copy.
+/* reflector_check.c: checks whether the server still knows the resource version that the cache watches from.
  *
- * A server that is well says something within a minute, if only a bookmark; one that is not may say that. After two watches in a row that were
- * accepted and ended without a word, and not before the idle deadline has passed since the last one, a list of one object is asked for at
- * that version. An answer means that all is well (a server without bookmarks, where nothing happens); "too large" means a list of all. */
+ * A server that was restored from a backup may be at an older version. Such a server accepts a watch from the newer version and sends nothing
+ * until its own versions have caught up. The cache would keep objects that the restore deleted.
+ *
+ * A healthy server sends a bookmark about once a minute. The check follows two consecutive accepted watches without an event, if also no event,
+ * list or check came within the idle deadline. The check is a list of one object at the version. Success: the watch continues (the server sends
+ * no bookmarks). "Too large" or an older version in the response: the reflector relists. */
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
 
 enum {
-    WORDLESS = 2 /* the first one may have been a connection that died */
+    WORDLESS = 2 /* watches; the first may have ended because its connection died */
 };
 
 void ki_reflector_hear_word(ki_reflector *reflector) {
@@ -26,7 +28,7 @@ void ki_reflector_count_wordless(ki_reflector *reflector) {
 bool ki_reflector_is_in_doubt(const ki_reflector *reflector) {
     if (ki_resource_version_compare(reflector->resource_version, "0") == KI_ORDER_SAME ||
         !reflector->resource_version[0])
-        return false; /* any server knows that one */
+        return false; /* every server knows these versions */
     int64_t silence = ki_engine_now(reflector->options.engine) - reflector->word_at;
     return reflector->wordless >= WORDLESS && silence >= KI_REFLECTOR_IDLE;
 }
@@ -45,7 +47,7 @@ void ki_reflector_find_behind(ki_reflector *reflector, const char *version) {
 }
 
 static void on_object(ki_object *obj, void *user) {
-    (void)obj; /* one of them is as good as none: it is the version that counts */
+    (void)obj; /* only the response's version matters */
     (void)user;
 }
 
@@ -87,11 +89,13 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
 }
 
 void ki_reflector_check(ki_reflector *reflector) {
-    ki_list_options options = { .resource_version = reflector->resource_version,
-                                .resource_version_match =
-                                    "NotOlderThan", /* "" would mean exactly: it may be compacted */
-                                .limit = 1,
-                                .idle_timeout_ns = KI_REFLECTOR_IDLE };
+    ki_list_options options = {
+        .resource_version = reflector->resource_version,
+        .resource_version_match =
+            "NotOlderThan", /* without it, a limit means Exact, and the version may be compacted */
+        .limit = 1,
+        .idle_timeout_ns = KI_REFLECTOR_IDLE
+    };
     ki_list_handler handler = {
         .on_object = on_object, .on_bad_object = on_bad_object, .on_end = on_end, .user = reflector
     };

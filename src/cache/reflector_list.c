@@ -1,12 +1,12 @@
-/* reflector_list.c: the plain list: page by page, or in one piece; then one replace. */
+/* reflector_list.c: the plain list. Requests all objects, in pages or in one response, then replaces the queue's view with them. */
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
 
 enum {
-    EMPTY_PAGES_MAX = 100, /* in a row */
-    THIN_PAGES_MAX = 1000, /* in a row */
-    THIN = 50              /* a page is thin that has less than one object for each so many of its limit */
+    EMPTY_PAGES_MAX = 100, /* consecutive */
+    THIN_PAGES_MAX = 1000, /* consecutive */
+    THIN = 50              /* a page with less than 1/THIN of its limit is thin */
 };
 
 static void on_object(ki_object *obj, void *user) {
@@ -56,7 +56,7 @@ static void on_failure(ki_reflector *reflector, const ki_error *err) {
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
 }
 
-/* Where the server pages: at "", and at "0" where it has no cache to answer from. */
+/* Returns the limit; 0: none. Servers page lists at "", and lists at "0" if they do not answer from their watch cache. */
 static int64_t page_size(const ki_reflector *reflector) {
     const char *version = reflector->list.version;
     if (reflector->list.is_full)
@@ -67,14 +67,14 @@ static int64_t page_size(const ki_reflector *reflector) {
     return from_cache && !reflector->is_paginated ? 0 : KI_REFLECTOR_PAGE;
 }
 
-/* Is it the one that the page itself was asked for with? */
+/* Returns true if `token` is the token that requested this page. */
 static bool is_same_token(const ki_reflector *reflector, const char *token) {
     const ki_buffer *sent = &reflector->continue_token;
     return reflector->list.pages > 1 && ki_str_equals((ki_str){ sent->data, sent->size }, token);
 }
 
-/* Empty pages that only lead to another one, without end, would be a loop as tight as the network is fast; pages of an object or two
- * nearly so. A server may well give less than the limit, even a tenth of it, all the way. */
+/* Fails for a list that does not progress: a repeated token, or too many empty or thin pages. An endless list would otherwise send requests
+ * without a pause. Pages below the limit are legal, even with a tenth of it. */
 static ki_status check_progress(ki_reflector *reflector, const char *token, ki_error *err) {
     if (is_same_token(reflector, token))
         return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
@@ -145,10 +145,10 @@ static const char *first_version(const ki_reflector *reflector) {
     return reflector->resource_version[0] ? reflector->resource_version : "0";
 }
 
-/* `begun` says how the list is requested; the rest of it is zero. */
+/* Begins a list at `version`. `begun` has the flags of the request; its other members are zero. */
 static void begin_list(ki_reflector *reflector, const char *version, ki_list_progress begun) {
     ki_reflector_drop_objects(reflector);
-    /* Cannot be too long: it was copied by the same rule before. */
+    /* Cannot be too long: ki_reflector_copy_version checked the version before. */
     if (ki_reflector_copy_version(begun.version, version, NULL))
         begun.version[0] = '\0';
     begun.began_at = ki_engine_now(reflector->options.engine);

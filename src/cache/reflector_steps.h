@@ -1,63 +1,83 @@
-/* reflector_steps.h: what the reflector's files need of each other. */
+/* reflector_steps.h: functions that the reflector's files share. */
 #ifndef KI_CACHE_REFLECTOR_STEPS_H
 #define KI_CACHE_REFLECTOR_STEPS_H
 
 #include "src/cache/reflector.h"
 
 enum {
-    KI_REFLECTOR_PAGE = 500
-};                                       /* objects in one page */
-#define KI_REFLECTOR_IDLE KI_SECONDS(90) /* no byte of a list or watch for this long: the connection is dead */
+    KI_REFLECTOR_PAGE = 500 /* objects in one page */
+};
+#define KI_REFLECTOR_IDLE KI_SECONDS(90) /* a list or watch without a byte for this long has a dead connection */
 
 /* reflector.c */
-void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next); /* at once, but not from inside a callback */
+/* Sets the timer for `next`: for now, or for the time `at`. The step never runs inside the caller. */
+void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next);
 void ki_reflector_go_at(ki_reflector *reflector, ki_reflector_step next, int64_t at);
-/* Reports `err`, waits one step of the backoff (or as long as the server asked for), then goes on. */
+/* Reports `err`, backs off (at least for the server's Retry-After), then takes the step `next`. */
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
-void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next); /* without the report */
+/* As ki_reflector_fail, without the report. */
+void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next);
+/* Logs and counts a failure and calls on_error, for a failure without a backoff. */
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err);
-void ki_reflector_count_relist(const ki_reflector *reflector, int cause); /* a ki_status, or KI_RELIST_INCONSISTENT */
+/* Counts a list after the first one in the metrics. `cause`: a ki_status, or KI_RELIST_INCONSISTENT. */
+void ki_reflector_count_relist(const ki_reflector *reflector, int cause);
+/* Sets a state without a failure. In KI_STATE_CONNECTING a missing response is reported every ten seconds. */
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state);
-/* Cancels what is under way and fails with KI_ERR_NO_MEMORY or whatever `err` is; from inside its callbacks. */
+/* Cancels the running request and fails with `err`. For the request's own callbacks. */
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err);
-bool ki_reflector_advance(ki_reflector *reflector, const char *version); /* on_progress was called */
-/* Hands all objects to the queue, then advances. */
+/* Sets the last synced version. Returns true if the version changed; on_progress has then been called. */
+bool ki_reflector_advance(ki_reflector *reflector, const char *version);
+/* Hands all objects to the queue, then advances to `version`. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
-int64_t ki_reflector_told_at(const ki_reflector *reflector); /* when the server said what is dealt with now */
-/* Adds it to `objects`, by a reference of their own: the known object where that is the same state, so that an unchanged object is in memory once. */
+/* Returns when the bytes of the current event arrived, or now if the source does not report it. */
+int64_t ki_reflector_told_at(const ki_reflector *reflector);
+/* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once), else `obj`. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
-ki_object *ki_reflector_known_instance(const ki_reflector *reflector,
-                                       ki_object *obj);  /* a reference to what append would add */
-void ki_reflector_drop_objects(ki_reflector *reflector); /* of the list or stream under way */
+/* Returns a reference to the object that ki_reflector_append would add. */
+ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object *obj);
+/* Drops the objects of the current list or streaming list. */
+void ki_reflector_drop_objects(ki_reflector *reflector);
 
-/* False where it cannot be known. */
+/* Returns false if the versions cannot be compared. */
 static inline bool ki_reflector_is_older(const char *version, const char *than) {
     return ki_resource_version_compare(version, than) == KI_ORDER_OLDER;
 }
 
 /* reflector_list.c */
+/* Requests a list or its next page. `step`: one of the four list steps. */
 void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
-/* Lists otherwise at once, unless the server has asked for patience. */
+/* Takes the step `next`, another kind of list, without a backoff. With a Retry-After in `err` the wait is as in ki_reflector_fail. */
 void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 /* reflector_watch.c */
+/* Requests a streaming list. */
 void ki_reflector_stream(ki_reflector *reflector);
-void ki_reflector_unstage(ki_reflector *reflector, const char *key); /* the object is gone, within a streaming list */
+void ki_reflector_unstage(ki_reflector *reflector, const char *key); /* removes a streaming list's object */
+/* Ends a streaming list after its deadline; else sets the timer again. A plain list follows. */
 void ki_reflector_stream_deadline(ki_reflector *reflector);
+/* Requests a watch from the last synced version. */
 void ki_reflector_watch(ki_reflector *reflector);
-void ki_reflector_count_watch_end(ki_reflector *reflector); /* where one is under way */
-/* Opens the next watch: at once, or after a part of a second. */
+/* Counts the end of the running watch in the metrics. Does nothing without a watch. */
+void ki_reflector_count_watch_end(ki_reflector *reflector);
+/* Opens the next watch: at once, or with jitter after less than a second. */
 void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter);
-/* reflector_unreadable.c: any of them may end what is under way. */
-void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad); /* of a list or streaming list */
-void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);   /* of a watch */
-/* Gives the transformed object as a reference. Returns false where the transform failed: that is dealt with, but for the deletion of a watch. */
+/* reflector_unreadable.c: each of these functions may end the running request. */
+/* Handles an unusable object of a list or streaming list. */
+void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad);
+/* Handles an unusable event of a watch. */
+void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);
+/* Stores a reference to the transformed object in `*ret_obj`. Returns false if the transform failed. The failure is then handled, except
+ * that the caller still queues a watch's deletion. */
 bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj);
 /* reflector_check.c */
-void ki_reflector_hear_word(ki_reflector *reflector);         /* the server goes on from where the copy is */
-void ki_reflector_count_wordless(ki_reflector *reflector);    /* the watch under way ends */
-bool ki_reflector_is_in_doubt(const ki_reflector *reflector); /* a check comes before the next watch */
+/* Records an event, list or check: the server knows the cache's version. */
+void ki_reflector_hear_word(ki_reflector *reflector);
+/* Counts the ending watch if it was accepted and had no event. */
+void ki_reflector_count_wordless(ki_reflector *reflector);
+/* Returns true if a check must precede the next watch. */
+bool ki_reflector_is_in_doubt(const ki_reflector *reflector);
+/* Asks the server whether it knows the last synced version. */
 void ki_reflector_check(ki_reflector *reflector);
-/* A watch tells that its server is at `version`, which is older than where the watch began: lists anew. */
+/* Relists after a bookmark at `version`, which is older than the version where the watch began. */
 void ki_reflector_find_behind(ki_reflector *reflector, const char *version);
 
 #endif

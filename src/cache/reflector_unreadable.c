@@ -1,9 +1,11 @@
-/* reflector_unreadable.c: what is done about an object whose state cannot be read.
+/* reflector_unreadable.c: handles objects whose state cannot be read.
  *
- * In a list, and within a streaming list, its key counts as listed, and what is known of it stays; where the key is not known either, the list
- * deletes nothing. On a watch the stream is ended and resumed once, from the last good version (as client-go does on invalid JSON): bytes may have
- * been damaged on their way. If the event cannot be read again it is skipped, and its key is marked until the object is readable, replaced or
- * deleted. A deletion that cannot be read deletes what is known, or, with no key, is followed by a list. */
+ * In a list or streaming list: the key counts as listed, and the cache keeps the known object. If the key is unreadable too, the list deletes
+ * nothing.
+ *
+ * In a watch: the reflector ends the watch and resumes once from the last good version, since bytes may have been damaged on their way
+ * (client-go does so on invalid JSON). If the event is unreadable again, the reflector skips it and marks the key until the object is
+ * readable, replaced or deleted. An unreadable deletion deletes the known object. Without a known object the reflector relists. */
 #include "src/base/error.h"
 #include "src/cache/reflector_steps.h"
 
@@ -20,7 +22,7 @@ static void report(const ki_reflector *reflector, const ki_error *err, const cha
 /* --- lists ---------------------------------------------------------------------------------------------------------------------------- */
 
 void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad) {
-    if (bad->err->code == KI_ERR_NO_MEMORY) { /* nothing is wrong with the object */
+    if (bad->err->code == KI_ERR_NO_MEMORY) { /* the object itself may be readable */
         ki_reflector_give_up(reflector, bad->err);
         return;
     }
@@ -39,8 +41,8 @@ void ki_reflector_skip_listed(ki_reflector *reflector, const ki_bad_object *bad)
 
 /* --- watches -------------------------------------------------------------------------------------------------------------------------- */
 
-/* Ends the watch and opens it again at the version that it has got to; before a bookmark that came last: some servers send one ahead of the event of its
- * version (etcd#15220), and would not send that event again. */
+/* Ends the watch and resumes from the last synced version. If the last event was a bookmark, resumes from the version before the bookmark: some
+ * servers send a bookmark before the event of the same version (etcd#15220), and would not repeat that event. */
 static void resume(ki_reflector *reflector, const ki_error *cause) {
     ki_error err = *cause;
     ki_error_prefix(&err, "an event that cannot be read; the watch is resumed");
@@ -55,7 +57,7 @@ static void resume(ki_reflector *reflector, const ki_error *cause) {
     ki_reflector_reopen(reflector, true);
 }
 
-/* Has the watch been resumed from here already, or is the object known to be unreadable? Then once more would not help. */
+/* Returns true if another resume would not help: the watch has already been resumed from this version, or the object is known to be unreadable. */
 static bool is_read_again(const ki_reflector *reflector, const ki_bad_object *bad) {
     if (bad->key[0] && ki_unreadable_has(reflector->options.unreadable, bad->key))
         return true;
@@ -70,12 +72,12 @@ static void skip_event(ki_reflector *reflector, const ki_bad_object *bad) {
         report(reflector, bad->err, bad->key);
 }
 
-/* The object is gone, whatever it was in the end. */
+/* Deletes the known object after an unreadable deletion. */
 static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
     ki_queue *queue = reflector->options.queue;
-    ki_error err = *bad->err; /* it goes with the watch */
+    ki_error err = *bad->err; /* cancelling the watch frees `bad` */
     ki_object *known = bad->key[0] ? reflector->options.known(bad->key, reflector->options.user) : NULL;
-    if (!known) { /* not known whose it is, or still on its way to the store */
+    if (!known) { /* the key is unreadable, or the object is not in the store yet */
         report(reflector, bad->err, bad->key);
         reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
         ki_reflector_count_watch_end(reflector);
@@ -96,7 +98,7 @@ static void delete_known(ki_reflector *reflector, const ki_bad_object *bad) {
 void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad) {
     bool is_repeated = !bad->is_deleted && bad->resource_version[0] &&
                        ki_reflector_is_older(bad->resource_version, reflector->watch.version);
-    if (bad->err->code == KI_ERR_NO_MEMORY) /* nothing is wrong with the object */
+    if (bad->err->code == KI_ERR_NO_MEMORY) /* the object itself may be readable */
         ki_reflector_give_up(reflector, bad->err);
     else if (bad->is_foreign || is_repeated)
         report(reflector, bad->err, bad->key);
@@ -124,7 +126,7 @@ bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_del
     else if (reflector->phase != KI_REFLECTOR_WATCHES)
         ki_reflector_skip_listed(reflector, &bad);
     else if (is_deleted)
-        report(reflector, &err, bad.key); /* the end is told all the same */
+        report(reflector, &err, bad.key); /* the caller queues the deletion without the transform */
     else
         skip_event(reflector, &bad);
     return false;

@@ -1,41 +1,40 @@
-/* reflector_watch.c: the watch, and the streaming list, which is a watch that begins with everything there is. */
+/* reflector_watch.c: the watch, and the streaming list: a watch that begins with an event for every object (KEP-3157). */
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/cache/reflector_steps.h"
 
-#define STREAM_SILENCE \
-    KI_SECONDS(30) /* nothing of the initial events for this long: the server does not stream lists */
+#define STREAM_SILENCE KI_SECONDS(30) /* without an initial event for this long, the list is not streamed */
 #define STREAM_TOTAL KI_SECONDS(300)
 #define VERY_SHORT_WATCH KI_SECONDS(1)
 #define REOPEN_JITTER KI_SECONDS(1)
-#define GOOD_WATCH KI_SECONDS(30) /* one that lasted as long as the longest step may be opened again at once */
-#define INTERNAL_ERRORS_APART KI_SECONDS(60) /* later than this after another one it is the first */
+#define GOOD_WATCH KI_SECONDS(30) /* a watch that lasted as long as the longest backoff is reopened without one */
+#define INTERNAL_ERRORS_APART KI_SECONDS(60) /* an error this long after the last one counts as the first */
 enum {
-    WATCH_TIMEOUT_S = 300, /* up to twice that */
+    WATCH_TIMEOUT_S = 300, /* times U[1,2) */
     INTERNAL_ERROR = 500   /* HTTP */
 };
 
-/* The server is too busy, or was not reached, for want of a descriptor perhaps: nothing says that the place to go on from is lost. */
+/* Returns true for failures that keep the resource version valid: 429, no connection, no descriptor. */
 static bool is_retriable(const ki_error *err, bool opened) {
     bool is_unreached = err->code == KI_ERR_CONNECT || err->code == KI_ERR_SYSTEM;
     return err->http_status == 429 || (!opened && is_unreached);
 }
 
-/* --- what comes ------------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------------- */
 
 static void note_sign_of_life(ki_reflector *reflector) {
     reflector->watch.heard_at = ki_engine_now(reflector->options.engine);
 }
 
-/* Events are dated by the arrival of their bytes, and only once all that arrived with them is decoded: the cache lacks the rest until then. A part of
- * an event dates nothing. */
+/* Records the arrival of the decoded bytes as the time of the last event. Called after all bytes that arrived together are decoded: before that,
+ * the cache lacks some of their events. Partial events do not count. */
 static void date_events(ki_reflector *reflector) {
     if (reflector->watch.has_undated && reflector->phase == KI_REFLECTOR_WATCHES)
         ki_metrics_told(reflector->options.metrics, ki_reflector_told_at(reflector));
     reflector->watch.has_undated = false;
 }
 
-/* An event or bookmark is in the queue, or was there before. */
+/* Records that the last complete event is in the queue. */
 static void told(ki_reflector *reflector) {
     reflector->watch.has_undated = true;
     if (reflector->watch.bytes_at == KI_NEVER)
@@ -92,7 +91,7 @@ static ki_object **staged_place(const ki_reflector *reflector, const char *key) 
     return place ? &reflector->objects[place - 1] : NULL;
 }
 
-/* 0 where no digest is made. */
+/* Returns 0 if no digest is made. */
 static uint64_t digest_of(const ki_reflector *reflector, const ki_object *obj) {
     return reflector->options.digest ? reflector->options.digest(obj, reflector->options.user) : 0;
 }
@@ -117,7 +116,7 @@ static ki_status stage_first(ki_reflector *reflector, ki_object *obj) {
                            (void *)(uintptr_t)place, NULL);
 }
 
-/* The key in the map is that of the object, which goes. */
+/* Replaces a staged object. The map borrows the key of the old object: the entry is put again before that object is released. */
 static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_object *obj) {
     ki_object *before = *place;
     *place = ki_reflector_known_instance(reflector, obj);
@@ -128,7 +127,7 @@ static ki_status stage_newer(ki_reflector *reflector, ki_object **place, ki_obje
     return status;
 }
 
-/* The initial events may come in any order, and changes among them. */
+/* Adds an event to the staged objects. Initial events arrive in any order, mixed with changes. */
 static ki_status stage(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj) {
     const char *key = ki_object_key(obj);
     const char *version = kind == KI_EVENT_DELETED ? "" : ki_object_resource_version(obj);
@@ -156,19 +155,19 @@ static ki_status enqueue(ki_reflector *reflector, ki_watch_kind kind, ki_object 
     return KI_OK;
 }
 
-/* What is told of the object is in the queue. */
+/* Updates the unreadable marks after an event went into the queue. */
 static void settle(ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
     const char *version = kind == KI_EVENT_DELETED ? "" : ki_object_resource_version(obj);
     ki_unreadable_settle(reflector->options.unreadable, ki_object_key(obj), version);
 }
 
-/* An object whose transform fails is skipped; where it is deleted, the known one is. */
+/* Transforms the object and queues the event. If the transform fails, skips the event; a deletion is queued as a tombstone. */
 static ki_status take(ki_reflector *reflector, ki_watch_kind kind, ki_object *obj, ki_error *err) {
     ki_object *kept;
     ki_queue *queue = reflector->options.queue;
     bool is_transformed = ki_reflector_transform(reflector, obj, kind == KI_EVENT_DELETED, &kept);
     if (reflector->phase != KI_REFLECTOR_WATCHES)
-        return KI_ERR_CANCELLED; /* it was given up */
+        return KI_ERR_CANCELLED; /* the failed transform ended the watch */
     if (!is_transformed && kind != KI_EVENT_DELETED)
         return KI_OK;
     ki_status status =
@@ -179,13 +178,13 @@ static ki_status take(ki_reflector *reflector, ki_watch_kind kind, ki_object *ob
     return status;
 }
 
-/* A server that repeats itself after a resume: what it tells is over, and the object may be gone by now. Deletions are not looked at here,
- * since some servers give them the version of the last state. */
+/* Returns true for an event older than the version this watch started from: servers repeat events after a resume. Deletions are exempt: some
+ * servers send them with the object's last version. */
 static bool is_over(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
     return kind != KI_EVENT_DELETED && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
 }
 
-/* Never backwards within a watch: one from there would bring back what has been deleted since. */
+/* Advances the resource version. Never moves it back within a watch: a resume from there would resurrect deleted objects. */
 static bool go_on_from(ki_reflector *reflector, const char *version) {
     reflector->watch.holds_version = false;
     return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
@@ -224,11 +223,11 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     }
     bool advances = !reflector->watch.holds_version || kind != KI_EVENT_ADDED;
     if (!advances || !go_on_from(reflector, ki_object_resource_version(obj)))
-        reflector->options.on_progress(reflector->options.user); /* the queue has grown all the same */
+        reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */
     told(reflector);
 }
 
-/* Closes the gaps that deleted objects have left. */
+/* Removes the NULL items of deleted objects. */
 static void close_gaps(ki_reflector *reflector) {
     size_t count = 0;
     if (reflector->object_count == reflector->staged.count)
@@ -347,18 +346,17 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
     ki_error_set(&err, KI_ERR_TIMEOUT, "no end of the streaming list after %d s; it is listed in pages",
                  (int)((now - reflector->watch.opened_at) / KI_SECONDS(1)));
     fall_back(reflector, &err,
-              reflector->watch.is_accepted); /* else it was out of reach: that says nothing of streaming */
+              reflector->watch.is_accepted); /* a watch that was never accepted shows nothing about streaming */
 }
 
 /* --- how a watch ends ------------------------------------------------------------------------------------------------------- */
 
-/* What comes before it, where the server may no longer know the version. */
+/* Returns the watch, or the check that must precede it. */
 static ki_reflector_step next_watch(const ki_reflector *reflector) {
     return ki_reflector_is_in_doubt(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
 }
 
-/* At once after a clean close, else after a part of a second, so that the clients of a server that restarts do not come all at once, and a server
- * that closes each watch after an event is not asked without a pause. */
+/* The jitter spreads the clients of a restarted server. It also limits the requests to a server that closes each watch after one event. */
 void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_engine *engine = reflector->options.engine;
     int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
@@ -366,14 +364,14 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_reflector_go_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
 }
 
-/* Did the watch bring an event or a bookmark? A bookmark that repeats the version, and then the end within a second, is nothing: a server that
- * goes on like that would be asked without an end. */
+/* Returns true if the watch lasted long or delivered an event or bookmark. A bookmark that repeats the version does not count if the watch ended
+ * within a second: such a server would otherwise receive requests without a pause. */
 static bool was_good(const ki_reflector *reflector, int64_t lasted) {
     bool has_advanced = strcmp(reflector->resource_version, reflector->watch.opened_version) != 0;
     return lasted >= GOOD_WATCH || (reflector->watch.received_event && (has_advanced || lasted >= VERY_SHORT_WATCH));
 }
 
-/* The server closed it, or the connection went: what was received holds, and the last version is where to go on. */
+/* Handles a clean close or a lost connection. The received events stay valid, and the next watch resumes from the last version. */
 static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     ki_error cause = KI_ERROR_INIT;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
@@ -402,10 +400,10 @@ static bool is_lost_connection(const ki_error *err) {
     return err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_UNEXPECTED_EOF || err->code == KI_ERR_CONNECT;
 }
 
-/* An internal error within the stream: may the watch be opened again, with no list? */
+/* Returns true if the watch may resume without a list after an internal error within the stream. */
 static bool may_retry_internal(ki_reflector *reflector, const ki_error *err) {
     int64_t now = ki_engine_now(reflector->options.engine);
-    /* With another reason, as StoreReadError, the server may have left a deletion out: only a list tells. */
+    /* With another reason, such as StoreReadError, the server may have lost a deletion: only a list shows it. */
     if (err->http_status != INTERNAL_ERROR || (err->reason[0] && strcmp(err->reason, "InternalError") != 0))
         return false;
     bool is_new =
@@ -446,8 +444,8 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
         return;
     }
     if (in_stream) {
-        ki_reflector_hear_word(reflector); /* it is not silent */
-        date_events(reflector);            /* nothing follows an ERROR */
+        ki_reflector_hear_word(reflector); /* an ERROR event counts as an event */
+        date_events(reflector);            /* no event follows an ERROR */
     }
     if (!err || (opened && !in_stream && is_lost_connection(err)))
         watch_closed(reflector, err);
