@@ -20,5 +20,5 @@ test \"$a\" = \"$b\"" sh $<TARGET_FILE:sim>)
     add_test(NAME sim/controllers COMMAND sim --scenario controllers --seeds 200)
     add_test(NAME sim/controllers_same_trace COMMAND sh -c "a=$($1 --scenario controllers --seed 8 --trace | cksum) && \
 b=$($1 --scenario controllers --seed 8 --trace | cksum) && test \"$a\" = \"$b\"" sh $<TARGET_FILE:sim>)
-    set_tests_properties(sim/seeds sim/same_trace sim/known_seeds sim/controllers sim/controllers_known_seed sim/controllers_same_trace PROPERTIES LABELS sim TIMEOUT 120)
+    set_tests_properties(sim/seeds sim/same_trace sim/known_seeds sim/controllers sim/controllers_known_seed sim/controllers_same_trace PROPERTIES LABELS sim TIMEOUT 600)
 endif()
