@@ -2,7 +2,7 @@
 if(NOT KI_COMMAND)
     return()
 endif()
-ki_sources(sources src/checkup/*.c)
+ki_sources(sources src/checkup/*.c src/transport/probe.c)
 add_library(kinformer-checkup STATIC ${sources})
 ki_target(kinformer-checkup)
 target_compile_definitions(kinformer-checkup PRIVATE _GNU_SOURCE)

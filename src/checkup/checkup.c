@@ -2,8 +2,8 @@
 #include "src/checkup/state.h"
 
 #include "src/base/error.h"
-#include "src/checkup/probe.h"
 #include "src/engine/engine.h"
+#include "src/transport/probe.h"
 
 #include <stdarg.h>
 #include <stdio.h>
