@@ -37,6 +37,8 @@ typedef struct sim_informer {
     /* the wait after a failure that was seen last */
     uint64_t failures;
     int64_t wait_began, least_wait_ms;
+    /* at the last look: the time that ki_health.staleness_ms names, and how long slow handlers had run; and had before that time changed */
+    int64_t current_at, in_handlers, in_handlers_before;
     int64_t look_every_ms; /* its resync period: the shortest that was asked for before the start; 0: none */
 } sim_informer;
 

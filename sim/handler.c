@@ -83,8 +83,11 @@ static void end(sim_handler *handler, bool is_reminder) {
     };
     sim_world *world = handler->world;
     sim_random *random = &world->client.random;
-    if (handler->slow && !is_reminder && sim_chance(random, handler->slow))
-        world->now += sim_between(random, 1, SLOWEST_MS) * SIM_MILLISECOND;
+    if (handler->slow && !is_reminder && sim_chance(random, handler->slow)) {
+        int64_t took = sim_between(random, 1, SLOWEST_MS) * SIM_MILLISECOND;
+        world->now += took;
+        world->in_handlers += took;
+    }
     if (handler->reentry && sim_chance(random, handler->reentry))
         call_back(handler);
 }

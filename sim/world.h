@@ -22,6 +22,7 @@ enum {
 struct sim_world {
     sim_plan plan;
     int64_t now;           /* ns, virtual */
+    int64_t in_handlers;   /* ns: how long slow handlers have run */
     size_t refused_before; /* allocations, at the last look */
     int64_t trouble_at;    /* when some had been refused; 0: never */
     int64_t wall_jump;     /* ns: what the wall clock is off by, the client's and the servers' */
