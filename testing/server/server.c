@@ -186,7 +186,7 @@ ki_status ki_testing_server_new(const ki_testing_server_options *options, ki_tes
                                 ki_error *err) {
     ki_testing_server_options own = { .size = sizeof own };
     if (!ret_server)
-        return ki_error_set(err, KI_ERR_INVALID, "nowhere to put the server");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_testing_server_new: ret_server is NULL");
     if (options) {
         if (options->size == 0 || options->size > sizeof own) {
             return ki_error_set(err, KI_ERR_INVALID, "ki_testing_server_options was not set by its macro");
