@@ -43,7 +43,7 @@ static void offer(const line *l, const char *text, const char *description) {
     putchar('\n');
 }
 
-/* Offers each word of "bash zsh fish". */
+/* Offers each value of a list such as "bash zsh fish". */
 static void offer_values(const line *l, const char *words) {
     char word[64];
     while (*words) {
