@@ -25,8 +25,8 @@ typedef struct ki_factory_options {
     struct ki_transport *transport; /* replaces the network in tests; freed after the factory; NULL: libcurl */
     const ki_metrics *metrics;      /* the program's metrics library (metrics.h); copied; NULL: none */
     /* For tests: each informer checks every second whether the program has modified a cached object, and reports such
-     * an object to the watch error handler. Cached objects must not be modified. A check reads all objects. The
-     * environment variable KUBE_CACHE_MUTATION_DETECTOR=true turns the check on, too. */
+     * an object to the watch error handler. Cached objects must not be modified. A check reads all objects in one step
+     * of the loop. The environment variable KUBE_CACHE_MUTATION_DETECTOR=true turns the check on, too. */
     bool detect_mutations;
     int requests_per_second; /* the client's rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;       /* requests at once before the rate limit applies; 0: the configuration's */
@@ -106,7 +106,7 @@ KI_API KI_MUST_CHECK ki_status ki_factory_shutdown(ki_factory *factory, ki_error
 /* Shuts the factory down, unless that has happened, and frees it with its informers. The last call of each registration
  * is its on_removed. NULL is accepted.
  * Threads: as ki_factory_shutdown; if that would return KI_ERR_DEADLOCK, nothing is freed. Blocks: as
- * ki_factory_shutdown. */
+ * ki_factory_shutdown, and while the caches' memory is released. */
 KI_API void ki_factory_free(ki_factory *factory);
 
 KI_END_DECLS
