@@ -274,16 +274,16 @@ ki_status ki_testing_server_request(ki_testing_server *server, const char *metho
     if (!status && response.watch) {
         kt_response_free(&response);
         unlock(server);
-        return ki_error_set(err, KI_ERR_INVALID, "a watch has no whole answer: %s", target);
+        return ki_error_set(err, KI_ERR_INVALID, "a watch has no complete response: %s", target);
     }
     unlock(server);
     if (status)
-        return ki_error_no_memory(err, "answering a request");
+        return ki_error_no_memory(err, "responding to a request");
     status = kt_response_error(&response, err);
     if (ret_body && (!status || status == KI_ERR_HTTP)) {
         ki_status taken = kt_text_take(&server->allocator, &response, ret_body);
         if (taken)
-            status = ki_error_no_memory(err, "answering a request");
+            status = ki_error_no_memory(err, "responding to a request");
     }
     kt_response_free(&response);
     return status;
