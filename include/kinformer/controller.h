@@ -104,7 +104,7 @@ typedef struct ki_controller_options {
 
 /* Makes a controller on the factory's engine. The controller starts with the next ki_factory_start or ki_factory_run.
  * It stops with the factory, before informers and client, so that running reconciles can complete. A program that steps
- * its engine calls ki_factory_stop and goes on stepping until ki_informer_health reports KI_STATE_STOPPED, because
+ * its engine calls ki_factory_stop and continues to step until ki_informer_health reports KI_STATE_STOPPED, because
  * informers stop last; ki_factory_shutdown there does not wait for running reconciles.
  * Ownership: the caller frees the controller with ki_controller_free before the factory. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_LIMIT (more than 1024 workers), KI_ERR_EXISTS (the name), KI_ERR_STATE (the factory is

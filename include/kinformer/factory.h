@@ -89,7 +89,7 @@ KI_API bool ki_factory_has_synced(const ki_factory *factory);
 
 /* Stops the factory. First the controllers end their reconciles, then the electors release their Leases and the event
  * recorders send their events, then the informers stop. ki_factory_run then returns, and a thread of ki_factory_start
- * ends. A program that steps its engine goes on stepping until ki_informer_health reports KI_STATE_STOPPED. Threads of
+ * ends. A program that steps its engine continues to step until ki_informer_health reports KI_STATE_STOPPED. Threads of
  * the program that work only while it leads must end before this call (leader.h). Repeatable. ki_engine_stop stops the
  * factory, too, but at once: reconciles are not waited for, and Leases are not released.
  * Threads: any, also in a handler. Not from a signal handler: set a flag that the loop reads, or call ki_engine_stop.

@@ -206,14 +206,14 @@ typedef struct ki_health {
     size_t objects;     /* objects in the cache */
     uint64_t skipped;   /* objects skipped since the start */
     /* Upper bound of the cache's age: the time since the last event, bookmark or list that is completely in the cache.
-     * A list counts from its request. The bound is relative to the server that answers, which may itself lag. The watch
+     * A list counts from its request. The bound is relative to the responding server, which can itself lag. The watch
      * of a quiet resource brings a bookmark about once a minute. -1: no list yet. */
     int64_t staleness_ms;
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */
     uint64_t failures; /* consecutive failed attempts since the last list, event or bookmark */
     /* The cause for a person, such as "forbidden: list pods at cluster scope"; "" if there is no cause. */
     char message[KI_HEALTH_MESSAGE_MAX];
-    /* Objects whose current state could not be read: malformed, over the limit, or the transform failed. The cache
+    /* Objects whose current state could not be read: malformed, larger than the limit, or the transform failed. The cache
      * keeps the last readable state. `staleness_ms` and resource versions do not apply to these objects. */
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */

@@ -51,11 +51,11 @@ typedef struct ki_elector_callbacks {
     /* This process leads from now on. */
     void (*on_started_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
     /* This process no longer leads: the Lease was not renewed in time, another process took it, or the elector was
-     * stopped. The elector goes on competing unless it was stopped. Called once after each on_started_leading, before
+     * stopped. The elector continues to compete unless it was stopped. Called once after each on_started_leading, before
      * another process can lead and before the Lease is released, unless the loop is blocked. As in client-go, also
      * called when an elector that never led is stopped. */
     void (*on_stopped_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
-    /* The Lease has another holder: another process, this process, or nobody (""). `identity` is borrowed for the
+    /* The Lease has another holder: another process, this process, or none (""). `identity` is borrowed for the
      * call. */
     void (*on_new_leader)(ki_elector *elector, const char *identity, void *user) KI_NOEXCEPT;
 } ki_elector_callbacks;
@@ -107,7 +107,7 @@ KI_API bool ki_elector_is_leader(const ki_elector *elector);
  * did not starts from the number it finds, or from 0. Threads: any. Blocks: no. */
 KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);
 
-/* Writes the identity of the Lease's holder, as last seen by this process; "" if nobody holds the Lease. Truncates to
+/* Writes the identity of the Lease's holder, as last seen by this process; "" if the Lease has no holder. Truncates to
  * `size` bytes with the closing zero.
  * Threads: any. Blocks: no. */
 KI_API void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t size);

@@ -98,7 +98,7 @@ KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const 
 KI_API KI_MUST_CHECK ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *err);
 
 /* Makes an object with the identity of `obj` and the content of `json`, `size` bytes; for transforms. Key, namespace,
- * name, uid, resource version, apiVersion and kind are those of `obj`, whatever `json` has. Labels, view, fields and
+ * name, uid, resource version, apiVersion and kind are those of `obj`, even if `json` has others. Labels, view, fields and
  * ki_object_json are those of `json`.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
  * Errors: KI_ERR_PARSE, KI_ERR_NO_MEMORY. */

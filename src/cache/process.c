@@ -107,7 +107,7 @@ static ki_status apply(step *at, ki_error *err) {
     if (at->after)
         status = ki_store_end(informer->store, status, "taking a change", err);
     else if (status)
-        ki_error_no_memory(err, "telling of a change");
+        ki_error_no_memory(err, "notifying of a change");
     if (status)
         return status;
     if (at->after && version)

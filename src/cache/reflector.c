@@ -140,7 +140,7 @@ static void tell_failure(ki_reflector *reflector, const ki_error *err) {
 }
 
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
-    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s; going on at once",
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s; retrying at once",
                  reflector->options.name, ki_error_message(err));
     tell_failure(reflector, err);
 }

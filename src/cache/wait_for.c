@@ -68,7 +68,7 @@ static void come_in(ki_informer *informer, ki_version_wait *wait) {
 }
 
 bool ki_informer_is_over(const ki_informer *informer) {
-    return informer->is_over || ki_engine_is_over(informer->engine);
+    return informer->is_over || ki_engine_has_ended(informer->engine);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------------- */
