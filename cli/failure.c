@@ -87,7 +87,7 @@ static void print_cause(const session *s, const ki_resource *resource, const ki_
         snprintf(text, size, "error: %s", message);
 }
 
-void failure_say(session *s, const ki_resource *resource, const ki_error *cause) {
+void failure_print(session *s, const ki_resource *resource, const ki_error *cause) {
     char text[KI_ERROR_MESSAGE_MAX + 512];
     print_cause(s, resource, cause, text, sizeof text);
     show_progress(NULL);

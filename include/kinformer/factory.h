@@ -22,7 +22,7 @@ typedef struct ki_factory_options {
     const ki_log *log;             /* of the factory's own engine; copied; NULL: no log */
     const char *namespace_name;    /* of informers that name none; copied; NULL: all namespaces */
     int64_t resync_ms; /* of informers that name none; 0: no resync; values from 1 to 999 are raised to 1000 */
-    struct ki_transport *transport; /* replaces the network in tests; freed after the factory; NULL: libcurl */
+    struct ki_transport *transport; /* for this project's tests; programs leave it NULL (libcurl) */
     const ki_metrics *metrics;      /* the program's metrics library (metrics.h); copied; NULL: none */
     /* For tests: each informer checks every second whether the program has modified a cached object, and reports such
      * an object to the watch error handler. Cached objects must not be modified. A check reads all objects in one step
@@ -89,7 +89,7 @@ KI_API bool ki_factory_has_synced(const ki_factory *factory);
 
 /* Stops the factory. First the controllers end their reconciles, then the electors release their Leases and the event
  * recorders send their events, then the informers stop. ki_factory_run then returns, and a thread of ki_factory_start
- * ends. A program that steps its engine goes on stepping until ki_informer_health reports KI_STATE_STOPPED. Threads of
+ * ends. A program that steps its engine continues to step until ki_informer_health reports KI_STATE_STOPPED. Threads of
  * the program that work only while it leads must end before this call (leader.h). Repeatable. ki_engine_stop stops the
  * factory, too, but at once: reconciles are not waited for, and Leases are not released.
  * Threads: any, also in a handler. Not from a signal handler: set a flag that the loop reads, or call ki_engine_stop.
