@@ -102,7 +102,7 @@ KI_API void ki_elector_stop(ki_elector *elector);
 KI_API bool ki_elector_is_leader(const ki_elector *elector);
 
 /* Returns the fencing token of this process's leadership, the leaseTransitions of the Lease when this process acquired
- * it; -1 if this process does not lead. Of two leaders the later has the higher token. If the Lease is deleted, or its
+ * it; -1 if this process does not lead. A later leader has a higher token. If the Lease is deleted, or its
  * leaseTransitions edited to a lower number, a process that saw the higher number continues from there; a process that
  * did not starts from the number it finds, or from 0. Threads: any. Blocks: no. */
 KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);
