@@ -45,7 +45,7 @@ typedef struct ki_client_options {
     ki_engine *engine;
     const ki_allocator *allocator;  /* of the client's own engine; copied; NULL: malloc */
     const ki_log *log;              /* of the client's own engine; copied; NULL: no log */
-    struct ki_transport *transport; /* replaces the network in tests; freed after the client; NULL: libcurl */
+    struct ki_transport *transport; /* for this project's tests; programs leave it NULL (libcurl) */
     int requests_per_second;        /* the rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;              /* requests at once before the rate limit applies; 0: the configuration's */
     size_t response_max;            /* bytes of one response; 0: KI_CLIENT_RESPONSE_MAX */

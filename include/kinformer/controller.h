@@ -17,8 +17,8 @@
  * before all watched informers have synced. The concepts are those of controller-runtime: controller, watch, predicate,
  * reconcile, result.
  *
- * Rate limit: all requests of the factory share one limit, by default 5 a second after 10 at once (client.h). More
- * workers do not raise the limit. A controller with many objects sets requests_per_second and request_burst in
+ * Rate limit: the requests of the factory's client share one limit, by default 5 a second after 10 at once (client.h).
+ * More workers do not raise the limit. A controller with many objects sets requests_per_second and request_burst in
  * KI_FACTORY_OPTIONS.
  *
  * Lack of memory: a key that cannot be queued is queued later. A deletion can be lost, with a log message, if memory

@@ -329,7 +329,7 @@ static void error_data(http_call *call, const char *data, size_t size) {
 
 /* Returns true while the step has work left and the receiver does not hold: a buffer may hold thousands of small
  * objects, and libcurl reads many buffers at once. Returns true for a closed call, so that the decoder ends. */
-static bool may_go_on(void *user) {
+static bool may_continue(void *user) {
     const http_call *call = user;
     return call->is_closed || (!call->is_held && ki_engine_work_left(call->owner->engine) > 0);
 }
@@ -608,7 +608,7 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->list_handler = *handler;
-    const ki_list_sink sink = { on_item, on_bad, may_go_on, call };
+    const ki_list_sink sink = { on_item, on_bad, may_continue, call };
     status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
     if (!status && ki_timer_init(&call->silence, self->engine, silence_timer_fired, call)) {
         ki_list_decoder_free(call->list);
@@ -637,7 +637,7 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->watch_handler = *handler;
-    const ki_watch_sink sink = { on_event, on_bad, may_go_on, call };
+    const ki_watch_sink sink = { on_event, on_bad, may_continue, call };
     status = ki_watch_decoder_new(self->allocator, self->object_limit, &sink, &call->watch, err);
     if (status) {
         ki_free(self->allocator, call);

@@ -252,7 +252,7 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
     ki_engine_call(controller->engine, set_up_on_loop, &setup);
     if (setup.status)
         return ki_error_no_memory(err, "making a controller");
-    controller->component = (ki_component){ .order = KI_COMPONENT_WORKS,
+    controller->component = (ki_component){ .order = KI_COMPONENT_WORKER,
                                             .name = controller->name,
                                             .stop_timeout_ns = stop_timeout_ns(given->stop_timeout_ms),
                                             .start = start,

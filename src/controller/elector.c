@@ -82,7 +82,7 @@ static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
     ki_task_init(&elector->stop_task, engine, stop_task, elector);
     ki_elector_init_metrics(elector);
     elector->component = (ki_component){
-        .order = KI_COMPONENT_SERVES,
+        .order = KI_COMPONENT_SERVICE,
         .stop_timeout_ns = given->release_on_stop ? elector->renew_ns : STOP_TIMEOUT,
         .start = ki_election_start,
         .stop = ki_election_stop,

@@ -446,7 +446,7 @@ static ki_status fill(ki_event_recorder *recorder, const ki_event_recorder_optio
     ki_engine_call(recorder->engine, set_up_on_loop, &call);
     if (call.status)
         return ki_error_no_memory(err, "making an event recorder");
-    recorder->component = (ki_component){ .order = KI_COMPONENT_SERVES,
+    recorder->component = (ki_component){ .order = KI_COMPONENT_SERVICE,
                                           .stop_timeout_ns = KI_MILLISECONDS(KI_EVENT_STOP_MS),
                                           .start = start,
                                           .stop = stop,

@@ -1,4 +1,4 @@
-/* test_audit.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks for, what it finds, what it does
+/* test_consistency_check.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks for, what it finds, what it does
  * about it. Lines for the watch's source begin with "w ", for the audit's with "a " (fake_list_watch.h); `w? TEXT` and `a? TEXT` say what was
  * asked since the last such line; `errors TEXT` what was reported; `wait MS` moves the clock. */
 #include <setjmp.h>
@@ -54,8 +54,8 @@ static ki_status open_stage(stage *s, const ki_allocator *allocator, wanted what
     ki_shared_informer_options options = {
         .engine = s->engine.engine,
         .list_watch = &s->watch.base,
-        .audit_source = &s->audit.base,
-        .audit_ns = KI_MILLISECONDS(what.consistency_check_ms),
+        .check_source = &s->audit.base,
+        .check_interval_ns = KI_MILLISECONDS(what.consistency_check_ms),
         .check_streaming_list = what.streams,
         .no_streaming_list = !what.streams,
         .resource = &configmaps,
@@ -350,7 +350,7 @@ static void many_objects_are_walked_and_many_differences_are_bounded(void **stat
         }
         play(&s, "a page 10 -\nwait 2000");
     }
-    assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], KI_AUDIT_SUSPECTS_MAX);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], KI_CONSISTENCY_DIFFERENCES_MAX);
     close_stage(&s);
 }
 
