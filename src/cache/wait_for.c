@@ -68,7 +68,7 @@ static void add_wait(ki_informer *informer, ki_version_wait *wait) {
 }
 
 bool ki_informer_has_ended(const ki_informer *informer) {
-    return informer->has_ended || ki_engine_is_over(informer->engine);
+    return informer->has_ended || ki_engine_has_ended(informer->engine);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------------- */

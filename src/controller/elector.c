@@ -102,8 +102,7 @@ ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options,
                          ki_error *err) {
     ki_elector_options given;
     if (!factory || !options || !ret_elector)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_elector_new: no factory, no options, or nowhere to put the elector");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_new: factory, options or ret_elector is NULL");
     ki_status status = ki_elector_take_options(options, &given, err);
     if (status)
         return status;

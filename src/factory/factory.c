@@ -642,7 +642,7 @@ static void stop_components(ki_factory *factory) {
     }
     ki_task_post(&factory->stop_task);
     ki_mutex_lock(&factory->mutex);
-    while (!factory->have_components_stopped && !ki_engine_is_over(factory->engine))
+    while (!factory->have_components_stopped && !ki_engine_has_ended(factory->engine))
         (void)ki_engine_wait(factory->engine, &factory->changed, &factory->mutex, INT64_MAX);
     ki_mutex_unlock(&factory->mutex);
 }
