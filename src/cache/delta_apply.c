@@ -41,14 +41,14 @@ static void notify_added(ki_notifier *to, const ki_delta *delta) {
         KI_AUDIENCE_ALL);
 }
 
-void ki_notifier_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
+void ki_notify_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
     notify(to,
            (ki_notification){
                .type = KI_NOTIFY_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown },
            KI_AUDIENCE_ALL);
 }
 
-void ki_notifier_updated(ki_notifier *to, const ki_delta *delta, ki_object *known) {
+void ki_notify_updated(ki_notifier *to, const ki_delta *delta, ki_object *known) {
     ki_audience audience = KI_AUDIENCE_ALL;
     if (delta->type == KI_DELTA_SYNC)
         audience = KI_AUDIENCE_DUE;
@@ -67,17 +67,17 @@ ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *
         if (!known)
             return NULL;
         if (!delta->tombstone && delta->obj && ki_object_is_same(delta->obj, known))
-            ki_notifier_deleted(to, delta->obj, known, false);
+            ki_notify_deleted(to, delta->obj, known, false);
         else
-            ki_notifier_deleted(to, known, known, true);
+            ki_notify_deleted(to, known, known, true);
         return NULL;
     }
     if (known && ki_object_is_same(delta->obj, known)) {
-        ki_notifier_updated(to, delta, known);
+        ki_notify_updated(to, delta, known);
         return delta->obj;
     }
     if (known) /* another uid: the object was deleted and created again, and the deletion event was missed */
-        ki_notifier_deleted(to, known, known, true);
+        ki_notify_deleted(to, known, known, true);
     notify_added(to, delta);
     return delta->obj;
 }

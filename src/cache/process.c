@@ -78,7 +78,7 @@ static ki_status stage(step *at, const char *version, ki_error *err) {
         return status;
     status = stage_events(at);
     if (status)
-        return ki_store_end(store, status, "taking a change", err);
+        return ki_store_end(store, status, "storing a change", err);
     at->after = ki_store_staged(store);
     return KI_OK;
 }
@@ -105,7 +105,7 @@ static ki_status apply(step *at, ki_error *err) {
     }
     ki_status status = ki_processor_reserve(&informer->processor, counter.count, at->deltas->key ? 1 : counter.count);
     if (at->after)
-        status = ki_store_end(informer->store, status, "taking a change", err);
+        status = ki_store_end(informer->store, status, "storing a change", err);
     else if (status)
         ki_error_no_memory(err, "notifying of a change");
     if (status)

@@ -160,7 +160,7 @@ static void delete_all(ki_reflector *reflector) {
     reflector->is_type_removed = true;
     reflector->is_unavailable = true; /* lists at "": a server's cache may lag and still have the old objects */
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector",
-                 "%s: the server has not known them for %.0f s: taken for deleted", reflector->options.name,
+                 "%s: not found for %.0f s: the objects count as deleted", reflector->options.name,
                  seconds(ki_engine_now(reflector->options.engine) - reflector->missing_since));
     reflector->options.on_progress(reflector->options.user);
 }

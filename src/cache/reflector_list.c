@@ -78,7 +78,7 @@ static bool is_same_token(const ki_reflector *reflector, const char *token) {
  * without a pause. Pages below the limit are legal, even with a tenth of it. */
 static ki_status check_progress(ki_reflector *reflector, const char *token, ki_error *err) {
     if (is_same_token(reflector, token))
-        return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list leads to itself");
+        return ki_error_set(err, KI_ERR_PROTOCOL, "a page of the list repeats its continue token");
     size_t objects = reflector->object_count - reflector->list.objects_before;
     int64_t limit = page_size(reflector) ? page_size(reflector) : KI_REFLECTOR_PAGE;
     bool is_thin = (int64_t)objects < limit / THIN;
@@ -86,11 +86,12 @@ static ki_status check_progress(ki_reflector *reflector, const char *token, ki_e
     reflector->list.thin_pages = is_thin ? reflector->list.thin_pages + 1 : 0;
     reflector->list.objects_before = reflector->object_count;
     if (reflector->list.empty_pages > EMPTY_PAGES_MAX)
-        return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d empty pages of the list in a row", EMPTY_PAGES_MAX);
+        return ki_error_set(err, KI_ERR_PROTOCOL, "more than %d consecutive empty pages of the list", EMPTY_PAGES_MAX);
     if (reflector->list.thin_pages > THIN_PAGES_MAX)
-        return ki_error_set(err, KI_ERR_PROTOCOL,
-                            "more than %d pages of the list in a row with hardly an object, %zu of %lld in the last",
-                            THIN_PAGES_MAX, objects, (long long)limit);
+        return ki_error_set(
+            err, KI_ERR_PROTOCOL,
+            "more than %d consecutive pages of the list with hardly an object: the last has %zu of %lld",
+            THIN_PAGES_MAX, objects, (long long)limit);
     return KI_OK;
 }
 
@@ -100,7 +101,7 @@ static ki_status keep_token(ki_reflector *reflector, const char *token, ki_error
         return status;
     ki_buffer_reset(&reflector->continue_token, SIZE_MAX);
     status = ki_buffer_append_string(&reflector->continue_token, token);
-    return status ? ki_error_set(err, status, "%s while keeping a list's continue token", ki_status_name(status))
+    return status ? ki_error_set(err, status, "%s while storing a list's continue token", ki_status_name(status))
                   : KI_OK;
 }
 

@@ -335,7 +335,7 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
     }
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "no end of the streaming list after %d s; it is listed in pages",
+    ki_error_set(&err, KI_ERR_TIMEOUT, "the streaming list is incomplete after %d s; a plain list follows",
                  (int)((now - reflector->watch.opened_at) / KI_SECONDS(1)));
     fall_back(reflector, &err,
               reflector->watch.is_accepted); /* a watch that was never accepted shows nothing about streaming */
@@ -369,7 +369,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watch.opened_at;
     if (lasted < VERY_SHORT_WATCH && reflector->watch.events == 0) {
         ki_metrics_add(reflector->options.metrics, KI_METRIC_SHORT_WATCHES, 1);
-        ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, with no event");
+        ki_error_set(&cause, KI_ERR_PROTOCOL, "very short watch: closed within a second, without an event");
         ki_reflector_fail(reflector, err ? err : &cause, KI_REFLECT_BEGIN);
         return;
     }
@@ -380,7 +380,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     if (is_good)
         reflector->has_reopened = false;
     if (reflector->has_reopened) {
-        ki_error_set(&cause, KI_ERR_UNEXPECTED_EOF, "the watch is closed again and again, with no event");
+        ki_error_set(&cause, KI_ERR_UNEXPECTED_EOF, "the server repeatedly closes the watch without an event");
         ki_reflector_wait(reflector, err ? err : &cause, next_watch(reflector));
         return;
     }

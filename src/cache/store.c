@@ -188,7 +188,7 @@ ki_snapshot *ki_store_abandon(ki_store *store) {
 ki_status ki_store_set_resource_version(ki_store *store, const char *resource_version, ki_error *err) {
     ki_snapshot *next = draft(store, resource_version);
     if (!next)
-        return ki_error_no_memory(err, "moving the store's resource version");
+        return ki_error_no_memory(err, "setting the store's resource version");
     ki_store_publish(store, next);
     return KI_OK;
 }
