@@ -12,7 +12,7 @@ enum {
     EXIT_OK = 0,       /* done, or stopped by SIGINT or SIGTERM */
     EXIT_FAILED = 1,   /* a failure while running */
     EXIT_USAGE = 2,    /* the command line is wrong */
-    EXIT_UNREACHED = 3 /* the cluster could not be reached or refused before the first sync */
+    EXIT_UNREACHED = 3 /* before the first sync: no connection, or an error response */
 };
 
 enum {

@@ -43,8 +43,8 @@ static void offer(const line *l, const char *text, const char *description) {
     putchar('\n');
 }
 
-/* Offers each word of "bash zsh fish". */
-static void offer_words(const line *l, const char *words) {
+/* Offers each value of a list such as "bash zsh fish". */
+static void offer_values(const line *l, const char *words) {
     char word[64];
     while (*words) {
         size_t size = strcspn(words, " ");
@@ -146,7 +146,7 @@ static void offer_names(const line *l, const char *word) {
     const ki_object *obj;
     ki_resource_map *map = NULL;
     ki_discovery *discovery = NULL;
-    ki_response *answer = NULL;
+    ki_response *response = NULL;
     cluster c;
     bool is_connected = connect_to(l, &c);
     if (is_connected && !resource) {
@@ -156,14 +156,14 @@ static void offer_names(const line *l, const char *word) {
     }
     if (is_connected && resource) {
         const char *ns = resource->namespaced ? ki_config_namespace(c.config) : NULL;
-        if (ki_client_list(c.client, resource, ns, &how, &answer, NULL))
-            answer = NULL;
+        if (ki_client_list(c.client, resource, ns, &how, &response, NULL))
+            response = NULL;
     }
-    for (size_t i = 0; answer && (obj = ki_response_item(answer, i)); i++) {
+    for (size_t i = 0; response && (obj = ki_response_item(response, i)); i++) {
         if (!is_given(l, ki_object_name(obj)))
             offer(l, ki_object_name(obj), NULL);
     }
-    ki_response_unref(answer);
+    ki_response_unref(response);
     ki_resource_map_unref(map);
     ki_discovery_free(discovery);
     disconnect(&c);
@@ -229,7 +229,7 @@ static void offer_entries(const line *l, const char *list) {
 static void offer_value(line *l) {
     const flag *f = l->value_of;
     if (strcmp(f->name, "output") == 0)
-        offer_words(l, flags_output_formats(l->command ? l->command : &command_get));
+        offer_values(l, flags_output_formats(l->command ? l->command : &command_get));
     else if (strcmp(f->name, "namespace") == 0)
         offer_names(l, "namespaces");
     else if (strcmp(f->name, "context") == 0)
@@ -255,7 +255,7 @@ static void offer_arguments(line *l) {
     const char *slash = strchr(l->last, '/');
     const char *comma = strrchr(l->last, ',');
     if (l->command == &command_completion && l->positional_count == 0) {
-        offer_words(l, "bash zsh fish");
+        offer_values(l, "bash zsh fish");
     } else if (l->command == &command_man && l->positional_count == 0) {
         offer_commands(l);
     } else if (takes_names && slash) { /* "pods/we" */
@@ -313,7 +313,7 @@ static bool read_line(line *l, int count, char **words) {
             }
             continue;
         }
-        int taken = flags_count_words(word);
+        int taken = flags_count_arguments(word);
         if (taken == 2 && i + 1 == count) {
             l->value_of = find_flag(word);
             break;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool connection_is_given(const options *o) {
+/* Returns true if flags or $KUBECONFIG name a cluster. Otherwise a pod's own cluster comes before ~/.kube/config. */
+static bool is_given(const options *o) {
     const char *list = getenv("KUBECONFIG");
     return o->kubeconfig || o->context || o->server || o->cluster || o->user || (list && *list);
 }
@@ -62,6 +63,5 @@ ki_status connection_config(const options *o, const ki_allocator *allocator, ki_
         .as_user_extra = extra,
         .as_user_extra_count = o->as_user_extra.count,
     };
-    return connection_is_given(o) ? ki_config_new(&config, ret_config, err)
-                                  : ki_config_new_default(&config, ret_config, err);
+    return is_given(o) ? ki_config_new(&config, ret_config, err) : ki_config_new_default(&config, ret_config, err);
 }

@@ -6,8 +6,6 @@
 
 #include <kinformer/kinformer.h>
 
-/* Returns true if flags or $KUBECONFIG name a cluster. Otherwise a pod's own cluster comes before ~/.kube/config. */
-bool connection_is_given(const options *o);
 /* Makes a config from flags, kubeconfig or pod. `allocator` may be NULL. The caller frees the config. */
 ki_status connection_config(const options *o, const ki_allocator *allocator, ki_config **ret_config, ki_error *err);
 

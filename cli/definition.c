@@ -10,27 +10,27 @@ enum {
 };
 
 /* The requests for definitions. */
-typedef struct asked {
+typedef struct definition_requests {
     const session *session;
-    const ki_response *answers[TARGETS_MAX];
+    const ki_response *responses[TARGETS_MAX];
     struct request {
-        struct asked *all;
+        struct definition_requests *all;
         size_t index;
         ki_pending_request *call;
     } requests[TARGETS_MAX];
     size_t under_way;
-} asked;
+} definition_requests;
 
-static void on_response(const ki_response *answer, const ki_error *err, void *user) {
+static void on_response(const ki_response *response, const ki_error *err, void *user) {
     struct request *r = user;
     if (!err)
-        r->all->answers[r->index] = ki_response_ref(answer);
+        r->all->responses[r->index] = ki_response_ref(response);
     r->all->under_way--;
 }
 
 /* Returns true once all requests have ended, or once the session has ended with a failure. */
 static bool have_all(void *user) {
-    const asked *a = user;
+    const definition_requests *a = user;
     return a->under_way == 0 || (a->session->done && a->session->status != EXIT_OK);
 }
 
@@ -43,7 +43,7 @@ static bool is_built_in(const ki_resource *resource) {
     return false;
 }
 
-static ki_status ask(session *s, asked *a, size_t index, ki_error *err) {
+static ki_status send_request(session *s, definition_requests *a, size_t index, ki_error *err) {
     const ki_resource *resource = &s->targets[index].resource;
     const ki_request_options limits = { .size = sizeof limits, .timeout_ms = WAIT_MS };
     char *name = NULL;
@@ -65,13 +65,13 @@ static ki_status ask(session *s, asked *a, size_t index, ki_error *err) {
 ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_error *err) {
     if (s->done) /* a signal ended it, perhaps before the resources were resolved */
         return KI_OK;
-    asked *a = calloc(1, sizeof *a);
+    definition_requests *a = calloc(1, sizeof *a);
     ki_status status = a ? KI_OK : KI_ERR_NO_MEMORY;
     if (a)
         a->session = s;
     for (size_t i = 0; i < s->target_count && !status; i++) {
         if (!is_built_in(&s->targets[i].resource))
-            status = ask(s, a, i, err);
+            status = send_request(s, a, i, err);
     }
     if (a && a->under_way && !status)
         status = session_wait(s, have_all, a, err);
@@ -82,7 +82,7 @@ ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_erro
     while (a && a->under_way && ki_engine_step(s->engine, 0, NULL) == KI_OK)
         ; /* each callback runs, also after a signal */
     for (size_t i = 0; i < s->target_count && !status; i++) {
-        const ki_object *definition = a->answers[i] ? ki_response_object(a->answers[i]) : NULL;
+        const ki_object *definition = a->responses[i] ? ki_response_object(a->responses[i]) : NULL;
         ki_value json = KI_VALUE_INIT;
         if (definition)
             status = ki_object_json(definition, &json, err);
@@ -92,7 +92,7 @@ ki_status definitions_read(session *s, ki_columns *columns[TARGETS_MAX], ki_erro
     }
     for (size_t i = 0; a && i < s->target_count; i++) {
         ki_pending_request_free(a->requests[i].call);
-        ki_response_unref(a->answers[i]);
+        ki_response_unref(a->responses[i]);
     }
     free(a);
     return status;

@@ -52,13 +52,13 @@ typedef struct demo {
     uint64_t added;
     uint64_t modified;
     uint64_t deleted;
-    int64_t synced_ms;         /* duration of the first sync */
-    int64_t live_ms;           /* time of the first sync; 0: not yet */
-    int64_t ended_ms;          /* time of the last change; 0: not yet */
-    int64_t next_line_ms;      /* time of the next printed line */
-    unsigned long long struck; /* injected faults */
-    bool caught_up;            /* the informer has received the last change */
-    meter latency;             /* nanoseconds */
+    int64_t synced_ms;           /* duration of the first sync */
+    int64_t live_ms;             /* time of the first sync; 0: not yet */
+    int64_t ended_ms;            /* time of the last change; 0: not yet */
+    int64_t next_line_ms;        /* time of the next printed line */
+    unsigned long long injected; /* injected faults */
+    bool caught_up;              /* the informer has received the last change */
+    meter latency;               /* nanoseconds */
 } demo;
 
 static size_t average(size_t sum, size_t count) {
@@ -149,7 +149,7 @@ static void on_synced(ki_informer *informer, void *user) {
 }
 
 /* Returns the number of injected faults. */
-static unsigned long long count_struck(demo *d) {
+static unsigned long long count_injected(demo *d) {
     static const char field[] = "\"injected\":";
     ki_testing_text json = KI_TESTING_TEXT_INIT;
     unsigned long long sum = 0;
@@ -174,7 +174,7 @@ static void on_tick(session *s, int64_t now_ms) {
     if (now_ms - d->live_ms < s->options->seconds * 1000)
         return;
     d->ended_ms = now_ms;
-    d->struck = count_struck(d);
+    d->injected = count_injected(d);
     ki_testing_server_clear_faults(d->server);
     if (ki_testing_server_set_churn(d->server, 0, &err) ||
         ki_testing_server_put(d->server, KI_PODS, last_json, 0, &err)) {
@@ -213,7 +213,7 @@ static int summarise(demo *d) {
     printf("  latency  p50 %.2f ms, p90 %.2f ms, p99 %.2f ms from the change to the handler\n", milliseconds(d, 50),
            milliseconds(d, 90), milliseconds(d, 99));
     if (d->session.options->with_faults)
-        printf("  faults   %s injected, of %zu kinds\n", with_commas(d->struck, a),
+        printf("  faults   %s injected, of %zu kinds\n", with_commas(d->injected, a),
                sizeof all_faults / sizeof all_faults[0]);
     if (is_equal) {
         printf("  result   %scache equals server%s: all %s objects, field by field\n",
@@ -222,7 +222,7 @@ static int summarise(demo *d) {
         printf("  result   %scache differs from server%s: %zu the same, %zu different, %zu missing, %zu deleted on the "
                "server%s%s%s\n",
                colour_text(stdout, COLOUR_RED), plain, c.same, c.different, c.missing, c.left,
-               c.first[0] ? "; first " : "", c.first, d->caught_up ? "" : "; the last change did not arrive in time");
+               c.first[0] ? "; first " : "", c.first, d->caught_up ? "" : "; timed out waiting for the last change");
     }
     if (!output_flush())
         return output_status();

@@ -29,8 +29,8 @@ typedef struct foo {
     const char *name;
     bool exists;
     int replicas;
-    int by_hand;          /* replicas that the saboteur set; 0: none */
-    int64_t broken_at_ns; /* 0: the Deployment matches its Foo */
+    int by_hand;            /* replicas that the saboteur set; 0: none */
+    int64_t mismatch_at_ns; /* 0: the Deployment matches its Foo */
 } foo;
 
 typedef enum act {
@@ -77,13 +77,13 @@ static unsigned draw(demo *d, unsigned below) {
 
 /* ---- the live view ---- */
 
-static void show(demo *d, const char *who, colour which, const char *format, ...)
+static void show(demo *d, const char *actor, colour which, const char *format, ...)
     __attribute__((__format__(__printf__, 4, 5)));
 
-static void show(demo *d, const char *who, colour which, const char *format, ...) {
+static void show(demo *d, const char *actor, colour which, const char *format, ...) {
     va_list arguments;
     double seconds = (double)(session_now_ms() - d->first_ms) / 1000;
-    printf("%6.2f s  %s%-10s%s  ", seconds, colour_text(stdout, which), who, colour_text(stdout, COLOUR_NONE));
+    printf("%6.2f s  %s%-10s%s  ", seconds, colour_text(stdout, which), actor, colour_text(stdout, COLOUR_NONE));
     va_start(arguments, format);
     vprintf(format, arguments);
     va_end(arguments);
@@ -119,10 +119,10 @@ static void on_deployment(demo *d, const ki_event *event) {
     else
         show(d, "controller", COLOUR_GREEN, "creates Deployment %s with %lld %s", f->name, (long long)is->replicas,
              plural(is->replicas));
-    if (f->exists && f->broken_at_ns && is->replicas == f->replicas) {
+    if (f->exists && f->mismatch_at_ns && is->replicas == f->replicas) {
         if (d->live_ms) /* the first one includes the controller's start */
-            meter_add(&d->repairs, now_ns() - f->broken_at_ns);
-        f->broken_at_ns = 0;
+            meter_add(&d->repairs, now_ns() - f->mismatch_at_ns);
+        f->mismatch_at_ns = 0;
         f->by_hand = 0;
     }
     if (!d->live_ms)
@@ -230,7 +230,7 @@ static ki_status make(demo *d, foo *f, ki_error *err) {
         status = ki_testing_server_delete(d->world.server, KI_DEPLOYMENTS, DEMO_NAMESPACE, f->name, err);
         break;
     }
-    f->broken_at_ns = d->next_act == ACT_DELETE ? 0 : now_ns();
+    f->mismatch_at_ns = d->next_act == ACT_DELETE ? 0 : now_ns();
     d->acts[d->next_act]++;
     return status;
 }
@@ -242,7 +242,7 @@ static ki_status run_script(demo *d, int64_t now_ms, ki_error *err) {
         return KI_OK;
     if (!d->next_foo)
         choose(d);
-    if (d->next_foo->broken_at_ns)
+    if (d->next_foo->mismatch_at_ns)
         return KI_OK;
     foo *f = d->next_foo;
     d->next_foo = NULL;
@@ -309,7 +309,7 @@ static void on_tick(session *s, int64_t now_ms) {
         look_at_end(d, now_ms);
 }
 
-static int summarise(demo *d, bool ended_well) {
+static int summarise(demo *d, bool has_succeeded) {
     char number[32];
     size_t repaired = d->repairs.count;
     printf("\n%safter %.1f s:%s\n", colour_text(stdout, COLOUR_BOLD), (double)(d->ended_ms - d->live_ms) / 1000,
@@ -329,7 +329,7 @@ static int summarise(demo *d, bool ended_well) {
                colour_text(stdout, COLOUR_NONE), d->wrong);
     if (!output_flush())
         return output_status();
-    return d->right_ms && ended_well ? EXIT_OK : EXIT_FAILED;
+    return d->right_ms && has_succeeded ? EXIT_OK : EXIT_FAILED;
 }
 
 /* Starts the server and the informers. Returns an exit status; a failure has been printed. */
@@ -378,9 +378,9 @@ int demo_controller_run(const options *o) {
     int status = start(&d, &own);
     if (status == EXIT_OK)
         status = session_run(&d.session);
-    bool ended_well = demo_program_end(&d.program);
+    bool has_succeeded = demo_program_end(&d.program);
     if (d.ended_ms)
-        status = summarise(&d, ended_well); /* otherwise a signal or a failure ended the demo */
+        status = summarise(&d, has_succeeded); /* otherwise a signal or a failure ended the demo */
     session_close(&d.session);
     demo_program_free(&d.program, status == EXIT_FAILED);
     ki_testing_server_free(d.world.server);

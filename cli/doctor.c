@@ -77,7 +77,7 @@ static void on_check(const ki_check *check, void *user) {
     (void)output_flush();
 }
 
-/* Returns 3 if the server cannot be reached or refuses the credentials, 1 for a later failure. */
+/* Returns 3 if the server cannot be reached or rejects the credentials, 1 for a later failure. */
 static int status_of(const doctor *d) {
     if (d->first_failed == KI_CHECK_STEPS)
         return EXIT_OK;
@@ -152,7 +152,7 @@ const cli_command command_doctor = {
         "\n"
         "Checks each step from the kubeconfig to a list and a watch of RESOURCE (default: pods), and prints its time\n"
         "and how to fix a failure. Changes nothing in the cluster. Exit status: 0 all steps succeeded; 1 a permission\n"
-        "or the resource is missing; 3 the cluster cannot be reached or refuses the credentials.\n",
+        "or the resource is missing; 3 the cluster cannot be reached or rejects the credentials.\n",
     .max_arguments = 1,
     .flags = tables,
     .run = run,

@@ -37,9 +37,9 @@ struct exec_queue {
     size_t count;
     size_t bytes;
     size_t failures;
-    pid_t child;  /* also its process group; 0: none */
-    bool is_over; /* the child has ended, its group perhaps not; only while stopping */
-    int in;       /* the child's standard input; -1: closed */
+    pid_t child;    /* also its process group; 0: none */
+    bool has_ended; /* the child has ended, its group perhaps not; only while stopping */
+    int in;         /* the child's standard input; -1: closed */
     size_t written;
     bool is_stopping;
     int64_t kill_at_ms;
@@ -206,7 +206,7 @@ static void say_failure(exec_queue *queue, int status) {
 /* Reaps the child if it has ended. */
 static void reap(exec_queue *queue) {
     int status = 0;
-    if (!queue->child || queue->is_over)
+    if (!queue->child || queue->has_ended)
         return;
     pid_t ended = waitpid(queue->child, &status, WNOHANG);
     if (ended == 0 || (ended < 0 && errno != ECHILD))
@@ -216,7 +216,7 @@ static void reap(exec_queue *queue) {
         say_failure(queue, status);
         queue->child = 0;
     }
-    queue->is_over = queue->is_stopping;
+    queue->has_ended = queue->is_stopping;
     drop_first(queue);
 }
 
@@ -238,9 +238,9 @@ static size_t prepare(session_part *part, struct pollfd *fds, size_t max, int *t
 static void look_at_group(exec_queue *queue) {
     if (session_now_ms() >= queue->kill_at_ms) {
         kill(-queue->child, SIGKILL);
-        if (queue->is_over)
+        if (queue->has_ended)
             queue->child = 0;
-    } else if (queue->is_over && kill(-queue->child, 0) && errno == ESRCH) {
+    } else if (queue->has_ended && kill(-queue->child, 0) && errno == ESRCH) {
         queue->child = 0;
     }
 }

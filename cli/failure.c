@@ -9,7 +9,8 @@
 /* kube-apiserver's response to an unknown path; it has no Status. */
 static const char no_such_path[] = "404 page not found";
 
-bool failure_is_foreign(const ki_error *cause) {
+/* Returns true for an error response that no Kubernetes API server sends, such as an HTML page. */
+static bool is_foreign(const ki_error *cause) {
     int status = cause->http_status;
     if (cause->code == KI_ERR_PROTOCOL || cause->code == KI_ERR_PARSE)
         return true;
@@ -25,12 +26,12 @@ bool failure_is_final(const ki_error *cause) {
         return true;
     default:
         return cause->category == KI_CATEGORY_CREDENTIALS || cause->category == KI_CATEGORY_REQUEST ||
-               failure_is_foreign(cause);
+               is_foreign(cause);
     }
 }
 
 bool failure_is_of_server(const ki_error *cause) {
-    return cause->http_status == 0 || cause->http_status == 401 || failure_is_foreign(cause);
+    return cause->http_status == 0 || cause->http_status == 401 || is_foreign(cause);
 }
 
 int failure_status(const ki_error *cause) {
@@ -63,7 +64,7 @@ static void print_cause(const session *s, const ki_resource *resource, const ki_
     const char *server = ki_config_server(s->config);
     char host[256];
     copy_host(server, host, sizeof host);
-    if (failure_is_foreign(cause))
+    if (is_foreign(cause))
         snprintf(text, size, "error: %s is not a Kubernetes API server: %s; check --server, or the kubeconfig's server",
                  server, message);
     else if (cause->http_status == 401)
@@ -86,7 +87,7 @@ static void print_cause(const session *s, const ki_resource *resource, const ki_
         snprintf(text, size, "error: %s", message);
 }
 
-void failure_say(session *s, const ki_resource *resource, const ki_error *cause) {
+void failure_print(session *s, const ki_resource *resource, const ki_error *cause) {
     char text[KI_ERROR_MESSAGE_MAX + 512];
     print_cause(s, resource, cause, text, sizeof text);
     show_progress(NULL);

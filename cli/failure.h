@@ -11,11 +11,9 @@
 bool failure_is_final(const ki_error *cause);
 /* Returns true for a failure of the connection or the credentials: every resource would fail the same way. */
 bool failure_is_of_server(const ki_error *cause);
-/* Returns true for an error response that no Kubernetes API server sends, such as an HTML page. */
-bool failure_is_foreign(const ki_error *cause);
 /* Prints on stderr why the list of `resource` failed, and once a session what to do. `resource` is NULL if discovery
  * failed. */
-void failure_say(session *s, const ki_resource *resource, const ki_error *cause);
+void failure_print(session *s, const ki_resource *resource, const ki_error *cause);
 /* Returns the exit status of a command that this failure ends. */
 int failure_status(const ki_error *cause);
 

@@ -272,7 +272,7 @@ bool flags_parse(const cli_command *command, int count, char **words, options *r
     return true;
 }
 
-int flags_count_words(const char *word) {
+int flags_count_arguments(const char *word) {
     flag_list list;
     for (size_t i = 0; command_at(i); i++) {
         collect(command_at(i), &list);

@@ -37,7 +37,7 @@ extern const flag flags_selection[];
 bool flags_parse(const cli_command *command, int count, char **words, options *ret_options);
 /* Returns how many arguments a flag before the command takes: 1, or 2 with a separate value; 0 if no command has the
  * flag. */
-int flags_count_words(const char *word);
+int flags_count_arguments(const char *word);
 void flags_print_help(const cli_command *command, FILE *out);
 /* Returns a flag of a command by its index, in the order of the help; NULL past the last. */
 const flag *flags_at(const cli_command *command, size_t index);

@@ -106,7 +106,7 @@ static int print_and_say_failures(get *g) {
         failure = &s->targets[i].failure;
         if (!failure->code)
             continue;
-        failure_say(s, &s->targets[i].resource, failure);
+        failure_print(s, &s->targets[i].resource, failure);
         status = status ? status : failure_status(failure);
     }
     return status;
@@ -142,7 +142,7 @@ static int run(const options *o) {
     session *s = &g.session;
     options own = *o;
     *s = (session){ .command = "get",
-                    .may_ask = true,
+                    .uses_discovery = true,
                     .options = &own,
                     .is_once = true,
                     .handler = { .on_synced = on_synced },

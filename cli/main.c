@@ -85,7 +85,7 @@ static bool fill_standard_descriptors(void) {
 static bool move_command_first(int count, char **words) {
     int at = 1;
     while (at < count && words[at][0] == '-' && words[at][1]) {
-        int taken = strcmp(words[at], "--version") == 0 ? 1 : flags_count_words(words[at]);
+        int taken = strcmp(words[at], "--version") == 0 ? 1 : flags_count_arguments(words[at]);
         if (!taken) {
             fprintf(stderr, "kinformer: there is no flag %s; see kinformer --help\n", words[at]);
             return false;

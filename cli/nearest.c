@@ -1,4 +1,4 @@
-/* nearest.c: finds the word that a mistyped word may mean. */
+/* nearest.c: finds the known word closest to a mistyped one. */
 #include "flags.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@ static bool is_failure_printed;
 static bool is_progress_shown;
 
 /* Returns true if the reader has closed stdout. */
-static bool reader_is_gone(void) {
+static bool is_output_closed(void) {
     struct pollfd out = { .fd = STDOUT_FILENO };
     return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
 }
@@ -28,7 +28,7 @@ static bool reader_is_gone(void) {
 /* Returns the errno of an earlier failed write: the stream has only a flag, and the next write fails in the same
  * way. */
 static int find_cause(void) {
-    if (reader_is_gone())
+    if (is_output_closed())
         return EPIPE;
     return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
 }

@@ -43,7 +43,7 @@ bool session_set_custom(target *t, const char *name) {
     return true;
 }
 
-int session_say_unknown(const session *s, const char *name, const char *meant) {
+int session_print_unknown(const session *s, const char *name, const char *meant) {
     if (meant)
         say(s->command, "the resource \"%s\" is not known; did you mean %s?", name, meant);
     else
@@ -202,7 +202,7 @@ static int resolve(session *s, target *t) {
     if (found)
         t->resource = found->resource;
     else if (!session_set_custom(t, t->lookup_name))
-        return session_say_unknown(s, t->lookup_name, ki_resource_map_nearest(s->map, t->lookup_name));
+        return session_print_unknown(s, t->lookup_name, ki_resource_map_nearest(s->map, t->lookup_name));
     free(t->lookup_name);
     t->lookup_name = NULL;
     return EXIT_OK;
@@ -220,7 +220,7 @@ int session_resolve(session *s) {
         return EXIT_OK;
     if (status) {
         if (session_ends_at_once(s) && err.code)
-            failure_say(s, NULL, &err);
+            failure_print(s, NULL, &err);
         else
             say(s->command, "%s", err.code ? ki_error_message(&err) : ki_status_name(status));
         return EXIT_UNREACHED;

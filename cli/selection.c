@@ -47,12 +47,12 @@ static int add_target(session *s, const char *word, const char *name) {
         return EXIT_OK;
     if (known) {
         t->resource = *known;
-    } else if (s->may_ask) {
+    } else if (s->uses_discovery) {
         t->lookup_name = strdup(word); /* session_start resolves it */
         if (!t->lookup_name)
             return EXIT_FAILED;
     } else if (!session_set_custom(t, word)) {
-        return session_say_unknown(s, word, ki_resource_nearest(word));
+        return session_print_unknown(s, word, ki_resource_nearest(word));
     }
     s->target_count++;
     return EXIT_OK;

@@ -119,7 +119,7 @@ static void give_up_target(target *t, const ki_error *cause) {
         say(s->command, "%s", ki_error_message(cause));
         session_end(s, failure_status(cause));
     } else if (failure_is_of_server(cause)) {
-        failure_say(s, &t->resource, cause);
+        failure_print(s, &t->resource, cause);
         session_end(s, failure_status(cause));
     } else {
         t->failure = *cause;
@@ -277,7 +277,7 @@ int session_start(session *s) {
     ki_status status = connect_to(s, &err);
     /* without a cluster only built-in resources are known */
     if (status == KI_ERR_NOT_FOUND && first_unresolved(s) && !names_an_entry(s->options))
-        return session_say_unknown(s, first_unresolved(s), ki_resource_nearest(first_unresolved(s)));
+        return session_print_unknown(s, first_unresolved(s), ki_resource_nearest(first_unresolved(s)));
     int resolved = status ? EXIT_OK : session_resolve(s);
     if (resolved != EXIT_OK)
         return resolved;

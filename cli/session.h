@@ -46,8 +46,8 @@ typedef struct target {
 struct session {
     const char *command;
     const options *options;
-    bool may_ask; /* resources that are not built in are looked up by discovery */
-    bool is_once; /* the session ends once it has synced; a healthy connection is not reported */
+    bool uses_discovery; /* resources that are not built in are looked up by discovery */
+    bool is_once;        /* the session ends once it has synced; a healthy connection is not reported */
     target targets[TARGETS_MAX];
     size_t target_count;
 
@@ -103,7 +103,7 @@ const char *session_label(const target *t, char text[LABEL_MAX]);
 char *session_name_selector(const char *name);
 
 /* Prints that a resource name is unknown, with a suggestion or NULL. Returns EXIT_USAGE. */
-int session_say_unknown(const session *s, const char *name, const char *meant);
+int session_print_unknown(const session *s, const char *name, const char *meant);
 
 /* Blocks SIGINT, SIGTERM and SIGCHLD, so that only session_run receives them. Called before threads start. */
 void session_block_signals(void);

@@ -24,7 +24,8 @@ typedef struct sorted {
     char *text; /* the value of a text or a quantity */
 } sorted;
 
-bool read_quantity(const char *text, double *ret_value) {
+/* Converts a quantity ("1500m", "2Gi", "1e3", "-0.5") to a number. Returns false for anything else. */
+static bool read_quantity(const char *text, double *ret_value) {
     static const struct {
         const char *suffix;
         double factor;

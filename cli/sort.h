@@ -10,7 +10,4 @@
  * KI_ERR_NO_MEMORY. */
 ki_status sort_objects(const ki_object **objects, size_t count, const char *path, ki_error *err);
 
-/* Converts a quantity ("1500m", "2Gi", "1e3", "-0.5") to a number. Returns false for anything else. */
-bool read_quantity(const char *text, double *ret_value);
-
 #endif

@@ -239,7 +239,7 @@ static int run(const options *o) {
     static watch w; /* too large for the stack */
     session *s = &w.session;
     *s = (session){ .command = "watch",
-                    .may_ask = true,
+                    .uses_discovery = true,
                     .options = o,
                     .user = &w,
                     .on_resolved = read_columns,

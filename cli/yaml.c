@@ -114,11 +114,11 @@ static bool write_document(yaml_document_t *yaml, FILE *out) {
 static bool is_bounded(const char *text, size_t size, char why[256]) {
     yaml_parser_t parser;
     size_t depth = 0, aliases = 0;
-    bool is_over = false, is_bounded = true;
+    bool is_at_end = false, is_bounded = true;
     if (!yaml_parser_initialize(&parser))
         return false;
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-    while (!is_over && is_bounded) {
+    while (!is_at_end && is_bounded) {
         yaml_event_t event;
         if (!yaml_parser_parse(&parser, &event))
             break;
@@ -130,7 +130,7 @@ static bool is_bounded(const char *text, size_t size, char why[256]) {
         depth += begins;
         depth -= ends;
         aliases += has_anchor || event.type == YAML_ALIAS_EVENT;
-        is_over = event.type == YAML_STREAM_END_EVENT;
+        is_at_end = event.type == YAML_STREAM_END_EVENT;
         is_bounded = depth <= DEPTH_MAX && aliases <= ALIASES_MAX;
         if (!is_bounded)
             snprintf(why, 256, "line %zu: %s", event.start_mark.line + 1,
@@ -145,7 +145,7 @@ char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256
     yaml_parser_t parser;
     char *json = NULL;
     bool is_ok = true;
-    bool is_over = false;
+    bool is_at_end = false;
     FILE *out = open_memstream(&json, ret_size);
 
     snprintf(why, 256, "out of memory");
@@ -157,7 +157,7 @@ char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256
         return NULL;
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-    while (is_ok && !is_over) {
+    while (is_ok && !is_at_end) {
         yaml_document_t document;
         size_t line = parser.mark.line + 1;
         is_ok = yaml_parser_load(&parser, &document);
@@ -166,8 +166,8 @@ char *yaml_to_json(const char *text, size_t size, size_t *ret_size, char why[256
                      parser.problem ? parser.problem : "invalid YAML");
             break;
         }
-        is_over = !yaml_document_get_root_node(&document);
-        if (!is_over) {
+        is_at_end = !yaml_document_get_root_node(&document);
+        if (!is_at_end) {
             is_ok = write_document(&document, out);
             if (!is_ok)
                 snprintf(why, 256, "the document at line %zu is too deep or too large, or has a key that is not a text",

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t stop_asked;
+static volatile sig_atomic_t stop_requested;
 
 static void on_signal(int number) {
     (void)number;
-    stop_asked = 1;
+    stop_requested = 1;
 }
 
 static void on_change(const ki_event *e, void *user) {
@@ -34,7 +34,7 @@ static void on_synced(ki_informer *pods, void *user) {
 }
 
 /* Handles one line of input. */
-static void answer(ki_informer *pods, const char *key) {
+static void look_up(ki_informer *pods, const char *key) {
     ki_object *pod = ki_informer_get(pods, key);
     ki_value phase = KI_VALUE_INIT;
     if (!pod)
@@ -58,7 +58,7 @@ static bool read_input(ki_informer *pods) {
         char *end = strchr(line, '\n');
         if (end)
             *end++ = '\0';
-        answer(pods, line);
+        look_up(pods, line);
         line = end;
     }
     return true;
@@ -87,7 +87,7 @@ int main(void) {
         ki_informer_add_handler(pods, &handler, &changes, &err) || ki_factory_start(factory, &err))
         goto out;
 
-    while (!stop_asked) {
+    while (!stop_requested) {
         struct pollfd fds[2] = { { .fd = ki_engine_fd(engine), .events = POLLIN },
                                  { .fd = STDIN_FILENO, .events = POLLIN } };
         if (poll(fds, 2, ki_engine_timeout(engine)) < 0 && errno != EINTR)

@@ -42,7 +42,7 @@ static size_t print_pods(const ki_snapshot *snapshot, const char *index, const c
 }
 
 /* A snapshot is immutable, and costs no more than a reference. */
-static void answer(ki_informer *pods, const char *line) {
+static void look_up(ki_informer *pods, const char *line) {
     ki_snapshot *snapshot = ki_informer_snapshot(pods);
     if (print_pods(snapshot, "node", line) + print_pods(snapshot, "ip", line) == 0)
         printf("no pod is on %s or has that IP\n", line);
@@ -66,7 +66,7 @@ int main(void) {
     } else {
         while (fgets(line, sizeof line, stdin)) {
             line[strcspn(line, "\n")] = '\0';
-            answer(pods, line);
+            look_up(pods, line);
         }
     }
     ki_factory_free(factory);

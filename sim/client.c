@@ -188,10 +188,10 @@ static void attach(sim_world *world, unsigned index) {
     watched->queue = &informer->witness.queue;
     sim_source_init(&informer->source, world, index, false, watched->options.list_watch);
     watched->options.list_watch = &informer->source.base;
-    if (!watched->options.audit_source)
+    if (!watched->options.check_source)
         return;
-    sim_source_init(&informer->audit_source, world, index, true, watched->options.audit_source);
-    watched->options.audit_source = &informer->audit_source.base;
+    sim_source_init(&informer->check_source, world, index, true, watched->options.check_source);
+    watched->options.check_source = &informer->check_source.base;
 }
 
 static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
@@ -217,7 +217,7 @@ static bool make_informer(sim_world *world, const sim_informer_plan *plan) {
             return true; /* the same selection gives the same informer */
     }
     unsigned index = client->informer_count++;
-    informer->informer->may_go = (index + plan->handlers) % 2; /* as if it were a custom resource */
+    informer->informer->is_custom = (index + plan->handlers) % 2; /* as if it were a custom resource */
     attach(world, index);
     if (!is_fine(world, ki_informer_add_indexers(informer->informer, &by_label, 1, &err), "adding an index", &err))
         return false;

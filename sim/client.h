@@ -33,7 +33,7 @@ typedef struct sim_informer {
     ki_snapshot *kept;
     uint64_t kept_digest;
     sim_witness witness;
-    sim_source source, audit_source;
+    sim_source source, check_source;
     /* the wait after a failure that was seen last */
     uint64_t failures;
     int64_t wait_began, least_wait_ms;

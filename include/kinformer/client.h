@@ -45,7 +45,7 @@ typedef struct ki_client_options {
     ki_engine *engine;
     const ki_allocator *allocator;  /* of the client's own engine; copied; NULL: malloc */
     const ki_log *log;              /* of the client's own engine; copied; NULL: no log */
-    struct ki_transport *transport; /* replaces the network in tests; freed after the client; NULL: libcurl */
+    struct ki_transport *transport; /* for this project's tests; programs leave it NULL (libcurl) */
     int requests_per_second;        /* the rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;              /* requests at once before the rate limit applies; 0: the configuration's */
     size_t response_max;            /* bytes of one response; 0: KI_CLIENT_RESPONSE_MAX */
@@ -200,9 +200,9 @@ KI_API void ki_pending_request_free(ki_pending_request *request);
  * loop's.
  * Blocks: up to the time limit.
  * Errors: those of ki_client_send; for an error response KI_ERR_HTTP, KI_ERR_EXPIRED or KI_ERR_TOO_LARGE_RV
- * (ki_error_is_conflict and the like tell which); KI_ERR_TIMEOUT (at once if the rate limit would delay the request
+ * (see ki_error_is_conflict and the like); KI_ERR_TIMEOUT (at once if the rate limit would delay the request
  * past its time limit), KI_ERR_CONNECT, KI_ERR_TLS, KI_ERR_UNEXPECTED_EOF, KI_ERR_PROTOCOL, KI_ERR_LIMIT (the response
- * is too large), KI_ERR_DEADLOCK (called on the loop), KI_ERR_STATE (nobody drives the program's engine),
+ * is too large), KI_ERR_DEADLOCK (called on the loop), KI_ERR_STATE (no thread drives the program's engine),
  * KI_ERR_CANCELLED (the engine has ended). */
 KI_API KI_MUST_CHECK ki_status ki_client_do(ki_client *client, const ki_client_request *request,
                                             ki_response **ret_response, ki_error *err);

@@ -47,7 +47,7 @@ typedef struct ki_config_options {
     const char *password;
     const char *tls_server_name; /* name that the server's certificate must have; NULL: the URL's host */
     const char *proxy_url;       /* http://, https:// or socks5:// */
-    bool disable_compression;    /* do not request compressed responses */
+    bool disable_compression;    /* passed to credential plugins; the library never requests compressed responses */
     const char *as;              /* user to impersonate; the program's user needs the verb impersonate */
     const char *as_uid;
     const char *const *as_groups;

@@ -17,8 +17,8 @@
  * before all watched informers have synced. The concepts are those of controller-runtime: controller, watch, predicate,
  * reconcile, result.
  *
- * Rate limit: all requests of the factory share one limit, by default 5 a second after 10 at once (client.h). More
- * workers do not raise the limit. A controller with many objects sets requests_per_second and request_burst in
+ * Rate limit: the requests of the factory's client share one limit, by default 5 a second after 10 at once (client.h).
+ * More workers do not raise the limit. A controller with many objects sets requests_per_second and request_burst in
  * KI_FACTORY_OPTIONS.
  *
  * Lack of memory: a key that cannot be queued is queued later. A deletion can be lost, with a log message, if memory
@@ -104,7 +104,7 @@ typedef struct ki_controller_options {
 
 /* Makes a controller on the factory's engine. The controller starts with the next ki_factory_start or ki_factory_run.
  * It stops with the factory, before informers and client, so that running reconciles can complete. A program that steps
- * its engine calls ki_factory_stop and goes on stepping until ki_informer_health reports KI_STATE_STOPPED, because
+ * its engine calls ki_factory_stop and continues to step until ki_informer_health reports KI_STATE_STOPPED, because
  * informers stop last; ki_factory_shutdown there does not wait for running reconciles.
  * Ownership: the caller frees the controller with ki_controller_free before the factory. Blocks: no.
  * Errors: KI_ERR_INVALID, KI_ERR_LIMIT (more than 1024 workers), KI_ERR_EXISTS (the name), KI_ERR_STATE (the factory is

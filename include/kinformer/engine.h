@@ -69,7 +69,7 @@ enum {
 };
 
 /* Does the work that is due: reads what has arrived, runs timers, applies changes, calls handlers. Returns after about
- * `max_work` units (a unit is one event applied, one handler called or one buffer read). If work is left,
+ * `max_work` units (a unit is one object decoded, one change applied or one handler called). If work is left,
  * ki_engine_timeout returns 0.
  * Threads: always the same thread, not in a handler. Blocks: no, apart from the handlers' own time.
  * Errors: KI_ERR_STATE (the engine is driven in another way), KI_ERR_DEADLOCK (called in a handler), KI_ERR_SYSTEM. */

@@ -5,10 +5,10 @@
  * Recording never waits: the event is queued, and the loop sends it after the start of the factory. Events are sent one
  * after the other, in the order of recording.
  *
- * core/v1 (as client-go's tools/record): equal events become one Event whose count rises. From the tenth different
- * message of one reason within 10 minutes on, events become one Event "(combined from similar events): MESSAGE". Of one
- * object and type, 25 events are sent at once, and one more every 5 minutes; further events are filtered, and counted
- * in the next event that is sent.
+ * core/v1 (as client-go's tools/record): equal events become one Event whose count rises. After nine different messages
+ * of one reason within 10 minutes, events become one Event "(combined from similar events): MESSAGE". For
+ * each object and type, 25 events are sent at once, then one every 5 minutes. Further events are filtered; the next
+ * event that is sent includes them in its count.
  *
  * events.k8s.io/v1 (as client-go's tools/events): events that differ at most in their message become one Event with a
  * series. The second event starts the series, later events raise its count. The recorder sends the count every 30

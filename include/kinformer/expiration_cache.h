@@ -49,7 +49,7 @@ KI_API bool ki_expiration_cache_remove(ki_expiration_cache *cache, const char *k
 KI_API KI_MUST_CHECK ki_status ki_expiration_cache_each(ki_expiration_cache *cache,
                                                         void (*visit)(const ki_object *obj, void *user) KI_NOEXCEPT,
                                                         void *user, ki_error *err);
-/* Returns the number of objects, with expired objects that nobody has read since. */
+/* Returns the number of objects, with expired objects that were not read since. */
 KI_API size_t ki_expiration_cache_count(ki_expiration_cache *cache);
 
 KI_END_DECLS

@@ -22,11 +22,11 @@ typedef struct ki_factory_options {
     const ki_log *log;             /* of the factory's own engine; copied; NULL: no log */
     const char *namespace_name;    /* of informers that name none; copied; NULL: all namespaces */
     int64_t resync_ms; /* of informers that name none; 0: no resync; values from 1 to 999 are raised to 1000 */
-    struct ki_transport *transport; /* replaces the network in tests; freed after the factory; NULL: libcurl */
+    struct ki_transport *transport; /* for this project's tests; programs leave it NULL (libcurl) */
     const ki_metrics *metrics;      /* the program's metrics library (metrics.h); copied; NULL: none */
     /* For tests: each informer checks every second whether the program has modified a cached object, and reports such
-     * an object to the watch error handler. Cached objects must not be modified. A check reads all objects. The
-     * environment variable KUBE_CACHE_MUTATION_DETECTOR=true turns the check on, too. */
+     * an object to the watch error handler. Cached objects must not be modified. A check reads all objects in one step
+     * of the loop. The environment variable KUBE_CACHE_MUTATION_DETECTOR=true turns the check on, too. */
     bool detect_mutations;
     int requests_per_second; /* the client's rate limit; 0: the configuration's; < 0: no limit */
     int request_burst;       /* requests at once before the rate limit applies; 0: the configuration's */
@@ -89,7 +89,7 @@ KI_API bool ki_factory_has_synced(const ki_factory *factory);
 
 /* Stops the factory. First the controllers end their reconciles, then the electors release their Leases and the event
  * recorders send their events, then the informers stop. ki_factory_run then returns, and a thread of ki_factory_start
- * ends. A program that steps its engine goes on stepping until ki_informer_health reports KI_STATE_STOPPED. Threads of
+ * ends. A program that steps its engine continues to step until ki_informer_health reports KI_STATE_STOPPED. Threads of
  * the program that work only while it leads must end before this call (leader.h). Repeatable. ki_engine_stop stops the
  * factory, too, but at once: reconciles are not waited for, and Leases are not released.
  * Threads: any, also in a handler. Not from a signal handler: set a flag that the loop reads, or call ki_engine_stop.
@@ -106,7 +106,7 @@ KI_API KI_MUST_CHECK ki_status ki_factory_shutdown(ki_factory *factory, ki_error
 /* Shuts the factory down, unless that has happened, and frees it with its informers. The last call of each registration
  * is its on_removed. NULL is accepted.
  * Threads: as ki_factory_shutdown; if that would return KI_ERR_DEADLOCK, nothing is freed. Blocks: as
- * ki_factory_shutdown. */
+ * ki_factory_shutdown, and while the caches' memory is released. */
 KI_API void ki_factory_free(ki_factory *factory);
 
 KI_END_DECLS

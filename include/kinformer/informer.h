@@ -33,7 +33,7 @@ typedef struct ki_informer_options {
     const ki_field *view;       /* the program's struct (view.h); must outlive the informer; NULL: no view */
     /* Period of resync updates. 0: the factory's; < 0: no resync; values from 1 to 999 are raised to 1000. */
     int64_t resync_ms;
-    int64_t page_size;        /* objects of one page; 0: 500, or no limit for a list from the server's watch cache */
+    int64_t page_size;        /* objects of one page; 0: 500 for a list at version "" or "0", else no limit */
     bool no_streaming_list;   /* list in pages, even if the server offers streaming lists (KEP-3157) */
     bool keep_managed_fields; /* keep metadata.managedFields, which is dropped otherwise */
     size_t object_limit;      /* largest object, in bytes of JSON; 0: 32 MiB. Larger objects are reported and skipped */
@@ -45,7 +45,7 @@ typedef struct ki_informer_options {
      * `consistency_check_ms`. */
     bool check_streaming_list;
     /* For this long after the first internal error (HTTP 500) in a watch, the informer only opens the watch again. Then
-     * it relists. 0: an internal error causes a relist at once. */
+     * it relists. 0: an internal error causes a relist after the backoff. */
     int64_t internal_error_retry_ms;
     /* Queues changes in their order of arrival, and applies a list in one step: a snapshot has all of the list or
      * nothing of it. Otherwise changes are queued by key, keys in the order of their first change, and a list is
@@ -75,8 +75,9 @@ typedef struct ki_event {
 } ki_event;
 
 /* Functions that are called for changes. Each may be NULL. The calls of one registration come one at a time, in order,
- * and under no lock of the library. A handler may call any function; a function that waits returns KI_ERR_DEADLOCK
- * there. In C++ no exception may leave a handler: the functions are noexcept (export.h).
+ * and under no lock of the library. A handler may call any function. Functions that wait for an informer or a factory
+ * return KI_ERR_DEADLOCK there; functions that wait for a response (client.h) return it on the loop only. In C++ no
+ * exception may leave a handler: the functions are noexcept (export.h).
  * Threads: with ki_engine_run and ki_engine_start each registration has a thread of its own, or uses the loop's thread
  * (`on_loop`). With ki_engine_step the thread that steps calls all handlers. */
 typedef struct ki_handler {
@@ -175,8 +176,8 @@ typedef enum ki_state {
     KI_STATE_LISTING = 2,     /* objects of a list are arriving */
     KI_STATE_WATCHING = 3,    /* the watch is open (see ki_informer_has_synced for the first list) */
     KI_STATE_BACKING_OFF = 4, /* waits before the next attempt; see ki_health.cause */
-    /* Waits as in KI_STATE_BACKING_OFF, but a person must act: credentials, permissions, or a resource that is not
-     * installed. */
+    /* Waits as in KI_STATE_BACKING_OFF, but a person must act: credentials, permissions, a malformed request (a field
+     * selector), or a resource that is not installed. */
     KI_STATE_BLOCKED = 5,
     KI_STATE_STOPPED = 6
 } ki_state;
@@ -206,15 +207,15 @@ typedef struct ki_health {
     size_t objects;     /* objects in the cache */
     uint64_t skipped;   /* objects skipped since the start */
     /* Upper bound of the cache's age: the time since the last event, bookmark or list that is completely in the cache.
-     * A list counts from its request. The bound is relative to the server that answers, which may itself lag. The watch
+     * A list counts from its request. The bound is relative to the API server, which can itself lag. The watch
      * of a quiet resource brings a bookmark about once a minute. -1: no list yet. */
     int64_t staleness_ms;
     ki_attempt next;   /* the attempt after `retry_in_ms`; KI_ATTEMPT_NONE: none is planned */
     uint64_t failures; /* consecutive failed attempts since the last list, event or bookmark */
     /* The cause for a person, such as "forbidden: list pods at cluster scope"; "" if there is no cause. */
     char message[KI_HEALTH_MESSAGE_MAX];
-    /* Objects whose current state could not be read: malformed, over the limit, or the transform failed. The cache
-     * keeps the last readable state. `staleness_ms` and resource versions do not apply to these objects. */
+    /* Objects whose current state could not be read: malformed, larger than the limit, or the transform failed. The
+     * cache keeps the last readable state. `staleness_ms` and resource versions do not apply to these objects. */
     size_t unreadable;
     /* The first unreadable object and the reason, such as "default/big: …"; "" if there is none. */
     char unreadable_message[KI_HEALTH_MESSAGE_MAX];
@@ -246,7 +247,8 @@ KI_API KI_MUST_CHECK ki_status ki_informer_set_state_handler(ki_informer *inform
 KI_API bool ki_informer_has_synced(const ki_informer *informer);
 
 /* Waits until ki_informer_has_synced, for at most `timeout_ms` (< 0: no limit).
- * Threads: any thread of the program, outside handlers. Blocks: yes, without polling.
+ * Threads: any thread of the program, outside handlers. Blocks: yes; with an engine that the program steps, it
+ * checks every 100 ms whether the engine was stopped.
  * Errors: KI_ERR_TIMEOUT, KI_ERR_CANCELLED (the informer is stopped, or the loop has ended), KI_ERR_DEADLOCK (called in
  * a handler, on the loop's thread, or on the thread that steps the engine). */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_for_sync(ki_informer *informer, int64_t timeout_ms, ki_error *err);
@@ -270,8 +272,8 @@ typedef void (*ki_version_handler)(ki_informer *informer, ki_status status, void
 /* Calls `handler` once when the cache contains a write; does not wait. `key`, `resource_version` and `timeout_ms` are
  * those of ki_informer_wait_for_version; the timeout counts on the engine's clock. The status is KI_OK, KI_ERR_TIMEOUT,
  * or KI_ERR_CANCELLED (the informer was stopped, or ki_informer_cancel_version_waits was called). The handler is never
- * called from inside this function. The number of waits is limited by memory only; a change costs time only for the
- * waits that it ends.
+ * called from inside this function. The number of waits is limited by memory only. Each change of the cache
+ * checks every wait.
  * Ownership: texts are copied; `user` must stay valid until the call. Threads: any, also in a handler. Blocks: no.
  * Errors, after which the handler is not called: KI_ERR_INVALID, KI_ERR_NO_MEMORY, KI_ERR_CANCELLED (the informer is
  * stopped). */
@@ -295,7 +297,7 @@ typedef bool (*ki_wait_condition)(ki_informer *informer, const ki_event *event, 
  * cached object, as an add with is_in_initial_list; once with NULL when the cache has synced; then for each change. The
  * condition is not called after this function has returned.
  * Threads: as ki_informer_wait_for_sync; the condition is called on the loop, one call at a time, and must not block.
- * Blocks: yes, without polling.
+ * Blocks: as ki_informer_wait_for_sync.
  * Errors: as ki_informer_wait_for_sync; KI_ERR_INVALID, KI_ERR_STATE (the informer was stopped before),
  * KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_informer_wait_until(ki_informer *informer, ki_wait_condition condition, void *user,

@@ -9,7 +9,7 @@
  *   - "Ownership" says who frees a result: "borrowed from X" means that the result is valid until X is freed or
  *     changed, and must not be freed. "Static" results are valid forever.
  *   - "Threads" says which threads may call a function, or on which thread a callback runs. The loop is the thread that
- *     drives the engine (engine.h). A handler is any callback.
+ *     drives the engine (engine.h). "In a handler" means: inside any callback, not only those of a ki_handler.
  *   - "Blocks" says whether a function can wait. A function that does not block may still take a mutex for a short
  *     time.
  *   - Strings end with a zero byte, unless a parameter gives their size. Sizes are in bytes. */

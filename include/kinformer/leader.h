@@ -15,9 +15,9 @@
  * lease_duration / renew_deadline (15 s / 10 s = 1.5; a clock that is 10 % fast and one that is 10 % slow: 1.22).
  *
  * What is not guaranteed:
- *   - A process may be suspended between ki_elector_is_leader and its next action. A write that it decided on before
- *     can arrive when another process leads. A program that cannot accept this sends ki_elector_fencing_token with each
- *     write to a server that rejects lower tokens, or a resourceVersion, which the API server checks.
+ *   - A process may be suspended between ki_elector_is_leader and its next write. The write can then arrive while
+ *     another process leads. To prevent this, send a resourceVersion with each write to the API server, which rejects
+ *     an old version. Send ki_elector_fencing_token to any other server, which must reject lower tokens.
  *   - The clock is the engine's. CLOCK_MONOTONIC, the default, continues while a process is stopped, but not while the
  *     machine is suspended: after the resume a process may consider itself the leader for the rest of its renew
  *     deadline. On such machines use a ki_clock that reads CLOCK_BOOTTIME. A clock of a virtual machine may miss the
@@ -51,11 +51,11 @@ typedef struct ki_elector_callbacks {
     /* This process leads from now on. */
     void (*on_started_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
     /* This process no longer leads: the Lease was not renewed in time, another process took it, or the elector was
-     * stopped. The elector goes on competing unless it was stopped. Called once after each on_started_leading, before
-     * another process can lead and before the Lease is released, unless the loop is blocked. As in client-go, also
-     * called when an elector that never led is stopped. */
+     * stopped. The elector continues to compete unless it was stopped. Called once after each on_started_leading,
+     * before another process can lead and before the Lease is released, unless the loop is blocked. As in client-go,
+     * also called when an elector that never led is stopped. */
     void (*on_stopped_leading)(ki_elector *elector, void *user) KI_NOEXCEPT;
-    /* The Lease has another holder: another process, this process, or nobody (""). `identity` is borrowed for the
+    /* The Lease has another holder: another process, this process, or none (""). `identity` is borrowed for the
      * call. */
     void (*on_new_leader)(ki_elector *elector, const char *identity, void *user) KI_NOEXCEPT;
 } ki_elector_callbacks;
@@ -102,12 +102,12 @@ KI_API void ki_elector_stop(ki_elector *elector);
 KI_API bool ki_elector_is_leader(const ki_elector *elector);
 
 /* Returns the fencing token of this process's leadership, the leaseTransitions of the Lease when this process acquired
- * it; -1 if this process does not lead. Of two leaders the later has the higher token. If the Lease is deleted, or its
- * leaseTransitions edited to a lower number, a process that saw the higher number continues from there; a process that
- * did not starts from the number it finds, or from 0. Threads: any. Blocks: no. */
+ * it; -1 if this process does not lead. A later leader has a higher token. If the Lease is deleted, or its
+ * leaseTransitions is lowered, a process that has seen the higher number continues from the higher number. Other
+ * processes start from the number in the Lease, or from 0. Threads: any. Blocks: no. */
 KI_API int64_t ki_elector_fencing_token(const ki_elector *elector);
 
-/* Writes the identity of the Lease's holder, as last seen by this process; "" if nobody holds the Lease. Truncates to
+/* Writes the identity of the Lease's holder, as last seen by this process; "" if the Lease has no holder. Truncates to
  * `size` bytes with the closing zero.
  * Threads: any. Blocks: no. */
 KI_API void ki_elector_leader(const ki_elector *elector, char *ret_identity, size_t size);

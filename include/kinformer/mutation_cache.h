@@ -31,8 +31,8 @@ KI_API KI_MUST_CHECK ki_status ki_mutation_cache_new(ki_informer *informer, cons
 /* Frees the cache and releases its objects. NULL is accepted. Threads: not while another thread uses the cache. */
 KI_API void ki_mutation_cache_free(ki_mutation_cache *cache);
 
-/* Adds the object that a write returned, made by ki_informer_object_from_json. Of two writes of one object the cache
- * keeps the newer resource version, whatever the order of the calls.
+/* Adds the object that a write returned, made by ki_informer_object_from_json. After two writes of one object the cache
+ * keeps the newer resource version, in any order of the calls.
  * Ownership: the cache takes its own reference. Errors: KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_mutation_cache_put(ki_mutation_cache *cache, const ki_object *obj, ki_error *err);
 

@@ -1,8 +1,9 @@
-/* object.h: one object of the cluster, as the server sent it: immutable and reference-counted.
+/* object.h: one object of the cluster, immutable and reference-counted. The body is the server's JSON, without
+ * managedFields unless the informer keeps them.
  *
  * Objects from getters, listers and events are borrowed. ki_object_ref keeps an object for as long as the program
  * wants, on any thread, also after the informer is freed. Key, name, labels and the like are stored decoded. All other
- * fields are read by path, which unpacks the whole body each time: bind fields that a program reads often to a view
+ * fields are read by path, which parses the whole body each time. For fields that a program reads often, use a view
  * (view.h). */
 #ifndef KINFORMER_OBJECT_H
 #define KINFORMER_OBJECT_H
@@ -80,7 +81,7 @@ typedef struct ki_value {
 /* Gets a field by its path: "spec.nodeName", "spec.containers[0].image", "spec.containers[-1].name",
  * "metadata.labels['app.kubernetes.io/name']". A leading dot is accepted.
  * Ownership: the caller empties `*ret_value` with ki_value_clear while the allocator of the object's engine still
- * exists. Threads: any. Blocks: no; unpacks and parses the body.
+ * exists. Threads: any. Blocks: no; parses the body.
  * Errors: KI_ERR_PARSE (the path), KI_ERR_NOT_FOUND (the object has no such field), KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_field(const ki_object *obj, const char *path, ki_value *ret_value,
                                                ki_error *err);
@@ -98,8 +99,8 @@ KI_API KI_MUST_CHECK ki_status ki_object_annotation(const ki_object *obj, const 
 KI_API KI_MUST_CHECK ki_status ki_object_json(const ki_object *obj, ki_value *ret_value, ki_error *err);
 
 /* Makes an object with the identity of `obj` and the content of `json`, `size` bytes; for transforms. Key, namespace,
- * name, uid, resource version, apiVersion and kind are those of `obj`, whatever `json` has. Labels, view, fields and
- * ki_object_json are those of `json`.
+ * name, uid, resource version, apiVersion and kind are those of `obj`, even if `json` has others. Labels, view, fields
+ * and ki_object_json are those of `json`.
  * Ownership: `*ret_obj` is a reference that the caller releases with ki_object_unref. Threads: any. Blocks: no.
  * Errors: KI_ERR_PARSE, KI_ERR_NO_MEMORY. */
 KI_API KI_MUST_CHECK ki_status ki_object_with_json(const ki_object *obj, const char *json, size_t size,

@@ -13,7 +13,7 @@
  * The functions that change an object return no error. The object keeps the first failure, later changes do nothing,
  * and ki_unstructured_json reports the failure. Paths are those of ki_object_field. A change creates maps on the path
  * that are missing or null. A change never creates an array element: "[0]" must exist. Numbers that the program does
- * not change are written as they were read, whatever their size.
+ * not change are written as they were read, also above 64 bits.
  *
  * Threads: one at a time. */
 #ifndef KINFORMER_UNSTRUCTURED_H

@@ -408,7 +408,7 @@ ki_credential_set *ki_credentials_current(ki_credentials *credentials) {
     return credentials->set;
 }
 
-void ki_credentials_refused(ki_credentials *credentials, const ki_credential_set *set) {
+void ki_credentials_rejected(ki_credentials *credentials, const ki_credential_set *set) {
     if (set != credentials->set)
         return; /* an older set: the current one is newer already */
     credentials->check_before_next = true;

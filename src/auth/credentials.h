@@ -54,7 +54,7 @@ uint64_t ki_credentials_tls_number(const ki_credentials *credentials);
 ki_credential_set *ki_credentials_current(ki_credentials *credentials);
 /* Reports a 401 for this set: before the next request files are read and the plugin is run again, unless `set` is
  * already replaced. */
-void ki_credentials_refused(ki_credentials *credentials, const ki_credential_set *set);
+void ki_credentials_rejected(ki_credentials *credentials, const ki_credential_set *set);
 /* Reports a failed handshake with this set: the certificate files are checked before the next request. */
 void ki_credentials_doubt_certificates(ki_credentials *credentials, const ki_credential_set *set);
 void ki_credentials_free(ki_credentials *credentials); /* NULL is allowed */

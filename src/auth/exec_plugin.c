@@ -39,7 +39,7 @@ static void make_one_line(char *text) {
     }
 }
 
-/* Sets "exec plugin COMMAND: WHAT; REMEDY". The category is credentials, whatever the status: whoever reads the message
+/* Sets "exec plugin COMMAND: WHAT; REMEDY". The category is credentials for every status: the reader of the message
  * has to fix them. */
 static ki_status set_error(const ki_exec_plugin *plugin, ki_status status, const char *what, ki_error *err) {
     const ki_exec_config *exec = &plugin->config->exec;

@@ -349,13 +349,13 @@ static ki_status load(loader *self, ki_str text, ki_error *err) {
         return ki_error_no_memory(err, "reading YAML");
     yaml_parser_set_input_string(&self->parser, (const unsigned char *)text.data, text.size);
     ki_status status = KI_OK;
-    bool is_over = false;
-    while (!status && !is_over) {
+    bool is_at_end = false;
+    while (!status && !is_at_end) {
         if (!yaml_parser_parse(&self->parser, &self->event)) {
             status = parse_error(&self->parser, err);
             break;
         }
-        status = handle_event(self, &is_over, err);
+        status = handle_event(self, &is_at_end, err);
         wipe_and_delete(&self->event);
     }
     wipe_and_delete_parser(&self->parser);

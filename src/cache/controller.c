@@ -19,14 +19,14 @@ static void run(ki_task *task, void *user) {
         return;
     ki_status status;
     ki_error err = KI_ERROR_INIT;
-    bool may_go_on = true;
+    bool may_continue = true;
     do {
         int left = ki_engine_work_left(options->engine);
         options->queue->slice = left > 0 ? (size_t)left : 1;
         status = options->queue->ops->pop(options->queue, options->process, options->user, &err);
         if (!status)
-            may_go_on = ki_engine_work(options->engine, options->queue->work > 1 ? (int)options->queue->work : 1);
-    } while (!status && may_go_on);
+            may_continue = ki_engine_work(options->engine, options->queue->work > 1 ? (int)options->queue->work : 1);
+    } while (!status && may_continue);
     if (status == KI_ERR_NOT_FOUND)
         status = options->on_drained(options->user, &err);
     if (status == KI_ERR_CLOSED)
@@ -39,7 +39,7 @@ static void run(ki_task *task, void *user) {
         controller->is_stuck = false;
         options->on_stuck(NULL, 0, options->user);
     }
-    if (!may_go_on)
+    if (!may_continue)
         ki_task_post(task);
 }
 

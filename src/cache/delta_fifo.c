@@ -24,7 +24,7 @@ typedef struct entry entry;
 struct entry {
     entry *before, *after; /* neighbours in the queue */
     entry *next;           /* in the list of free entries */
-    ki_object *named_by;   /* owned reference; the entry has the object's key */
+    ki_object *key_owner;  /* owned reference; the entry has the object's key */
     ki_delta *deltas;      /* `few`, or allocated */
     uint32_t capacity;
     uint32_t count;  /* deltas queued; 0: not in the queue */
@@ -97,7 +97,7 @@ static delta_fifo *of(ki_queue *queue) {
 }
 
 static ki_str key_of(const entry *e) {
-    return ki_str_of(ki_object_key(e->named_by));
+    return ki_str_of(ki_object_key(e->key_owner));
 }
 
 /* ---- entries ---- */
@@ -112,7 +112,7 @@ static void free_entry(delta_fifo *fifo, entry *e) {
 static void release_entry(delta_fifo *fifo, entry *e) {
     for (uint32_t i = 0; i < e->count; i++)
         ki_object_unref(e->deltas[i].obj);
-    ki_object_unref(e->named_by);
+    ki_object_unref(e->key_owner);
     if (fifo->free_count >= KEEP_ENTRIES) {
         free_entry(fifo, e);
         return;
@@ -130,7 +130,7 @@ static void release_entry(delta_fifo *fifo, entry *e) {
 }
 
 /* Adds an entry to the map, not to the queue. Returns NULL without memory. */
-static entry *new_entry(delta_fifo *fifo, ki_object *named_by) {
+static entry *new_entry(delta_fifo *fifo, ki_object *key_owner) {
     entry *e = fifo->free;
     if (e) {
         fifo->free = e->next;
@@ -142,7 +142,7 @@ static entry *new_entry(delta_fifo *fifo, ki_object *named_by) {
             return NULL;
         *e = (entry){ .deltas = e->few, .capacity = INLINE_DELTAS };
     }
-    e->named_by = ki_object_ref(named_by);
+    e->key_owner = ki_object_ref(key_owner);
     if (ki_wide_map_put(&fifo->entries, key_of(e), e, NULL)) {
         release_entry(fifo, e);
         return NULL;
@@ -170,7 +170,7 @@ static void dequeue(delta_fifo *fifo, entry *e) {
     fifo->length--;
 }
 
-static void tell_ready(delta_fifo *fifo) {
+static void signal_ready(delta_fifo *fifo) {
     if (fifo->queue.ready)
         fifo->queue.ready(fifo->queue.ready_user);
 }
@@ -306,7 +306,7 @@ static ki_status take(ki_queue *queue, ki_delta_type type, bool tombstone, ki_ob
     }
     fifo->populated = true;
     if (was_empty && length(fifo))
-        tell_ready(fifo);
+        signal_ready(fifo);
     return KI_OK;
 }
 
@@ -364,7 +364,7 @@ static ki_status fifo_replace(ki_queue *queue, const ki_listing *listing, ki_err
     fifo->initial_waits = fifo->initial_waits || !fifo->populated;
     fifo->populated = true;
     if (was_empty)
-        tell_ready(fifo);
+        signal_ready(fifo);
     return KI_OK;
 }
 
@@ -379,7 +379,7 @@ static ki_status fifo_resync(ki_queue *queue, ki_error *err) {
         return ki_error_no_memory(err, "queueing a resync");
     fifo->resyncs++;
     if (was_empty)
-        tell_ready(fifo);
+        signal_ready(fifo);
     return KI_OK;
 }
 
@@ -414,7 +414,7 @@ static bool keep_next(delta_fifo *fifo, list *from) {
     return true;
 }
 
-static ki_status bury(delta_fifo *fifo, const list *from, ki_object *obj) {
+static ki_status queue_tombstone(delta_fifo *fifo, const list *from, ki_object *obj) {
     const ki_delta delta = {
         .type = KI_DELTA_DELETED, .tombstone = true, .is_in_initial_list = from->is_initial, .obj = ki_object_ref(obj)
     };
@@ -438,12 +438,12 @@ static ki_object *last_state(const delta_fifo *fifo, const entry *e) {
     return ki_object_ref(newest->obj);
 }
 
-static ki_status bury_queued(delta_fifo *fifo, const list *from) {
+static ki_status delete_queued(delta_fifo *fifo, const list *from) {
     entry *e = fifo->at;
     ki_status status = KI_OK;
     if (e->listed != fifo->replaces) {
         ki_object *obj = last_state(fifo, e);
-        status = bury(fifo, from, obj);
+        status = queue_tombstone(fifo, from, obj);
         ki_object_unref(obj);
     }
     if (!status)
@@ -452,13 +452,13 @@ static ki_status bury_queued(delta_fifo *fifo, const list *from) {
 }
 
 /* Deletes a known object that is not listed. A key with an entry is listed, or PHASE_QUEUED handled it. */
-static ki_status bury_known(delta_fifo *fifo, const list *from, ki_object *obj) {
+static ki_status delete_known(delta_fifo *fifo, const list *from, ki_object *obj) {
     const char *key = ki_object_key(obj);
-    bool is_gone = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key));
-    return is_gone ? bury(fifo, from, obj) : KI_OK;
+    bool is_unlisted = !find(fifo, key) && !ki_map_has(&from->kept, ki_str_of(key));
+    return is_unlisted ? queue_tombstone(fifo, from, obj) : KI_OK;
 }
 
-static ki_status remind(delta_fifo *fifo, ki_object *obj) {
+static ki_status queue_sync(delta_fifo *fifo, ki_object *obj) {
     if (find(fifo, ki_object_key(obj)))
         return KI_OK; /* the queued deltas are newer */
     const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_object_ref(obj) };
@@ -469,7 +469,7 @@ static ki_status remind(delta_fifo *fifo, ki_object *obj) {
 }
 
 /* Does one unit of the walk over the known objects. */
-static ki_status walk_on(delta_fifo *fifo, const arrival *first, bool *ret_done) {
+static ki_status walk_next(delta_fifo *fifo, const arrival *first, bool *ret_done) {
     const ki_known_objects *known = &fifo->options.known;
     ki_object *obj = fifo->walked;
     fifo->walked = NULL;
@@ -478,7 +478,7 @@ static ki_status walk_on(delta_fifo *fifo, const arrival *first, bool *ret_done)
     *ret_done = !obj;
     if (!obj)
         return KI_OK;
-    ki_status status = first->kind == ARRIVAL_LIST ? bury_known(fifo, first->list, obj) : remind(fifo, obj);
+    ki_status status = first->kind == ARRIVAL_LIST ? delete_known(fifo, first->list, obj) : queue_sync(fifo, obj);
     if (status)
         fifo->walked = obj;
     return status;
@@ -493,7 +493,7 @@ static void end_walk(delta_fifo *fifo) {
 }
 
 /* Does one unit of work of the first arrival. */
-static ki_status work_on(delta_fifo *fifo, arrival *first, bool *ret_done) {
+static ki_status do_unit(delta_fifo *fifo, arrival *first, bool *ret_done) {
     list *from = first->list;
     switch (fifo->phase) {
     case PHASE_BEGIN:
@@ -515,11 +515,11 @@ static ki_status work_on(delta_fifo *fifo, arrival *first, bool *ret_done) {
         return KI_OK;
     case PHASE_QUEUED:
         if (fifo->at)
-            return bury_queued(fifo, from);
+            return delete_queued(fifo, from);
         fifo->phase = PHASE_KNOWN;
         return KI_OK;
     case PHASE_KNOWN:
-        return walk_on(fifo, first, ret_done);
+        return walk_next(fifo, first, ret_done);
     }
     return KI_OK;
 }
@@ -548,13 +548,13 @@ static void end_arrival(delta_fifo *fifo) {
 }
 
 /* Works off a slice of the arrivals. After KI_ERR_NO_MEMORY the next pop retries the failed unit. */
-static ki_status work_off(delta_fifo *fifo, ki_error *err) {
+static ki_status do_slice(delta_fifo *fifo, ki_error *err) {
     size_t slice = ki_queue_slice(&fifo->queue);
     ki_status status = KI_OK;
     size_t done = 0;
     for (arrival *first; !status && done < slice && (first = ki_ring_at(&fifo->arrivals, 0)); done++) {
         bool is_done = first->kind == ARRIVAL_CHANGE;
-        status = is_done ? queue_change(fifo, &first->delta) : work_on(fifo, first, &is_done);
+        status = is_done ? queue_change(fifo, &first->delta) : do_unit(fifo, first, &is_done);
         if (!status && is_done)
             end_arrival(fifo);
     }
@@ -584,7 +584,7 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     delta_fifo *fifo = of(queue);
     queue->work = 0;
     if (fifo->arrivals.count)
-        return work_off(fifo, err);
+        return do_slice(fifo, err);
     entry *e = fifo->first;
     if (!e) {
         ki_status status = check_open(fifo, err);
@@ -593,7 +593,7 @@ static ki_status fifo_pop(ki_queue *queue, ki_process process, void *user, ki_er
     if (fifo->is_processing)
         return ki_error_set(err, KI_ERR_STATE, "an item of the queue is being processed");
     ki_deltas deltas = {
-        .key = ki_object_key(e->named_by), .items = e->deltas, .count = e->count, .is_in_initial_list = e->initial
+        .key = ki_object_key(e->key_owner), .items = e->deltas, .count = e->count, .is_in_initial_list = e->initial
     };
     bool requeue = false;
     fifo->is_processing = true;
@@ -610,7 +610,7 @@ static void fifo_close(ki_queue *queue) {
     if (fifo->closed)
         return;
     fifo->closed = true;
-    tell_ready(fifo);
+    signal_ready(fifo);
 }
 
 static bool fifo_has_synced(const ki_queue *queue) {

@@ -55,8 +55,8 @@ bool ki_health_set_stuck(ki_health_record *record, const ki_error *cause, int64_
 
 void ki_health_set_attempts(ki_health_record *record, ki_attempt failed, ki_attempt next) {
     ki_mutex_lock(&record->mutex);
-    record->failed = failed;
-    record->next = next;
+    record->failed_attempt = failed;
+    record->next_attempt = next;
     ki_mutex_unlock(&record->mutex);
 }
 
@@ -97,8 +97,8 @@ ki_attempt ki_health_read(ki_health_record *record, int64_t now, ki_health *ret_
     ret_health->skipped = record->skipped;
     ret_health->next = KI_ATTEMPT_NONE;
     if (ret_health->retry_in_ms >= 0 && waits(ret_health->state))
-        ret_health->next = stuck ? KI_ATTEMPT_STORE : record->next;
-    ki_attempt failed = stuck ? KI_ATTEMPT_STORE : record->failed;
+        ret_health->next = stuck ? KI_ATTEMPT_STORE : record->next_attempt;
+    ki_attempt failed = stuck ? KI_ATTEMPT_STORE : record->failed_attempt;
     ki_mutex_unlock(&record->mutex);
     return failed;
 }

@@ -20,7 +20,7 @@ typedef struct ki_health_record {
     size_t listed;
     int64_t list_total;
     uint64_t skipped;
-    ki_attempt failed, next; /* while backing off or blocked: the failed attempt, and the next one */
+    ki_attempt failed_attempt, next_attempt; /* while backing off or blocked: the failed attempt, and the next one */
 } ki_health_record;
 
 ki_status ki_health_init(ki_health_record *record, int64_t now, ki_error *err);

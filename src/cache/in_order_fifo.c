@@ -59,7 +59,7 @@ static ki_status check_open(const in_order_fifo *fifo, ki_error *err) {
     return fifo->closed ? ki_error_set(err, KI_ERR_CLOSED, "the queue is closed") : KI_OK;
 }
 
-static void tell_ready(const in_order_fifo *fifo) {
+static void signal_ready(const in_order_fifo *fifo) {
     if (fifo->queue.ready)
         fifo->queue.ready(fifo->queue.ready_user);
 }
@@ -69,7 +69,7 @@ static ki_status push(in_order_fifo *fifo, const item *pushed, ki_error *err) {
     if (ki_ring_push(&fifo->items, pushed))
         return ki_error_no_memory(err, "queueing a change");
     if (fifo->items.count == 1)
-        tell_ready(fifo);
+        signal_ready(fifo);
     return KI_OK;
 }
 
@@ -169,7 +169,7 @@ static const item *at(const in_order_fifo *fifo, size_t index) {
 }
 
 /* Returns true if item `count` is an event that fits into the batch: the batch has room, and no event with this key. */
-static bool goes_along(const in_order_fifo *fifo, size_t count) {
+static bool fits_batch(const in_order_fifo *fifo, size_t count) {
     const item *next = at(fifo, count);
     size_t most = fifo->queue.slice && fifo->queue.slice < fifo->batch_size ? fifo->queue.slice : fifo->batch_size;
     if (!next || next->kind != KI_DELTAS_BATCH || count >= most)
@@ -190,7 +190,7 @@ static size_t gather(in_order_fifo *fifo) {
     if (!at(fifo, 1))
         return count; /* one event, the usual case: no keys to compare */
     note_key(fifo, &fifo->batch[0]);
-    while (goes_along(fifo, count)) {
+    while (fits_batch(fifo, count)) {
         fifo->batch[count] = at(fifo, count)->delta;
         note_key(fifo, &fifo->batch[count++]);
     }
@@ -282,7 +282,7 @@ static void fifo_close(ki_queue *queue) {
     if (fifo->closed)
         return;
     fifo->closed = true;
-    tell_ready(fifo);
+    signal_ready(fifo);
 }
 
 static bool fifo_has_synced(const ki_queue *queue) {

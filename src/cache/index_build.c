@@ -15,29 +15,29 @@ static ki_object *object_in(const ki_index_build *build, const ki_snapshot *snap
 }
 
 static void drop(ki_index_build *build) {
-    ki_snapshot *dropped[] = { build->made, build->seen, build->target, build->gone };
-    build->made = build->seen = build->target = build->gone = NULL;
+    ki_snapshot *dropped[] = { build->made, build->indexed, build->target, build->unused };
+    build->made = build->indexed = build->target = build->unused = NULL;
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         ki_snapshot_free(dropped[i]);
 }
 
-static ki_status begin_anew(ki_index_build *build, ki_schema *base, ki_error *err) {
+static ki_status start_over(ki_index_build *build, ki_schema *base, ki_error *err) {
     ki_schema *schema = NULL;
     ki_status status = ki_store_new_schema(build->store, base, build->indexers, build->count, &schema, err);
     if (status)
         return status;
     drop(build);
-    build->base = base; /* `target`, later `seen`, has the reference */
+    build->base = base; /* `target`, later `indexed`, has the reference */
     build->made = ki_snapshot_new(schema, KI_STR(""));
     ki_schema_unref(schema);
     return build->made ? KI_OK : ki_error_no_memory(err, what);
 }
 
 /* Sets the target and begins the walk. Takes over the reference to `target`. */
-static void set_out(ki_index_build *build, ki_snapshot *target) {
+static void begin_walk(ki_index_build *build, ki_snapshot *target) {
     build->target = target;
-    build->is_at_new = false;
-    ki_tree_changes_begin(&build->changes, items_of(build->seen), items_of(target));
+    build->walks_target = false;
+    ki_tree_changes_begin(&build->changes, items_of(build->indexed), items_of(target));
 }
 
 static ki_status update(ki_index_build *build, const ki_object *old, ki_object *obj) {
@@ -49,29 +49,29 @@ static ki_status update(ki_index_build *build, const ki_object *old, ki_object *
 }
 
 /* Applies one change. */
-static ki_status follow_one(ki_index_build *build) {
+static ki_status apply_next(ki_index_build *build) {
     ki_object *obj = ki_tree_changes_next(&build->changes);
-    if (obj && build->is_at_new)
-        return object_in(build, build->seen, obj) ? KI_OK : update(build, NULL, obj);
+    if (obj && build->walks_target)
+        return object_in(build, build->indexed, obj) ? KI_OK : update(build, NULL, obj);
     if (obj) {
         ki_object *now = object_in(build, build->target, obj);
         return now == obj ? KI_OK : update(build, obj, now);
     }
-    if (!build->is_at_new) {
-        build->is_at_new = true;
-        ki_tree_changes_begin(&build->changes, items_of(build->target), items_of(build->seen));
+    if (!build->walks_target) {
+        build->walks_target = true;
+        ki_tree_changes_begin(&build->changes, items_of(build->target), items_of(build->indexed));
         return KI_OK;
     }
-    build->gone = build->seen;
-    build->seen = build->target;
+    build->unused = build->indexed;
+    build->indexed = build->target;
     build->target = NULL;
     return KI_OK;
 }
 
-static ki_status follow(ki_index_build *build, size_t units, ki_error *err) {
+static ki_status catch_up(ki_index_build *build, size_t units, ki_error *err) {
     ki_status status = KI_OK;
     for (; !status && units > 0 && build->target; units--)
-        status = follow_one(build);
+        status = apply_next(build);
     if (status == KI_ERR_NO_MEMORY)
         return ki_error_no_memory(err, what);
     return status ? ki_error_set(err, status, "%s", what) : KI_OK;
@@ -82,35 +82,35 @@ ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_
     *build = (ki_index_build){ .store = store, .indexers = indexers, .count = count };
     ki_store_init_update(store, &build->update);
     ki_snapshot *now = ki_store_snapshot(store);
-    ki_status status = begin_anew(build, now->schema, err);
+    ki_status status = start_over(build, now->schema, err);
     if (status) {
         ki_snapshot_free(now);
         ki_index_build_end(build);
         return status;
     }
-    set_out(build, now);
+    begin_walk(build, now);
     return KI_OK;
 }
 
-ki_status ki_index_build_follow(ki_index_build *build, ki_error *err) {
+ki_status ki_index_build_catch_up(ki_index_build *build, ki_error *err) {
     if (!build->target) {
         ki_snapshot *now = ki_store_snapshot(build->store);
-        ki_status status = now->schema == build->base ? KI_OK : begin_anew(build, now->schema, err);
+        ki_status status = now->schema == build->base ? KI_OK : start_over(build, now->schema, err);
         if (status) {
             ki_snapshot_free(now);
             return status;
         }
-        set_out(build, now);
+        begin_walk(build, now);
     }
-    ki_status status = follow(build, SIZE_MAX, err);
-    ki_snapshot_free(build->gone);
-    build->gone = NULL;
+    ki_status status = catch_up(build, SIZE_MAX, err);
+    ki_snapshot_free(build->unused);
+    build->unused = NULL;
     return status;
 }
 
 static ki_status publish(ki_index_build *build, ki_error *err) {
     ki_snapshot *made = build->made;
-    ki_snapshot *next = ki_snapshot_next_moment(build->seen, made->schema, ki_str_of(build->seen->resource_version));
+    ki_snapshot *next = ki_snapshot_new_from(build->indexed, made->schema, ki_str_of(build->indexed->resource_version));
     if (!next)
         return ki_error_no_memory(err, what);
     for (size_t i = build->base->count; i < made->schema->count; i++) {
@@ -124,12 +124,12 @@ static ki_status publish(ki_index_build *build, ki_error *err) {
 ki_status ki_index_build_publish(ki_index_build *build, size_t units, bool *ret_done, ki_error *err) {
     ki_snapshot *now = ki_store_snapshot(build->store);
     *ret_done = false;
-    if (now->schema != build->base) { /* another index was added meanwhile: follow begins again */
+    if (now->schema != build->base) { /* another index was added meanwhile: ki_index_build_catch_up starts over */
         ki_snapshot_free(now);
         return KI_OK;
     }
-    set_out(build, now);
-    ki_status status = follow(build, units, err);
+    begin_walk(build, now);
+    ki_status status = catch_up(build, units, err);
     if (status || build->target)
         return status;
     *ret_done = true;

@@ -12,12 +12,12 @@ typedef struct ki_index_build {
     ki_store *store;
     const ki_indexer *indexers; /* borrowed */
     size_t count;
-    ki_snapshot *made;     /* only the new indexes, for the objects in `seen` */
+    ki_snapshot *made;     /* only the new indexes, for the objects of `indexed` */
     const ki_schema *base; /* the store's schema without the new indexes */
-    ki_snapshot *seen;     /* NULL: none yet */
-    ki_snapshot *target;   /* the snapshot that the indexes are brought to; NULL: the indexes are at `seen` */
-    ki_snapshot *gone;     /* to be released without the lock */
-    bool is_at_new;        /* the walk is over the objects of `target`; else over the objects of `seen` */
+    ki_snapshot *indexed;  /* NULL: none yet */
+    ki_snapshot *target;   /* the snapshot to reach; NULL: `indexed` is reached */
+    ki_snapshot *unused;   /* released without the lock */
+    bool walks_target;     /* the walk goes over `target`; else over `indexed` */
     ki_tree_changes changes;
     ki_index_update update;
 } ki_index_build;
@@ -27,9 +27,9 @@ ki_status ki_index_build_begin(ki_index_build *build, ki_store *store, const ki_
                                ki_error *err);
 /* Brings the indexes to the target of begin or publish, or without a target to the published snapshot. Any thread, not under the writer's lock.
  * Errors: as begin. */
-ki_status ki_index_build_follow(ki_index_build *build, ki_error *err);
-/* Applies at most `units` further changes, then publishes. Called after follow; caller holds the writer's lock. `*ret_done` false: changes remain;
- * call follow and publish again. Errors: KI_ERR_NO_MEMORY. */
+ki_status ki_index_build_catch_up(ki_index_build *build, ki_error *err);
+/* Applies at most `units` further changes, then publishes. Called after ki_index_build_catch_up; caller holds the writer's lock. `*ret_done` false: changes remain;
+ * call both again. Errors: KI_ERR_NO_MEMORY. */
 ki_status ki_index_build_publish(ki_index_build *build, size_t units, bool *ret_done, ki_error *err);
 /* Releases everything. Not under the writer's lock. */
 void ki_index_build_end(ki_index_build *build);

@@ -4,8 +4,7 @@
 #ifndef KI_CACHE_INFORMER_PARTS_H
 #define KI_CACHE_INFORMER_PARTS_H
 
-#include "src/cache/audit.h"
-#include "src/cache/complaints.h"
+#include "src/cache/consistency_check.h"
 #include "src/cache/controller.h"
 #include "src/cache/health.h"
 #include "src/cache/metrics.h"
@@ -13,6 +12,7 @@
 #include "src/cache/process_list.h"
 #include "src/cache/processor.h"
 #include "src/cache/reflector.h"
+#include "src/cache/report_limit.h"
 #include "src/cache/shared_informer.h"
 #include "src/cache/unreadable.h"
 #include "src/cache/wait_table.h"
@@ -20,7 +20,7 @@
 
 enum {
     KI_INFORMER_KEY_MAX = 320, /* bytes of a key in an error report: a namespace and a name */
-    KI_INFORMER_AT_ONCE = 64   /* maximum units of work (about an object each) while the change lock is held */
+    KI_INFORMER_SLICE = 64     /* maximum units of work (about an object each) while the change lock is held */
 };
 
 struct ki_informer {
@@ -30,7 +30,7 @@ struct ki_informer {
     const void *owner;
     ki_resource resource;                                   /* strings owned by the informer */
     const char *name;                                       /* for messages; borrowed */
-    bool may_go;                                            /* a custom resource: the server may stop serving it */
+    bool is_custom;                                         /* a custom resource: the server may stop serving it */
     char *namespace_name, *label_selector, *field_selector; /* for messages; "" for none */
     ki_store *store;                                        /* written under `change_lock` */
 
@@ -62,14 +62,14 @@ struct ki_informer {
     ki_queue *queue;
     ki_cache_controller controller;
     ki_reflector reflector;
-    ki_audit audit;
+    ki_consistency_check consistency_check;
     ki_timer resync_timer;
-    size_t waiting;    /* notifications that waited for handlers on the loop at the last ki_informer_regulate */
-    bool is_held;      /* the watch is paused until handlers on the loop catch up */
-    bool resync_waits; /* a resync is due, and the previous one is not finished */
+    size_t waiting;         /* notifications that waited for handlers on the loop at the last ki_informer_regulate */
+    bool is_held;           /* the watch is paused until handlers on the loop catch up */
+    bool is_resync_waiting; /* a resync is due, and the previous one is not finished */
     ki_list_work list_work;
     ki_waste waste;
-    ki_complaints complaints;
+    ki_report_limit report_limit;
     ki_timer detector_timer;
     ki_mutation_detector detector;                   /* used only with `detect_mutations` */
     ki_task report_task;                             /* reports index errors; posted by any thread */
@@ -80,25 +80,25 @@ struct ki_informer {
     _Atomic bool synced; /* set under `wait_lock` and `change_lock` */
     ki_health_record health;
     ki_unreadable unreadable;
-    ki_mutex wait_lock;          /* for all waits */
-    ki_cond changed;             /* signalled when the informer is synced or stopped */
-    bool is_over;                /* under `wait_lock`: stopped */
-    ki_wait_table waits;         /* under `wait_lock` */
-    _Atomic size_t waits_in_all; /* undecided waits; set under `wait_lock` */
-    ki_task wait_task;           /* calls the callbacks of decided waits */
-    ki_timer wait_timer;         /* deadlines of callbacks; loop; initialized at its first use */
+    ki_mutex wait_lock;        /* for all waits */
+    ki_cond changed;           /* signalled when the informer is synced or stopped */
+    bool has_ended;            /* under `wait_lock`: stopped */
+    ki_wait_table waits;       /* under `wait_lock` */
+    _Atomic size_t wait_count; /* undecided waits; set under `wait_lock` */
+    ki_task wait_task;         /* calls the callbacks of decided waits */
+    ki_timer wait_timer;       /* deadlines of callbacks; loop; initialized at its first use */
 };
 
 /* settings.c: returns KI_ERR_STATE if the informer is stopped. Caller holds change_lock. */
 ki_status ki_informer_check_runs(const ki_informer *informer, ki_error *err);
 /* shared_informer.c */
 /* Begins the waiting resync if the previous one is finished. */
-void ki_informer_go_on_resyncing(ki_informer *informer);
+void ki_informer_continue_resync(ki_informer *informer);
 /* Pauses the watch while too many changes are queued or wait for handlers on the loop; resumes it afterwards. `waiting`: notifications for
  * handlers on the loop. Loop; not under change_lock. */
 void ki_informer_regulate(ki_informer *informer, size_t waiting);
 /* wait_for.c: returns true if the informer is stopped or its engine has ended. Caller holds wait_lock. */
-bool ki_informer_is_over(const ki_informer *informer);
+bool ki_informer_has_ended(const ki_informer *informer);
 void ki_informer_init_waits(ki_informer *informer);
 /* Decides waits after a change of the store. `deltas` NULL: only the store's version changed. Loop. */
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas);

@@ -120,7 +120,7 @@ static bool has_ended_in_filter(ki_listener *listener) {
 }
 
 /* Calls the handler for one change, which is borrowed. No lock is held. */
-static void tell(ki_listener *listener, ki_notification change) {
+static void call_handler(ki_listener *listener, ki_notification change) {
     static const ki_event empty;
     ki_callback callback;
     ki_callback_enter(&callback, listener->owner);
@@ -161,12 +161,12 @@ static void replay_one(ki_listener *listener, bool on_loop) {
         return;
     }
     ki_object *held = ki_object_ref(obj);
-    tell(listener, (ki_notification){ .type = KI_NOTIFY_ADD, .obj = held, .is_in_initial_list = true });
+    call_handler(listener, (ki_notification){ .type = KI_NOTIFY_ADD, .obj = held, .is_in_initial_list = true });
     ki_object_unref(held);
     atomic_fetch_sub(&listener->to_replay, 1);
 }
 
-static void announce_synced(ki_listener *listener) {
+static void call_on_synced(ki_listener *listener) {
     if (listener->handler.on_synced) {
         ki_callback callback;
         ki_callback_enter(&callback, listener->owner);
@@ -208,14 +208,14 @@ static next_step deliver(ki_listener *listener, bool wait) {
     }
     ki_mutex_unlock(&listener->mutex);
     if (step == STEP_SYNCED)
-        announce_synced(listener);
+        call_on_synced(listener);
     if (step != STEP_CHANGE)
         return step;
     if (!change.obj) {
         replay_one(listener, !wait);
         return step;
     }
-    tell(listener, change);
+    call_handler(listener, change);
     ki_object_unref(change.obj);
     ki_object_unref(change.old);
     return step;

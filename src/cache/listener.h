@@ -46,7 +46,7 @@ struct ki_listener {
     int64_t resync_ns; /* 0: none */
     int64_t next_resync;
     bool resync_is_due;
-    bool is_told_list; /* it was registered before the current list was published */
+    bool is_notified_of_list; /* it was registered before the current list was published */
     /* Under `mutex`. */
     ki_mutex mutex;
     ki_cond changed;

@@ -49,8 +49,8 @@ void ki_metrics_init(ki_metrics_record *record, const ki_metrics *library, const
     record->has_library = library != NULL;
     if (library)
         record->library = *library;
-    atomic_init(&record->told_at, KI_NEVER);
-    atomic_init(&record->current_at, KI_NEVER);
+    atomic_init(&record->queued_at, KI_NEVER);
+    atomic_init(&record->stored_at, KI_NEVER);
 }
 
 /* Adds without an atomic read-modify-write: the loop is the only writer. */
@@ -58,7 +58,7 @@ static void add(_Atomic uint64_t *counter, uint64_t by) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
 }
 
-static void tell_count(const ki_metrics_record *record, ki_metric_id id, const char *label_value, double by) {
+static void pass_count(const ki_metrics_record *record, ki_metric_id id, const char *label_value, double by) {
     if (!record->has_library || !record->library.counter_add)
         return;
     ki_label labels[KI_INFORMER_LABELS + 1];
@@ -76,14 +76,14 @@ void ki_metrics_add(ki_metrics_record *record, ki_metric_id id, uint64_t by) {
     if (!record || by == 0)
         return;
     add(&record->counters[id], by);
-    tell_count(record, id, NULL, (double)by);
+    pass_count(record, id, NULL, (double)by);
 }
 
 void ki_metrics_relist(ki_metrics_record *record, int cause) {
     if (!record)
         return;
     add(&record->relists[cause], 1);
-    tell_count(record, KI_METRIC_RELISTS, ki_relist_cause_name(cause), 1);
+    pass_count(record, KI_METRIC_RELISTS, ki_relist_cause_name(cause), 1);
 }
 
 const char *ki_relist_cause_name(int cause) {
@@ -114,23 +114,23 @@ void ki_metrics_failed(ki_metrics_record *record, bool failed) {
 
 /* --- age of the cache --------------------------------------------------------------------------------------------------------- */
 
-void ki_metrics_told(ki_metrics_record *record, int64_t at) {
+void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at) {
     if (record)
-        atomic_store_explicit(&record->told_at, at, memory_order_relaxed);
+        atomic_store_explicit(&record->queued_at, at, memory_order_relaxed);
 }
 
 void ki_metrics_queue(ki_metrics_record *record, size_t depth) {
     atomic_store_explicit(&record->queue_depth, depth, memory_order_relaxed);
     if (depth == 0)
-        atomic_store_explicit(&record->current_at, atomic_load_explicit(&record->told_at, memory_order_relaxed),
+        atomic_store_explicit(&record->stored_at, atomic_load_explicit(&record->queued_at, memory_order_relaxed),
                               memory_order_relaxed);
 }
 
 int64_t ki_metrics_staleness(const ki_metrics_record *record, int64_t now) {
-    int64_t current = atomic_load_explicit(&record->current_at, memory_order_relaxed);
+    int64_t current = atomic_load_explicit(&record->stored_at, memory_order_relaxed);
     bool is_empty = atomic_load_explicit(&record->queue_depth, memory_order_relaxed) == 0;
     if (current != KI_NEVER && is_empty)
-        current = atomic_load_explicit(&record->told_at, memory_order_relaxed);
+        current = atomic_load_explicit(&record->queued_at, memory_order_relaxed);
     if (current == KI_NEVER)
         return KI_NEVER;
     return current < now ? now - current : 0;

@@ -62,8 +62,8 @@ typedef struct ki_metrics_record {
     } summaries[KI_METRIC_SUMMARIES];
     _Atomic size_t queue_depth;
     _Atomic uint64_t failures_in_row;
-    _Atomic int64_t told_at;    /* the queue has everything up to this time; KI_NEVER */
-    _Atomic int64_t current_at; /* the store has everything up to this time; KI_NEVER */
+    _Atomic int64_t queued_at; /* the queue has everything up to this time; KI_NEVER */
+    _Atomic int64_t stored_at; /* the store has everything up to this time; KI_NEVER */
 } ki_metrics_record;
 
 /* `library` may be NULL. */
@@ -78,7 +78,7 @@ const char *ki_relist_cause_name(int cause);
 /* Counts a consecutive failure; `failed` false resets their number. */
 void ki_metrics_failed(ki_metrics_record *record, bool failed);
 /* Records that the queue has all changes that the server made up to `at`. */
-void ki_metrics_told(ki_metrics_record *record, int64_t at);
+void ki_metrics_set_queued_at(ki_metrics_record *record, int64_t at);
 /* Sets the queue's length. At 0 the store has everything that was queued. */
 void ki_metrics_queue(ki_metrics_record *record, size_t depth);
 

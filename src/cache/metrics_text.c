@@ -114,7 +114,7 @@ static bool gauge(const ki_informer *informer, ki_metric_id id, double *ret_valu
     return has_value;
 }
 
-static void tell_gauge(const ki_metrics_record *record, ki_metric_id id, const char *label_value, double value) {
+static void pass_gauge(const ki_metrics_record *record, ki_metric_id id, const char *label_value, double value) {
     const ki_metric *metric = ki_metric_at(id);
     ki_label labels[KI_INFORMER_LABELS + 1];
     memcpy(labels, record->labels, sizeof labels);
@@ -137,9 +137,9 @@ ki_status ki_metrics_set_gauges(ki_informer *informer, ki_error *err) {
     double value;
     for (ki_metric_id id = KI_METRIC_LAST_RESOURCE_VERSION; id < KI_METRIC_PENDING; id++)
         if (gauge(informer, id, &value))
-            tell_gauge(record, id, NULL, value);
+            pass_gauge(record, id, NULL, value);
     for (size_t i = 0; i < count; i++)
-        tell_gauge(record, KI_METRIC_PENDING, handlers[i].name, (double)handlers[i].pending);
+        pass_gauge(record, KI_METRIC_PENDING, handlers[i].name, (double)handlers[i].pending);
     free_pending(ki_engine_allocator(informer->engine), handlers, count);
     return KI_OK;
 }

@@ -34,10 +34,10 @@ struct ki_mutation_cache {
 
 /* --- new ---------------------------------------------------------------------------------------------------------------------- */
 
-static int64_t ttl_ns(int64_t asked_ms) {
-    if (asked_ms < 0 || asked_ms > INT64_MAX / KI_MILLISECONDS(1))
+static int64_t ttl_ns(int64_t requested_ms) {
+    if (requested_ms < 0 || requested_ms > INT64_MAX / KI_MILLISECONDS(1))
         return -1;
-    return KI_MILLISECONDS(asked_ms ? asked_ms : DEFAULT_TTL_MS);
+    return KI_MILLISECONDS(requested_ms ? requested_ms : DEFAULT_TTL_MS);
 }
 
 ki_status ki_mutation_cache_new(ki_informer *informer, const ki_mutation_cache_options *options,
@@ -150,8 +150,8 @@ ki_status ki_mutation_cache_put(ki_mutation_cache *cache, const ki_object *obj, 
 }
 
 /* Returns true if the cache has the written state or a later one, or if the versions cannot be compared. */
-static bool has_caught_up(const ki_snapshot *copy, const ki_object *stored, const ki_object *written) {
-    ki_order order = order_of(written, ki_snapshot_resource_version(copy));
+static bool has_caught_up(const ki_snapshot *snapshot, const ki_object *stored, const ki_object *written) {
+    ki_order order = order_of(written, ki_snapshot_resource_version(snapshot));
     if (order == KI_ORDER_SAME || order == KI_ORDER_OLDER)
         return true;
     return stored && order_of(written, ki_object_resource_version(stored)) != KI_ORDER_NEWER;
@@ -159,10 +159,10 @@ static bool has_caught_up(const ki_snapshot *copy, const ki_object *stored, cons
 
 ki_object *ki_mutation_cache_get(ki_mutation_cache *cache, const char *key) {
     ki_mutex_lock(&cache->mutex);
-    ki_snapshot *copy = ki_informer_snapshot(cache->informer);
-    const ki_object *shown = ki_snapshot_get(copy, key);
+    ki_snapshot *snapshot = ki_informer_snapshot(cache->informer);
+    const ki_object *shown = ki_snapshot_get(snapshot, key);
     entry *written = find(cache, key);
-    if (written && has_caught_up(copy, shown, written->obj)) {
+    if (written && has_caught_up(snapshot, shown, written->obj)) {
         drop(cache, written);
     } else if (written) {
         take_off_list(cache, written);
@@ -171,6 +171,6 @@ ki_object *ki_mutation_cache_get(ki_mutation_cache *cache, const char *key) {
     }
     ki_object *ret = shown ? ki_object_ref(shown) : NULL;
     ki_mutex_unlock(&cache->mutex);
-    ki_snapshot_free(copy);
+    ki_snapshot_free(snapshot);
     return ret;
 }

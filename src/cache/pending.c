@@ -164,7 +164,7 @@ static void first_change(ki_pending *pending, const ki_notification *notificatio
         .before = pending->last,
         .known = notification->type == KI_NOTIFY_ADD ? NULL : ki_object_ref(notification->old),
         .obj = ki_object_ref(notification->obj),
-        .is_gone = notification->type == KI_NOTIFY_DELETE,
+        .is_deleted = notification->type == KI_NOTIFY_DELETE,
         .is_in_initial_list = notification->is_in_initial_list,
         .is_resync = notification->is_resync,
         .final_state_unknown = notification->final_state_unknown,
@@ -187,7 +187,7 @@ static void push_latest(ki_pending *pending, const ki_notification *notification
     }
     ki_object *before = entry->obj;
     entry->obj = ki_object_ref(notification->obj);
-    entry->is_gone = notification->type == KI_NOTIFY_DELETE;
+    entry->is_deleted = notification->type == KI_NOTIFY_DELETE;
     entry->final_state_unknown = notification->final_state_unknown;
     entry->is_resync = entry->is_resync && notification->is_resync;
     ki_object_unref(before);
@@ -205,7 +205,7 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
         ret_notification->obj = ki_object_ref(entry->known);
         ret_notification->old = ki_object_ref(entry->known);
         ret_notification->final_state_unknown = true;
-        if (entry->is_gone) {
+        if (entry->is_deleted) {
             drop_entry(pending, entry);
             return true;
         }
@@ -214,11 +214,11 @@ static bool pop_latest(ki_pending *pending, ki_notification *ret_notification) {
         entry->is_resync = false;
         return true;
     }
-    ret_notification->type = entry->is_gone ? KI_NOTIFY_DELETE : entry->known ? KI_NOTIFY_UPDATE : KI_NOTIFY_ADD;
+    ret_notification->type = entry->is_deleted ? KI_NOTIFY_DELETE : entry->known ? KI_NOTIFY_UPDATE : KI_NOTIFY_ADD;
     ret_notification->obj = ki_object_ref(entry->obj);
     ret_notification->old = ki_object_ref(entry->known);
     ret_notification->is_resync = ret_notification->type == KI_NOTIFY_UPDATE && entry->is_resync;
-    ret_notification->final_state_unknown = entry->is_gone && entry->final_state_unknown;
+    ret_notification->final_state_unknown = entry->is_deleted && entry->final_state_unknown;
     drop_entry(pending, entry);
     return true;
 }

@@ -19,7 +19,7 @@ struct ki_pending_entry {
     ki_object *known; /* the state of the listener's last notification; NULL: none yet */
     ki_object *obj;   /* the newest state, or the last one if it is deleted */
     uint32_t hash;    /* of the key; set by the table */
-    bool is_gone : 1;
+    bool is_deleted : 1;
     bool is_in_initial_list : 1, is_resync : 1, final_state_unknown : 1;
 };
 

@@ -1,5 +1,5 @@
 /* process.c: the process step. Under the change lock, one item of the queue goes to the store, then to the listeners. process_list.c does lists
- * and resyncs, which need slices. follow.c decides what a delta does to an object.
+ * and resyncs, which need slices. delta_apply.c decides what a delta does to an object.
  *
  * All changes of an item are stored in one step. The step first reserves room in the listeners. Only the reservation and the storing can fail.
  * After a failure nothing has changed, and the whole item goes back to the queue. */
@@ -7,7 +7,7 @@
 
 #include "src/base/error.h"
 #include "src/base/log.h"
-#include "src/cache/follow.h"
+#include "src/cache/delta_apply.h"
 #include "src/cache/snapshot.h"
 
 #include <limits.h>
@@ -23,26 +23,26 @@ typedef struct step {
 } step;
 
 /* Returns NULL if the snapshot is NULL or has no such object. */
-static ki_object *object_in(const ki_snapshot *moment, const char *key) {
-    return moment ? ki_tree_get(&moment->schema->objects, &moment->items, ki_str_of(key)) : NULL;
+static ki_object *object_in(const ki_snapshot *snapshot, const char *key) {
+    return snapshot ? ki_tree_get(&snapshot->schema->objects, &snapshot->items, ki_str_of(key)) : NULL;
 }
 
 /* Applies the deltas of one key from `first` on. All deltas have one key, or each has its own. */
-static ki_object *follow_group(const step *at, size_t first, size_t *ret_end, ki_object **ret_known, ki_teller *to) {
+static ki_object *apply_group(const step *at, size_t first, size_t *ret_end, ki_object **ret_known, ki_notifier *to) {
     const ki_deltas *deltas = at->deltas;
     const char *key = deltas->key ? deltas->key : ki_object_key(deltas->items[first].obj);
     ki_object *known = *ret_known = object_in(at->before, key);
     *ret_end = deltas->key ? deltas->count : first + 1;
     for (size_t i = first; i < *ret_end; i++)
-        known = ki_follow(&deltas->items[i], known, to);
+        known = ki_delta_apply(&deltas->items[i], known, to);
     return known;
 }
 
 /* Sends or only counts the notifications of all deltas. Counts the changes of the store. */
-static void tell_events(const step *at, ki_teller *to) {
+static void notify_events(const step *at, ki_notifier *to) {
     for (size_t i = 0, next; i < at->deltas->count; i = next) {
         ki_object *known;
-        const ki_object *obj = follow_group(at, i, &next, &known, to);
+        const ki_object *obj = apply_group(at, i, &next, &known, to);
         to->changes += obj != known;
     }
 }
@@ -52,9 +52,9 @@ static ki_status stage_events(const step *at) {
     ki_store *store = at->informer->store;
     ki_status status = KI_OK;
     for (size_t i = 0, next; !status && i < at->deltas->count; i = next) {
-        ki_teller silent = { .unreadable = &at->informer->unreadable };
+        ki_notifier silent = { .unreadable = &at->informer->unreadable };
         ki_object *known;
-        ki_object *obj = follow_group(at, i, &next, &known, &silent);
+        ki_object *obj = apply_group(at, i, &next, &known, &silent);
         if (obj && obj != known)
             status = ki_store_stage_put(store, obj);
         else if (!obj && known)
@@ -96,18 +96,18 @@ static void watch_stored(const step *at) {
 static ki_status apply(step *at, ki_error *err) {
     ki_informer *informer = at->informer;
     const char *version = version_after(informer);
-    ki_teller counts = { .unreadable = &informer->unreadable };
-    tell_events(at, &counts);
-    if (counts.changes) {
+    ki_notifier counter = { .unreadable = &informer->unreadable };
+    notify_events(at, &counter);
+    if (counter.changes) {
         ki_status status = stage(at, version, err);
         if (status)
             return status;
     }
-    ki_status status = ki_processor_reserve(&informer->processor, counts.count, at->deltas->key ? 1 : counts.count);
+    ki_status status = ki_processor_reserve(&informer->processor, counter.count, at->deltas->key ? 1 : counter.count);
     if (at->after)
         status = ki_store_end(informer->store, status, "taking a change", err);
     else if (status)
-        ki_error_no_memory(err, "telling of a change");
+        ki_error_no_memory(err, "notifying of a change");
     if (status)
         return status;
     if (at->after && version)
@@ -115,15 +115,15 @@ static ki_status apply(step *at, ki_error *err) {
                                         NULL); /* fits: the reflector checked its length */
     if (at->after && informer->options.detect_mutations)
         watch_stored(at);
-    ki_teller tells = { .processor = &informer->processor, .unreadable = &informer->unreadable };
-    tell_events(at, &tells);
+    ki_notifier notifier = { .processor = &informer->processor, .unreadable = &informer->unreadable };
+    notify_events(at, &notifier);
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);
     if (at->deltas->key && at->after)
         (void)ki_engine_work(informer->engine, 1); /* a change of the store costs as much as taking the key */
     if (!at->deltas->key) {
         ki_processor_trim(&informer->processor);
-        (void)ki_engine_work(informer->engine, counts.count < INT_MAX ? (int)counts.count : INT_MAX);
+        (void)ki_engine_work(informer->engine, counter.count < INT_MAX ? (int)counter.count : INT_MAX);
     }
     return KI_OK;
 }
@@ -164,7 +164,7 @@ ki_status ki_informer_process(const ki_deltas *deltas, void *user, bool *ret_req
     ki_informer *informer = user;
     bool is_done = true;
     bool is_of_all = deltas->kind == KI_DELTAS_REPLACE || deltas->kind == KI_DELTAS_RESYNC;
-    ki_informer_go_on_resyncing(informer);
+    ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
     note_synced(informer);
     ki_status status =
@@ -184,7 +184,7 @@ ki_status ki_informer_drained(void *user, ki_error *err) {
     ki_informer *informer = user;
     const char *version = informer->reflector.resource_version;
     ki_status status = KI_OK;
-    ki_informer_go_on_resyncing(informer);
+    ki_informer_continue_resync(informer);
     ki_fair_mutex_lock(&informer->change_lock);
     if (version[0] && strcmp(version, informer->store_version) != 0) {
         status = ki_store_set_resource_version(informer->store, version, err);

@@ -5,7 +5,7 @@
  * was added meanwhile, the staged state is dropped and the list starts over; the old snapshot stays. If notifying fails, it resumes at the same
  * place. A handler that is added in between replays the published snapshot and gets no other notification of this list. */
 #include "src/base/error.h"
-#include "src/cache/follow.h"
+#include "src/cache/delta_apply.h"
 #include "src/cache/informer_parts.h"
 
 /* One slice of the work. */
@@ -13,7 +13,7 @@ typedef struct slice {
     ki_informer *informer;
     ki_list_work *work;
     const ki_deltas *deltas;
-    ki_teller teller;
+    ki_notifier notifier;
     size_t left; /* units */
     ki_error *err;
 } slice;
@@ -32,7 +32,7 @@ static ki_object *known_before(const slice *s, const char *key) {
     return ki_tree_get(&s->work->before->schema->objects, &s->work->before->items, ki_str_of(key));
 }
 
-static void go_to(slice *s, ki_list_phase phase) {
+static void begin_phase(slice *s, ki_list_phase phase) {
     s->work->phase = phase;
     s->work->at = 0;
     s->work->cursor = (ki_cursor)KI_CURSOR_INIT;
@@ -50,25 +50,25 @@ static ki_status begin(slice *s) {
         return status;
     s->work->before = ki_store_snapshot(informer->store);
     ki_wide_map_init(&s->work->listed, ki_engine_allocator(informer->engine), informer->options.seed);
-    go_to(s, is_list ? KI_LIST_NOTES : KI_LIST_REMINDS);
+    begin_phase(s, is_list ? KI_LIST_COLLECTS : KI_LIST_RESYNCS);
     return KI_OK;
 }
 
 /* Drops the staged state and starts over. */
-static void begin_anew(slice *s) {
+static void start_over(slice *s) {
     ki_wide_map_free(&s->work->listed);
     ki_snapshot_drain_begin(&s->work->waste, ki_store_abandon(s->informer->store));
     ki_snapshot_free(s->work->before); /* the store holds a reference to it or to a later one */
     s->work->before = NULL;
-    go_to(s, KI_LIST_BEGINS);
+    begin_phase(s, KI_LIST_BEGINS);
 }
 
 /* Collects the next kept or listed key. */
-static ki_status note_next(slice *s) {
+static ki_status collect_next(slice *s) {
     const ki_deltas *deltas = s->deltas;
     size_t at = s->work->at;
     if (at == deltas->kept_count + deltas->count) {
-        go_to(s, deltas->keeps_all ? KI_LIST_PUTS : KI_LIST_DELETES);
+        begin_phase(s, deltas->keeps_all ? KI_LIST_PUTS : KI_LIST_DELETES);
         return KI_OK;
     }
     s->work->at++;
@@ -86,7 +86,7 @@ static bool is_last(const slice *s, size_t at) {
 }
 
 /* Returns the next known object if it is not listed, else NULL. `*ret_more` is false after the last. */
-static ki_object *next_gone(slice *s, bool *ret_more) {
+static ki_object *next_unlisted(slice *s, bool *ret_more) {
     ki_object *known = ki_tree_next(&s->work->before->items, &s->work->cursor);
     *ret_more = known != NULL;
     return known && !ki_wide_map_has(&s->work->listed, ki_str_of(ki_object_key(known))) ? known : NULL;
@@ -94,9 +94,9 @@ static ki_object *next_gone(slice *s, bool *ret_more) {
 
 static ki_status delete_next(slice *s) {
     bool more;
-    const ki_object *gone = next_gone(s, &more);
+    const ki_object *gone = next_unlisted(s, &more);
     if (!more)
-        go_to(s, KI_LIST_PUTS);
+        begin_phase(s, KI_LIST_PUTS);
     return gone ? ki_store_stage_delete(s->informer->store, ki_object_key(gone)) : KI_OK;
 }
 
@@ -104,7 +104,7 @@ static ki_status delete_next(slice *s) {
 static ki_status put_next(slice *s) {
     size_t at = s->work->at;
     if (at == s->deltas->count) {
-        go_to(s, KI_LIST_PUBLISHES);
+        begin_phase(s, KI_LIST_PUBLISHES);
         return KI_OK;
     }
     s->work->at++;
@@ -125,7 +125,7 @@ static ki_status publish(slice *s) {
     if (informer->queue->ops->length(informer->queue) == 0)
         ki_unreadable_catch_up(&informer->unreadable);
     ki_processor_begin_list(&informer->processor);
-    go_to(s, s->deltas->keeps_all ? KI_LIST_TELLS : KI_LIST_TELLS_GONE);
+    begin_phase(s, s->deltas->keeps_all ? KI_LIST_NOTIFIES : KI_LIST_NOTIFIES_DELETED);
     return KI_OK;
 }
 
@@ -138,25 +138,25 @@ static void end(slice *s) {
     ki_wide_map_free(&s->work->listed);
     ki_snapshot_drain_begin(&s->work->waste, s->work->before);
     s->work->before = NULL;
-    go_to(s, KI_LIST_ENDS);
+    begin_phase(s, KI_LIST_ENDS);
 }
 
-static void tell_next_gone(slice *s) {
+static void notify_next_deleted(slice *s) {
     bool more;
-    ki_object *gone = next_gone(s, &more);
+    ki_object *gone = next_unlisted(s, &more);
     if (gone)
-        ki_tell_deleted(&s->teller, gone, gone, true);
+        ki_notifier_deleted(&s->notifier, gone, gone, true);
     if (!more)
-        go_to(s, KI_LIST_TELLS);
+        begin_phase(s, KI_LIST_NOTIFIES);
 }
 
 /* Checks the waits against one object of the list. Also called for an object that a later one of the same key replaces. */
-static void see(const slice *s, const ki_delta *delta) {
-    if (atomic_load(&s->informer->waits_in_all) > 0)
+static void check_wait(const slice *s, const ki_delta *delta) {
+    if (atomic_load(&s->informer->wait_count) > 0)
         ki_informer_check_waits(s->informer, &(ki_deltas){ .items = delta, .count = 1 });
 }
 
-static void tell_next(slice *s) {
+static void notify_next(slice *s) {
     size_t at = s->work->at;
     if (at == s->deltas->count) {
         end(s);
@@ -166,20 +166,20 @@ static void tell_next(slice *s) {
     const ki_delta delta = { .type = KI_DELTA_REPLACED,
                              .is_in_initial_list = s->deltas->is_in_initial_list,
                              .obj = s->deltas->objects[at] };
-    see(s, &delta);
+    check_wait(s, &delta);
     if (!is_last(s, at))
         return;
     ki_object *before = known_before(s, ki_object_key(delta.obj));
-    (void)ki_follow(&delta, before, &s->teller);
+    (void)ki_delta_apply(&delta, before, &s->notifier);
     if (s->informer->options.detect_mutations &&
         before != delta.obj) /* the detector already has an unchanged instance */
         ki_mutation_detector_add(&s->informer->detector, delta.obj);
 }
 
-static void remind_next(slice *s) {
+static void resync_next(slice *s) {
     const ki_delta delta = { .type = KI_DELTA_SYNC, .obj = ki_tree_next(&s->work->before->items, &s->work->cursor) };
     if (delta.obj)
-        ki_tell_updated(&s->teller, &delta, delta.obj);
+        ki_notifier_updated(&s->notifier, &delta, delta.obj);
     else
         end(s);
 }
@@ -190,31 +190,31 @@ static bool is_staging(const ki_list_work *work) {
     return work->phase > KI_LIST_BEGINS && work->phase <= KI_LIST_PUBLISHES;
 }
 
-static bool is_telling(const ki_list_work *work) {
+static bool is_notifying(const ki_list_work *work) {
     return work->phase > KI_LIST_PUBLISHES && work->phase < KI_LIST_ENDS;
 }
 
 /* Does one unit. */
-static ki_status work_on(slice *s) {
+static ki_status do_unit(slice *s) {
     switch (s->work->phase) {
     case KI_LIST_BEGINS:
         return begin(s);
-    case KI_LIST_NOTES:
-        return note_next(s);
+    case KI_LIST_COLLECTS:
+        return collect_next(s);
     case KI_LIST_DELETES:
         return delete_next(s);
     case KI_LIST_PUTS:
         return put_next(s);
     case KI_LIST_PUBLISHES:
         return publish(s);
-    case KI_LIST_TELLS_GONE:
-        tell_next_gone(s);
+    case KI_LIST_NOTIFIES_DELETED:
+        notify_next_deleted(s);
         break;
-    case KI_LIST_TELLS:
-        tell_next(s);
+    case KI_LIST_NOTIFIES:
+        notify_next(s);
         break;
-    case KI_LIST_REMINDS:
-        remind_next(s);
+    case KI_LIST_RESYNCS:
+        resync_next(s);
         break;
     case KI_LIST_ENDS:
         break;
@@ -223,13 +223,13 @@ static ki_status work_on(slice *s) {
 }
 
 /* Works until the units or the current sort of work (staging or notifying) end. Reserves room in the listeners before it notifies. */
-static ki_status go_on(slice *s) {
-    bool tells = is_telling(s->work);
+static ki_status run_phase(slice *s) {
+    bool notifies = is_notifying(s->work);
     ki_status status = KI_OK;
-    if (tells) /* an object that was deleted and recreated unnoticed is two notifications */
+    if (notifies) /* an object that was deleted and recreated unnoticed is two notifications */
         status = ki_processor_reserve(&s->informer->processor, 2 * s->left, 2 * s->left);
-    for (; !status && s->left > 0 && s->work->phase != KI_LIST_ENDS && is_telling(s->work) == tells; s->left--)
-        status = work_on(s);
+    for (; !status && s->left > 0 && s->work->phase != KI_LIST_ENDS && is_notifying(s->work) == notifies; s->left--)
+        status = do_unit(s);
     return status;
 }
 
@@ -242,23 +242,23 @@ static ki_status do_slice(slice *s, bool *ret_done) {
             *ret_done = true;
             work->phase = KI_LIST_BEGINS;
         } else if (is_staging(work) && ki_store_is_overtaken(s->informer->store)) {
-            begin_anew(s);
+            start_over(s);
         } else {
-            status = go_on(s);
+            status = run_phase(s);
         }
     }
     if (status && is_staging(work))
-        begin_anew(s);
+        start_over(s);
     return status;
 }
 
 ki_status ki_informer_process_list(ki_informer *informer, const ki_deltas *deltas, bool *ret_done, ki_error *err) {
     size_t slice_units = ki_queue_slice(informer->queue);
-    size_t units = slice_units < KI_INFORMER_AT_ONCE ? slice_units : KI_INFORMER_AT_ONCE;
+    size_t units = slice_units < KI_INFORMER_SLICE ? slice_units : KI_INFORMER_SLICE;
     slice s = { .informer = informer,
                 .work = &informer->list_work,
                 .deltas = deltas,
-                .teller = { .processor = &informer->processor, .unreadable = &informer->unreadable },
+                .notifier = { .processor = &informer->processor, .unreadable = &informer->unreadable },
                 .left = units,
                 .err = err };
     ki_status status = do_slice(&s, ret_done);

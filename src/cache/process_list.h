@@ -8,13 +8,13 @@
 
 typedef enum ki_list_phase {
     KI_LIST_BEGINS,
-    KI_LIST_NOTES,      /* collects the listed keys */
-    KI_LIST_DELETES,    /* stages the deletion of objects that are not listed */
-    KI_LIST_PUTS,       /* stages new and changed objects */
-    KI_LIST_PUBLISHES,  /* publishes the staged snapshot */
-    KI_LIST_TELLS_GONE, /* notifies of deleted objects */
-    KI_LIST_TELLS,      /* notifies of listed objects */
-    KI_LIST_REMINDS,    /* a resync: notifies of all objects */
+    KI_LIST_COLLECTS,         /* collects the listed keys */
+    KI_LIST_DELETES,          /* stages the deletion of objects that are not listed */
+    KI_LIST_PUTS,             /* stages new and changed objects */
+    KI_LIST_PUBLISHES,        /* publishes the staged snapshot */
+    KI_LIST_NOTIFIES_DELETED, /* notifies of deleted objects */
+    KI_LIST_NOTIFIES,         /* notifies of listed objects */
+    KI_LIST_RESYNCS,          /* a resync: notifies of all objects */
     KI_LIST_ENDS
 } ki_list_phase;
 

@@ -62,7 +62,7 @@ void ki_processor_add(ki_processor *processor, ki_listener *listener, int64_t de
     while (*last)
         last = &(*last)->next;
     listener->next = NULL;
-    listener->is_told_list = false;
+    listener->is_notified_of_list = false;
     *last = listener;
     listener->desired_resync_ns = desired_ns;
     bool lowers = desired_ns > 0 && (processor->resync_ns == 0 || desired_ns < processor->resync_ns);
@@ -141,17 +141,17 @@ void ki_processor_trim(ki_processor *processor) {
 }
 
 void ki_processor_begin_list(ki_processor *processor) {
-    processor->is_telling_list = true;
+    processor->is_notifying_list = true;
     for (ki_listener *listener = processor->first; listener; listener = listener->next)
-        listener->is_told_list = true;
+        listener->is_notified_of_list = true;
 }
 
 void ki_processor_end_list(ki_processor *processor) {
-    processor->is_telling_list = false;
+    processor->is_notifying_list = false;
 }
 
 static bool is_for(const ki_processor *processor, const ki_listener *listener, ki_audience audience) {
-    if (processor->is_telling_list && !listener->is_told_list)
+    if (processor->is_notifying_list && !listener->is_notified_of_list)
         return false;
     switch (audience) {
     case KI_AUDIENCE_ALL:

@@ -38,7 +38,7 @@ struct ki_processor {
     ki_listener *leaving; /* removed; on_removed not called, or thread not joined yet */
     int64_t resync_ns;    /* the informer's resync period; 0: no resyncs */
     bool started, threaded;
-    bool is_telling_list; /* only listeners with is_told_list are notified */
+    bool is_notifying_list; /* only listeners with is_notified_of_list are notified */
 };
 
 /* Returns true if both are states of one object: equal uids, or a missing uid. Different uids: the object was deleted and recreated. */

@@ -13,7 +13,7 @@ enum {
     FIRST_CAPACITY = 64,          /* objects */
     CONTINUE_TOKEN_MAX = 1 << 16, /* bytes */
     UNKNOWN_TYPE = 404,           /* HTTP */
-    GONE_ANSWERS = 3 /* consecutive 404 responses, over at least GONE_AFTER: a starting server may not know all types */
+    GONE_RESPONSES = 3 /* consecutive 404 responses over at least GONE_AFTER: a starting server may lack types */
 };
 
 #define GONE_AFTER KI_SECONDS(60)
@@ -23,7 +23,7 @@ enum {
 /* --- steps ------------------------------------------------------------------------------------------------------ */
 
 /* Reports every NO_RESPONSE that a request still has no response. */
-static void tell_silence(ki_timer *timer, void *user) {
+static void report_no_response(ki_timer *timer, void *user) {
     ki_reflector *reflector = user;
     int64_t now = ki_engine_now(reflector->options.engine);
     ki_error err = KI_ERROR_INIT;
@@ -33,15 +33,15 @@ static void tell_silence(ki_timer *timer, void *user) {
     ki_timer_set(timer, now + NO_RESPONSE);
 }
 
-void ki_reflector_go_at(ki_reflector *reflector, ki_reflector_step next, int64_t at) {
-    ki_timer_cancel(&reflector->silence);
-    reflector->phase = KI_REFLECTOR_RESTS;
+void ki_reflector_schedule_at(ki_reflector *reflector, ki_reflector_step next, int64_t at) {
+    ki_timer_cancel(&reflector->response_timer);
+    reflector->phase = KI_REFLECTOR_WAITS;
     reflector->next = next;
     ki_timer_set(&reflector->timer, at);
 }
 
-void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next) {
-    ki_reflector_go_at(reflector, next, ki_engine_now(reflector->options.engine));
+void ki_reflector_schedule(ki_reflector *reflector, ki_reflector_step next) {
+    ki_reflector_schedule_at(reflector, next, ki_engine_now(reflector->options.engine));
 }
 
 static void find_type(ki_reflector *reflector);
@@ -109,9 +109,9 @@ ki_attempt ki_reflector_next(const ki_reflector *reflector) {
     return KI_ATTEMPT_NONE;
 }
 
-static ki_attempt attempt_under_way(const ki_reflector *reflector) {
+static ki_attempt current_attempt(const ki_reflector *reflector) {
     switch (reflector->phase) {
-    case KI_REFLECTOR_RESTS:
+    case KI_REFLECTOR_WAITS:
         return KI_ATTEMPT_NONE;
     case KI_REFLECTOR_LISTS:
     case KI_REFLECTOR_CHECKS:
@@ -134,15 +134,15 @@ static double seconds(int64_t ns) {
     return (double)ns / (double)KI_SECONDS(1);
 }
 
-static void tell_failure(ki_reflector *reflector, const ki_error *err) {
+static void report_failure(ki_reflector *reflector, const ki_error *err) {
     ki_metrics_add(reflector->options.metrics, KI_METRIC_FAILURES, 1);
     reflector->options.on_error(err, reflector->options.user);
 }
 
 void ki_reflector_report(ki_reflector *reflector, const ki_error *err) {
-    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s; going on at once",
+    ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector", "%s: %s; retrying at once",
                  reflector->options.name, ki_error_message(err));
-    tell_failure(reflector, err);
+    report_failure(reflector, err);
 }
 
 /* Deletes all objects of a type that the server no longer has. */
@@ -156,7 +156,7 @@ static void delete_all(ki_reflector *reflector) {
     }
     ki_unreadable_take_list(reflector->options.unreadable, &reflector->listed_unreadable, "",
                             reflector->resource_version);
-    reflector->is_gone = true;
+    reflector->is_type_removed = true;
     reflector->is_unavailable = true; /* lists at "": a server's cache may lag and still have the old objects */
     ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_WARNING, "reflector",
                  "%s: the server has not known them for %.0f s: taken for deleted", reflector->options.name,
@@ -169,14 +169,14 @@ static void delete_all(ki_reflector *reflector) {
 static bool note_missing(ki_reflector *reflector, const ki_error *cause) {
     int64_t now = ki_engine_now(reflector->options.engine);
     if (cause->http_status != UNKNOWN_TYPE) {
-        reflector->missing_answers = 0;
+        reflector->missing_responses = 0;
         return false;
     }
-    if (reflector->missing_answers++ == 0)
+    if (reflector->missing_responses++ == 0)
         reflector->missing_since = now;
-    bool has_objects = reflector->resource_version[0] != '\0' && !reflector->is_gone;
-    bool is_sure = reflector->missing_answers >= GONE_ANSWERS && now - reflector->missing_since >= GONE_AFTER;
-    if (!reflector->options.may_go || !has_objects || !is_sure)
+    bool has_objects = reflector->resource_version[0] != '\0' && !reflector->is_type_removed;
+    bool is_sure = reflector->missing_responses >= GONE_RESPONSES && now - reflector->missing_since >= GONE_AFTER;
+    if (!reflector->options.is_custom || !has_objects || !is_sure)
         return false;
     if (strcmp(cause->reason, "NotFound") != 0)
         return true;
@@ -192,7 +192,7 @@ static void on_type_found(ki_type_found found, const ki_error *err, void *user) 
     }
     if (found == KI_TYPE_MISSING)
         delete_all(reflector);
-    ki_reflector_go(reflector, KI_REFLECT_BEGIN);
+    ki_reflector_schedule(reflector, KI_REFLECT_BEGIN);
 }
 
 static void find_type(ki_reflector *reflector) {
@@ -205,8 +205,8 @@ static void find_type(ki_reflector *reflector) {
 }
 
 static void note_type_found(ki_reflector *reflector) {
-    reflector->missing_answers = 0;
-    reflector->is_gone = false;
+    reflector->missing_responses = 0;
+    reflector->is_type_removed = false;
 }
 
 void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflector_step next) {
@@ -215,18 +215,19 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
     int64_t wait = ki_backoff_next(&reflector->backoff, now, ki_engine_random(engine));
     if (needs_a_person(cause) && wait > BLOCKED_MAX)
         wait /= 2; /* the longest step is U[30 s, 60 s) */
-    int64_t asked_ms = cause->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? cause->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
-    if (KI_MILLISECONDS(asked_ms) > wait)
-        wait = KI_MILLISECONDS(asked_ms);
+    int64_t requested_ms =
+        cause->retry_after_ms < KI_RETRY_AFTER_MAX_MS ? cause->retry_after_ms : KI_RETRY_AFTER_MAX_MS;
+    if (KI_MILLISECONDS(requested_ms) > wait)
+        wait = KI_MILLISECONDS(requested_ms);
     ki_reflector_drop_objects(reflector);
     if (note_missing(reflector, cause))
         next = KI_REFLECT_FIND_TYPE;
     ki_metrics_failed(reflector->options.metrics, true);
     if (next != KI_REFLECT_WATCH && next != KI_REFLECT_CHECK)
         ki_reflector_count_relist(reflector, (int)cause->code);
-    reflector->failed = attempt_under_way(reflector);
-    ki_reflector_go_at(reflector, next, now + wait);
-    reflector->is_said_to_watch = false;
+    reflector->failed_attempt = current_attempt(reflector);
+    ki_reflector_schedule_at(reflector, next, now + wait);
+    reflector->has_logged_watching = false;
     ki_log_write(ki_engine_log(engine), KI_LOG_WARNING, "reflector", "%s: %s; next try in %.1f s",
                  reflector->options.name, ki_error_message(cause), seconds(wait));
     reflector->options.on_state(needs_a_person(cause) ? KI_STATE_BLOCKED : KI_STATE_BACKING_OFF, cause, now + wait,
@@ -236,7 +237,7 @@ void ki_reflector_wait(ki_reflector *reflector, const ki_error *cause, ki_reflec
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
     ki_error cause = *err; /* `err` may be part of what ki_reflector_wait frees */
     ki_reflector_wait(reflector, &cause, next);
-    tell_failure(reflector, &cause);
+    report_failure(reflector, &cause);
 }
 
 void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
@@ -246,17 +247,17 @@ void ki_reflector_give_up(ki_reflector *reflector, const ki_error *err) {
 }
 
 void ki_reflector_set_state(ki_reflector *reflector, ki_state state) {
-    if (state == KI_STATE_WATCHING && !reflector->is_said_to_watch) {
-        reflector->is_said_to_watch = true; /* a reopened watch is not logged again */
+    if (state == KI_STATE_WATCHING && !reflector->has_logged_watching) {
+        reflector->has_logged_watching = true; /* a reopened watch is not logged again */
         ki_log_write(ki_engine_log(reflector->options.engine), KI_LOG_INFO, "reflector", "%s: watching",
                      reflector->options.name);
     }
     int64_t now = ki_engine_now(reflector->options.engine);
     if (state == KI_STATE_CONNECTING) {
         reflector->connecting_since = now;
-        ki_timer_set(&reflector->silence, now + NO_RESPONSE);
+        ki_timer_set(&reflector->response_timer, now + NO_RESPONSE);
     } else {
-        ki_timer_cancel(&reflector->silence);
+        ki_timer_cancel(&reflector->response_timer);
     }
     reflector->options.on_state(state, NULL, -1, reflector->options.user);
 }
@@ -292,7 +293,7 @@ ki_object *ki_reflector_known_instance(const ki_reflector *reflector, ki_object 
     return ki_object_ref(obj);
 }
 
-int64_t ki_reflector_told_at(const ki_reflector *reflector) {
+int64_t ki_reflector_event_time(const ki_reflector *reflector) {
     return reflector->watch.bytes_at == KI_NEVER ? ki_engine_now(reflector->options.engine) : reflector->watch.bytes_at;
 }
 
@@ -364,11 +365,11 @@ ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_
     ki_metrics_observe(metrics, KI_METRIC_LIST_DURATION,
                        (double)(now - reflector->list.began_at) / (double)KI_SECONDS(1));
     /* A list shows the state at its request or later. A streaming list shows the state at its last event. */
-    ki_metrics_told(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? ki_reflector_told_at(reflector)
-                                                                      : reflector->list.began_at);
+    ki_metrics_set_queued_at(metrics, reflector->phase == KI_REFLECTOR_STREAMS ? ki_reflector_event_time(reflector)
+                                                                               : reflector->list.began_at);
     ki_metrics_failed(metrics, false);
     reflector->is_unavailable = false;
-    ki_reflector_hear_word(reflector);
+    ki_reflector_note_version_known(reflector);
     note_type_found(reflector);
     if (!reflector->objects)
         reflector->object_count = 0;
@@ -392,7 +393,7 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
                                  .first_internal = KI_NEVER,
                                  .last_internal_error = KI_NEVER };
     if (ki_timer_init(&reflector->timer, options->engine, take_step, reflector) ||
-        ki_timer_init(&reflector->silence, options->engine, tell_silence, reflector))
+        ki_timer_init(&reflector->response_timer, options->engine, report_no_response, reflector))
         return ki_error_no_memory(err, "starting an informer");
     uint64_t seed = (uint64_t)(ki_engine_random(options->engine) * (double)UINT32_MAX);
     ki_wide_map_init(&reflector->staged, allocator, seed);
@@ -403,11 +404,11 @@ ki_status ki_reflector_open(ki_reflector *reflector, const ki_reflector_options 
 }
 
 void ki_reflector_start(ki_reflector *reflector) {
-    ki_reflector_go(reflector, KI_REFLECT_BEGIN);
+    ki_reflector_schedule(reflector, KI_REFLECT_BEGIN);
 }
 
 void ki_reflector_relist(ki_reflector *reflector) {
-    bool is_to_watch = reflector->phase == KI_REFLECTOR_RESTS &&
+    bool is_to_watch = reflector->phase == KI_REFLECTOR_WAITS &&
                        (reflector->next == KI_REFLECT_WATCH || reflector->next == KI_REFLECT_CHECK);
     if (reflector->phase != KI_REFLECTOR_WATCHES && reflector->phase != KI_REFLECTOR_CHECKS && !is_to_watch)
         return;
@@ -419,7 +420,7 @@ void ki_reflector_relist(ki_reflector *reflector) {
     }
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_reflector_count_watch_end(reflector);
-    ki_reflector_go(reflector, KI_REFLECT_LIST);
+    ki_reflector_schedule(reflector, KI_REFLECT_LIST);
 }
 
 void ki_reflector_close(ki_reflector *reflector) {
@@ -428,7 +429,7 @@ void ki_reflector_close(ki_reflector *reflector) {
     reflector->is_open = false;
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_timer_close(&reflector->timer);
-    ki_timer_close(&reflector->silence);
+    ki_timer_close(&reflector->response_timer);
     ki_reflector_drop_objects(reflector);
     ki_buffer_free(&reflector->continue_token);
 }

@@ -28,7 +28,7 @@ typedef struct ki_reflector_options {
     const char *name;          /* the resource's name, for messages; borrowed */
     int64_t page_size;         /* 0: KI_REFLECTOR_PAGE for lists that the server pages */
     bool no_streaming_list;
-    bool may_go; /* the server may stop serving the resource (a custom type); its objects then count as deleted */
+    bool is_custom; /* a custom type: the server may stop serving it; its objects then count as deleted */
     int64_t
         internal_error_retry_ns; /* for this long after a watch's first internal error: watch again without a list */
     ki_metrics_record *metrics;  /* borrowed; NULL: no metrics */
@@ -63,7 +63,7 @@ typedef enum ki_reflector_step {
 } ki_reflector_step;
 
 typedef enum ki_reflector_phase {
-    KI_REFLECTOR_RESTS, /* no request is running; the timer is set for `next` */
+    KI_REFLECTOR_WAITS, /* no request is running; the timer is set for `next` */
     KI_REFLECTOR_LISTS,
     KI_REFLECTOR_STREAMS, /* a streaming list, before the end of the initial events */
     KI_REFLECTOR_WATCHES,
@@ -87,12 +87,12 @@ typedef struct ki_list_progress {
 /* A watch in progress. The whole struct is assigned when a watch is opened. */
 typedef struct ki_watch_progress {
     int64_t opened_at;
-    int64_t heard_at;    /* time of the last byte, or of the opening */
-    int64_t bytes_at;    /* arrival of the bytes that are being decoded; KI_NEVER: not reported by the source */
-    bool has_undated;    /* events of these bytes are in the queue, and more may have to be decoded */
-    bool is_accepted;    /* the server accepted the watch */
-    bool received_event; /* the watch delivered an event or bookmark that was neither stale nor unreadable */
-    bool holds_version;  /* opened at "" or "0": ADDED events do not advance the version until another event arrives */
+    int64_t last_byte_at;   /* time of the last byte, or of the opening */
+    int64_t bytes_at;       /* arrival of the bytes that are being decoded; KI_NEVER: not reported by the source */
+    bool has_queued_events; /* events of these bytes are in the queue, and more may have to be decoded */
+    bool is_accepted;       /* the server accepted the watch */
+    bool received_event;    /* the watch delivered an event or bookmark that was neither stale nor unreadable */
+    bool holds_version; /* opened at "" or "0": ADDED events do not advance the version until another event arrives */
     uint64_t events;
     char opened_version[KI_RESOURCE_VERSION_MAX + 1]; /* the last synced version at the opening */
     char version[KI_RESOURCE_VERSION_MAX + 1];        /* where the watch started; older events are repeated events */
@@ -105,20 +105,20 @@ typedef struct ki_reflector {
     bool is_open;
     ki_reflector_phase phase;
     ki_reflector_step next;
-    ki_timer timer;   /* the next step; during a streaming list, its deadline */
-    ki_timer silence; /* set while a request waits for its response */
+    ki_timer timer;          /* the next step; during a streaming list, its deadline */
+    ki_timer response_timer; /* set while a request waits for its response */
     int64_t connecting_since;
     ki_backoff backoff;
-    ki_attempt failed; /* the attempt that failed before this wait */
+    ki_attempt failed_attempt; /* the attempt that failed before this wait */
 
     /* known from earlier responses */
     char resource_version[KI_RESOURCE_VERSION_MAX + 1]; /* last synced; "" before the first list */
     bool is_unavailable; /* `resource_version` had expired or was too large: list at "" */
     bool is_paginated;   /* the server split a list at "0" into pages */
     bool no_streaming;
-    unsigned missing_answers; /* consecutive 404 responses */
-    int64_t missing_since;    /* time of the first of them */
-    bool is_gone;             /* the server lost the type; its objects have been deleted */
+    unsigned missing_responses; /* consecutive 404 responses */
+    int64_t missing_since;      /* time of the first of them */
+    bool is_type_removed;       /* the server lost the type; its objects have been deleted */
 
     /* the first list in the queue: the initial population */
     char initial_version[KI_RESOURCE_VERSION_MAX + 1];
@@ -137,13 +137,13 @@ typedef struct ki_reflector {
     ki_watch_progress watch;
 
     /* kept from one watch to the next */
-    bool is_said_to_watch; /* "watching" was logged, and no list or failure followed */
-    bool has_reopened;     /* the watch was reopened without a backoff, and no good watch followed */
-    bool has_resumed;      /* a watch was resumed from `resumed_version` because the next event was unreadable */
+    bool has_logged_watching; /* "watching" was logged, and no list or failure followed */
+    bool has_reopened;        /* the watch was reopened without a backoff, and no good watch followed */
+    bool has_resumed;         /* a watch was resumed from `resumed_version` because the next event was unreadable */
     char resumed_version[KI_RESOURCE_VERSION_MAX + 1];
-    unsigned wordless; /* consecutive accepted watches without an event, since word_at */
-    int64_t word_at;   /* time of the last event, list or check */
-    bool is_counted;   /* the metrics have the start of a watch, but not its end */
+    unsigned silent_watches;  /* consecutive accepted watches without an event, since version_known_at */
+    int64_t version_known_at; /* time of the last event, list or check */
+    bool is_watch_counted;    /* the metrics have the start of a watch, but not its end */
     int64_t watching_since;
     uint64_t events_before;                      /* events of the streaming list that the watch began as */
     int64_t first_internal, last_internal_error; /* times of errors within watches; KI_NEVER: none */

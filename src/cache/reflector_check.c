@@ -11,26 +11,26 @@
 #include "src/cache/reflector_steps.h"
 
 enum {
-    WORDLESS = 2 /* watches; the first may have ended because its connection died */
+    SILENT_WATCHES = 2 /* watches; the first may have ended because its connection died */
 };
 
-void ki_reflector_hear_word(ki_reflector *reflector) {
+void ki_reflector_note_version_known(ki_reflector *reflector) {
     reflector->watch.received_event = true;
-    reflector->wordless = 0;
-    reflector->word_at = ki_engine_now(reflector->options.engine);
+    reflector->silent_watches = 0;
+    reflector->version_known_at = ki_engine_now(reflector->options.engine);
 }
 
-void ki_reflector_count_wordless(ki_reflector *reflector) {
-    if (reflector->watch.is_accepted && !reflector->watch.received_event && reflector->wordless < WORDLESS)
-        reflector->wordless++;
+void ki_reflector_count_silent_watch(ki_reflector *reflector) {
+    if (reflector->watch.is_accepted && !reflector->watch.received_event && reflector->silent_watches < SILENT_WATCHES)
+        reflector->silent_watches++;
 }
 
-bool ki_reflector_is_in_doubt(const ki_reflector *reflector) {
+bool ki_reflector_needs_check(const ki_reflector *reflector) {
     if (ki_resource_version_compare(reflector->resource_version, "0") == KI_ORDER_SAME ||
         !reflector->resource_version[0])
         return false; /* every server knows these versions */
-    int64_t silence = ki_engine_now(reflector->options.engine) - reflector->word_at;
-    return reflector->wordless >= WORDLESS && silence >= KI_REFLECTOR_IDLE;
+    int64_t silence = ki_engine_now(reflector->options.engine) - reflector->version_known_at;
+    return reflector->silent_watches >= SILENT_WATCHES && silence >= KI_REFLECTOR_IDLE;
 }
 
 static void set_behind(ki_error *err, const char *version, const char *than) {
@@ -39,7 +39,7 @@ static void set_behind(ki_error *err, const char *version, const char *than) {
                  version, than);
 }
 
-void ki_reflector_find_behind(ki_reflector *reflector, const char *version) {
+void ki_reflector_fail_behind(ki_reflector *reflector, const char *version) {
     ki_error err = KI_ERROR_INIT;
     set_behind(&err, version, reflector->watch.version);
     reflector->is_unavailable = true;
@@ -56,7 +56,7 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
     (void)user;
 }
 
-static bool may_be_asked_again(const ki_error *err) {
+static bool may_retry_check(const ki_error *err) {
     return err->http_status == 429 || err->code == KI_ERR_CONNECT || err->code == KI_ERR_UNEXPECTED_EOF ||
            err->code == KI_ERR_TIMEOUT || err->code == KI_ERR_SYSTEM;
 }
@@ -64,10 +64,10 @@ static bool may_be_asked_again(const ki_error *err) {
 static void on_failure(ki_reflector *reflector, const ki_error *err) {
     if (err->code == KI_ERR_TOO_LARGE_RV || err->code == KI_ERR_EXPIRED) {
         reflector->is_unavailable = true;
-        ki_reflector_list_otherwise(reflector, err, KI_REFLECT_BEGIN);
+        ki_reflector_list_instead(reflector, err, KI_REFLECT_BEGIN);
         return;
     }
-    ki_reflector_fail(reflector, err, may_be_asked_again(err) ? KI_REFLECT_CHECK : KI_REFLECT_BEGIN);
+    ki_reflector_fail(reflector, err, may_retry_check(err) ? KI_REFLECT_CHECK : KI_REFLECT_BEGIN);
 }
 
 static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
@@ -84,8 +84,8 @@ static void on_end(const ki_list_result *result, const ki_error *err, void *user
         return;
     }
     ki_metrics_failed(reflector->options.metrics, false);
-    ki_reflector_hear_word(reflector);
-    ki_reflector_go(reflector, KI_REFLECT_WATCH);
+    ki_reflector_note_version_known(reflector);
+    ki_reflector_schedule(reflector, KI_REFLECT_WATCH);
 }
 
 void ki_reflector_check(ki_reflector *reflector) {

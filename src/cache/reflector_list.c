@@ -31,26 +31,26 @@ static void on_bad_object(const ki_bad_object *bad, void *user) {
     ki_reflector_skip_listed(user, bad);
 }
 
-void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
+void ki_reflector_list_instead(ki_reflector *reflector, const ki_error *err, ki_reflector_step next) {
     if (err->retry_after_ms > 0) {
         ki_reflector_fail(reflector, err, next);
         return;
     }
     ki_reflector_report(reflector, err);
     ki_reflector_count_relist(reflector, (int)err->code);
-    ki_reflector_go(reflector, next);
+    ki_reflector_schedule(reflector, next);
 }
 
 static void on_failure(ki_reflector *reflector, const ki_error *err) {
     bool is_stale = err->code == KI_ERR_EXPIRED || err->code == KI_ERR_TOO_LARGE_RV;
     if (err->code == KI_ERR_EXPIRED && reflector->list.pages > 0 && !reflector->list.is_full) {
-        ki_reflector_list_otherwise(reflector, err, KI_REFLECT_LIST_FULL);
+        ki_reflector_list_instead(reflector, err, KI_REFLECT_LIST_FULL);
         return;
     }
     if (is_stale)
         reflector->is_unavailable = true;
     if (is_stale && !reflector->list.is_latest && reflector->list.version[0] != '\0') {
-        ki_reflector_list_otherwise(reflector, err, KI_REFLECT_LIST_LATEST);
+        ki_reflector_list_instead(reflector, err, KI_REFLECT_LIST_LATEST);
         return;
     }
     ki_reflector_fail(reflector, err, KI_REFLECT_BEGIN);
@@ -112,7 +112,7 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
             ki_error_set(&err, status, "%s while keeping a list's continue token", ki_status_name(status));
     }
     if (!status && !is_last) {
-        ki_reflector_go(reflector, KI_REFLECT_LIST_PAGE);
+        ki_reflector_schedule(reflector, KI_REFLECT_LIST_PAGE);
         return;
     }
     if (!status)
@@ -123,7 +123,7 @@ static void on_page(ki_reflector *reflector, const ki_list_result *result) {
     }
     if (reflector->list.has_pages && strcmp(reflector->list.version, "0") == 0)
         reflector->is_paginated = true;
-    ki_reflector_go(reflector, KI_REFLECT_WATCH);
+    ki_reflector_schedule(reflector, KI_REFLECT_WATCH);
 }
 
 static void on_end(const ki_list_result *result, const ki_error *err, void *user) {
@@ -153,7 +153,7 @@ static void begin_list(ki_reflector *reflector, const char *version, ki_list_pro
         begun.version[0] = '\0';
     begun.began_at = ki_engine_now(reflector->options.engine);
     reflector->list = begun;
-    reflector->is_said_to_watch = false;
+    reflector->has_logged_watching = false;
     reflector->options.on_listed(0, -1, reflector->options.user);
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
 }

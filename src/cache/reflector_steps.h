@@ -11,8 +11,8 @@ enum {
 
 /* reflector.c */
 /* Sets the timer for `next`: for now, or for the time `at`. The step never runs inside the caller. */
-void ki_reflector_go(ki_reflector *reflector, ki_reflector_step next);
-void ki_reflector_go_at(ki_reflector *reflector, ki_reflector_step next, int64_t at);
+void ki_reflector_schedule(ki_reflector *reflector, ki_reflector_step next);
+void ki_reflector_schedule_at(ki_reflector *reflector, ki_reflector_step next, int64_t at);
 /* Reports `err`, backs off (at least for the server's Retry-After), then takes the step `next`. */
 void ki_reflector_fail(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 /* As ki_reflector_fail, without the report. */
@@ -30,7 +30,7 @@ bool ki_reflector_advance(ki_reflector *reflector, const char *version);
 /* Hands all objects to the queue, then advances to `version`. */
 ki_status ki_reflector_replace(ki_reflector *reflector, const char *version, ki_error *err);
 /* Returns when the bytes of the current event arrived, or now if the source does not report it. */
-int64_t ki_reflector_told_at(const ki_reflector *reflector);
+int64_t ki_reflector_event_time(const ki_reflector *reflector);
 /* Adds a reference to `objects`: the known object if it has the same state (an unchanged object is in memory once), else `obj`. */
 ki_status ki_reflector_append(ki_reflector *reflector, ki_object *obj);
 /* Returns a reference to the object that ki_reflector_append would add. */
@@ -47,7 +47,7 @@ static inline bool ki_reflector_is_older(const char *version, const char *than) 
 /* Requests a list or its next page. `step`: one of the four list steps. */
 void ki_reflector_list(ki_reflector *reflector, ki_reflector_step step);
 /* Takes the step `next`, another kind of list, without a backoff. With a Retry-After in `err` the wait is as in ki_reflector_fail. */
-void ki_reflector_list_otherwise(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
+void ki_reflector_list_instead(ki_reflector *reflector, const ki_error *err, ki_reflector_step next);
 /* reflector_watch.c */
 /* Requests a streaming list. */
 void ki_reflector_stream(ki_reflector *reflector);
@@ -70,14 +70,14 @@ void ki_reflector_bad_event(ki_reflector *reflector, const ki_bad_object *bad);
 bool ki_reflector_transform(ki_reflector *reflector, ki_object *obj, bool is_deleted, ki_object **ret_obj);
 /* reflector_check.c */
 /* Records an event, list or check: the server knows the cache's version. */
-void ki_reflector_hear_word(ki_reflector *reflector);
+void ki_reflector_note_version_known(ki_reflector *reflector);
 /* Counts the ending watch if it was accepted and had no event. */
-void ki_reflector_count_wordless(ki_reflector *reflector);
+void ki_reflector_count_silent_watch(ki_reflector *reflector);
 /* Returns true if a check must precede the next watch. */
-bool ki_reflector_is_in_doubt(const ki_reflector *reflector);
+bool ki_reflector_needs_check(const ki_reflector *reflector);
 /* Asks the server whether it knows the last synced version. */
 void ki_reflector_check(ki_reflector *reflector);
 /* Relists after a bookmark at `version`, which is older than the version where the watch began. */
-void ki_reflector_find_behind(ki_reflector *reflector, const char *version);
+void ki_reflector_fail_behind(ki_reflector *reflector, const char *version);
 
 #endif

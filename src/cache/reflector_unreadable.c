@@ -52,7 +52,7 @@ static void resume(ki_reflector *reflector, const ki_error *cause) {
     memcpy(reflector->resumed_version, reflector->resource_version, sizeof reflector->resumed_version);
     reflector->options.list_watch->ops->cancel(reflector->options.list_watch);
     ki_reflector_count_watch_end(reflector);
-    ki_reflector_count_wordless(reflector);
+    ki_reflector_count_silent_watch(reflector);
     ki_reflector_report(reflector, &err);
     ki_reflector_reopen(reflector, true);
 }

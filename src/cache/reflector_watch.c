@@ -22,27 +22,27 @@ static bool is_retriable(const ki_error *err, bool opened) {
 
 /* --- events ------------------------------------------------------------------------------------------------------------- */
 
-static void note_sign_of_life(ki_reflector *reflector) {
-    reflector->watch.heard_at = ki_engine_now(reflector->options.engine);
+static void note_byte(ki_reflector *reflector) {
+    reflector->watch.last_byte_at = ki_engine_now(reflector->options.engine);
 }
 
 /* Records the arrival of the decoded bytes as the time of the last event. Called after all bytes that arrived together are decoded: before that,
  * the cache lacks some of their events. Partial events do not count. */
-static void date_events(ki_reflector *reflector) {
-    if (reflector->watch.has_undated && reflector->phase == KI_REFLECTOR_WATCHES)
-        ki_metrics_told(reflector->options.metrics, ki_reflector_told_at(reflector));
-    reflector->watch.has_undated = false;
+static void record_queued_at(ki_reflector *reflector) {
+    if (reflector->watch.has_queued_events && reflector->phase == KI_REFLECTOR_WATCHES)
+        ki_metrics_set_queued_at(reflector->options.metrics, ki_reflector_event_time(reflector));
+    reflector->watch.has_queued_events = false;
 }
 
 /* Records that the last complete event is in the queue. */
-static void told(ki_reflector *reflector) {
-    reflector->watch.has_undated = true;
+static void note_queued(ki_reflector *reflector) {
+    reflector->watch.has_queued_events = true;
     if (reflector->watch.bytes_at == KI_NEVER)
-        date_events(reflector);
+        record_queued_at(reflector);
 }
 
-static void heard(ki_reflector *reflector) {
-    note_sign_of_life(reflector);
+static void count_event(ki_reflector *reflector) {
+    note_byte(reflector);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         ki_metrics_failed(reflector->options.metrics, false);
     reflector->watch.events++;
@@ -50,25 +50,25 @@ static void heard(ki_reflector *reflector) {
 
 static void on_bytes(void *user) {
     ki_reflector *reflector = user;
-    note_sign_of_life(reflector);
-    reflector->watch.bytes_at = reflector->watch.heard_at;
+    note_byte(reflector);
+    reflector->watch.bytes_at = reflector->watch.last_byte_at;
 }
 
 static void on_read(void *user) {
-    date_events(user);
+    record_queued_at(user);
 }
 
 static void count_watch(ki_reflector *reflector) {
     ki_metrics_add(reflector->options.metrics, KI_METRIC_WATCHES, 1);
-    reflector->is_counted = true;
+    reflector->is_watch_counted = true;
     reflector->watching_since = ki_engine_now(reflector->options.engine);
     reflector->events_before = reflector->watch.events;
 }
 
 void ki_reflector_count_watch_end(ki_reflector *reflector) {
-    if (!reflector->is_counted)
+    if (!reflector->is_watch_counted)
         return;
-    reflector->is_counted = false;
+    reflector->is_watch_counted = false;
     int64_t lasted = ki_engine_now(reflector->options.engine) - reflector->watching_since;
     ki_metrics_observe(reflector->options.metrics, KI_METRIC_WATCH_DURATION, (double)lasted / (double)KI_SECONDS(1));
     ki_metrics_observe(reflector->options.metrics, KI_METRIC_ITEMS_PER_WATCH,
@@ -78,8 +78,8 @@ void ki_reflector_count_watch_end(ki_reflector *reflector) {
 static void on_open(void *user) {
     ki_reflector *reflector = user;
     reflector->watch.is_accepted = true;
-    reflector->missing_answers = 0;
-    reflector->watch.heard_at = ki_engine_now(reflector->options.engine);
+    reflector->missing_responses = 0;
+    reflector->watch.last_byte_at = ki_engine_now(reflector->options.engine);
     if (reflector->phase == KI_REFLECTOR_WATCHES)
         count_watch(reflector);
     bool lists = reflector->phase == KI_REFLECTOR_STREAMS;
@@ -180,12 +180,12 @@ static ki_status take(ki_reflector *reflector, ki_watch_kind kind, ki_object *ob
 
 /* Returns true for an event older than the version this watch started from: servers repeat events after a resume. Deletions are exempt: some
  * servers send them with the object's last version. */
-static bool is_over(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
+static bool is_stale(const ki_reflector *reflector, ki_watch_kind kind, const ki_object *obj) {
     return kind != KI_EVENT_DELETED && ki_reflector_is_older(ki_object_resource_version(obj), reflector->watch.version);
 }
 
 /* Advances the resource version. Never moves it back within a watch: a resume from there would resurrect deleted objects. */
-static bool go_on_from(ki_reflector *reflector, const char *version) {
+static bool advance_to(ki_reflector *reflector, const char *version) {
     reflector->watch.holds_version = false;
     return !ki_reflector_is_older(version, reflector->resource_version) && ki_reflector_advance(reflector, version);
 }
@@ -193,7 +193,7 @@ static bool go_on_from(ki_reflector *reflector, const char *version) {
 static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
     ki_reflector *reflector = user;
     ki_error err = KI_ERROR_INIT;
-    heard(reflector);
+    count_event(reflector);
     reflector->watch.before_bookmark[0] = '\0';
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_object *kept;
@@ -209,11 +209,11 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
         reflector->options.on_listed(reflector->staged.count, -1, reflector->options.user);
         return;
     }
-    if (is_over(reflector, kind, obj)) {
-        told(reflector);
+    if (is_stale(reflector, kind, obj)) {
+        note_queued(reflector);
         return;
     }
-    ki_reflector_hear_word(reflector);
+    ki_reflector_note_version_known(reflector);
     ki_status status = take(reflector, kind, obj, &err);
     if (status == KI_ERR_CANCELLED)
         return;
@@ -222,9 +222,9 @@ static void on_event(ki_watch_kind kind, ki_object *obj, void *user) {
         return;
     }
     bool advances = !reflector->watch.holds_version || kind != KI_EVENT_ADDED;
-    if (!advances || !go_on_from(reflector, ki_object_resource_version(obj)))
+    if (!advances || !advance_to(reflector, ki_object_resource_version(obj)))
         reflector->options.on_progress(reflector->options.user); /* the queue grew, at the same version */
-    told(reflector);
+    note_queued(reflector);
 }
 
 /* Removes the NULL items of deleted objects. */
@@ -264,27 +264,27 @@ static ki_status end_of_initial_events(ki_reflector *reflector, const char *vers
 static void on_bookmark(const char *version, bool initial_events_end, void *user) {
     ki_reflector *reflector = user;
     if (reflector->phase == KI_REFLECTOR_WATCHES && ki_reflector_is_older(version, reflector->watch.version)) {
-        ki_reflector_find_behind(reflector, version);
+        ki_reflector_fail_behind(reflector, version);
         return;
     }
-    heard(reflector);
+    count_event(reflector);
     if (reflector->phase == KI_REFLECTOR_STREAMS) {
         ki_error err = KI_ERROR_INIT;
         if (initial_events_end && end_of_initial_events(reflector, version, &err))
             ki_reflector_give_up(reflector, &err);
         return;
     }
-    ki_reflector_hear_word(reflector);
+    ki_reflector_note_version_known(reflector);
     char before[sizeof reflector->watch.before_bookmark];
     memcpy(before, reflector->resource_version, sizeof before);
-    if (go_on_from(reflector, version))
+    if (advance_to(reflector, version))
         memcpy(reflector->watch.before_bookmark, before, sizeof before);
-    told(reflector);
+    note_queued(reflector);
 }
 
 static void on_bad_object(const ki_bad_object *bad, void *user) {
     ki_reflector *reflector = user;
-    heard(reflector);
+    count_event(reflector);
     if (reflector->phase == KI_REFLECTOR_STREAMS)
         ki_reflector_skip_listed(reflector, bad);
     else
@@ -301,7 +301,7 @@ static void fall_back(ki_reflector *reflector, const ki_error *err, bool for_goo
     }
     ki_reflector_report(reflector, err);
     ki_reflector_count_relist(reflector, (int)err->code);
-    ki_reflector_go(reflector, KI_REFLECT_LIST);
+    ki_reflector_schedule(reflector, KI_REFLECT_LIST);
 }
 
 static void stream_ended(ki_reflector *reflector, const ki_error *err, bool opened) {
@@ -323,14 +323,14 @@ static void stream_ended(ki_reflector *reflector, const ki_error *err, bool open
         }
         ki_reflector_report(reflector, err);
         ki_reflector_count_relist(reflector, (int)err->code);
-        ki_reflector_go(reflector, KI_REFLECT_BEGIN);
+        ki_reflector_schedule(reflector, KI_REFLECT_BEGIN);
         return;
     }
     fall_back(reflector, err, err->http_status == 400 || err->http_status == 422);
 }
 
 static int64_t stream_deadline(const ki_reflector *reflector) {
-    int64_t silence = reflector->watch.heard_at + STREAM_SILENCE;
+    int64_t silence = reflector->watch.last_byte_at + STREAM_SILENCE;
     int64_t total = reflector->watch.opened_at + STREAM_TOTAL;
     return silence < total ? silence : total;
 }
@@ -353,7 +353,7 @@ void ki_reflector_stream_deadline(ki_reflector *reflector) {
 
 /* Returns the watch, or the check that must precede it. */
 static ki_reflector_step next_watch(const ki_reflector *reflector) {
-    return ki_reflector_is_in_doubt(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
+    return ki_reflector_needs_check(reflector) ? KI_REFLECT_CHECK : KI_REFLECT_WATCH;
 }
 
 /* The jitter spreads the clients of a restarted server. It also limits the requests to a server that closes each watch after one event. */
@@ -361,7 +361,7 @@ void ki_reflector_reopen(ki_reflector *reflector, bool with_jitter) {
     ki_engine *engine = reflector->options.engine;
     int64_t delay = with_jitter ? (int64_t)(ki_engine_random(engine) * (double)REOPEN_JITTER) : 0;
     ki_reflector_set_state(reflector, KI_STATE_CONNECTING);
-    ki_reflector_go_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
+    ki_reflector_schedule_at(reflector, next_watch(reflector), ki_engine_now(engine) + delay);
 }
 
 /* Returns true if the watch lasted long or delivered an event or bookmark. A bookmark that repeats the version does not count if the watch ended
@@ -383,7 +383,7 @@ static void watch_closed(ki_reflector *reflector, const ki_error *err) {
     }
     if (err)
         ki_reflector_report(reflector, err);
-    ki_reflector_count_wordless(reflector);
+    ki_reflector_count_silent_watch(reflector);
     bool is_good = was_good(reflector, lasted);
     if (is_good)
         reflector->has_reopened = false;
@@ -444,8 +444,8 @@ static void on_end(const ki_error *err, bool opened, bool in_stream, void *user)
         return;
     }
     if (in_stream) {
-        ki_reflector_hear_word(reflector); /* an ERROR event counts as an event */
-        date_events(reflector);            /* no event follows an ERROR */
+        ki_reflector_note_version_known(reflector); /* an ERROR event counts as an event */
+        record_queued_at(reflector);                /* no event follows an ERROR */
     }
     if (!err || (opened && !in_stream && is_lost_connection(err)))
         watch_closed(reflector, err);
@@ -478,8 +478,9 @@ static ki_status open_watch(ki_reflector *reflector, const char *version, bool i
     };
     int64_t now = ki_engine_now(engine);
     bool holds_version = version[0] == '\0' || strcmp(version, "0") == 0;
-    reflector->watch =
-        (ki_watch_progress){ .opened_at = now, .heard_at = now, .bytes_at = KI_NEVER, .holds_version = holds_version };
+    reflector->watch = (ki_watch_progress){
+        .opened_at = now, .last_byte_at = now, .bytes_at = KI_NEVER, .holds_version = holds_version
+    };
     memcpy(reflector->watch.opened_version, reflector->resource_version, sizeof reflector->resource_version);
     memcpy(reflector->watch.version, reflector->resource_version, sizeof reflector->resource_version);
     ki_log_write(ki_engine_log(engine), KI_LOG_DEBUG, "reflector", "%s: %s opened at \"%s\", for %lld s",
@@ -495,7 +496,7 @@ void ki_reflector_stream(ki_reflector *reflector) {
     reflector->list = (ki_list_progress){ .began_at = ki_engine_now(reflector->options.engine) };
     ki_metrics_add(reflector->options.metrics, KI_METRIC_LISTS, 1);
     reflector->phase = KI_REFLECTOR_STREAMS;
-    reflector->is_said_to_watch = false;
+    reflector->has_logged_watching = false;
     if (open_watch(reflector, reflector->is_unavailable ? "" : reflector->resource_version, true, &err)) {
         stream_ended(reflector, &err, false);
         return;

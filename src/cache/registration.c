@@ -6,15 +6,15 @@
 #define MINIMUM_RESYNC_MS INT64_C(1000)
 #define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
 
-/* Returns a handler's resync period in nanoseconds. `asked_ms` 0 selects the informer's period, below 0 none. */
-static int64_t resync_period(const ki_informer *informer, int64_t asked_ms) {
-    if (asked_ms == 0)
+/* Returns a handler's resync period in nanoseconds. `requested_ms` 0 selects the informer's period, below 0 none. */
+static int64_t resync_period(const ki_informer *informer, int64_t requested_ms) {
+    if (requested_ms == 0)
         return informer->options.resync_ns;
-    if (asked_ms < 0)
+    if (requested_ms < 0)
         return 0;
-    if (asked_ms < MINIMUM_RESYNC_MS)
-        asked_ms = MINIMUM_RESYNC_MS;
-    return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
+    if (requested_ms < MINIMUM_RESYNC_MS)
+        requested_ms = MINIMUM_RESYNC_MS;
+    return KI_MILLISECONDS(requested_ms < MAXIMUM_RESYNC_MS ? requested_ms : MAXIMUM_RESYNC_MS);
 }
 
 /* Gives the listener its id and adds it to the registry. */

@@ -60,13 +60,13 @@ static ki_status build_indexes(ki_informer *informer, ki_index_build *build, ki_
     ki_status status = KI_OK;
     bool is_done = false;
     while (!status && !is_done) {
-        status = ki_index_build_follow(build, err);
+        status = ki_index_build_catch_up(build, err);
         if (status)
             break;
         ki_fair_mutex_lock(&informer->change_lock);
         status = ki_informer_check_runs(informer, err);
         if (!status)
-            status = ki_index_build_publish(build, KI_INFORMER_AT_ONCE, &is_done, err);
+            status = ki_index_build_publish(build, KI_INFORMER_SLICE, &is_done, err);
         ki_fair_mutex_unlock(&informer->change_lock);
     }
     return status;

@@ -30,7 +30,7 @@ static void report(ki_informer *informer, const ki_error *err, const char *key) 
     ki_callback_leave(&callback);
 }
 
-static void tell_state(ki_informer *informer) {
+static void report_state(ki_informer *informer) {
     if (!informer->state_handler)
         return;
     ki_health health;
@@ -44,16 +44,17 @@ static void tell_state(ki_informer *informer) {
 static void on_state(ki_state state, const ki_error *cause, int64_t retry_at, void *user) {
     ki_informer *informer = user;
     if (cause)
-        ki_health_set_attempts(&informer->health, informer->reflector.failed, ki_reflector_next(&informer->reflector));
+        ki_health_set_attempts(&informer->health, informer->reflector.failed_attempt,
+                               ki_reflector_next(&informer->reflector));
     if (ki_health_set_state(&informer->health, state, cause, retry_at, ki_engine_now(informer->engine)))
-        tell_state(informer);
+        report_state(informer);
 }
 
 static void on_stuck(const ki_error *err, int64_t retry_ns, void *user) {
     ki_informer *informer = user;
     int64_t now = ki_engine_now(informer->engine);
     if (ki_health_set_stuck(&informer->health, err, now + retry_ns, now))
-        tell_state(informer);
+        report_state(informer);
     if (err)
         report(informer, err, "");
 }
@@ -78,7 +79,7 @@ static void count_skipped(const ki_error *err, const char *key, void *user) {
     ki_informer *informer = user;
     ki_health_count_skipped(&informer->health);
     ki_metrics_add(&informer->metrics, KI_METRIC_SKIPPED, 1);
-    ki_complaints_add(&informer->complaints, err, key);
+    ki_report_limit_add(&informer->report_limit, err, key);
 }
 
 static void on_mutation(const ki_error *err, const char *key, void *user) {
@@ -279,7 +280,7 @@ static ki_status make_delta_fifo(ki_informer *informer, ki_error *err) {
 static ki_status make_in_order_fifo(ki_informer *informer, ki_error *err) {
     ki_in_order_fifo_options options = {
         .allocator = ki_engine_allocator(informer->engine),
-        .batch_size = KI_INFORMER_AT_ONCE,
+        .batch_size = KI_INFORMER_SLICE,
         .seed = informer->options.seed,
     };
     return ki_in_order_fifo_new(&options, &informer->queue, err);
@@ -321,7 +322,7 @@ ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer
         goto no_resource;
     informer->options.resource = &informer->resource;
     informer->options.metrics = NULL;
-    informer->may_go = ki_resource_is_custom(&informer->resource);
+    informer->is_custom = ki_resource_is_custom(&informer->resource);
     informer->name = options->name ? options->name : informer->resource.plural;
     status = copy_texts(informer, options, err);
     if (status)
@@ -377,7 +378,7 @@ static ki_status begin_resync(ki_informer *informer, int64_t now, ki_error *err)
 static void resync(ki_timer *timer, void *user) {
     ki_informer *informer = user;
     if (informer->queue->ops->is_resyncing(informer->queue)) {
-        informer->resync_waits = true;
+        informer->is_resync_waiting = true;
         return;
     }
     int64_t now = ki_engine_now(informer->engine);
@@ -388,10 +389,10 @@ static void resync(ki_timer *timer, void *user) {
     ki_timer_set(timer, now + (status ? RESYNC_RETRY : informer->processor.resync_ns));
 }
 
-void ki_informer_go_on_resyncing(ki_informer *informer) {
-    if (!informer->resync_waits || informer->queue->ops->is_resyncing(informer->queue))
+void ki_informer_continue_resync(ki_informer *informer) {
+    if (!informer->is_resync_waiting || informer->queue->ops->is_resyncing(informer->queue))
         return;
-    informer->resync_waits = false;
+    informer->is_resync_waiting = false;
     ki_timer_set(&informer->resync_timer, ki_engine_now(informer->engine));
 }
 
@@ -409,21 +410,21 @@ static bool is_watching(void *user) {
            !informer->is_held && informer->waiting < HELD_FROM / 2;
 }
 
-static void on_difference(const ki_error *err, const char *key, bool repair, void *user) {
+static void on_difference(const ki_error *err, const char *key, bool relist, void *user) {
     ki_informer *informer = user;
     report(informer, err, key);
-    if (repair)
+    if (relist)
         ki_reflector_relist(&informer->reflector);
 }
 
 static uint64_t digest(const ki_object *obj, void *user) {
     const ki_informer *informer = user;
-    return ki_audit_digest(&informer->audit, obj);
+    return ki_consistency_check_digest(&informer->consistency_check, obj);
 }
 
 static void on_streamed(const char *version, uint64_t streamed, size_t count, void *user) {
     ki_informer *informer = user;
-    ki_audit_check(&informer->audit, version, streamed, count);
+    ki_consistency_check_stream(&informer->consistency_check, version, streamed, count);
 }
 
 static void on_dropped(ki_object **objects, size_t count, void *user) {
@@ -439,12 +440,12 @@ static void on_wasted(ki_snapshot *snapshot, void *user) {
     ki_informer_waste(user, snapshot);
 }
 
-static ki_status open_audit(ki_informer *informer, ki_error *err) {
-    const ki_audit_options options = {
+static ki_status open_consistency_check(ki_informer *informer, ki_error *err) {
+    const ki_consistency_check_options options = {
         .engine = informer->engine,
-        .list_watch = informer->options.audit_source,
+        .list_watch = informer->options.check_source,
         .store = informer->store,
-        .interval_ns = informer->options.audit_ns,
+        .interval_ns = informer->options.check_interval_ns,
         .metrics = &informer->metrics,
         .seed = informer->options.seed,
         .is_watching = is_watching,
@@ -453,7 +454,8 @@ static ki_status open_audit(ki_informer *informer, ki_error *err) {
         .on_failure = on_error,
         .user = informer,
     };
-    return informer->options.audit_source ? ki_audit_open(&informer->audit, &options, err) : KI_OK;
+    return informer->options.check_source ? ki_consistency_check_open(&informer->consistency_check, &options, err)
+                                          : KI_OK;
 }
 
 /* Prepares everything that needs the loop, and starts nothing yet. */
@@ -473,7 +475,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .name = informer->name,
         .page_size = informer->options.page_size,
         .no_streaming_list = informer->options.no_streaming_list,
-        .may_go = informer->may_go,
+        .is_custom = informer->is_custom,
         .internal_error_retry_ns = informer->options.internal_error_retry_ns,
         .metrics = &informer->metrics,
         .unreadable = &informer->unreadable,
@@ -483,7 +485,7 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
         .on_listed = on_listed,
         .on_error = on_error,
         .on_bad_object = count_skipped,
-        .digest = informer->options.audit_source && informer->options.check_streaming_list ? digest : NULL,
+        .digest = informer->options.check_source && informer->options.check_streaming_list ? digest : NULL,
         .on_streamed = on_streamed,
         .on_dropped = on_dropped,
         .on_progress = on_progress,
@@ -493,8 +495,8 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
     if (!status)
         status = ki_reflector_open(&informer->reflector, &reflector, err);
     if (!status)
-        status = open_audit(informer, err);
-    if (!status && (ki_complaints_open(&informer->complaints, informer->engine, report_bad_object, informer) ||
+        status = open_consistency_check(informer, err);
+    if (!status && (ki_report_limit_open(&informer->report_limit, informer->engine, report_bad_object, informer) ||
                     ki_timer_init(&informer->resync_timer, informer->engine, resync, informer) ||
                     ki_timer_init(&informer->detector_timer, informer->engine, check_for_mutations, informer)))
         status = ki_error_no_memory(err, "starting an informer");
@@ -502,9 +504,9 @@ static ki_status open_parts(ki_informer *informer, ki_error *err) {
 }
 
 static void close_parts(ki_informer *informer) {
-    ki_audit_close(&informer->audit);
+    ki_consistency_check_close(&informer->consistency_check);
     ki_reflector_close(&informer->reflector);
-    ki_complaints_close(&informer->complaints);
+    ki_report_limit_close(&informer->report_limit);
     ki_timer_close(&informer->resync_timer);
     ki_timer_close(&informer->detector_timer);
     ki_cache_controller_close(&informer->controller);
@@ -529,8 +531,8 @@ static ki_status start_locked(ki_informer *informer, ki_error *err) {
     if (informer->options.detect_mutations)
         ki_timer_set(&informer->detector_timer, ki_engine_now(informer->engine) + KI_MUTATION_PERIOD);
     ki_reflector_start(&informer->reflector);
-    if (informer->options.audit_source)
-        ki_audit_start(&informer->audit);
+    if (informer->options.check_source)
+        ki_consistency_check_start(&informer->consistency_check);
     return KI_OK;
 }
 
@@ -605,8 +607,8 @@ void ki_informer_free(ki_informer *informer) {
     free_listeners(&informer->processor.first);
     free_listeners(&informer->processor.leaving);
     informer->options.list_watch->ops->free(informer->options.list_watch);
-    if (informer->options.audit_source)
-        informer->options.audit_source->ops->free(informer->options.audit_source);
+    if (informer->options.check_source)
+        informer->options.check_source->ops->free(informer->options.check_source);
     informer->queue->ops->free(informer->queue);
     ki_list_work_end(&informer->list_work);
     ki_waste_free(&informer->waste);

@@ -28,8 +28,8 @@ typedef struct ki_shared_informer_options {
     const char *namespace_name, *label_selector, *field_selector;
     const ki_metrics *metrics; /* the program's metrics library; copied; NULL: none */
     int64_t internal_error_retry_ns;
-    ki_list_watch *audit_source; /* a second source of the objects, owned likewise; NULL: none */
-    int64_t audit_ns;            /* 0: no consistency checks */
+    ki_list_watch *check_source; /* a second source of the objects, owned likewise; NULL: none */
+    int64_t check_interval_ns;   /* 0: no consistency checks */
     bool check_streaming_list;
 } ki_shared_informer_options;
 

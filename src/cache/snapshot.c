@@ -23,7 +23,7 @@ ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version) {
     return snapshot;
 }
 
-ki_snapshot *ki_snapshot_next_moment(const ki_snapshot *before, ki_schema *schema, ki_str resource_version) {
+ki_snapshot *ki_snapshot_new_from(const ki_snapshot *before, ki_schema *schema, ki_str resource_version) {
     ki_snapshot *next = ki_snapshot_new(schema, resource_version);
     if (!next)
         return NULL;

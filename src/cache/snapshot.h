@@ -18,7 +18,7 @@ struct ki_snapshot {
 /* Returns a snapshot without objects. */
 ki_snapshot *ki_snapshot_new(ki_schema *schema, ki_str resource_version);
 /* Returns a snapshot with the objects and indexes of `before`. The first indexes of `schema` must be those of `before`. */
-ki_snapshot *ki_snapshot_next_moment(const ki_snapshot *before, ki_schema *schema, ki_str resource_version);
+ki_snapshot *ki_snapshot_new_from(const ki_snapshot *before, ki_schema *schema, ki_str resource_version);
 ki_snapshot *ki_snapshot_ref(ki_snapshot *snapshot);
 
 /* Releases a reference a part at a time: the last one can release very many objects. */

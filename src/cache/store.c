@@ -124,7 +124,7 @@ static ki_status update_indexes(ki_store *store, ki_snapshot *next, ki_object *o
 }
 
 static ki_snapshot *draft(const ki_store *store, const char *resource_version) {
-    return ki_snapshot_next_moment(current(store), current(store)->schema, version_or_current(store, resource_version));
+    return ki_snapshot_new_from(current(store), current(store)->schema, version_or_current(store, resource_version));
 }
 
 /* ---- several changes as one ---- */

@@ -329,13 +329,13 @@ static const ki_unreadable_mark *first_shown(const ki_unreadable_marks *marks) {
     return first;
 }
 
-size_t ki_unreadable_describe(ki_unreadable *unreadable, char *words, size_t size) {
-    words[0] = '\0';
+size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size) {
+    message[0] = '\0';
     ki_mutex_lock(&unreadable->mutex);
     size_t shown = unreadable->shown;
     const ki_unreadable_mark *first = shown ? first_shown(&unreadable->marks) : NULL;
     if (first)
-        snprintf(words, size, "%s: %s", first->key[0] ? first->key : "an object without a known key", first->reason);
+        snprintf(message, size, "%s: %s", first->key[0] ? first->key : "an object without a known key", first->reason);
     ki_mutex_unlock(&unreadable->mutex);
     return shown;
 }

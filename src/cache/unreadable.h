@@ -82,7 +82,7 @@ bool ki_unreadable_may_lack(ki_unreadable *unreadable, const char *key, const ch
 /* Returns true if a list kept the known state of `key`, at `version`, although that version is newer than the list. The server was restored from a
  * backup and repeats versions, so the next state counts as newer, whatever its version. */
 bool ki_unreadable_is_past(ki_unreadable *unreadable, const char *key, const char *version);
-/* Returns the number of unreadable objects. Writes the first of them with its reason to `words`, or "" if there is none. */
-size_t ki_unreadable_describe(ki_unreadable *unreadable, char *words, size_t size);
+/* Returns the number of unreadable objects. Writes the first of them with its reason to `message`, or "" if there is none. */
+size_t ki_unreadable_describe(ki_unreadable *unreadable, char *message, size_t size);
 
 #endif

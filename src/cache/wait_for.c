@@ -12,7 +12,7 @@
 /* --- checking the waits ------------------------------------------------------------------------------------------------------ */
 
 /* Checks the objects of each delta: an object added and deleted within one change appears in no snapshot of the store. */
-static void see_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
+static void check_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
     for (size_t i = 0; i < deltas->count && waits->keyed > 0; i++) {
         const ki_delta *delta = &deltas->items[i];
         if (delta->obj)
@@ -22,22 +22,22 @@ static void see_deltas(ki_wait_table *waits, const ki_deltas *deltas) {
 }
 
 /* Publishes the number of waits, and posts the callbacks of decided waits. Caller holds wait_lock. */
-static void note_waits(ki_informer *informer) {
-    atomic_store(&informer->waits_in_all, informer->waits.count);
+static void publish_waits(ki_informer *informer) {
+    atomic_store(&informer->wait_count, informer->waits.count);
     if (ki_wait_table_has_decided(&informer->waits))
         ki_task_post(&informer->wait_task);
 }
 
 void ki_informer_check_waits(ki_informer *informer, const ki_deltas *deltas) {
-    if (atomic_load(&informer->waits_in_all) == 0)
+    if (atomic_load(&informer->wait_count) == 0)
         return;
     ki_snapshot *now = ki_store_snapshot(informer->store);
     ki_mutex_lock(&informer->wait_lock);
     ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
     if (deltas)
-        see_deltas(&informer->waits, deltas);
-    ki_wait_table_look_at_held(&informer->waits);
-    note_waits(informer);
+        check_deltas(&informer->waits, deltas);
+    ki_wait_table_check_held(&informer->waits);
+    publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
     ki_snapshot_free(now);
 }
@@ -51,7 +51,7 @@ static ki_status check_wait(const char *key, const char *resource_version, ki_er
 }
 
 /* Checks the waits against the present snapshot. Caller holds wait_lock. */
-static void look_now(ki_informer *informer, const char *key) {
+static void check_now(ki_informer *informer, const char *key) {
     ki_snapshot *now = ki_store_snapshot(informer->store);
     const ki_object *obj = key ? ki_snapshot_get(now, key) : NULL;
     ki_wait_table_seen(&informer->waits, NULL, ki_snapshot_resource_version(now), false);
@@ -61,19 +61,20 @@ static void look_now(ki_informer *informer, const char *key) {
 }
 
 /* Adds a wait, and decides it at once if the store has its state. Caller holds wait_lock. */
-static void come_in(ki_informer *informer, ki_version_wait *wait) {
+static void add_wait(ki_informer *informer, ki_version_wait *wait) {
     ki_wait_table_add(&informer->waits, wait);
-    atomic_store(&informer->waits_in_all, informer->waits.count); /* the loop checks the waits from now on */
-    look_now(informer, wait->key);
+    atomic_store(&informer->wait_count, informer->waits.count); /* the loop checks the waits from now on */
+    check_now(informer, wait->key);
 }
 
-bool ki_informer_is_over(const ki_informer *informer) {
-    return informer->is_over || ki_engine_is_over(informer->engine);
+bool ki_informer_has_ended(const ki_informer *informer) {
+    return informer->has_ended || ki_engine_has_ended(informer->engine);
 }
 
 /* --- waiting --------------------------------------------------------------------------------------------------------------------- */
 
-static ki_status tell_end(const ki_informer *informer, const ki_version_wait *wait, ki_status status, ki_error *err) {
+static ki_status set_wait_error(const ki_informer *informer, const ki_version_wait *wait, ki_status status,
+                                ki_error *err) {
     if (status == KI_ERR_CANCELLED)
         return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name);
     if (status == KI_ERR_TIMEOUT && wait->version[0])
@@ -86,18 +87,18 @@ static ki_status tell_end(const ki_informer *informer, const ki_version_wait *wa
 
 /* Caller holds wait_lock. */
 static ki_status wait_until(ki_informer *informer, ki_version_wait *wait, int64_t deadline) {
-    come_in(informer, wait);
-    note_waits(informer); /* look_now may have decided other waits too */
+    add_wait(informer, wait);
+    publish_waits(informer); /* check_now may have decided other waits too */
     bool in_time = true;
-    while (!wait->is_decided && !ki_informer_is_over(informer) && in_time)
+    while (!wait->is_decided && !ki_informer_has_ended(informer) && in_time)
         in_time = ki_engine_wait(informer->engine, wait->changed, &informer->wait_lock, deadline);
     ki_status status = in_time ? KI_ERR_CANCELLED : KI_ERR_TIMEOUT;
     if (wait->is_decided)
         status = wait->status;
-    else if (ki_informer_is_over(informer))
+    else if (ki_informer_has_ended(informer))
         status = KI_ERR_CANCELLED;
     ki_wait_table_remove(&informer->waits, wait);
-    atomic_store(&informer->waits_in_all, informer->waits.count);
+    atomic_store(&informer->wait_count, informer->waits.count);
     return status;
 }
 
@@ -119,7 +120,7 @@ ki_status ki_informer_wait_for_version(ki_informer *informer, const char *key, c
     status = wait_until(informer, &wait, ki_deadline_of_timeout(timeout_ms));
     ki_mutex_unlock(&informer->wait_lock);
     ki_cond_destroy(&changed);
-    return tell_end(informer, &wait, status, err);
+    return set_wait_error(informer, &wait, status, err);
 }
 
 /* --- calling back ---------------------------------------------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static void expire(ki_timer *timer, void *user) {
     ki_informer *informer = user;
     ki_mutex_lock(&informer->wait_lock);
     ki_wait_table_expire(&informer->waits, ki_engine_now(informer->engine));
-    note_waits(informer);
+    publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
     ki_task_post(&informer->wait_task); /* sets the timer for the next deadline */
 }
@@ -190,9 +191,9 @@ void ki_informer_init_waits(ki_informer *informer) {
 
 void ki_informer_end_waits(ki_informer *informer) {
     ki_mutex_lock(&informer->wait_lock);
-    informer->is_over = true;
+    informer->has_ended = true;
     ki_wait_table_cancel_all(&informer->waits);
-    atomic_store(&informer->waits_in_all, 0);
+    atomic_store(&informer->wait_count, 0);
     ki_cond_broadcast(&informer->changed);
     ki_mutex_unlock(&informer->wait_lock);
     while (call_next(informer)) {}
@@ -236,12 +237,12 @@ ki_status ki_informer_wait_for_version_async(ki_informer *informer, const char *
     wait->handler = handler;
     wait->user = user;
     ki_mutex_lock(&informer->wait_lock);
-    if (informer->is_over)
+    if (informer->has_ended)
         status = ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name);
     else
-        come_in(informer, wait);
+        add_wait(informer, wait);
     if (!status)
-        note_waits(informer);
+        publish_waits(informer);
     if (!status && wait->deadline != INT64_MAX)
         ki_task_post(&informer->wait_task); /* sets the timer */
     ki_mutex_unlock(&informer->wait_lock);
@@ -257,7 +258,7 @@ ki_status ki_informer_cancel_version_waits(ki_informer *informer, ki_version_han
     ki_mutex_lock(&informer->wait_lock);
     bool found = ki_wait_table_cancel(&informer->waits, handler, user);
     if (found)
-        note_waits(informer);
+        publish_waits(informer);
     ki_mutex_unlock(&informer->wait_lock);
     return found ? KI_OK
                  : ki_error_set(err, KI_ERR_NOT_FOUND, "nobody waits so for the informer of %s", informer->name);

@@ -20,10 +20,10 @@ ki_status ki_informer_wait_until_synced(ki_informer *informer, int64_t deadline_
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for %s on a thread that it needs", name);
     ki_mutex_lock(&informer->wait_lock);
     bool in_time = true;
-    while (!atomic_load(&informer->synced) && !ki_informer_is_over(informer) && in_time)
+    while (!atomic_load(&informer->synced) && !ki_informer_has_ended(informer) && in_time)
         in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline_ns);
     bool synced = atomic_load(&informer->synced);
-    bool over = ki_informer_is_over(informer);
+    bool over = ki_informer_has_ended(informer);
     ki_mutex_unlock(&informer->wait_lock);
     if (synced)
         return KI_OK;

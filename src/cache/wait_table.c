@@ -84,7 +84,7 @@ typedef struct sight {
     uint64_t key_hash;
     const char *version;
     uint64_t number;
-    bool is_gone;
+    bool is_deleted;
 } sight;
 
 static bool is_reached(const ki_version_wait *wait, const sight *seen) {
@@ -95,10 +95,10 @@ static bool is_reached(const ki_version_wait *wait, const sight *seen) {
 }
 
 /* Returns true if an object's version ends the wait. */
-static bool is_over_by_object(const ki_version_wait *wait, const sight *seen) {
+static bool is_met_by_object(const ki_version_wait *wait, const sight *seen) {
     if (wait->key_hash != seen->key_hash || strcmp(wait->key, seen->key) != 0)
         return false;
-    return wait->version[0] ? seen->version[0] && is_reached(wait, seen) : !seen->is_gone;
+    return wait->version[0] ? seen->version[0] && is_reached(wait, seen) : !seen->is_deleted;
 }
 
 static bool may_lack(const ki_wait_table *table, const ki_version_wait *wait) {
@@ -106,23 +106,23 @@ static bool may_lack(const ki_wait_table *table, const ki_version_wait *wait) {
 }
 
 /* Returns true if the cache's version ends the wait. Holds the wait if the cache can lack its state. */
-static bool is_over_by_cache(const ki_wait_table *table, ki_version_wait *wait, const sight *seen) {
+static bool is_met_by_cache(const ki_wait_table *table, ki_version_wait *wait, const sight *seen) {
     if (wait->is_held || !wait->version[0] || !seen->version[0] || !is_reached(wait, seen))
         return false;
     wait->is_held = may_lack(table, wait);
     return !wait->is_held;
 }
 
-void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_gone) {
-    const sight seen = { key, hash_of(table, key), version, number_of(version), is_gone };
+void ki_wait_table_seen(ki_wait_table *table, const char *key, const char *version, bool is_deleted) {
+    const sight seen = { key, hash_of(table, key), version, number_of(version), is_deleted };
     for (ki_version_wait *wait = table->waiting.first, *next; wait; wait = next) {
         next = wait->after;
-        if (key ? is_over_by_object(wait, &seen) : is_over_by_cache(table, wait, &seen))
+        if (key ? is_met_by_object(wait, &seen) : is_met_by_cache(table, wait, &seen))
             decide(table, wait, KI_OK);
     }
 }
 
-void ki_wait_table_look_at_held(ki_wait_table *table) {
+void ki_wait_table_check_held(ki_wait_table *table) {
     for (ki_version_wait *wait = table->waiting.first, *next; wait; wait = next) {
         next = wait->after;
         if (wait->is_held && !may_lack(table, wait))

@@ -11,27 +11,27 @@
 typedef struct until {
     const ki_allocator *allocator;
     ki_informer *informer;
-    _Atomic int holders; /* 2: the handler and the waiting thread */
-    ki_mutex asking;     /* held while the condition is called */
-    bool is_over;        /* under `asking` */
+    _Atomic int holders;     /* 2: the handler and the waiting thread */
+    ki_mutex condition_lock; /* held while the condition is called */
+    bool is_done;            /* under `condition_lock` */
     ki_wait_condition condition;
     void *user;
     bool is_met; /* under the informer's `wait_lock` */
 } until;
 
-static void let_go(void *user) {
+static void release(void *user) {
     until *self = user;
     if (atomic_fetch_sub(&self->holders, 1) > 1)
         return;
-    ki_mutex_destroy(&self->asking);
+    ki_mutex_destroy(&self->condition_lock);
     ki_free(self->allocator, self);
 }
 
-static void ask(until *self, const ki_event *event) {
-    ki_mutex_lock(&self->asking);
-    bool is_met = !self->is_over && self->condition(self->informer, event, self->user);
-    self->is_over |= is_met;
-    ki_mutex_unlock(&self->asking);
+static void check_condition(until *self, const ki_event *event) {
+    ki_mutex_lock(&self->condition_lock);
+    bool is_met = !self->is_done && self->condition(self->informer, event, self->user);
+    self->is_done |= is_met;
+    ki_mutex_unlock(&self->condition_lock);
     if (!is_met)
         return;
     ki_mutex_lock(&self->informer->wait_lock);
@@ -41,18 +41,18 @@ static void ask(until *self, const ki_event *event) {
 }
 
 static void on_event(const ki_event *event, void *user) {
-    ask(user, event);
+    check_condition(user, event);
 }
 
 static void on_synced(ki_informer *informer, void *user) {
     (void)informer;
-    ask(user, NULL);
+    check_condition(user, NULL);
 }
 
 static ki_status begin(ki_informer *informer, ki_wait_condition condition, void *user, until **ret_until,
                        ki_registration *ret_registration, ki_error *err) {
     static const ki_handler handler = {
-        .on_add = on_event, .on_update = on_event, .on_delete = on_event, .on_synced = on_synced, .on_removed = let_go
+        .on_add = on_event, .on_update = on_event, .on_delete = on_event, .on_synced = on_synced, .on_removed = release
     };
     const ki_allocator *allocator = ki_engine_allocator(informer->engine);
     until *self = ki_alloc_zero(allocator, sizeof *self);
@@ -60,7 +60,7 @@ static ki_status begin(ki_informer *informer, ki_wait_condition condition, void 
         return ki_error_no_memory(err, "waiting for a condition");
     *self = (until){ .allocator = allocator, .informer = informer, .condition = condition, .user = user };
     atomic_init(&self->holders, 2);
-    ki_status status = ki_mutex_init(&self->asking, err);
+    ki_status status = ki_mutex_init(&self->condition_lock, err);
     if (status) {
         ki_free(allocator, self);
         return status;
@@ -69,7 +69,7 @@ static ki_status begin(ki_informer *informer, ki_wait_condition condition, void 
                                   &KI_REGISTRATION_OPTIONS(.on_loop = true, .resync_ms = -1, .name = "wait"),
                                   ret_registration, err);
     if (status) {
-        ki_mutex_destroy(&self->asking);
+        ki_mutex_destroy(&self->condition_lock);
         ki_free(allocator, self);
         return status;
     }
@@ -77,10 +77,10 @@ static ki_status begin(ki_informer *informer, ki_wait_condition condition, void 
     return KI_OK;
 }
 
-static ki_status result_of(ki_informer *informer, bool is_met, bool is_over, ki_error *err) {
+static ki_status result_of(ki_informer *informer, bool is_met, bool is_done, ki_error *err) {
     if (is_met)
         return KI_OK;
-    if (is_over)
+    if (is_done)
         return ki_error_set(err, KI_ERR_CANCELLED, "the informer of %s is stopped", informer->name);
     char why[KI_INFORMER_WHY_MAX];
     return ki_error_set(err, KI_ERR_TIMEOUT, "the condition on %s was not met in time (%s)", informer->name,
@@ -101,15 +101,15 @@ ki_status ki_informer_wait_until(ki_informer *informer, ki_wait_condition condit
         return status;
     ki_mutex_lock(&informer->wait_lock);
     bool in_time = true;
-    while (!self->is_met && !ki_informer_is_over(informer) && in_time)
+    while (!self->is_met && !ki_informer_has_ended(informer) && in_time)
         in_time = ki_engine_wait(informer->engine, &informer->changed, &informer->wait_lock, deadline);
-    bool is_met = self->is_met, is_over = ki_informer_is_over(informer);
+    bool is_met = self->is_met, is_done = ki_informer_has_ended(informer);
     ki_mutex_unlock(&informer->wait_lock);
-    ki_mutex_lock(&self->asking); /* waits for a running call; later calls do not use `user` */
-    self->is_over = true;
-    ki_mutex_unlock(&self->asking);
+    ki_mutex_lock(&self->condition_lock); /* waits for a running call; later calls do not use `user` */
+    self->is_done = true;
+    ki_mutex_unlock(&self->condition_lock);
     status = ki_informer_remove_handler(informer, registration, NULL); /* not found: the informer has ended */
     (void)status;
-    let_go(self);
-    return result_of(informer, is_met, is_over, err);
+    release(self);
+    return result_of(informer, is_met, is_done, err);
 }

@@ -30,9 +30,9 @@ void ki_client_cancel_all(ki_client *client) {
     ki_mutex_lock(&client->mutex);
     client->is_closed = true;
     while (client->first) {
-        ki_pending_request *call = client->first;
+        ki_pending_request *pending = client->first;
         ki_mutex_unlock(&client->mutex);
-        ki_pending_request_end_cancelled(call);
+        ki_pending_request_end_cancelled(pending);
         ki_mutex_lock(&client->mutex);
     }
     ki_mutex_unlock(&client->mutex);
@@ -159,7 +159,7 @@ ki_status ki_client_new(const ki_config *config, const ki_client_options *option
                         ki_error *err) {
     ki_client_options given = { .size = sizeof given };
     if (!ret_client)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_client_new: nowhere to put the client");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_client_new: ret_client is NULL");
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_client_options without a size: use KI_CLIENT_OPTIONS()");
     if (options)
@@ -238,10 +238,10 @@ static void give_error_response(const ki_client *client, const ki_request_option
 
 /* Waits for a started request; cancels it if the wait fails. */
 static ki_status wait_for(ki_client *client, const ki_request_options *options, waiter *waiting,
-                          ki_pending_request *call, ki_response **ret_response, ki_error *err) {
+                          ki_pending_request *pending, ki_response **ret_response, ki_error *err) {
     ki_status status = ki_engine_await(client->engine, &waiting->done, wait_ns(options), client->may_drive, err);
     if (status) {
-        ki_pending_request_cancel(call);
+        ki_pending_request_cancel(pending);
         return status;
     }
     give_error_response(client, options, waiting->response);
@@ -261,20 +261,20 @@ ki_status ki_client_do(ki_client *client, const ki_client_request *request, ki_r
     if (request->size > offsetof(ki_client_request, on_data) && request->on_data)
         return ki_error_set(err, KI_ERR_INVALID, "on_data is for ki_client_send");
     if (ki_engine_on_loop(client->engine))
-        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for an answer on the loop's own thread");
+        return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for a response on the loop's own thread");
     waiter *waiting = ki_alloc_zero(client->allocator, sizeof *waiting);
     if (!waiting)
         return ki_error_no_memory(err, "making a request");
     *waiting = (waiter){ .engine = client->engine, .allocator = client->allocator, .err = KI_ERROR_INIT };
     ki_refcount_init(&waiting->refs);
     ki_refcount_inc(&waiting->refs); /* for the callback */
-    ki_pending_request *call = NULL;
-    ki_status status = ki_pending_request_start(client, request, false, 0, on_response, waiting, &call, err);
+    ki_pending_request *pending = NULL;
+    ki_status status = ki_pending_request_start(client, request, false, 0, on_response, waiting, &pending, err);
     if (status)
         drop(waiting);
     else
-        status = wait_for(client, options_of(request), waiting, call, ret_response, err);
-    ki_pending_request_free(call);
+        status = wait_for(client, options_of(request), waiting, pending, ret_response, err);
+    ki_pending_request_free(pending);
     drop(waiting);
     return status;
 }

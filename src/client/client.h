@@ -55,6 +55,6 @@ ki_status ki_pending_request_start(ki_client *client, const ki_client_request *g
                                    size_t response_max, ki_response_handler on_response, void *user,
                                    ki_pending_request **ret_request, ki_error *err);
 /* Ends the request now with KI_ERR_CANCELLED. Loop only. */
-void ki_pending_request_end_cancelled(ki_pending_request *call);
+void ki_pending_request_end_cancelled(ki_pending_request *pending);
 
 #endif

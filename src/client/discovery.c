@@ -1,7 +1,7 @@
 /* discovery.c: requests a server's resources and keeps the result.
  *
  *     /api and /apis at once ──► both aggregated: read them
- *                            └─► else /api/V and /apis/G/V for each version, AT_ONCE at a time; a failed version is marked broken
+ *                            └─► else /api/V and /apis/G/V for each version, AT_ONCE at a time; a failed version is recorded
  *
  * A fetch (one round of requests) is used on the loop only. It lives until its last request has ended, also after the
  * discovery was freed. */
@@ -25,11 +25,11 @@ static const char accept_aggregated[] =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-typedef struct asker {
-    struct asker *next;
+typedef struct pending_callback {
+    struct pending_callback *next;
     ki_discovery_function on_map;
     void *user;
-} asker;
+} pending_callback;
 
 typedef struct fetch fetch;
 
@@ -43,7 +43,7 @@ struct ki_discovery {
     ki_mutex mutex;
     ki_resource_map *map; /* NULL: no fetch has succeeded yet */
     int64_t fetched_at;
-    asker *first, *last; /* callbacks that wait for the next result */
+    pending_callback *first, *last; /* callbacks that wait for the next result */
     bool is_closed;
     /* loop only */
     ki_task begin;
@@ -81,24 +81,25 @@ static void free_fetch(fetch *self) {
     ki_free(self->allocator, self);
 }
 
-static asker *take_askers(ki_discovery *discovery) {
+static pending_callback *take_callbacks(ki_discovery *discovery) {
     ki_mutex_lock(&discovery->mutex);
-    asker *list = discovery->first;
+    pending_callback *list = discovery->first;
     discovery->first = discovery->last = NULL;
     ki_mutex_unlock(&discovery->mutex);
     return list;
 }
 
-static void tell(const ki_allocator *allocator, asker *list, const ki_resource_map *map, const ki_error *err) {
+static void run_callbacks(const ki_allocator *allocator, pending_callback *list, const ki_resource_map *map,
+                          const ki_error *err) {
     while (list) {
-        asker *next = list->next;
+        pending_callback *next = list->next;
         list->on_map(map, err, list->user);
         ki_free(allocator, list);
         list = next;
     }
 }
 
-/* Ends the fetch: keeps the map (takes the reference; NULL: failure) and calls the askers. An asker may free the discovery. */
+/* Ends the fetch: keeps the map (takes the reference; NULL: failure) and runs the waiting callbacks. A callback may free the discovery. */
 static void finish(fetch *self, ki_resource_map *map, const ki_error *err) {
     ki_discovery *discovery = self->discovery;
     const ki_allocator *allocator = self->allocator;
@@ -112,7 +113,7 @@ static void finish(fetch *self, ki_resource_map *map, const ki_error *err) {
         ki_mutex_unlock(&discovery->mutex);
         ki_resource_map_unref(old);
     }
-    tell(allocator, take_askers(discovery), map, err);
+    run_callbacks(allocator, take_callbacks(discovery), map, err);
     ki_resource_map_unref(map);
 }
 
@@ -126,8 +127,8 @@ static bool is_core(const ki_group_version *version) {
     return !version->group[0];
 }
 
-/* Adds the versions of one root in order. A version without a usable response is added as broken. */
-static ki_status add_old(fetch *self, ki_resource_map *map, bool core, ki_error *err) {
+/* Adds the versions of one root in order. A version without a usable response is added as failed. */
+static ki_status add_unaggregated(fetch *self, ki_resource_map *map, bool core, ki_error *err) {
     ki_status status = KI_OK;
     for (size_t i = 0; i < self->versions.count && !status; i++) {
         const ki_group_version *version = &self->versions.items[i];
@@ -139,7 +140,7 @@ static ki_status add_old(fetch *self, ki_resource_map *map, bool core, ki_error 
                           : KI_ERR_PARSE;
         if (status == KI_ERR_PARSE) {
             ki_error_clear(err);
-            status = ki_resource_map_add_broken(map, version->group, version->version)
+            status = ki_resource_map_add_failed(map, version->group, version->version)
                          ? ki_error_no_memory(err, "reading discovery")
                          : KI_OK;
         }
@@ -154,7 +155,7 @@ static ki_status build(fetch *self, ki_resource_map *map, ki_error *err) {
         if (response && ki_discovery_is_aggregated(self->allocator, body_of(response)))
             status = ki_resource_map_add_aggregated(map, body_of(response), err);
         else
-            status = add_old(self, map, root == 0, err);
+            status = add_unaggregated(self, map, root == 0, err);
     }
     if (!status && ki_resource_map_close(map))
         status = ki_error_no_memory(err, "reading discovery");
@@ -179,9 +180,9 @@ static void conclude(fetch *self) {
 
 /* --- groups and versions one by one ---------------------------------------------------------------------------------------------- */
 
-static void ask_more(fetch *self);
+static void send_next(fetch *self);
 
-/* Counts the response's bytes. Returns NULL once the sum is over the limit. */
+/* Counts the response's bytes. Returns NULL once the sum exceeds the limit. */
 static ki_response *keep(fetch *self, const ki_response *response) {
     self->bytes += body_of(response).size;
     return self->bytes > KI_DISCOVERY_BYTES_MAX ? NULL : ki_response_ref(response);
@@ -194,13 +195,13 @@ static void on_part(const ki_response *response, const ki_error *err, void *user
         at->response = keep(self, response);
     self->pending--;
     if (self->discovery)
-        ask_more(self);
+        send_next(self);
     else if (self->pending == 0)
         free_fetch(self);
 }
 
-static ki_status ask(fetch *self, const char *path, const char *accept, size_t response_max,
-                     ki_response_handler on_response, void *user, ki_error *err) {
+static ki_status send_request(fetch *self, const char *path, const char *accept, size_t response_max,
+                              ki_response_handler on_response, void *user, ki_error *err) {
     const ki_request_options options = KI_REQUEST_OPTIONS(.timeout_ms = self->discovery->timeout_ms);
     const ki_client_request request =
         KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = path, .accept = accept, .options = &options);
@@ -212,14 +213,14 @@ static ki_status ask(fetch *self, const char *path, const char *accept, size_t r
 }
 
 /* Sends requests for further versions. A request that cannot be sent counts as failed. */
-static void ask_more(fetch *self) {
+static void send_next(fetch *self) {
     while (self->next < self->versions.count && self->pending < AT_ONCE && self->bytes <= KI_DISCOVERY_BYTES_MAX) {
         size_t at = self->next++;
         const ki_group_version *version = &self->versions.items[at];
         char path[PATH_MAX_SIZE];
         snprintf(path, sizeof path, "%s%s/%s", is_core(version) ? "/api" : "/apis/", version->group, version->version);
         self->parts[at].owner = self;
-        (void)ask(self, path, NULL, KI_DISCOVERY_GROUP_BYTES_MAX, on_part, &self->parts[at], NULL);
+        (void)send_request(self, path, NULL, KI_DISCOVERY_GROUP_BYTES_MAX, on_part, &self->parts[at], NULL);
     }
     if (self->pending == 0)
         conclude(self);
@@ -252,7 +253,7 @@ static void roots_done(fetch *self) {
         finish(self, NULL, &err);
         return;
     }
-    ask_more(self);
+    send_next(self);
 }
 
 static void root_ended(fetch *self, int root, const ki_response *response, const ki_error *err) {
@@ -284,12 +285,12 @@ static void begin_fetch(ki_task *task, void *user) {
     ki_discovery *discovery = user;
     static const ki_response_handler on_root[ROOTS] = { on_api, on_apis };
     if (discovery->fetch)
-        return; /* further askers share the running fetch */
+        return; /* the running fetch serves all waiting callbacks */
     ki_error err = KI_ERROR_INIT;
     fetch *self = ki_alloc_zero(discovery->allocator, sizeof *self);
     if (!self) {
-        ki_error_no_memory(&err, "asking for resources");
-        tell(discovery->allocator, take_askers(discovery), NULL, &err);
+        ki_error_no_memory(&err, "requesting resources");
+        run_callbacks(discovery->allocator, take_callbacks(discovery), NULL, &err);
         return;
     }
     self->discovery = discovery;
@@ -297,7 +298,7 @@ static void begin_fetch(ki_task *task, void *user) {
     self->err = err;
     discovery->fetch = self;
     for (int i = 0; i < ROOTS; i++) {
-        if (ask(self, roots[i], accept_aggregated, KI_DISCOVERY_BYTES_MAX / ROOTS, on_root[i], self, &err))
+        if (send_request(self, roots[i], accept_aggregated, KI_DISCOVERY_BYTES_MAX / ROOTS, on_root[i], self, &err))
             self->err = err;
     }
     if (self->pending == 0)
@@ -310,7 +311,7 @@ ki_status ki_discovery_new(ki_client *client, const ki_discovery_options *option
                            ki_error *err) {
     ki_discovery_options given = { .size = sizeof given };
     if (!client || !ret_discovery)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_new: no client, or nowhere to put the discovery");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_new: client or ret_discovery is NULL");
     if (options && options->size == 0)
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_options without a size: use KI_DISCOVERY_OPTIONS()");
     if (options)
@@ -346,7 +347,7 @@ static void close_on_loop(void *user) {
         discovery->fetch->discovery = NULL; /* its requests end by themselves and free it */
     discovery->fetch = NULL;
     ki_error_set(&err, KI_ERR_CANCELLED, "the discovery was freed");
-    tell(discovery->allocator, take_askers(discovery), NULL, &err);
+    run_callbacks(discovery->allocator, take_callbacks(discovery), NULL, &err);
 }
 
 void ki_discovery_free(ki_discovery *discovery) {
@@ -361,10 +362,10 @@ void ki_discovery_free(ki_discovery *discovery) {
 ki_status ki_discovery_refresh(ki_discovery *discovery, ki_discovery_function on_map, void *user, ki_error *err) {
     if (!discovery || !on_map)
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_refresh: the discovery or the callback is missing");
-    asker *more = ki_alloc_zero(discovery->allocator, sizeof *more);
+    pending_callback *more = ki_alloc_zero(discovery->allocator, sizeof *more);
     if (!more)
-        return ki_error_no_memory(err, "asking for resources");
-    *more = (asker){ .on_map = on_map, .user = user };
+        return ki_error_no_memory(err, "requesting resources");
+    *more = (pending_callback){ .on_map = on_map, .user = user };
     ki_mutex_lock(&discovery->mutex);
     bool closed = discovery->is_closed || ki_engine_is_stopping(discovery->client->engine);
     if (!closed) {
@@ -420,7 +421,7 @@ static ki_status refresh_now(ki_discovery *discovery, ki_resource_map **ret_map,
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for discovery on the loop's own thread");
     waiter *waiting = ki_alloc_zero(client->allocator, sizeof *waiting);
     if (!waiting)
-        return ki_error_no_memory(err, "asking for resources");
+        return ki_error_no_memory(err, "requesting resources");
     *waiting = (waiter){ .engine = client->engine, .allocator = client->allocator, .err = KI_ERROR_INIT };
     ki_refcount_init(&waiting->refs);
     ki_refcount_inc(&waiting->refs); /* for the callback */
@@ -441,7 +442,7 @@ static ki_status refresh_now(ki_discovery *discovery, ki_resource_map **ret_map,
 }
 
 /* Returns a reference to the kept map if it is younger than `max_age_ms`; else NULL. */
-static ki_resource_map *known(ki_discovery *discovery, int64_t max_age_ms) {
+static ki_resource_map *cached_map(ki_discovery *discovery, int64_t max_age_ms) {
     int64_t now = ki_engine_now(discovery->client->engine);
     ki_resource_map *map = NULL;
     ki_mutex_lock(&discovery->mutex);
@@ -453,47 +454,48 @@ static ki_resource_map *known(ki_discovery *discovery, int64_t max_age_ms) {
 
 ki_status ki_discovery_get(ki_discovery *discovery, ki_resource_map **ret_map, ki_error *err) {
     if (!discovery || !ret_map)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_get: no discovery, or nowhere to put the map");
-    ki_resource_map *map = known(discovery, discovery->ttl_ms);
+        return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_get: discovery or ret_map is NULL");
+    ki_resource_map *map = cached_map(discovery, discovery->ttl_ms);
     if (!map)
         return refresh_now(discovery, ret_map, err);
     *ret_map = map;
     return KI_OK;
 }
 
-static ki_status not_found(const ki_resource_map *map, const char *word, ki_error *err) {
+static ki_status not_found(const ki_resource_map *map, const char *name, ki_error *err) {
     size_t cursor = 0;
-    if (ki_resource_map_in_category(map, word, &cursor))
+    if (ki_resource_map_in_category(map, name, &cursor))
         return ki_error_set(err, KI_ERR_NOT_FOUND,
-                            "'%.100s' is a category, not one resource: ki_resource_map_in_category has them", word);
-    const char *meant = ki_resource_map_nearest(map, word);
-    const char *broken = ki_resource_map_failed_at(map, 0);
+                            "'%.100s' is a category of resources: use ki_resource_map_in_category", name);
+    const char *meant = ki_resource_map_nearest(map, name);
+    const char *failed = ki_resource_map_failed_at(map, 0);
     bool more = ki_resource_map_failed_at(map, 1) != NULL;
-    return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource '%.100s'%s%s%s%s%s%s", word,
+    return ki_error_set(err, KI_ERR_NOT_FOUND, "the server has no resource '%.100s'%s%s%s%s%s%s", name,
                         meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "",
-                        broken ? "; not known is what is in " : "", broken ? broken : "", more ? " and others" : "");
+                        failed ? "; could not read the resources of " : "", failed ? failed : "",
+                        more ? " and others" : "");
 }
 
-ki_status ki_discovery_find(ki_discovery *discovery, const char *word, ki_resource_map **ret_map,
+ki_status ki_discovery_find(ki_discovery *discovery, const char *name, ki_resource_map **ret_map,
                             const ki_discovered **ret_found, ki_error *err) {
     ki_resource_map *map = NULL;
-    if (!discovery || !word || !ret_map || !ret_found)
+    if (!discovery || !name || !ret_map || !ret_found)
         return ki_error_set(err, KI_ERR_INVALID, "ki_discovery_find: an argument is missing");
     ki_status status = ki_discovery_get(discovery, &map, err);
     if (status)
         return status;
-    const ki_discovered *found = ki_resource_map_find(map, word);
-    ki_resource_map *recent = found ? NULL : known(discovery, discovery->refresh_ms);
+    const ki_discovered *found = ki_resource_map_find(map, name);
+    ki_resource_map *recent = found ? NULL : cached_map(discovery, discovery->refresh_ms);
     if (!found && !recent) { /* the resource may be new */
         ki_resource_map_unref(map);
         status = refresh_now(discovery, &map, err);
         if (status)
             return status;
-        found = ki_resource_map_find(map, word);
+        found = ki_resource_map_find(map, name);
     }
     ki_resource_map_unref(recent);
     if (!found) {
-        status = not_found(map, word, err);
+        status = not_found(map, name, err);
         ki_resource_map_unref(map);
         return status;
     }

@@ -1,7 +1,7 @@
 /* http_list_watch.c: lists and watches of an API server as requests over a transport. Loop only.
  *
  * A call is one list or watch. A callback may cancel the call, or free the whole list_watch, while the call's decoder
- * is still inside a chunk. The call is then over; the last function that uses the call frees it (`inside`). */
+ * is still inside a chunk. The call is then closed, and the last function that uses the call frees it (`inside`). */
 #include "src/client/http_list_watch.h"
 
 #include "src/client/guess_key.h"
@@ -48,14 +48,14 @@ typedef struct http_list_watch {
 } http_list_watch;
 
 struct http_call {
-    http_list_watch *owner; /* invalid once the call is over */
+    http_list_watch *owner; /* invalid once the call is closed */
     const ki_allocator *allocator;
     ki_exchange *exchange; /* NULL before the request is sent and after it has ended */
     ki_ticket ticket;      /* a list's place in the client's rate limit */
     ki_buffer target;      /* path and parameters of the request, until it is sent */
     int64_t idle_timeout_ns;
-    bool over;  /* ended or cancelled: no more callbacks */
-    int inside; /* functions on the stack that use the call */
+    bool is_closed; /* ended or cancelled: no more callbacks */
+    int inside;     /* functions on the stack that use the call */
     ki_list_decoder *list;
     ki_timer silence; /* for a list: LIST_SILENCE_S */
     int64_t last_object_at;
@@ -64,12 +64,12 @@ struct http_call {
     ki_watch_handler watch_handler;
     ki_buffer rest; /* bytes not decoded yet, from `rest_at` on: the step had no work left, or the receiver holds */
     size_t rest_at;
-    ki_task go_on;      /* decodes `rest` */
-    bool is_held;       /* the receiver wants no more for now */
-    bool is_resuming;   /* the transport is delivering bytes that it kept during a pause */
-    bool has_ended;     /* the response has ended; end_call runs after `rest` is decoded */
-    ki_error end_error; /* code 0: the body is complete */
-    int status;         /* HTTP status; 0 before the response's head */
+    ki_task decode_task; /* decodes `rest` */
+    bool is_held;        /* the receiver accepts no more objects for now */
+    bool is_resuming;    /* the transport is delivering bytes that it kept during a pause */
+    bool has_ended;      /* the response has ended; end_call runs after `rest` is decoded */
+    ki_error end_error;  /* code 0: the body is complete */
+    int status;          /* HTTP status; 0 before the response's head */
     int64_t retry_after_ms;
     ki_buffer error_body;
     ki_error failure; /* error of a decoder's callback; code 0: none */
@@ -77,10 +77,10 @@ struct http_call {
     char what[WHAT_MAX]; /* "watch pods in all namespaces"; begins every message */
 };
 
-/* --- new, over, freed ------------------------------------------------------------------------------------------------------- */
+/* --- new, closed, freed ------------------------------------------------------------------------------------------------------- */
 
 static void leave(http_call *call) {
-    if (--call->inside > 0 || !call->over)
+    if (--call->inside > 0 || !call->is_closed)
         return;
     ki_timer_close(&call->silence);
     ki_buffer_free(&call->target);
@@ -91,12 +91,12 @@ static void leave(http_call *call) {
     ki_free(call->allocator, call);
 }
 
-/* Marks the call as over: no more callbacks from the transport, none to the handler. */
+/* Closes the call: no more callbacks from the transport, none to the handler. */
 static void close_call(http_call *call) {
     http_list_watch *owner = call->owner;
-    call->over = true;
+    call->is_closed = true;
     owner->call = NULL;
-    ki_task_cancel(&call->go_on);
+    ki_task_cancel(&call->decode_task);
     ki_timer_close(&call->silence);
     ki_throttle_leave(owner->throttle, &call->ticket);
     ki_exchange *exchange = call->exchange;
@@ -123,7 +123,7 @@ static void fail_with(http_call *call, ki_status status, const char *message) {
 }
 
 /* Ends a list that delivers no objects. Other bytes, such as white space, do not count as progress. */
-static void list_is_silent(ki_timer *timer, void *user) {
+static void silence_timer_fired(ki_timer *timer, void *user) {
     http_call *call = user;
     int64_t deadline = call->last_object_at + KI_SECONDS(LIST_SILENCE_S);
     if (ki_engine_now(call->owner->engine) < deadline) {
@@ -140,8 +140,8 @@ static void list_is_silent(ki_timer *timer, void *user) {
 /* --- objects ---------------------------------------------------------------------------------------------------------------- */
 
 /* Counts one object as one unit of the step's work: a buffer may hold thousands of small objects. */
-static ki_status interest(http_call *call) {
-    if (call->over)
+static ki_status count_object(http_call *call) {
+    if (call->is_closed)
         return KI_ERR_CANCELLED;
     call->last_object_at = ki_engine_now(call->owner->engine);
     ki_engine_work(call->owner->engine, 1);
@@ -149,12 +149,12 @@ static ki_status interest(http_call *call) {
 }
 
 /* What is known about a bad object apart from its bytes. */
-typedef enum badness {
-    UNREADABLE,   /* the text of an object of this resource, as far as known */
-    FOREIGN,      /* valid JSON, but another kind or no object */
-    AN_END,       /* the object of a DELETED event */
-    FROM_ITS_TEXT /* a complete event: its type is in the text */
-} badness;
+typedef enum bad_kind {
+    UNREADABLE,     /* the text of an object of this resource, as far as known */
+    OTHER_KIND,     /* valid JSON, but another kind or no object */
+    DELETED_OBJECT, /* the object of a DELETED event */
+    COMPLETE_EVENT  /* a complete event: its type is in the text */
+} bad_kind;
 
 /* Adds the namespace to a key without one. Clears the key if the namespace is unknown: a name alone is another object's key. */
 static void complete_key(const http_list_watch *owner, ki_guess *guess) {
@@ -168,23 +168,23 @@ static void complete_key(const http_list_watch *owner, ki_guess *guess) {
         guess->key[0] = '\0';
 }
 
-static ki_status bad_object(http_call *call, const ki_error *why, ki_str text, badness how) {
+static ki_status bad_object(http_call *call, const ki_error *why, ki_str text, bad_kind how) {
     ki_guess guess;
     ki_guess_object(text, &guess);
-    if (how != FOREIGN || call->list)
+    if (how != OTHER_KIND || call->list)
         complete_key(call->owner, &guess);
     ki_error err = *why;
     ki_error_prefix(&err, "%s", call->what);
     const ki_bad_object bad = { .err = &err,
                                 .key = guess.key,
                                 .resource_version = guess.resource_version,
-                                .is_deleted = how == AN_END || (how == FROM_ITS_TEXT && guess.is_deleted),
-                                .is_foreign = how == FOREIGN };
+                                .is_deleted = how == DELETED_OBJECT || (how == COMPLETE_EVENT && guess.is_deleted),
+                                .is_foreign = how == OTHER_KIND };
     if (call->list)
         call->list_handler.on_bad_object(&bad, call->list_handler.user);
     else
         call->watch_handler.on_bad_object(&bad, call->watch_handler.user);
-    return interest(call);
+    return count_object(call);
 }
 
 /* Returns true for valid JSON of another kind or without metadata (a Table, a Status). */
@@ -212,18 +212,18 @@ static ki_status make_object(http_call *call, ki_str text, bool is_end, ki_objec
         return status;
     }
     if (status)
-        return bad_object(call, &err, text, is_foreign(call, text) ? FOREIGN : is_end ? AN_END : UNREADABLE);
+        return bad_object(call, &err, text, is_foreign(call, text) ? OTHER_KIND : is_end ? DELETED_OBJECT : UNREADABLE);
     if (strcmp(ki_object_kind(obj), owner->resource.kind) != 0) {
         ki_error_set(&err, KI_ERR_PROTOCOL, "expected kind %s, got %.64s", owner->resource.kind, ki_object_kind(obj));
         ki_object_unref(obj);
-        return bad_object(call, &err, text, FOREIGN);
+        return bad_object(call, &err, text, OTHER_KIND);
     }
     *ret_obj = obj;
     return KI_OK;
 }
 
 static ki_status on_bad(const ki_error *why, ki_str sample, void *user) {
-    return bad_object(user, why, sample, FROM_ITS_TEXT);
+    return bad_object(user, why, sample, COMPLETE_EVENT);
 }
 
 static ki_status on_item(ki_str item, void *user) {
@@ -234,7 +234,7 @@ static ki_status on_item(ki_str item, void *user) {
         return status;
     call->list_handler.on_object(obj, call->list_handler.user);
     ki_object_unref(obj);
-    return interest(call);
+    return count_object(call);
 }
 
 static ki_status bookmark(http_call *call, ki_str object) {
@@ -252,9 +252,9 @@ static ki_status bookmark(http_call *call, ki_str object) {
     if (!status && !meta.resource_version[0] && !meta.initial_events_end)
         status = ki_error_set(&err, KI_ERR_PROTOCOL, "a bookmark has no resourceVersion");
     if (status)
-        return bad_object(call, &err, object, FOREIGN);
+        return bad_object(call, &err, object, OTHER_KIND);
     call->watch_handler.on_bookmark(meta.resource_version, meta.initial_events_end, call->watch_handler.user);
-    return interest(call);
+    return count_object(call);
 }
 
 static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
@@ -276,7 +276,7 @@ static ki_status on_event(ki_watch_type type, ki_str object, void *user) {
                                                      : KI_EVENT_DELETED;
     call->watch_handler.on_event(kind, obj, call->watch_handler.user);
     ki_object_unref(obj);
-    return interest(call);
+    return count_object(call);
 }
 
 /* --- the response ----------------------------------------------------------------------------------------------------------- */
@@ -328,10 +328,10 @@ static void error_data(http_call *call, const char *data, size_t size) {
 }
 
 /* Returns true while the step has work left and the receiver does not hold: a buffer may hold thousands of small
- * objects, and libcurl reads many buffers at once. Returns true for a call that is over, so that the decoder ends. */
-static bool may_go_on(void *user) {
+ * objects, and libcurl reads many buffers at once. Returns true for a closed call, so that the decoder ends. */
+static bool may_continue(void *user) {
     const http_call *call = user;
-    return call->over || (!call->is_held && ki_engine_work_left(call->owner->engine) > 0);
+    return call->is_closed || (!call->is_held && ki_engine_work_left(call->owner->engine) > 0);
 }
 
 /* Decodes, and removes from the front of `chunk` what it decoded. */
@@ -339,7 +339,7 @@ static void decode(http_call *call, ki_str *chunk) {
     ki_error err = KI_ERROR_INIT;
     ki_status status =
         call->list ? ki_list_decoder_feed(call->list, chunk, &err) : ki_watch_decoder_feed(call->watch, chunk, &err);
-    if (status && !call->over)
+    if (status && !call->is_closed)
         fail(call, call->failure.code ? &call->failure : &err);
 }
 
@@ -347,20 +347,20 @@ static void decode(http_call *call, ki_str *chunk) {
 static void keep(http_call *call, ki_str chunk) {
     if (ki_buffer_append(&call->rest, chunk.data, chunk.size)) {
         ki_error err = KI_ERROR_INIT;
-        ki_error_no_memory(&err, "keeping what has arrived");
+        ki_error_no_memory(&err, "keeping received bytes");
         fail(call, &err);
         return;
     }
     if (call->exchange)
         ki_transport_pause(call->owner->transport, call->exchange, true);
     if (!call->is_held)
-        ki_task_post(&call->go_on);
+        ki_task_post(&call->decode_task);
 }
 
 static void end_call(http_call *call, const ki_error *err);
 
-static void tell_all_is_read(const http_call *call) {
-    if (call->watch && call->watch_handler.on_read && !call->over)
+static void notify_read(const http_call *call) {
+    if (call->watch && call->watch_handler.on_read && !call->is_closed)
         call->watch_handler.on_read(call->watch_handler.user);
 }
 
@@ -376,15 +376,15 @@ static void decode_rest(ki_task *task, void *user) {
     ki_str chunk = { call->rest.data + call->rest_at, call->rest.size - call->rest_at };
     call->inside++;
     decode(call, &chunk);
-    if (!call->over && chunk.size) {
+    if (!call->is_closed && chunk.size) {
         call->rest_at = call->rest.size - chunk.size;
         if (!call->is_held)
             ki_task_post(task);
-    } else if (!call->over) {
+    } else if (!call->is_closed) {
         ki_buffer_reset(&call->rest, KI_WIRE_BUFFER_KEEP);
         call->rest_at = 0;
-        tell_all_is_read(call);
-        if (call->over) {
+        notify_read(call);
+        if (call->is_closed) {
             leave(call);
             return;
         }
@@ -406,17 +406,17 @@ static void on_data(const char *data, size_t size, void *user) {
     }
     if (call->watch && call->watch_handler.on_bytes && call->rest.size == 0 && !call->is_resuming)
         call->watch_handler.on_bytes(call->watch_handler.user);
-    if (call->over) {
+    if (call->is_closed) {
         leave(call);
         return;
     }
     ki_str chunk = { data, size };
     if (call->rest.size == 0)
         decode(call, &chunk);
-    if (chunk.size && !call->over)
+    if (chunk.size && !call->is_closed)
         keep(call, chunk);
     else
-        tell_all_is_read(call);
+        notify_read(call);
     leave(call);
 }
 
@@ -474,7 +474,7 @@ static void end_call(http_call *call, const ki_error *err) {
     else if (err)
         fail(call, err);
     else if (!call->status)
-        fail_with(call, KI_ERR_PROTOCOL, "an answer without a head");
+        fail_with(call, KI_ERR_PROTOCOL, "a response without a head");
     else if (call->list)
         end_list(call);
     else
@@ -534,7 +534,7 @@ static http_call *new_call(http_list_watch *owner, const char *verb) {
     call->retry_after_ms = -1;
     ki_buffer_init(&call->error_body, owner->allocator, KI_STATUS_BODY_MAX);
     ki_buffer_init(&call->rest, owner->allocator, 0);
-    ki_task_init(&call->go_on, owner->engine, decode_rest, call);
+    ki_task_init(&call->decode_task, owner->engine, decode_rest, call);
     describe(call, verb);
     return call;
 }
@@ -588,7 +588,7 @@ static ki_status send_call(http_call *call, int64_t idle_timeout_ns, int64_t tot
         return KI_OK;
     }
     ki_error_prefix(err, "%s", call->what);
-    call->over = true;
+    call->is_closed = true;
     call->inside++;
     leave(call);
     return status;
@@ -608,9 +608,9 @@ static ki_status http_list(ki_list_watch *base, const ki_list_options *options, 
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->list_handler = *handler;
-    const ki_list_sink sink = { on_item, on_bad, may_go_on, call };
+    const ki_list_sink sink = { on_item, on_bad, may_continue, call };
     status = ki_list_decoder_new(self->allocator, self->object_limit, &sink, &call->list, err);
-    if (!status && ki_timer_init(&call->silence, self->engine, list_is_silent, call)) {
+    if (!status && ki_timer_init(&call->silence, self->engine, silence_timer_fired, call)) {
         ki_list_decoder_free(call->list);
         status = ki_error_no_memory(err, "making a request");
     }
@@ -637,7 +637,7 @@ static ki_status http_watch(ki_list_watch *base, const ki_watch_options *options
     if (!call)
         return ki_error_no_memory(err, "making a request");
     call->watch_handler = *handler;
-    const ki_watch_sink sink = { on_event, on_bad, may_go_on, call };
+    const ki_watch_sink sink = { on_event, on_bad, may_continue, call };
     status = ki_watch_decoder_new(self->allocator, self->object_limit, &sink, &call->watch, err);
     if (status) {
         ki_free(self->allocator, call);
@@ -681,7 +681,7 @@ static void http_hold(ki_list_watch *base, bool is_held) {
         return;
     call->is_held = is_held;
     if (!is_held && call->rest.size)
-        ki_task_post(&call->go_on);
+        ki_task_post(&call->decode_task);
 }
 
 static void http_free(ki_list_watch *base) {

@@ -69,7 +69,7 @@ static ki_status check_method(const char *method, ki_error *err) {
             return ki_error_set(err, KI_ERR_INVALID, "the method '%.16s' is not in capital letters", method);
     }
     if (strcmp(method, "CONNECT") == 0)
-        return ki_error_set(err, KI_ERR_INVALID, "the method CONNECT asks a proxy, not an API server");
+        return ki_error_set(err, KI_ERR_INVALID, "the method CONNECT is for proxies, not for an API server");
     return KI_OK;
 }
 

@@ -1,6 +1,6 @@
 /* pending_request.c: one request from sending to its end: its place in the rate limit, its attempts, its response.
  *
- *     posted ──► queued (the limit) ──► sent ──► response ──► over
+ *     posted ──► queued (the limit) ──► sent ──► response ──► ended
  *                   ▲                     │
  *                   └── waiting to retry ◄┘  429, 5xx with Retry-After; a GET that was cut before the response
  *
@@ -21,12 +21,12 @@
 
 enum {
     RETRY_CUT_MS = 1000, /* delay before a GET whose connection was cut is sent again */
-    WORDS_MAX = 160
+    REASON_MAX = 160
 };
 
 struct ki_pending_request {
     ki_refcount refs;
-    ki_client *client; /* invalid once the request is over */
+    ki_client *client; /* invalid once the request has ended */
     const ki_allocator *allocator;
     /* under the client's mutex */
     ki_pending_request *next, *previous;
@@ -45,7 +45,7 @@ struct ki_pending_request {
     ki_ticket ticket;
     ki_exchange *exchange;
     int retries;
-    bool over;
+    bool has_ended;
     /* of the current attempt */
     ki_response *response;
     ki_list_decoder *list;
@@ -53,109 +53,110 @@ struct ki_pending_request {
     int64_t retry_after_ms;
 };
 
-static void attempt(ki_pending_request *call);
+static void attempt(ki_pending_request *pending);
 
-/* --- new, over, freed ------------------------------------------------------------------------------------------------------- */
+/* --- new, ended, freed ------------------------------------------------------------------------------------------------------- */
 
-static void ref(ki_pending_request *call) {
-    ki_refcount_inc(&call->refs);
+static void ref(ki_pending_request *pending) {
+    ki_refcount_inc(&pending->refs);
 }
 
-static void unref(ki_pending_request *call) {
-    if (!ki_refcount_dec(&call->refs))
+static void unref(ki_pending_request *pending) {
+    if (!ki_refcount_dec(&pending->refs))
         return;
-    ki_outgoing_free(call->allocator, &call->out);
-    ki_free(call->allocator, call);
+    ki_outgoing_free(pending->allocator, &pending->out);
+    ki_free(pending->allocator, pending);
 }
 
-void ki_pending_request_free(ki_pending_request *call) {
-    if (call)
-        unref(call);
+void ki_pending_request_free(ki_pending_request *pending) {
+    if (pending)
+        unref(pending);
 }
 
-static void list_call(ki_client *client, ki_pending_request *call) {
-    call->listed = true;
-    call->next = client->first;
-    if (call->next)
-        call->next->previous = call;
-    client->first = call;
+static void add_to_client(ki_client *client, ki_pending_request *pending) {
+    pending->listed = true;
+    pending->next = client->first;
+    if (pending->next)
+        pending->next->previous = pending;
+    client->first = pending;
 }
 
-static void unlist_call(ki_client *client, ki_pending_request *call) {
+static void remove_from_client(ki_client *client, ki_pending_request *pending) {
     ki_mutex_lock(&client->mutex);
-    if (call->previous)
-        call->previous->next = call->next;
+    if (pending->previous)
+        pending->previous->next = pending->next;
     else
-        client->first = call->next;
-    if (call->next)
-        call->next->previous = call->previous;
-    call->listed = false;
+        client->first = pending->next;
+    if (pending->next)
+        pending->next->previous = pending->previous;
+    pending->listed = false;
     ki_mutex_unlock(&client->mutex);
 }
 
-static void forget_attempt(ki_pending_request *call) {
-    ki_exchange *exchange = call->exchange;
-    call->exchange = NULL;
+static void forget_attempt(ki_pending_request *pending) {
+    ki_exchange *exchange = pending->exchange;
+    pending->exchange = NULL;
     if (exchange)
-        ki_transport_cancel(call->client->transport, exchange);
-    ki_list_decoder_free(call->list);
-    call->list = NULL;
-    ki_response_unref(call->response);
-    call->response = NULL;
+        ki_transport_cancel(pending->client->transport, exchange);
+    ki_list_decoder_free(pending->list);
+    pending->list = NULL;
+    ki_response_unref(pending->response);
+    pending->response = NULL;
 }
 
 /* Ends the request: calls on_response, once, and drops the list's reference. `why` NULL: success. */
-static void finish(ki_pending_request *call, const ki_error *why) {
-    ki_client *client = call->client;
-    if (call->over)
+static void finish(ki_pending_request *pending, const ki_error *why) {
+    ki_client *client = pending->client;
+    if (pending->has_ended)
         return;
-    call->over = true;
+    pending->has_ended = true;
     ki_error err = KI_ERROR_INIT;
     if (why) {
         err = *why;
-        ki_error_prefix(&err, "%s", call->out.what);
+        ki_error_prefix(&err, "%s", pending->out.what);
     }
-    ki_response *response = call->response;
-    call->response = NULL; /* owned by this function; forget_attempt must not free it */
-    forget_attempt(call);
-    ki_throttle_leave(call->throttle, &call->ticket);
-    unlist_call(client, call); /* after this no thread posts its tasks */
-    ki_task_cancel(&call->start);
-    ki_task_cancel(&call->cancel);
-    ki_timer_close(&call->deadline_timer);
-    ki_timer_close(&call->retry_timer);
-    call->on_response(why && !(response && response->error_response) ? NULL : response, why ? &err : NULL, call->user);
+    ki_response *response = pending->response;
+    pending->response = NULL; /* owned by this function; forget_attempt must not free it */
+    forget_attempt(pending);
+    ki_throttle_leave(pending->throttle, &pending->ticket);
+    remove_from_client(client, pending); /* after this no thread posts its tasks */
+    ki_task_cancel(&pending->start);
+    ki_task_cancel(&pending->cancel);
+    ki_timer_close(&pending->deadline_timer);
+    ki_timer_close(&pending->retry_timer);
+    pending->on_response(why && !(response && response->error_response) ? NULL : response, why ? &err : NULL,
+                         pending->user);
     ki_response_unref(response);
-    unref(call);
+    unref(pending);
 }
 
-static void fail_with(ki_pending_request *call, ki_status status, const char *message) {
+static void fail_with(ki_pending_request *pending, ki_status status, const char *message) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, status, "%s", message);
-    finish(call, &err);
+    finish(pending, &err);
 }
 
-void ki_pending_request_end_cancelled(ki_pending_request *call) {
-    fail_with(call, KI_ERR_CANCELLED, "cancelled");
+void ki_pending_request_end_cancelled(ki_pending_request *pending) {
+    fail_with(pending, KI_ERR_CANCELLED, "cancelled");
 }
 
 /* --- retries ---------------------------------------------------------------------------------------------------------------- */
 
-static bool in_time(const ki_pending_request *call, int64_t delay_ns, int64_t *ret_when) {
-    int64_t now = ki_engine_now(call->client->engine);
+static bool is_before_deadline(const ki_pending_request *pending, int64_t delay_ns, int64_t *ret_when) {
+    int64_t now = ki_engine_now(pending->client->engine);
     *ret_when = delay_ns < INT64_MAX - now ? now + delay_ns : INT64_MAX;
-    return *ret_when < call->deadline || (*ret_when == INT64_MAX && call->deadline == INT64_MAX);
+    return *ret_when < pending->deadline || (*ret_when == INT64_MAX && pending->deadline == INT64_MAX);
 }
 
 /* Schedules a retry. Returns false if no retry is left or the deadline comes first. */
-static bool retry_in(ki_pending_request *call, int64_t delay_ms) {
+static bool retry_in(ki_pending_request *pending, int64_t delay_ms) {
     int64_t when;
     int64_t delay_ns = delay_ms < INT64_MAX / KI_MILLISECONDS(1) ? KI_MILLISECONDS(delay_ms) : INT64_MAX;
-    if (call->retries >= KI_CLIENT_MAX_RETRIES || !in_time(call, delay_ns, &when))
+    if (pending->retries >= KI_CLIENT_MAX_RETRIES || !is_before_deadline(pending, delay_ns, &when))
         return false;
-    call->retries++;
-    forget_attempt(call);
-    ki_timer_set(&call->retry_timer, when);
+    pending->retries++;
+    forget_attempt(pending);
+    ki_timer_set(&pending->retry_timer, when);
     return true;
 }
 
@@ -166,224 +167,227 @@ static void retry_due(ki_timer *timer, void *user) {
 
 static void deadline_passed(ki_timer *timer, void *user) {
     (void)timer;
-    ki_pending_request *call = user;
-    char words[WORDS_MAX], message[2 * WORDS_MAX] = "no answer in time";
-    if (call->ticket.waiting)
-        snprintf(message, sizeof message, "no answer in time: it waits for the client's own limit");
-    else if (!call->exchange)
-        snprintf(message, sizeof message, "no answer in time: the server asked to come again later");
-    else if (ki_transport_waits_for(call->client->transport, call->exchange, words, sizeof words))
-        snprintf(message, sizeof message, "no answer in time: %s", words);
-    fail_with(call, KI_ERR_TIMEOUT, message);
+    ki_pending_request *pending = user;
+    char cause[REASON_MAX], message[2 * REASON_MAX] = "timed out waiting for a response";
+    if (pending->ticket.waiting)
+        snprintf(message, sizeof message, "timed out waiting for the client's rate limit");
+    else if (!pending->exchange)
+        snprintf(message, sizeof message, "timed out waiting to retry");
+    else if (ki_transport_waits_for(pending->client->transport, pending->exchange, cause, sizeof cause))
+        snprintf(message, sizeof message, "timed out waiting for a response: %s", cause);
+    fail_with(pending, KI_ERR_TIMEOUT, message);
 }
 
 /* --- the response ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_good(const ki_pending_request *call) {
-    return call->response->http_status >= 200 && call->response->http_status < 300;
+static bool is_good(const ki_pending_request *pending) {
+    return pending->response->http_status >= 200 && pending->response->http_status < 300;
 }
 
 /* Sets the reason AlreadyExists for a 409 to a POST without a reason (from a proxy). For other methods such a 409 is a conflict. */
-static void name_conflict(const ki_pending_request *call, ki_error *err) {
-    if (err->http_status != 409 || err->reason[0] || strcmp(call->out.method, "POST") != 0)
+static void name_conflict(const ki_pending_request *pending, ki_error *err) {
+    if (err->http_status != 409 || err->reason[0] || strcmp(pending->out.method, "POST") != 0)
         return;
     snprintf(err->reason, sizeof err->reason, "AlreadyExists");
     err->category = KI_CATEGORY_REQUEST;
 }
 
-static void refused(ki_pending_request *call) {
-    ki_response *response = call->response;
+static void handle_error_response(ki_pending_request *pending) {
+    ki_response *response = pending->response;
     ki_error err = KI_ERROR_INIT;
     ki_str body = { response->body.data, response->body.size };
-    ki_transport_hide(call->client->transport, response->body.data, response->body.size);
-    bool says_when = call->retry_after_ms >= 0;
-    if (says_when && (response->http_status == 429 || (response->http_status >= 500 && response->http_status <= 599)) &&
-        retry_in(call, call->retry_after_ms))
+    ki_transport_hide(pending->client->transport, response->body.data, response->body.size);
+    bool has_retry_after = pending->retry_after_ms >= 0;
+    if (has_retry_after &&
+        (response->http_status == 429 || (response->http_status >= 500 && response->http_status <= 599)) &&
+        retry_in(pending, pending->retry_after_ms))
         return;
-    ki_status_to_error(call->allocator, response->http_status, body, call->retry_after_ms, &err);
-    name_conflict(call, &err);
-    if (ki_response_make_error(response, call->retry_after_ms))
-        ki_error_no_memory(&err, "reading an answer");
-    finish(call, &err);
+    ki_status_to_error(pending->allocator, response->http_status, body, pending->retry_after_ms, &err);
+    name_conflict(pending, &err);
+    if (ki_response_make_error(response, pending->retry_after_ms))
+        ki_error_no_memory(&err, "reading a response");
+    finish(pending, &err);
 }
 
 static ki_status on_item(ki_str text, void *user) {
-    ki_pending_request *call = user;
+    ki_pending_request *pending = user;
     ki_object *obj = NULL;
-    ki_response *response = call->response;
-    if (text.size > call->response_max - response->item_bytes)
-        return ki_error_set(&call->failure, KI_ERR_LIMIT, "the list has more than %zu bytes", call->response_max);
-    ki_status status =
-        ki_object_from_json(response->format, text, call->out.api_version, call->out.kind, &obj, &call->failure);
+    ki_response *response = pending->response;
+    if (text.size > pending->response_max - response->item_bytes)
+        return ki_error_set(&pending->failure, KI_ERR_LIMIT, "the list has more than %zu bytes", pending->response_max);
+    ki_status status = ki_object_from_json(response->format, text, pending->out.api_version, pending->out.kind, &obj,
+                                           &pending->failure);
     if (status == KI_ERR_PARSE)
-        return ki_error_set(&call->failure, KI_ERR_PROTOCOL, "item %zu: %s", response->item_count,
-                            ki_error_message(&call->failure));
+        return ki_error_set(&pending->failure, KI_ERR_PROTOCOL, "item %zu: %s", response->item_count,
+                            ki_error_message(&pending->failure));
     if (status)
         return status;
     response->item_bytes += text.size;
     status = ki_response_add_item(response, obj);
     ki_object_unref(obj);
-    ki_engine_work(call->client->engine, 1);
-    return status ? ki_error_no_memory(&call->failure, "reading a list") : KI_OK;
+    ki_engine_work(pending->client->engine, 1);
+    return status ? ki_error_no_memory(&pending->failure, "reading a list") : KI_OK;
 }
 
 static ki_status on_bad_item(const ki_error *why, ki_str sample, void *user) {
     (void)sample;
-    ki_pending_request *call = user;
-    call->failure = *why;
+    ki_pending_request *pending = user;
+    pending->failure = *why;
     return why->code;
 }
 
 static void on_head(const ki_response_head *head, void *user) {
-    ki_pending_request *call = user;
-    call->retry_after_ms = head->retry_after_ms;
-    call->response->http_status = head->status;
-    if (!is_good(call)) {
-        call->response->body.limit = KI_STATUS_BODY_MAX;
+    ki_pending_request *pending = user;
+    pending->retry_after_ms = head->retry_after_ms;
+    pending->response->http_status = head->status;
+    if (!is_good(pending)) {
+        pending->response->body.limit = KI_STATUS_BODY_MAX;
         return;
     }
-    if (!call->out.kind)
+    if (!pending->out.kind)
         return;
-    const ki_list_sink sink = { on_item, on_bad_item, NULL, call };
+    const ki_list_sink sink = { on_item, on_bad_item, NULL, pending };
     ki_error err = KI_ERROR_INIT;
-    if (ki_list_decoder_new(call->allocator, call->response_max, &sink, &call->list, &err)) {
-        ref(call);
-        finish(call, &err);
-        unref(call);
+    if (ki_list_decoder_new(pending->allocator, pending->response_max, &sink, &pending->list, &err)) {
+        ref(pending);
+        finish(pending, &err);
+        unref(pending);
     }
 }
 
 /* Appends to an error response's body, up to KI_STATUS_BODY_MAX. */
-static void error_response_data(ki_pending_request *call, const char *data, size_t size) {
-    size_t room = KI_STATUS_BODY_MAX - call->response->body.size;
-    if (ki_buffer_append(&call->response->body, data, size < room ? size : room) || size >= room)
-        refused(call); /* the rest of the body is not needed */
+static void error_response_data(ki_pending_request *pending, const char *data, size_t size) {
+    size_t room = KI_STATUS_BODY_MAX - pending->response->body.size;
+    if (ki_buffer_append(&pending->response->body, data, size < room ? size : room) || size >= room)
+        handle_error_response(pending); /* the rest of the body is not needed */
 }
 
-static void body_data(ki_pending_request *call, const char *data, size_t size) {
-    ki_buffer *body = &call->response->body;
+static void body_data(ki_pending_request *pending, const char *data, size_t size) {
+    ki_buffer *body = &pending->response->body;
     ki_error err = KI_ERROR_INIT;
     ki_status status = ki_buffer_append(body, data, size);
     if (!status)
         return;
     if (status == KI_ERR_LIMIT)
-        ki_error_set(&err, KI_ERR_LIMIT, "the answer has more than %zu bytes", call->response_max);
+        ki_error_set(&err, KI_ERR_LIMIT, "the response has more than %zu bytes", pending->response_max);
     else
-        ki_error_no_memory(&err, "reading an answer");
-    finish(call, &err);
+        ki_error_no_memory(&err, "reading a response");
+    finish(pending, &err);
 }
 
-static void list_data(ki_pending_request *call, const char *data, size_t size) {
+static void list_data(ki_pending_request *pending, const char *data, size_t size) {
     ki_error err = KI_ERROR_INIT;
-    if (ki_list_decoder_feed(call->list, &(ki_str){ data, size }, &err))
-        finish(call, call->failure.code ? &call->failure : &err);
+    if (ki_list_decoder_feed(pending->list, &(ki_str){ data, size }, &err))
+        finish(pending, pending->failure.code ? &pending->failure : &err);
 }
 
 static void on_data(const char *data, size_t size, void *user) {
-    ki_pending_request *call = user;
-    ref(call);
-    if (!is_good(call))
-        error_response_data(call, data, size);
-    else if (call->list)
-        list_data(call, data, size);
-    else if (!call->on_data)
-        body_data(call, data, size);
-    else if (!call->on_data(data, size, call->user) && !call->over)
-        ki_pending_request_end_cancelled(call);
-    unref(call);
+    ki_pending_request *pending = user;
+    ref(pending);
+    if (!is_good(pending))
+        error_response_data(pending, data, size);
+    else if (pending->list)
+        list_data(pending, data, size);
+    else if (!pending->on_data)
+        body_data(pending, data, size);
+    else if (!pending->on_data(data, size, pending->user) && !pending->has_ended)
+        ki_pending_request_end_cancelled(pending);
+    unref(pending);
 }
 
 /* Ends the request after a complete response with a 2xx status. */
-static void succeeded(ki_pending_request *call) {
+static void succeeded(ki_pending_request *pending) {
     ki_error err = KI_ERROR_INIT;
-    ki_response *response = call->response;
+    ki_response *response = pending->response;
     ki_status status;
-    if (call->list) {
-        status = ki_list_decoder_finish(call->list, &err);
-        if (!status && ki_response_take_meta(response, ki_list_decoder_meta(call->list)))
+    if (pending->list) {
+        status = ki_list_decoder_finish(pending->list, &err);
+        if (!status && ki_response_take_meta(response, ki_list_decoder_meta(pending->list)))
             status = ki_error_no_memory(&err, "reading a list");
     } else {
         ki_buffer_append(&response->body, "", 0); /* adds the closing zero if the body is empty */
         status = ki_response_make_object(response);
         if (status)
-            ki_error_no_memory(&err, "reading an answer");
+            ki_error_no_memory(&err, "reading a response");
     }
-    finish(call, status ? &err : NULL);
+    finish(pending, status ? &err : NULL);
 }
 
 /* Returns true for a GET whose connection was cut before the response. A write is never sent again: the server may have done it. */
-static bool is_lost_read(const ki_pending_request *call, const ki_error *err) {
-    return err->code == KI_ERR_UNEXPECTED_EOF && !call->response->http_status && strcmp(call->out.method, "GET") == 0;
+static bool is_lost_read(const ki_pending_request *pending, const ki_error *err) {
+    return err->code == KI_ERR_UNEXPECTED_EOF && !pending->response->http_status &&
+           strcmp(pending->out.method, "GET") == 0;
 }
 
 static void on_end(const ki_error *err, void *user) {
-    ki_pending_request *call = user;
-    ref(call);
-    call->exchange = NULL;
-    if (call->response->http_status && !is_good(call))
-        refused(call); /* the error response, complete or cut, has more detail than the transport's error */
-    else if (err && !(is_lost_read(call, err) && retry_in(call, RETRY_CUT_MS)))
-        finish(call, err);
-    else if (!err && !call->response->http_status)
-        fail_with(call, KI_ERR_PROTOCOL, "an answer without a head");
+    ki_pending_request *pending = user;
+    ref(pending);
+    pending->exchange = NULL;
+    if (pending->response->http_status && !is_good(pending))
+        handle_error_response(
+            pending); /* the error response, complete or cut, has more detail than the transport's error */
+    else if (err && !(is_lost_read(pending, err) && retry_in(pending, RETRY_CUT_MS)))
+        finish(pending, err);
+    else if (!err && !pending->response->http_status)
+        fail_with(pending, KI_ERR_PROTOCOL, "a response without a head");
     else if (!err)
-        succeeded(call);
-    unref(call);
+        succeeded(pending);
+    unref(pending);
 }
 
 /* --- sending ---------------------------------------------------------------------------------------------------------------- */
 
 static void transmit(void *user) {
-    ki_pending_request *call = user;
-    ki_client *client = call->client;
+    ki_pending_request *pending = user;
+    ki_client *client = pending->client;
     ki_error err = KI_ERROR_INIT;
-    ref(call);
-    call->retry_after_ms = -1;
-    call->failure = (ki_error)KI_ERROR_INIT;
-    call->response = ki_response_new(client->format, call->response_max);
-    if (!call->response) {
+    ref(pending);
+    pending->retry_after_ms = -1;
+    pending->failure = (ki_error)KI_ERROR_INIT;
+    pending->response = ki_response_new(client->format, pending->response_max);
+    if (!pending->response) {
         ki_error_no_memory(&err, "sending a request");
-        finish(call, &err);
+        finish(pending, &err);
     } else {
-        const ki_request request = { .method = call->out.method,
-                                     .target = call->out.target.data,
-                                     .accept = call->out.accept,
-                                     .content_type = call->out.content_type,
-                                     .body = { call->out.body.data, call->out.body.size } };
-        const ki_response_sink sink = { on_head, on_data, on_end, call };
-        if (ki_transport_send(client->transport, &request, &sink, &call->exchange, &err))
-            finish(call, &err);
+        const ki_request request = { .method = pending->out.method,
+                                     .target = pending->out.target.data,
+                                     .accept = pending->out.accept,
+                                     .content_type = pending->out.content_type,
+                                     .body = { pending->out.body.data, pending->out.body.size } };
+        const ki_response_sink sink = { on_head, on_data, on_end, pending };
+        if (ki_transport_send(client->transport, &request, &sink, &pending->exchange, &err))
+            finish(pending, &err);
     }
-    unref(call);
+    unref(pending);
 }
 
 /* Takes a place in the client's rate limit. Ends the request at once if its turn would come after the deadline. */
-static void attempt(ki_pending_request *call) {
-    int64_t when, delay = ki_throttle_delay(call->throttle);
-    if (delay > 0 && !in_time(call, delay, &when)) {
-        fail_with(call, KI_ERR_TIMEOUT, "the client's own limit of requests would make it too late");
+static void attempt(ki_pending_request *pending) {
+    int64_t when, delay = ki_throttle_delay(pending->throttle);
+    if (delay > 0 && !is_before_deadline(pending, delay, &when)) {
+        fail_with(pending, KI_ERR_TIMEOUT, "the client's rate limit would delay the request past its timeout");
         return;
     }
-    if (ki_throttle_pass(call->throttle, &call->ticket, transmit, call))
-        transmit(call);
+    if (ki_throttle_pass(pending->throttle, &pending->ticket, transmit, pending))
+        transmit(pending);
 }
 
 static void start(ki_task *task, void *user) {
     (void)task;
-    ki_pending_request *call = user;
-    ki_engine *engine = call->client->engine;
-    ref(call);
-    if (ki_timer_init(&call->deadline_timer, engine, deadline_passed, call) ||
-        ki_timer_init(&call->retry_timer, engine, retry_due, call)) {
+    ki_pending_request *pending = user;
+    ki_engine *engine = pending->client->engine;
+    ref(pending);
+    if (ki_timer_init(&pending->deadline_timer, engine, deadline_passed, pending) ||
+        ki_timer_init(&pending->retry_timer, engine, retry_due, pending)) {
         ki_error err = KI_ERROR_INIT;
         ki_error_no_memory(&err, "sending a request");
-        finish(call, &err);
+        finish(pending, &err);
     } else {
-        if (call->deadline != INT64_MAX)
-            ki_timer_set(&call->deadline_timer, call->deadline);
-        attempt(call);
+        if (pending->deadline != INT64_MAX)
+            ki_timer_set(&pending->deadline_timer, pending->deadline);
+        attempt(pending);
     }
-    unref(call);
+    unref(pending);
 }
 
 static void cancel(ki_task *task, void *user) {
@@ -391,13 +395,13 @@ static void cancel(ki_task *task, void *user) {
     ki_pending_request_end_cancelled(user);
 }
 
-void ki_pending_request_cancel(ki_pending_request *call) {
-    if (!call)
+void ki_pending_request_cancel(ki_pending_request *pending) {
+    if (!pending)
         return;
-    ki_client *client = call->client;
+    ki_client *client = pending->client;
     ki_mutex_lock(&client->mutex);
-    if (call->listed)
-        ki_task_post(&call->cancel);
+    if (pending->listed)
+        ki_task_post(&pending->cancel);
     ki_mutex_unlock(&client->mutex);
 }
 
@@ -417,33 +421,33 @@ static ki_status take_request(const ki_client_request *given, ki_client_request 
     return KI_OK;
 }
 
-static ki_pending_request *new_call(ki_client *client, const ki_client_request *request,
-                                    ki_response_handler on_response, void *user) {
-    ki_pending_request *call = ki_alloc_zero(client->allocator, sizeof *call);
-    if (!call)
+static ki_pending_request *new_pending(ki_client *client, const ki_client_request *request,
+                                       ki_response_handler on_response, void *user) {
+    ki_pending_request *pending = ki_alloc_zero(client->allocator, sizeof *pending);
+    if (!pending)
         return NULL;
-    ki_refcount_init(&call->refs);
-    call->client = client;
-    call->allocator = client->allocator;
-    call->on_response = on_response;
-    call->on_data = request->on_data;
-    call->user = user;
-    call->retry_after_ms = -1;
-    ki_task_init(&call->start, client->engine, start, call);
-    ki_task_init(&call->cancel, client->engine, cancel, call);
-    return call;
+    ki_refcount_init(&pending->refs);
+    pending->client = client;
+    pending->allocator = client->allocator;
+    pending->on_response = on_response;
+    pending->on_data = request->on_data;
+    pending->user = user;
+    pending->retry_after_ms = -1;
+    ki_task_init(&pending->start, client->engine, start, pending);
+    ki_task_init(&pending->cancel, client->engine, cancel, pending);
+    return pending;
 }
 
-static ki_status post(ki_client *client, ki_pending_request *call, ki_error *err) {
-    int64_t now = ki_engine_now(client->engine), timeout = call->out.timeout_ns;
-    call->deadline = timeout > 0 && timeout < INT64_MAX - now ? now + timeout : INT64_MAX;
+static ki_status post(ki_client *client, ki_pending_request *pending, ki_error *err) {
+    int64_t now = ki_engine_now(client->engine), timeout = pending->out.timeout_ns;
+    pending->deadline = timeout > 0 && timeout < INT64_MAX - now ? now + timeout : INT64_MAX;
     ki_status status = KI_OK;
     ki_mutex_lock(&client->mutex);
     if (client->is_closed || ki_engine_is_stopping(client->engine)) {
         status = ki_error_set(err, KI_ERR_STATE, "the client's engine has ended");
     } else {
-        list_call(client, call);
-        ki_task_post(&call->start);
+        add_to_client(client, pending);
+        ki_task_post(&pending->start);
     }
     ki_mutex_unlock(&client->mutex);
     return status;
@@ -457,26 +461,26 @@ ki_status ki_pending_request_start(ki_client *client, const ki_client_request *g
     ki_status status = take_request(given, &request, &options, err);
     if (status)
         return status;
-    ki_pending_request *call = new_call(client, &request, on_response, user);
-    if (!call)
+    ki_pending_request *pending = new_pending(client, &request, on_response, user);
+    if (!pending)
         return ki_error_no_memory(err, "making a request");
-    call->throttle = unlimited ? NULL : client->throttle;
-    call->response_max = response_max && response_max < client->response_max ? response_max : client->response_max;
-    status = ki_outgoing_make(client->allocator, &request, &options, &call->out, err);
+    pending->throttle = unlimited ? NULL : client->throttle;
+    pending->response_max = response_max && response_max < client->response_max ? response_max : client->response_max;
+    status = ki_outgoing_make(client->allocator, &request, &options, &pending->out, err);
     if (status) {
-        ki_free(client->allocator, call);
+        ki_free(client->allocator, pending);
         return status;
     }
     if (ret_request)
-        ref(call);
-    status = post(client, call, err);
+        ref(pending);
+    status = post(client, pending, err);
     if (status) {
-        ki_outgoing_free(call->allocator, &call->out);
-        ki_free(client->allocator, call);
+        ki_outgoing_free(pending->allocator, &pending->out);
+        ki_free(client->allocator, pending);
         return status;
     }
     if (ret_request)
-        *ret_request = call;
+        *ret_request = pending;
     return KI_OK;
 }
 

@@ -55,7 +55,7 @@ void ki_resource_map_unref(const ki_resource_map *borrowed) {
         map->chunks = next;
     }
     ki_free(&allocator, map->entries);
-    ki_free(&allocator, map->broken);
+    ki_free(&allocator, map->failed_names);
     ki_free(&allocator, map);
 }
 
@@ -86,16 +86,16 @@ static const char *keep(ki_resource_map *map, ki_str text) {
     return copy;
 }
 
-static const char *const *keep_words(ki_resource_map *map, const ki_found_words *words) {
-    const char **list = take(map, (words->count + 1) * sizeof *list);
+static const char *const *copy_names(ki_resource_map *map, const ki_found_names *names) {
+    const char **list = take(map, (names->count + 1) * sizeof *list);
     if (!list)
         return NULL;
-    for (size_t i = 0; i < words->count; i++) {
-        list[i] = keep(map, words->words[i]);
+    for (size_t i = 0; i < names->count; i++) {
+        list[i] = keep(map, names->items[i]);
         if (!list[i])
             return NULL;
     }
-    list[words->count] = NULL;
+    list[names->count] = NULL;
     return list;
 }
 
@@ -164,10 +164,10 @@ ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_er
                       .kind = keep(map, found->kind),
                       .namespaced = found->namespaced },
         .singular = keep(map, has_singular ? found->singular : (ki_str){ "", 0 }),
-        .short_names = keep_words(map, &found->short_names),
-        .categories = keep_words(map, &found->categories),
-        .verbs = keep_words(map, &found->verbs),
-        .subresources = keep_words(map, &found->subresources),
+        .short_names = copy_names(map, &found->short_names),
+        .categories = copy_names(map, &found->categories),
+        .verbs = copy_names(map, &found->verbs),
+        .subresources = copy_names(map, &found->subresources),
         .preferred = found->preferred,
     };
     if (!made.resource.group || !made.resource.version || !made.resource.plural || !made.resource.kind ||
@@ -206,21 +206,22 @@ ki_status ki_resource_map_close(ki_resource_map *map) {
     return status;
 }
 
-ki_status ki_resource_map_add_broken(ki_resource_map *map, const char *group, const char *version) {
-    if (map->broken_count == map->broken_capacity) {
-        size_t capacity = map->broken_capacity ? map->broken_capacity * 2 : 8;
-        const char **broken = ki_realloc_array(&map->allocator, map->broken, capacity, sizeof *broken);
-        if (!broken)
+ki_status ki_resource_map_add_failed(ki_resource_map *map, const char *group, const char *version) {
+    if (map->failed_count == map->failed_capacity) {
+        size_t capacity = map->failed_capacity ? map->failed_capacity * 2 : 8;
+        const char **failed_names =
+            ki_realloc_array(&map->allocator, map->failed_names, capacity, sizeof *failed_names);
+        if (!failed_names)
             return KI_ERR_NO_MEMORY;
-        map->broken = broken;
-        map->broken_capacity = capacity;
+        map->failed_names = failed_names;
+        map->failed_capacity = capacity;
     }
     size_t size = strlen(group) + strlen(version) + 2;
     char *name = take(map, size);
     if (!name)
         return KI_ERR_NO_MEMORY;
     snprintf(name, size, "%s%s%s", group, group[0] ? "/" : "", version);
-    map->broken[map->broken_count++] = name;
+    map->failed_names[map->failed_count++] = name;
     return KI_OK;
 }
 
@@ -231,16 +232,16 @@ const ki_discovered *ki_resource_map_at(const ki_resource_map *map, size_t index
 }
 
 const char *ki_resource_map_failed_at(const ki_resource_map *map, size_t index) {
-    return index < map->broken_count ? map->broken[index] : NULL;
+    return index < map->failed_count ? map->failed_names[index] : NULL;
 }
 
 static bool same(ki_str text, const char *other) {
     return ki_equal_ignoring_case(text, other);
 }
 
-static bool has_word(const char *const *list, ki_str word) {
+static bool has_name(const char *const *list, ki_str name) {
     for (; *list; list++) {
-        if (same(word, *list))
+        if (same(name, *list))
             return true;
     }
     return false;
@@ -254,20 +255,20 @@ typedef enum match_by {
     BY_COUNT
 } match_by;
 
-static bool is_called(const ki_discovered *entry, match_by by, ki_str word) {
+static bool is_called(const ki_discovered *entry, match_by by, ki_str name) {
     switch (by) {
     case BY_NAME:
-        return same(word, entry->resource.plural) || (entry->singular[0] && same(word, entry->singular));
+        return same(name, entry->resource.plural) || (entry->singular[0] && same(name, entry->singular));
     case BY_SHORT_NAME:
-        return has_word(entry->short_names, word);
+        return has_name(entry->short_names, name);
     default:
-        return same(word, entry->resource.kind);
+        return same(name, entry->resource.kind);
     }
 }
 
 /* What to look up. `version`, `group` with NULL data: any. */
 typedef struct wanted {
-    ki_str word, version, group;
+    ki_str name, version, group;
     bool is_prefix; /* `group` is a prefix: "autoscal" finds autoscaling */
 } wanted;
 
@@ -286,7 +287,7 @@ static const ki_discovered *look(const ki_resource_map *map, const wanted *what)
         const ki_discovered *other = NULL; /* first match that is not its group's preferred version */
         for (size_t i = 0; i < map->count; i++) {
             const ki_discovered *entry = &map->entries[i].found;
-            if (!is_called(entry, by, what->word) || !is_in(entry, what))
+            if (!is_called(entry, by, what->name) || !is_in(entry, what))
                 continue;
             if (entry->preferred || what->version.data)
                 return entry;
@@ -299,11 +300,11 @@ static const ki_discovered *look(const ki_resource_map *map, const wanted *what)
     return NULL;
 }
 
-const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *word) {
-    if (!word || !word[0] || strlen(word) > (size_t)3 * KI_DISCOVERY_NAME_MAX)
+const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char *name) {
+    if (!name || !name[0] || strlen(name) > (size_t)3 * KI_DISCOVERY_NAME_MAX)
         return NULL;
     ki_str qualifier;
-    wanted what = { .word = ki_str_split(ki_str_of(word), '.', &qualifier) };
+    wanted what = { .name = ki_str_split(ki_str_of(name), '.', &qualifier) };
     if (!qualifier.data)
         return look(map, &what);
     /* The qualifier is "v1.apps" (version and group), "v1", "v1.", or a group such as "example.com": tries version and
@@ -326,15 +327,15 @@ const ki_discovered *ki_resource_map_find(const ki_resource_map *map, const char
 const ki_discovered *ki_resource_map_in_category(const ki_resource_map *map, const char *category, size_t *cursor) {
     while (category && *cursor < map->count) {
         size_t at = (*cursor)++;
-        if (map->entries[at].chosen && has_word(map->entries[at].found.categories, ki_str_of(category)))
+        if (map->entries[at].chosen && has_name(map->entries[at].found.categories, ki_str_of(category)))
             return &map->entries[at].found;
     }
     return NULL;
 }
 
-const char *ki_resource_map_nearest(const ki_resource_map *map, const char *word) {
+const char *ki_resource_map_nearest(const ki_resource_map *map, const char *name) {
     ki_nearest nearest;
-    if (!ki_nearest_begin(&nearest, word))
+    if (!ki_nearest_begin(&nearest, name))
         return NULL;
     for (size_t i = 0; i < map->count; i++) {
         const ki_discovered *entry = &map->entries[i].found;

@@ -21,8 +21,8 @@ struct ki_resource_map {
     ki_allocator allocator;
     ki_map_entry *entries;
     size_t count, capacity;
-    const char **broken;
-    size_t broken_count, broken_capacity;
+    const char **failed_names;
+    size_t failed_count, failed_capacity;
     ki_map_chunk *chunks; /* memory of all strings and lists */
     ki_map known;         /* keys "group/version/plural", to skip duplicates; empty after close */
 };
@@ -41,7 +41,7 @@ ki_status ki_resource_map_add_aggregated(ki_resource_map *map, ki_str body, ki_e
 ki_status ki_resource_map_add_list(ki_resource_map *map, const char *group, const char *version, bool preferred,
                                    ki_str body, ki_error *err);
 /* Adds a group and version whose resources could not be read. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_resource_map_add_broken(ki_resource_map *map, const char *group, const char *version);
+ki_status ki_resource_map_add_failed(ki_resource_map *map, const char *group, const char *version);
 
 /* Groups and versions of the unaggregated documents, in order; a group's preferred version first. */
 typedef struct ki_group_version {
@@ -60,15 +60,15 @@ void ki_group_versions_free(const ki_allocator *allocator, ki_group_versions *ve
 /* --- for resource_map_read.c --- */
 
 /* A resource's list of names in a document; borrowed from the document. */
-typedef struct ki_found_words {
-    ki_str words[KI_DISCOVERY_NAMES_MAX];
+typedef struct ki_found_names {
+    ki_str items[KI_DISCOVERY_NAMES_MAX];
     size_t count;
-} ki_found_words;
+} ki_found_names;
 /* A resource as a document describes it; borrowed from the document. */
 typedef struct ki_found {
     ki_str group, version, plural, kind, singular;
     bool namespaced, preferred;
-    ki_found_words short_names, categories, verbs, subresources;
+    ki_found_names short_names, categories, verbs, subresources;
 } ki_found;
 /* Adds a resource; skips one that the map has already, or whose names are not usable. Errors: KI_ERR_LIMIT, KI_ERR_NO_MEMORY. */
 ki_status ki_resource_map_add(ki_resource_map *map, const ki_found *found, ki_error *err);

@@ -11,22 +11,22 @@ static ki_str text_of(yyjson_val *value) {
     return yyjson_is_str(value) ? (ki_str){ yyjson_get_str(value), yyjson_get_len(value) } : (ki_str){ NULL, 0 };
 }
 
-static void add_word(ki_found_words *words, ki_str word) {
-    if (words->count < KI_DISCOVERY_NAMES_MAX && ki_discovery_is_name(word))
-        words->words[words->count++] = word;
+static void add_name(ki_found_names *names, ki_str name) {
+    if (names->count < KI_DISCOVERY_NAMES_MAX && ki_discovery_is_name(name))
+        names->items[names->count++] = name;
 }
 
-static void read_words(yyjson_val *list, ki_found_words *words) {
+static void read_names(yyjson_val *list, ki_found_names *names) {
     size_t index, count;
-    yyjson_val *word;
-    words->count = 0;
-    yyjson_arr_foreach(list, index, count, word) add_word(words, text_of(word));
+    yyjson_val *item;
+    names->count = 0;
+    yyjson_arr_foreach(list, index, count, item) add_name(names, text_of(item));
 }
 
 static void read_common(yyjson_val *resource, ki_found *found) {
-    read_words(yyjson_obj_get(resource, "shortNames"), &found->short_names);
-    read_words(yyjson_obj_get(resource, "categories"), &found->categories);
-    read_words(yyjson_obj_get(resource, "verbs"), &found->verbs);
+    read_names(yyjson_obj_get(resource, "shortNames"), &found->short_names);
+    read_names(yyjson_obj_get(resource, "categories"), &found->categories);
+    read_names(yyjson_obj_get(resource, "verbs"), &found->verbs);
 }
 
 bool ki_discovery_is_aggregated(const ki_allocator *allocator, ki_str body) {
@@ -68,7 +68,7 @@ static ki_status add_aggregated_resource(ki_resource_map *map, yyjson_val *resou
     read_common(resource, found);
     found->subresources.count = 0;
     yyjson_arr_foreach(yyjson_obj_get(resource, "subresources"), index, count, sub)
-        add_word(&found->subresources, ki_json_string(sub, "subresource"));
+        add_name(&found->subresources, ki_json_string(sub, "subresource"));
     return ki_resource_map_add(map, found, err);
 }
 
@@ -86,7 +86,7 @@ static ki_status add_aggregated_version(ki_resource_map *map, ki_str group, yyjs
     found->preferred = preferred;
     if (is_stale(version) && ki_discovery_is_name(found->version) && (!group.size || ki_discovery_is_name(group))) {
         /* yyjson's strings end with a zero byte. */
-        return ki_resource_map_add_broken(map, group.data ? group.data : "", found->version.data)
+        return ki_resource_map_add_failed(map, group.data ? group.data : "", found->version.data)
                    ? ki_error_no_memory(err, "reading discovery")
                    : KI_OK;
     }
@@ -133,7 +133,7 @@ ki_status ki_resource_map_add_aggregated(ki_resource_map *map, ki_str body, ki_e
 /* --- unaggregated documents ----------------------------------------------------------------------------------------------------- */
 
 /* Adds the resources of an APIResourceList. A subresource is an entry of its own ("pods/status") right behind its resource. */
-static ki_status add_old_resources(ki_resource_map *map, yyjson_val *list, ki_found *found, ki_error *err) {
+static ki_status add_unaggregated_resources(ki_resource_map *map, yyjson_val *list, ki_found *found, ki_error *err) {
     size_t index, count;
     yyjson_val *resource;
     bool pending = false; /* `found` holds a resource that is not added yet; its subresources may follow */
@@ -142,7 +142,7 @@ static ki_status add_old_resources(ki_resource_map *map, yyjson_val *list, ki_fo
         ki_str plural = ki_str_split(name, '/', &sub);
         if (sub.data) {
             if (pending && ki_str_equal(plural, found->plural))
-                add_word(&found->subresources, sub);
+                add_name(&found->subresources, sub);
             continue;
         }
         ki_status status = pending ? ki_resource_map_add(map, found, err) : KI_OK;
@@ -170,7 +170,7 @@ ki_status ki_resource_map_add_list(ki_resource_map *map, const char *group, cons
         found->group = ki_str_of(group);
         found->version = ki_str_of(version);
         found->preferred = preferred;
-        status = add_old_resources(map, yyjson_obj_get(yyjson_doc_get_root(doc), "resources"), found, err);
+        status = add_unaggregated_resources(map, yyjson_obj_get(yyjson_doc_get_root(doc), "resources"), found, err);
     } else {
         status = ki_error_no_memory(err, "reading discovery");
     }
@@ -210,10 +210,10 @@ static ki_status add_group(const ki_allocator *allocator, ki_group_versions *ver
     ki_status status = KI_OK;
     for (int pass = 0; pass < 2 && !status; pass++) {
         yyjson_arr_foreach(list, index, count, version) {
-            ki_str word = ki_json_string(version, "version");
-            bool is_preferred = preferred.data ? ki_str_equal(word, preferred) : index == 0;
+            ki_str version_name = ki_json_string(version, "version");
+            bool is_preferred = preferred.data ? ki_str_equal(version_name, preferred) : index == 0;
             if (is_preferred == (pass == 0))
-                status = add_version(allocator, versions, name, word, is_preferred, err);
+                status = add_version(allocator, versions, name, version_name, is_preferred, err);
             if (status)
                 return status;
         }

@@ -137,7 +137,7 @@ const char *ki_response_body(const ki_response *response, size_t *ret_size) {
 ki_status ki_response_field(const ki_response *response, const char *path, ki_value *ret_value, ki_error *err) {
     if (!response || !path || !ret_value)
         return ki_error_missing(err, "ki_response_field");
-    return ki_json_field(response->format, body_of(response), "the answer", path, ret_value, err);
+    return ki_json_field(response->format, body_of(response), "the response", path, ret_value, err);
 }
 
 const ki_error_response *ki_response_error(const ki_response *response) {

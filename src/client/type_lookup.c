@@ -48,21 +48,21 @@ static ki_type_found find_group(yyjson_val *root, const ki_resource *resource) {
     return KI_TYPE_MISSING;
 }
 
-static ki_type_found read_answer(const ki_type_lookup *lookup) {
+static ki_type_found read_response(const ki_type_lookup *lookup) {
     yyjson_doc *doc;
     if (lookup->status != HTTP_OK || lookup->body.failed ||
         ki_json_parse(lookup->allocator, (ki_str){ lookup->body.data, lookup->body.size }, &doc, NULL))
         return KI_TYPE_UNCERTAIN;
     yyjson_val *root = yyjson_doc_get_root(doc);
     ki_type_found found =
-        lookup->asks_for_groups ? find_group(root, lookup->resource) : find_resource(root, lookup->resource);
+        lookup->is_group_request ? find_group(root, lookup->resource) : find_resource(root, lookup->resource);
     yyjson_doc_free(doc);
     return found;
 }
 
 /* --- requests ------------------------------------------------------------------------------------------------------------------------- */
 
-static ki_status ask(ki_type_lookup *lookup, bool for_groups, ki_error *err);
+static ki_status send(ki_type_lookup *lookup, bool for_groups, ki_error *err);
 
 static void on_head(const ki_response_head *head, void *user) {
     ki_type_lookup *lookup = user;
@@ -72,14 +72,14 @@ static void on_head(const ki_response_head *head, void *user) {
 
 static void on_data(const char *data, size_t size, void *user) {
     ki_type_lookup *lookup = user;
-    (void)ki_buffer_append(&lookup->body, data, size); /* read_answer checks body.failed */
+    (void)ki_buffer_append(&lookup->body, data, size); /* read_response checks body.failed */
 }
 
 static void on_end(const ki_error *err, void *user) {
     ki_type_lookup *lookup = user;
     lookup->exchange = NULL;
-    bool has_no_group = !err && lookup->status == HTTP_NOT_FOUND && !lookup->asks_for_groups;
-    if (has_no_group && lookup->resource->group[0] && ask(lookup, true, NULL) == KI_OK)
+    bool has_no_group = !err && lookup->status == HTTP_NOT_FOUND && !lookup->is_group_request;
+    if (has_no_group && lookup->resource->group[0] && send(lookup, true, NULL) == KI_OK)
         return;
     ki_error failure = KI_ERROR_INIT;
     if (!err && lookup->status != HTTP_OK && lookup->status != HTTP_NOT_FOUND) {
@@ -88,12 +88,12 @@ static void on_end(const ki_error *err, void *user) {
                            lookup->retry_after_ms, &failure);
         err = &failure;
     }
-    ki_type_found found = err ? KI_TYPE_UNCERTAIN : read_answer(lookup);
+    ki_type_found found = err ? KI_TYPE_UNCERTAIN : read_response(lookup);
     ki_buffer_free(&lookup->body);
     lookup->on_found(found, err, lookup->user);
 }
 
-static ki_status ask(ki_type_lookup *lookup, bool for_groups, ki_error *err) {
+static ki_status send(ki_type_lookup *lookup, bool for_groups, ki_error *err) {
     const ki_resource *resource = lookup->resource;
     ki_buffer target;
     ki_buffer_init(&target, lookup->allocator, 0);
@@ -106,7 +106,7 @@ static ki_status ask(ki_type_lookup *lookup, bool for_groups, ki_error *err) {
         ki_buffer_append_char(&target, '/');
         ki_buffer_append_url(&target, ki_str_of(resource->version));
     }
-    lookup->asks_for_groups = for_groups;
+    lookup->is_group_request = for_groups;
     lookup->status = 0;
     ki_buffer_free(&lookup->body);
     ki_buffer_init(&lookup->body, lookup->allocator, BODY_MAX);
@@ -127,7 +127,7 @@ void ki_type_lookup_init(ki_type_lookup *lookup, const ki_allocator *allocator, 
 ki_status ki_type_lookup_begin(ki_type_lookup *lookup, ki_on_type_found on_found, void *user, ki_error *err) {
     lookup->on_found = on_found;
     lookup->user = user;
-    return ask(lookup, false, err);
+    return send(lookup, false, err);
 }
 
 void ki_type_lookup_cancel(ki_type_lookup *lookup) {

@@ -17,7 +17,7 @@ typedef struct ki_type_lookup {
     const ki_resource *resource; /* borrowed */
     /* valid while a lookup is under way */
     ki_exchange *exchange; /* NULL: nothing is under way */
-    bool asks_for_groups;  /* the second request (GET /apis) is under way */
+    bool is_group_request; /* the second request (GET /apis) is under way */
     int status;
     int64_t retry_after_ms;
     ki_buffer body;

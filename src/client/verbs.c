@@ -12,7 +12,7 @@ static ki_status say_no_object(const ki_client_request *request, const ki_respon
     const char *body = ki_response_body(response, &size), *ns = request->namespace_name, *name = request->name;
     bool in = request->resource->namespaced && ns && *ns;
     return ki_error_set(err, KI_ERR_PROTOCOL,
-                        "%s%s%s%s%s: the server's answer is no object: \"%s\"; ki_client_do takes any",
+                        "%s%s%s%s%s: the server's response is not an object: \"%s\"; ki_client_do accepts any response",
                         request->resource->plural, in || name ? " " : "", in ? ns : "", in && name ? "/" : "",
                         name ? name : "", ki_wire_show((ki_str){ body, size }, shown));
 }

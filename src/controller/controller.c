@@ -86,11 +86,11 @@ static void destroy(ki_controller *controller);
 static bool reap_if_ended(ki_controller *controller, bool *ret_has_ended) {
     ki_mutex_lock(&controller->mutex);
     *ret_has_ended = has_ended(controller);
-    bool is_over = *ret_has_ended && controller->is_left;
+    bool must_destroy = *ret_has_ended && controller->is_left;
     ki_mutex_unlock(&controller->mutex);
-    if (is_over)
+    if (must_destroy)
         destroy(controller);
-    return is_over;
+    return must_destroy;
 }
 
 static void run_task(ki_task *task, void *user) {
@@ -252,7 +252,7 @@ static ki_status fill(ki_controller *controller, ki_factory *factory, const ki_c
     ki_engine_call(controller->engine, set_up_on_loop, &setup);
     if (setup.status)
         return ki_error_no_memory(err, "making a controller");
-    controller->component = (ki_component){ .order = KI_COMPONENT_WORKS,
+    controller->component = (ki_component){ .order = KI_COMPONENT_WORKER,
                                             .name = controller->name,
                                             .stop_timeout_ns = stop_timeout_ns(given->stop_timeout_ms),
                                             .start = start,
@@ -267,8 +267,7 @@ ki_status ki_controller_new(ki_factory *factory, const ki_controller_options *op
                             ki_error *err) {
     ki_controller_options given;
     if (!factory || !ret_controller)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_controller_new without a factory, or without a place for the controller");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_controller_new: factory or ret_controller is NULL");
     ki_status status = read_options(options, &given, err);
     if (status)
         return status;

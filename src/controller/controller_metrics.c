@@ -124,8 +124,8 @@ static void set_queue_gauges(const ki_metric_source *source) {
     ki_workqueue_update_gauges(of_source(source, offsetof(ki_controller, queue_metrics))->queue);
 }
 
-static void tell_library(const ki_controller *controller, ki_controller_count result, bool is_terminal,
-                         double seconds) {
+static void report_to_library(const ki_controller *controller, ki_controller_count result, bool is_terminal,
+                              double seconds) {
     const ki_metrics *library = controller->library;
     const ki_label labels[] = { { "controller", controller->name },
                                 { table[METRIC_TOTAL].label, result_names[result] } };
@@ -151,7 +151,7 @@ void ki_controller_count_end(ki_controller *controller, ki_controller_count resu
     controller->time_sum += seconds;
     ki_mutex_unlock(&controller->mutex);
     if (controller->library)
-        tell_library(controller, result, is_terminal, seconds);
+        report_to_library(controller, result, is_terminal, seconds);
 }
 
 /* --- new -------------------------------------------------------------------------------------------------------------------------- */

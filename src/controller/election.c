@@ -111,7 +111,7 @@ static void lead(ki_elector *elector, int64_t sent_at) {
         return;
     elector->phase = KI_ELECTOR_LEADS;
     elector->has_led = true;
-    log_line(elector, KI_LOG_INFO, "this process leads", NULL);
+    log_line(elector, KI_LOG_INFO, "became leader", NULL);
     call_started(elector);
     call_hooks(elector, true);
 }
@@ -138,7 +138,7 @@ static void observe(ki_elector *elector, const ki_lease *lease) {
     if (lease->record.transitions > elector->most_transitions)
         elector->most_transitions = lease->record.transitions;
     if (elector->phase == KI_ELECTOR_LEADS && !is_own(elector, lease))
-        stop_leading(elector, KI_ELECTOR_COMPETES, "another holder has the Lease: this process does not lead any more");
+        stop_leading(elector, KI_ELECTOR_COMPETES, "another process holds the Lease: stopped leading");
     if (has_new_holder)
         call_new_leader(elector);
 }
@@ -164,7 +164,7 @@ static void finish(ki_elector *elector) {
 }
 
 static void release_failed(ki_elector *elector, const ki_error *err) {
-    log_line(elector, KI_LOG_WARNING, "cannot give the Lease up", err);
+    log_line(elector, KI_LOG_WARNING, "cannot release the Lease", err);
     finish(elector);
 }
 
@@ -184,12 +184,12 @@ static void on_written(ki_elector *elector, const ki_response *response) {
     ki_error err = KI_ERROR_INIT;
     int64_t sent_at = elector->sent_at;
     if (lease_of(elector, response, &lease, &err)) {
-        attempt_failed(elector, "the Lease was written, but not read", &err);
+        attempt_failed(elector, "wrote the Lease, but cannot read the response", &err);
         return;
     }
     observe(elector, &lease);
     if (!is_own(elector, &elector->lease)) {
-        attempt_failed(elector, "the server changed the holder that was written", NULL);
+        attempt_failed(elector, "the server stored another holder than the request's", NULL);
         return;
     }
     if (elector->phase == KI_ELECTOR_LEADS || ki_engine_clock(elector->engine) < sent_at + elector->renew_ns)
@@ -222,8 +222,8 @@ static void on_read(ki_elector *elector, const ki_response *response) {
     }
 }
 
-/* Creates the Lease if this process was the last holder, or if that holder's time is over. Until then a deleted Lease
- * still counts for its holder. */
+/* Creates the Lease if this process was the last holder, or if that holder's lease duration has elapsed. Until then a
+ * deleted Lease still belongs to its holder. */
 static void on_not_found(ki_elector *elector) {
     if (is_own(elector, &elector->lease) || is_free(elector))
         send_write(elector, KI_ELECTOR_CREATES);
@@ -240,14 +240,14 @@ static void on_read_to_release(ki_elector *elector, const ki_response *response)
     }
     observe(elector, &lease);
     if (is_own(elector, &elector->lease))
-        send_write(elector, KI_ELECTOR_GIVES_UP);
+        send_write(elector, KI_ELECTOR_WRITES_TO_RELEASE);
     else
         finish(elector);
 }
 
-static void on_given_up(ki_elector *elector, const ki_response *response) {
+static void on_released(ki_elector *elector, const ki_response *response) {
     ki_lease lease;
-    log_line(elector, KI_LOG_INFO, "gave the Lease up", NULL);
+    log_line(elector, KI_LOG_INFO, "released the Lease", NULL);
     if (!lease_of(elector, response, &lease, NULL))
         observe(elector, &lease);
     finish(elector);
@@ -255,7 +255,7 @@ static void on_given_up(ki_elector *elector, const ki_response *response) {
 
 static void on_success(ki_elector *elector, ki_elector_step step, const ki_response *response) {
     switch (step) {
-    case KI_ELECTOR_RESTS:
+    case KI_ELECTOR_IDLE:
         break;
     case KI_ELECTOR_RENEWS:
     case KI_ELECTOR_CREATES:
@@ -268,18 +268,18 @@ static void on_success(ki_elector *elector, ki_elector_step step, const ki_respo
     case KI_ELECTOR_READS_TO_RELEASE:
         on_read_to_release(elector, response);
         break;
-    case KI_ELECTOR_GIVES_UP:
-        on_given_up(elector, response);
+    case KI_ELECTOR_WRITES_TO_RELEASE:
+        on_released(elector, response);
         break;
     }
 }
 
 static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error *err) {
     switch (step) {
-    case KI_ELECTOR_RESTS:
+    case KI_ELECTOR_IDLE:
         break;
     case KI_ELECTOR_RENEWS:
-        log_line(elector, KI_LOG_DEBUG, "the Lease is not as it was seen last", err);
+        log_line(elector, KI_LOG_DEBUG, "cannot update the Lease as last seen, reading it again", err);
         send_read(elector, KI_ELECTOR_READS);
         break;
     case KI_ELECTOR_READS:
@@ -298,7 +298,7 @@ static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error
         else
             release_failed(elector, err);
         break;
-    case KI_ELECTOR_GIVES_UP:
+    case KI_ELECTOR_WRITES_TO_RELEASE:
         /* At most one cancelled renewal can still arrive: a second conflict has another cause. */
         if (ki_error_is_conflict(err) && !elector->has_conflicted) {
             elector->has_conflicted = true;
@@ -313,26 +313,26 @@ static void on_failure(ki_elector *elector, ki_elector_step step, const ki_error
 static void on_response(const ki_response *response, const ki_error *err, void *user) {
     ki_elector *elector = user;
     ki_elector_step step = elector->step;
-    ki_pending_request *call = elector->call;
-    if (step == KI_ELECTOR_RESTS)
+    ki_pending_request *pending = elector->pending;
+    if (step == KI_ELECTOR_IDLE)
         return; /* cancelled by abandon_request */
-    elector->step = KI_ELECTOR_RESTS;
-    elector->call = NULL;
+    elector->step = KI_ELECTOR_IDLE;
+    elector->pending = NULL;
     if (err)
         on_failure(elector, step, err);
     else
         on_success(elector, step, response);
-    ki_pending_request_free(call);
+    ki_pending_request_free(pending);
 }
 
 /* Cancels the request. The server may have received the request, or may still receive it. */
 static void abandon_request(ki_elector *elector) {
-    ki_pending_request *call = elector->call;
-    elector->step = KI_ELECTOR_RESTS;
-    elector->call = NULL;
-    if (call)
-        ki_pending_request_end_cancelled(call);
-    ki_pending_request_free(call);
+    ki_pending_request *pending = elector->pending;
+    elector->step = KI_ELECTOR_IDLE;
+    elector->pending = NULL;
+    if (pending)
+        ki_pending_request_end_cancelled(pending);
+    ki_pending_request_free(pending);
 }
 
 /* --- requests ---------------------------------------------------------------------------------------------------------------------- */
@@ -359,9 +359,9 @@ static ki_status send_request(ki_elector *elector, ki_elector_step step, ki_clie
     elector->sent_at = ki_engine_now(elector->engine);
     elector->step = step;
     ki_status status = ki_pending_request_start(elector->client, request, true, KI_LEASE_BYTES_MAX, on_response,
-                                                elector, &elector->call, err);
+                                                elector, &elector->pending, err);
     if (status)
-        elector->step = KI_ELECTOR_RESTS;
+        elector->step = KI_ELECTOR_IDLE;
     return status;
 }
 
@@ -390,7 +390,7 @@ static ki_lease_record next_record(const ki_elector *elector, ki_elector_step st
         .acquire_time = now,
         .renew_time = now,
     };
-    if (step == KI_ELECTOR_GIVES_UP) {
+    if (step == KI_ELECTOR_WRITES_TO_RELEASE) {
         next.holder = (ki_str){ NULL, 0 };
         next.duration_s = 1;
         return next;
@@ -451,7 +451,7 @@ void ki_election_expire(ki_timer *timer, void *user) {
     ki_elector *elector = user;
     ki_timer_cancel(&elector->retry_timer);
     abandon_request(elector);
-    stop_leading(elector, KI_ELECTOR_COMPETES, "not renewed in time: this process does not lead any more");
+    stop_leading(elector, KI_ELECTOR_COMPETES, "the renew deadline has passed: stopped leading");
     try_again(elector);
 }
 
@@ -470,7 +470,7 @@ static void end(ki_elector *elector, ki_elector_phase next) {
     abandon_request(elector);
     elector->phase = next;
     if (phase == KI_ELECTOR_LEADS)
-        stop_leading(elector, next, "stopped: this process does not lead any more");
+        stop_leading(elector, next, "the elector was stopped: stopped leading");
     else if (phase == KI_ELECTOR_COMPETES && !elector->has_led)
         call_stopped(elector);
 }

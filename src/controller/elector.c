@@ -82,7 +82,7 @@ static ki_elector *make(ki_factory *factory, const ki_elector_options *given) {
     ki_task_init(&elector->stop_task, engine, stop_task, elector);
     ki_elector_init_metrics(elector);
     elector->component = (ki_component){
-        .order = KI_COMPONENT_SERVES,
+        .order = KI_COMPONENT_SERVICE,
         .stop_timeout_ns = given->release_on_stop ? elector->renew_ns : STOP_TIMEOUT,
         .start = ki_election_start,
         .stop = ki_election_stop,
@@ -102,8 +102,7 @@ ki_status ki_elector_new(ki_factory *factory, const ki_elector_options *options,
                          ki_error *err) {
     ki_elector_options given;
     if (!factory || !options || !ret_elector)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_elector_new: no factory, no options, or nowhere to put the elector");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_elector_new: factory, options or ret_elector is NULL");
     ki_status status = ki_elector_take_options(options, &given, err);
     if (status)
         return status;

@@ -12,7 +12,7 @@ enum {
     NAMESPACE_MAX = 63,   /* RFC 1123 label */
     NAME_MAX_BYTES = 253, /* RFC 1123 subdomain */
     HOST_MAX = 128,
-    RANDOM_WORDS = 4
+    RANDOM_NUMBERS = 4
 };
 
 /* client-go's JitterFactor, 1.2, as a fraction. */
@@ -92,13 +92,13 @@ ki_status ki_elector_take_options(const ki_elector_options *options, ki_elector_
 
 typedef struct draw {
     ki_engine *engine;
-    uint32_t words[RANDOM_WORDS];
+    uint32_t numbers[RANDOM_NUMBERS];
 } draw;
 
-static void draw_words(void *user) {
+static void draw_numbers(void *user) {
     draw *self = user;
-    for (int i = 0; i < RANDOM_WORDS; i++)
-        self->words[i] = (uint32_t)(ki_engine_random(self->engine) * ((double)UINT32_MAX + 1));
+    for (int i = 0; i < RANDOM_NUMBERS; i++)
+        self->numbers[i] = (uint32_t)(ki_engine_random(self->engine) * ((double)UINT32_MAX + 1));
 }
 
 /* Returns "HOST_0123456789abcdef0123456789abcdef"; NULL on lack of memory. */
@@ -107,9 +107,9 @@ static char *make_identity(const ki_elector *elector) {
     draw random = { .engine = elector->engine };
     if (gethostname(host, sizeof host - 1))
         host[0] = '\0';
-    ki_engine_call(elector->engine, draw_words, &random);
-    snprintf(text, sizeof text, "%s_%08x%08x%08x%08x", host, random.words[0], random.words[1], random.words[2],
-             random.words[3]);
+    ki_engine_call(elector->engine, draw_numbers, &random);
+    snprintf(text, sizeof text, "%s_%08x%08x%08x%08x", host, random.numbers[0], random.numbers[1], random.numbers[2],
+             random.numbers[3]);
     return ki_strdup(elector->allocator, text);
 }
 

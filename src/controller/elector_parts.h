@@ -22,13 +22,13 @@ typedef enum ki_elector_phase {
 
 /* The request in progress. */
 typedef enum ki_elector_step {
-    KI_ELECTOR_RESTS, /* none */
+    KI_ELECTOR_IDLE, /* none */
     KI_ELECTOR_RENEWS,
     KI_ELECTOR_READS,
     KI_ELECTOR_CREATES,
     KI_ELECTOR_UPDATES,
     KI_ELECTOR_READS_TO_RELEASE,
-    KI_ELECTOR_GIVES_UP
+    KI_ELECTOR_WRITES_TO_RELEASE
 } ki_elector_step;
 
 struct ki_elector {
@@ -56,8 +56,8 @@ struct ki_elector {
     /* loop only */
     ki_elector_phase phase;
     ki_elector_step step;
-    ki_pending_request *call; /* of `step` */
-    int64_t sent_at;          /* when the step's request was sent */
+    ki_pending_request *pending; /* of `step` */
+    int64_t sent_at;             /* when the step's request was sent */
     /* when the current content of `lease` was first seen; read after the response had arrived */
     int64_t observed_at;
     int64_t most_transitions; /* highest leaseTransitions of all Leases seen; -1: none seen */
@@ -68,7 +68,7 @@ struct ki_elector {
     bool is_freed; /* ki_elector_free was called; removing the last hook frees the memory */
     ki_timer retry_timer, lead_timer;
     ki_task stop_task;
-    ki_elector_hook *hooks, *next_hook; /* next_hook: the next to call while hooks are being called */
+    ki_elector_hook *hooks, *next_hook; /* next_hook: the next one to call while hooks are being called */
 };
 
 /* Copies the options, fills in defaults and checks them. Errors: KI_ERR_INVALID, KI_ERR_LIMIT. */

@@ -336,7 +336,7 @@ static void stop(ki_component *self) {
         return;
     }
     recorder->is_stopping = true;
-    ki_event_sink_hurry(&recorder->sink);
+    ki_event_sink_skip_delay(&recorder->sink);
     ki_task_post(&recorder->task);
 }
 
@@ -362,7 +362,8 @@ static ki_status take_options(const ki_event_recorder_options *options, ki_event
                                 texts[i].name, texts[i].max);
     }
     if (!ret_given->component || !ret_given->component[0])
-        return ki_error_set(err, KI_ERR_INVALID, "an event recorder needs a component: who reports");
+        return ki_error_set(err, KI_ERR_INVALID,
+                            "an event recorder needs a component, the name of the reporting controller");
     if (ret_given->api != KI_EVENTS_CORE_V1 && ret_given->api != KI_EVENTS_V1)
         return ki_error_set(err, KI_ERR_INVALID, "an event recorder has no API %d", (int)ret_given->api);
     return KI_OK;
@@ -445,7 +446,7 @@ static ki_status fill(ki_event_recorder *recorder, const ki_event_recorder_optio
     ki_engine_call(recorder->engine, set_up_on_loop, &call);
     if (call.status)
         return ki_error_no_memory(err, "making an event recorder");
-    recorder->component = (ki_component){ .order = KI_COMPONENT_SERVES,
+    recorder->component = (ki_component){ .order = KI_COMPONENT_SERVICE,
                                           .stop_timeout_ns = KI_MILLISECONDS(KI_EVENT_STOP_MS),
                                           .start = start,
                                           .stop = stop,
@@ -457,7 +458,7 @@ ki_status ki_event_recorder_new(ki_factory *factory, const ki_event_recorder_opt
                                 ki_event_recorder **ret_recorder, ki_error *err) {
     ki_event_recorder_options given;
     if (!factory || !ret_recorder)
-        return ki_error_set(err, KI_ERR_INVALID, "ki_event_recorder_new: no factory, or nowhere to put the recorder");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_event_recorder_new: factory or ret_recorder is NULL");
     ki_status status = take_options(options, &given, err);
     if (status)
         return status;

@@ -55,8 +55,8 @@ static int64_t delay_of(ki_event_sink *sink) {
 static void try_failed(ki_event_sink *sink, const ki_error *err) {
     sink->tries_made++;
     sink->tries_left--;
-    bool is_over = err->code == KI_ERR_CANCELLED || err->code == KI_ERR_STATE;
-    if (sink->tries_left > 0 && !is_over) {
+    bool is_final = err->code == KI_ERR_CANCELLED || err->code == KI_ERR_STATE;
+    if (sink->tries_left > 0 && !is_final) {
         log_failure(sink, KI_LOG_INFO, "not written, tried again", err);
         ki_timer_set(&sink->retry, ki_engine_now(sink->engine) + delay_of(sink));
         return;
@@ -72,7 +72,7 @@ static void retry_due(ki_timer *timer, void *user) {
 
 /* --- requests ----------------------------------------------------------------------------------------------------------- */
 
-static void refused(ki_event_sink *sink, const ki_error_response *error_response, const ki_error *err) {
+static void handle_error_response(ki_event_sink *sink, const ki_error_response *error_response, const ki_error *err) {
     bool is_patch = sink->patch.size > 0;
     if (is_patch && !sink->is_creating && err->http_status == 404) {
         sink->is_creating = true;
@@ -85,15 +85,15 @@ static void refused(ki_event_sink *sink, const ki_error_response *error_response
         return;
     }
     bool is_expected = ki_error_is_already_exists(err) || is_namespace_terminating(error_response);
-    log_failure(sink, is_expected ? KI_LOG_DEBUG : KI_LOG_WARNING, "the server refused", err);
-    finish(sink, KI_EVENT_REFUSED);
+    log_failure(sink, is_expected ? KI_LOG_DEBUG : KI_LOG_WARNING, "rejected by the server", err);
+    finish(sink, KI_EVENT_REJECTED);
 }
 
 static void on_response(const ki_response *response, const ki_error *err, void *user) {
     ki_event_sink *sink = user;
-    ki_pending_request *call = sink->call;
-    sink->call = NULL;
-    ki_pending_request_free(call);
+    ki_pending_request *pending = sink->pending;
+    sink->pending = NULL;
+    ki_pending_request_free(pending);
     if (!sink->record)
         return; /* cancelled */
     if (!err) {
@@ -102,7 +102,7 @@ static void on_response(const ki_response *response, const ki_error *err, void *
     }
     const ki_error_response *error_response = response ? ki_response_error(response) : NULL;
     if (error_response) {
-        refused(sink, error_response, err);
+        handle_error_response(sink, error_response, err);
         return;
     }
     sink->is_creating = false;
@@ -119,7 +119,7 @@ static void send(ki_event_sink *sink) {
                           .namespace_name = ki_event_namespace(sink->record), .name = is_patch ? sink->name : NULL,
                           .body = body->data, .body_size = body->size, .patch = KI_PATCH_STRATEGIC);
     ki_error err = KI_ERROR_INIT;
-    ki_status status = ki_client_send(sink->client, &request, on_response, sink, &sink->call, &err);
+    ki_status status = ki_client_send(sink->client, &request, on_response, sink, &sink->pending, &err);
     if (!status)
         return;
     if (status != KI_ERR_NO_MEMORY)
@@ -163,7 +163,7 @@ bool ki_event_sink_is_idle(const ki_event_sink *sink) {
     return !sink->record;
 }
 
-void ki_event_sink_hurry(ki_event_sink *sink) {
+void ki_event_sink_skip_delay(ki_event_sink *sink) {
     sink->tries_left = 1;
     if (ki_timer_is_set(&sink->retry))
         ki_timer_set(&sink->retry, ki_engine_now(sink->engine));
@@ -173,8 +173,8 @@ void ki_event_sink_cancel(ki_event_sink *sink) {
     if (!sink->engine)
         return;
     forget_write(sink);
-    if (sink->call)
-        ki_pending_request_end_cancelled(sink->call); /* on_response clears sink->call */
+    if (sink->pending)
+        ki_pending_request_end_cancelled(sink->pending); /* on_response clears sink->pending */
 }
 
 void ki_event_sink_close(ki_event_sink *sink) {

@@ -10,7 +10,7 @@
 
 typedef enum ki_event_result {
     KI_EVENT_ACCEPTED,
-    KI_EVENT_REFUSED,    /* the server sent an error response */
+    KI_EVENT_REJECTED,   /* the server sent an error response */
     KI_EVENT_NOT_WRITTEN /* no response, or no memory */
 } ki_event_result;
 
@@ -34,7 +34,7 @@ typedef struct ki_event_sink {
     ki_buffer create, patch; /* bodies; an empty patch: the Event is new */
     bool is_creating;        /* the server had no Event to patch (404): creates it instead */
     int tries_left, tries_made;
-    ki_pending_request *call;
+    ki_pending_request *pending;
     ki_timer retry;
 } ki_event_sink;
 
@@ -47,7 +47,7 @@ bool ki_event_sink_is_idle(const ki_event_sink *sink);
 /* Starts a write; the sink must be idle. Errors: KI_ERR_NO_MEMORY: the sink stays idle and does not call `done`. */
 ki_status ki_event_sink_write(ki_event_sink *sink, const ki_event_write *write);
 /* Makes the next try the last one, and starts it now if the sink waits for a retry. */
-void ki_event_sink_hurry(ki_event_sink *sink);
+void ki_event_sink_skip_delay(ki_event_sink *sink);
 /* Ends the current write without calling `done`. */
 void ki_event_sink_cancel(ki_event_sink *sink);
 

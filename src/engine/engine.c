@@ -177,7 +177,7 @@ bool ki_engine_is_stopping(const ki_engine *engine) {
     return atomic_load(&engine->stopping);
 }
 
-bool ki_engine_is_over(const ki_engine *engine) {
+bool ki_engine_has_ended(const ki_engine *engine) {
     return ki_engine_is_stopping(engine) && ki_engine_is_idle(engine);
 }
 
@@ -571,7 +571,7 @@ ki_status ki_engine_await(ki_engine *engine, const bool *done, int64_t timeout_n
     ki_mutex_lock(&engine->mutex);
     while (!status && !*done) {
         bool undriven = atomic_load(&engine->drive) == KI_DRIVE_NONE;
-        if (ki_engine_is_over(engine))
+        if (ki_engine_has_ended(engine))
             status = ki_error_set(err, KI_ERR_CANCELLED, "the engine has ended");
         else if (undriven && !may_drive && !atomic_load(&engine->inline_caller))
             status = ki_error_set(err, KI_ERR_STATE, "the engine is not driven yet: step, run or start it first");

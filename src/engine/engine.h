@@ -90,9 +90,9 @@ bool ki_engine_is_threaded(const ki_engine *engine);
 /* Returns true after ki_engine_stop: nothing may begin any more. Any thread. */
 bool ki_engine_is_stopping(const ki_engine *engine);
 /* Returns true once the loop does no more work: waiting for it is useless. Any thread. */
-bool ki_engine_is_over(const ki_engine *engine);
+bool ki_engine_has_ended(const ki_engine *engine);
 /* Waits as ki_cond_wait_until for a condition that the loop signals. Also returns true at intervals if a host steps the
- * engine, because the host may stop it and not step again. The caller then checks ki_engine_is_over. */
+ * engine, because the host may stop it and not step again. The caller then checks ki_engine_has_ended. */
 bool ki_engine_wait(const ki_engine *engine, ki_cond *cond, ki_mutex *mutex, int64_t deadline_ns);
 /* Makes the first signal during ki_engine_run call `stop` on the loop, in place of ki_engine_stop; a second signal ends
  * the run at once. `stop` NULL: every signal ends the run. Set before the run, on the thread that runs. */

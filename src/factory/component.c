@@ -21,7 +21,8 @@ static ki_component *find(ki_component_list *list, ki_component_order order, ki_
 static ki_component *find_startable(ki_component_list *list, ki_component_order order) {
     ki_mutex_lock(list->mutex);
     ki_component *component = list->first;
-    while (component && (component->order != order || component->state != KI_COMPONENT_NEW || !component->is_wanted))
+    while (component &&
+           (component->order != order || component->state != KI_COMPONENT_NEW || !component->is_start_requested))
         component = component->next;
     ki_mutex_unlock(list->mutex);
     return component;
@@ -44,14 +45,14 @@ ki_status ki_component_list_add(ki_component_list *list, ki_component *component
     component->next = NULL;
     component->list = list;
     component->state = KI_COMPONENT_NEW;
-    component->is_wanted = component->is_left = false;
+    component->is_start_requested = component->is_left = false;
     *end = component;
     return KI_OK;
 }
 
-void ki_component_list_want(ki_component_list *list) {
+void ki_component_list_request_start(ki_component_list *list) {
     for (ki_component *component = list->first; component; component = component->next)
-        component->is_wanted = true;
+        component->is_start_requested = true;
 }
 
 void ki_component_list_start(ki_component_list *list) {
@@ -84,7 +85,7 @@ static void ask_to_stop(ki_component_list *list, ki_component_state state) {
 }
 
 /* Stops the orders one after the other. Returns while components of an order are stopping, and goes on when one has stopped. */
-static void go_on(ki_component_list *list) {
+static void stop_next_order(ki_component_list *list) {
     while (!list->has_stopped && list->stopping < KI_COMPONENT_ORDERS) {
         ask_to_stop(list, KI_COMPONENT_NEW);
         ask_to_stop(list, KI_COMPONENT_STARTED);
@@ -114,14 +115,14 @@ static void deadline_passed(ki_timer *timer, void *user) {
     (void)timer;
     ki_component_list *list = user;
     cut_off(list, list->stopping, KI_COMPONENT_STOPPING);
-    go_on(list);
+    stop_next_order(list);
 }
 
 static void task_run(ki_task *task, void *user) {
     (void)task;
     ki_component_list *list = user;
     if (list->is_stopping)
-        go_on(list);
+        stop_next_order(list);
 }
 
 ki_status ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_mutex *mutex, ki_cond *changed,
@@ -144,7 +145,7 @@ void ki_component_list_close(ki_component_list *list) {
 
 void ki_component_list_stop(ki_component_list *list) {
     list->is_stopping = true;
-    go_on(list);
+    stop_next_order(list);
 }
 
 void ki_component_list_cut_off(ki_component_list *list) {
@@ -153,7 +154,7 @@ void ki_component_list_cut_off(ki_component_list *list) {
         for (int state = KI_COMPONENT_NEW; state < KI_COMPONENT_STOPPED; state++)
             cut_off(list, (ki_component_order)order, (ki_component_state)state);
     ki_timer_cancel(&list->deadline);
-    go_on(list);
+    stop_next_order(list);
 }
 
 void ki_component_stopped(ki_component *component) {

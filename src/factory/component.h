@@ -13,8 +13,8 @@
 #include "src/engine/engine.h"
 
 typedef enum ki_component_order {
-    KI_COMPONENT_WORKS,  /* controllers: they need the others to end their work */
-    KI_COMPONENT_SERVES, /* electors, event recorders */
+    KI_COMPONENT_WORKER,  /* controllers: they need the others to end their work */
+    KI_COMPONENT_SERVICE, /* electors, event recorders */
     KI_COMPONENT_ORDERS
 } ki_component_order;
 
@@ -60,11 +60,11 @@ typedef struct ki_component {
     struct ki_component *next;
     ki_component_list *list;
     ki_component_state state;
-    bool is_wanted; /* its start was requested */
+    bool is_start_requested; /* its start was requested */
     bool is_left;
 } ki_component;
 
-/* Adds a component. Components of the order KI_COMPONENT_WORKS start with the next ki_factory_start or ki_factory_run, as informers do. Other
+/* Adds a component. Components of the order KI_COMPONENT_WORKER start with the next ki_factory_start or ki_factory_run, as informers do. Other
  * components also start at once if the factory has started. Any thread. Errors: KI_ERR_STATE after the factory's stop, KI_ERR_EXISTS (the name). */
 ki_status ki_factory_add_component(ki_factory *factory, ki_component *component, ki_error *err);
 /* Removes the component. None of its functions is called afterwards. No effect if it was not added. Waits for the loop and for readers of its
@@ -109,7 +109,7 @@ ki_status ki_component_list_init(ki_component_list *list, ki_engine *engine, ki_
 void ki_component_list_close(ki_component_list *list); /* loop only; no effect on a zeroed list */
 /* Caller holds the mutex. Errors: KI_ERR_EXISTS. */
 ki_status ki_component_list_add(ki_component_list *list, ki_component *component, ki_error *err);
-void ki_component_list_want(ki_component_list *list);  /* requests the start of all; caller holds the mutex */
+void ki_component_list_request_start(ki_component_list *list); /* requests the start of all; caller holds the mutex */
 void ki_component_list_start(ki_component_list *list); /* loop: starts the requested components that have not started */
 void ki_component_list_stop(ki_component_list *list);  /* loop: calls `stopped` once all have stopped; repeatable */
 void ki_component_list_cut_off(ki_component_list *list); /* loop: cuts all off, now */

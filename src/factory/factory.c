@@ -57,11 +57,11 @@ struct ki_factory {
 /* --- start and stop on the loop -------------------------------------------------------------------------------------------------- */
 
 /* Returns entry number `index`; NULL after the last. The table may grow meanwhile. */
-static ki_informer_entry *entry_at(ki_factory *factory, size_t index, bool *ret_wanted) {
+static ki_informer_entry *entry_at(ki_factory *factory, size_t index, bool *ret_is_requested) {
     ki_mutex_lock(&factory->mutex);
     ki_informer_entry *entry = index < factory->table.count ? factory->table.entries[index] : NULL;
-    if (ret_wanted)
-        *ret_wanted = entry && entry->is_wanted;
+    if (ret_is_requested)
+        *ret_is_requested = entry && entry->is_start_requested;
     ki_mutex_unlock(&factory->mutex);
     return entry;
 }
@@ -76,11 +76,11 @@ static bool is_stopped(ki_factory *factory) {
 /* Starts all requested informers, then the components. An informer that fails to start does not delay the others; a timer retries it. */
 static void start_all(ki_factory *factory) {
     ki_informer_entry *entry;
-    bool wanted, again = false;
+    bool is_requested, again = false;
     if (is_stopped(factory))
         return;
-    for (size_t i = 0; (entry = entry_at(factory, i, &wanted)); i++) {
-        if (!wanted || entry->is_started)
+    for (size_t i = 0; (entry = entry_at(factory, i, &is_requested)); i++) {
+        if (!is_requested || entry->is_started)
             continue;
         ki_error err = KI_ERROR_INIT;
         entry->is_started = ki_informer_start(entry->informer, &err) == KI_OK;
@@ -422,8 +422,8 @@ ki_status ki_factory_add_component(ki_factory *factory, ki_component *component,
     ki_status status = check_not_stopped(factory, err);
     if (!status)
         status = ki_component_list_add(&factory->components, component, err);
-    if (!status && factory->is_started && component->order != KI_COMPONENT_WORKS) {
-        component->is_wanted = true;
+    if (!status && factory->is_started && component->order != KI_COMPONENT_WORKER) {
+        component->is_start_requested = true;
         ki_task_post(&factory->start_task);
     }
     ki_mutex_unlock(&factory->mutex);
@@ -437,14 +437,14 @@ const ki_metrics *ki_factory_metrics(const ki_factory *factory) {
 /* --- start, run ---------------------------------------------------------------------------------------------------------------------- */
 
 /* Requests the start of all informers and components. Caller holds the mutex. */
-static void want_all(ki_factory *factory) {
+static void request_start(ki_factory *factory) {
     factory->is_started = true;
     for (size_t i = 0; i < factory->table.count; i++) {
         ki_informer_entry *entry = factory->table.entries[i];
-        entry->is_wanted = true;
+        entry->is_start_requested = true;
         ki_informer_freeze(entry->informer);
     }
-    ki_component_list_want(&factory->components);
+    ki_component_list_request_start(&factory->components);
     ki_task_post(&factory->start_task);
 }
 
@@ -454,7 +454,7 @@ ki_status ki_factory_start(ki_factory *factory, ki_error *err) {
     ki_mutex_lock(&factory->mutex);
     ki_status status = check_not_stopped(factory, err);
     if (!status)
-        want_all(factory);
+        request_start(factory);
     if (!status && factory->owns_engine && !factory->is_engine_started && !factory->is_running) {
         status = ki_engine_start(factory->engine, err);
         factory->is_engine_started = status == KI_OK;
@@ -478,7 +478,7 @@ ki_status ki_factory_run(ki_factory *factory, ki_error *err) {
     if (!stopped && (factory->is_running || factory->is_engine_started))
         status = ki_error_set(err, KI_ERR_STATE, "the factory runs already");
     if (!stopped && !status) {
-        want_all(factory);
+        request_start(factory);
         factory->is_running = true;
     }
     ki_mutex_unlock(&factory->mutex);
@@ -502,9 +502,9 @@ bool ki_factory_has_synced(const ki_factory *factory) {
     ki_factory *locked;
     memcpy(&locked, &factory, sizeof locked); /* reading takes the lock */
     ki_informer_entry *entry;
-    bool wanted;
-    for (size_t i = 0; (entry = entry_at(locked, i, &wanted)); i++)
-        if (wanted && !ki_informer_has_synced(entry->informer))
+    bool is_requested;
+    for (size_t i = 0; (entry = entry_at(locked, i, &is_requested)); i++)
+        if (is_requested && !ki_informer_has_synced(entry->informer))
             return false;
     return true;
 }
@@ -514,11 +514,11 @@ static ki_status timed_out(ki_factory *factory, ki_error *err) {
     char names[KI_ERROR_MESSAGE_MAX];
     size_t used = 0;
     ki_informer_entry *entry;
-    bool wanted;
+    bool is_requested;
     names[0] = '\0';
-    for (size_t i = 0; (entry = entry_at(factory, i, &wanted)); i++) {
+    for (size_t i = 0; (entry = entry_at(factory, i, &is_requested)); i++) {
         char why[KI_INFORMER_WHY_MAX];
-        if (!wanted || ki_informer_has_synced(entry->informer))
+        if (!is_requested || ki_informer_has_synced(entry->informer))
             continue;
         int size = snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "", entry->selection,
                             ki_informer_why(entry->informer, why));
@@ -538,9 +538,9 @@ ki_status ki_factory_wait_for_sync(ki_factory *factory, int64_t timeout_ms, ki_e
         return ki_error_set(err, KI_ERR_DEADLOCK, "waiting for informers on a thread that they need");
     int64_t deadline = ki_deadline_of_timeout(timeout_ms);
     ki_informer_entry *entry;
-    bool wanted;
-    for (size_t i = 0; (entry = entry_at(factory, i, &wanted)); i++) {
-        ki_status status = wanted ? ki_informer_wait_until_synced(entry->informer, deadline, err) : KI_OK;
+    bool is_requested;
+    for (size_t i = 0; (entry = entry_at(factory, i, &is_requested)); i++) {
+        ki_status status = is_requested ? ki_informer_wait_until_synced(entry->informer, deadline, err) : KI_OK;
         if (status == KI_ERR_TIMEOUT)
             return timed_out(factory, err);
         if (status)
@@ -642,7 +642,7 @@ static void stop_components(ki_factory *factory) {
     }
     ki_task_post(&factory->stop_task);
     ki_mutex_lock(&factory->mutex);
-    while (!factory->have_components_stopped && !ki_engine_is_over(factory->engine))
+    while (!factory->have_components_stopped && !ki_engine_has_ended(factory->engine))
         (void)ki_engine_wait(factory->engine, &factory->changed, &factory->mutex, INT64_MAX);
     ki_mutex_unlock(&factory->mutex);
 }

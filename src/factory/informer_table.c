@@ -13,7 +13,7 @@ enum {
     FIRST_CAPACITY = 8
 };
 #define MINIMUM_RESYNC_MS INT64_C(1000)
-#define MINIMUM_AUDIT_MS INT64_C(10000)
+#define MINIMUM_CHECK_MS INT64_C(10000)
 #define MAXIMUM_RESYNC_MS (INT64_C(366) * 24 * 3600 * 1000)
 
 void ki_informer_table_init(ki_informer_table *table, const ki_allocator *allocator, uint64_t seed) {
@@ -59,8 +59,8 @@ static char *make_key(const ki_allocator *allocator, const ki_resource *resource
     return text;
 }
 
-static int64_t resync_ns(int64_t asked_ms, int64_t default_ms) {
-    int64_t period = asked_ms ? asked_ms : default_ms;
+static int64_t resync_ns(int64_t requested_ms, int64_t default_ms) {
+    int64_t period = requested_ms ? requested_ms : default_ms;
     if (period <= 0)
         return 0;
     if (period < MINIMUM_RESYNC_MS)
@@ -68,31 +68,31 @@ static int64_t resync_ns(int64_t asked_ms, int64_t default_ms) {
     return KI_MILLISECONDS(period < MAXIMUM_RESYNC_MS ? period : MAXIMUM_RESYNC_MS);
 }
 
-static int64_t audit_ns(int64_t asked_ms) {
-    if (asked_ms <= 0)
+static int64_t check_interval_ns(int64_t requested_ms) {
+    if (requested_ms <= 0)
         return 0;
-    if (asked_ms < MINIMUM_AUDIT_MS)
-        asked_ms = MINIMUM_AUDIT_MS;
-    return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
+    if (requested_ms < MINIMUM_CHECK_MS)
+        requested_ms = MINIMUM_CHECK_MS;
+    return KI_MILLISECONDS(requested_ms < MAXIMUM_RESYNC_MS ? requested_ms : MAXIMUM_RESYNC_MS);
 }
 
-static int64_t window_ns(int64_t asked_ms) {
-    if (asked_ms <= 0)
+static int64_t window_ns(int64_t requested_ms) {
+    if (requested_ms <= 0)
         return 0;
-    return KI_MILLISECONDS(asked_ms < MAXIMUM_RESYNC_MS ? asked_ms : MAXIMUM_RESYNC_MS);
+    return KI_MILLISECONDS(requested_ms < MAXIMUM_RESYNC_MS ? requested_ms : MAXIMUM_RESYNC_MS);
 }
 
 /* The source of an informer's objects, and a second source for consistency checks, which list beside the watch. */
 typedef struct sources {
     ki_list_watch *main;
-    ki_list_watch *audit; /* NULL: no checks */
+    ki_list_watch *check; /* NULL: no checks */
 } sources;
 
 static void free_sources(const sources *made) {
     if (made->main)
         made->main->ops->free(made->main);
-    if (made->audit)
-        made->audit->ops->free(made->audit);
+    if (made->check)
+        made->check->ops->free(made->check);
 }
 
 static ki_status make_selection(const ki_allocator *allocator, const ki_resource *resource, const char *namespace_name,
@@ -136,7 +136,7 @@ static ki_status make_sources(const ki_informer_maker *maker, const ki_resource 
     ki_status status =
         ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.main, err);
     if (!status && (options->consistency_check_ms > 0 || options->check_streaming_list))
-        status = ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.audit, err);
+        status = ki_http_list_watch_new(maker->engine, maker->transport, format, &source_options, &made.check, err);
     if (status)
         free_sources(&made);
     else
@@ -153,8 +153,8 @@ static ki_status make_informer(const ki_informer_maker *maker, const ki_resource
     ki_shared_informer_options informer_options = {
         .engine = maker->engine,
         .list_watch = made.main,
-        .audit_source = made.audit,
-        .audit_ns = audit_ns(options->consistency_check_ms),
+        .check_source = made.check,
+        .check_interval_ns = check_interval_ns(options->consistency_check_ms),
         .check_streaming_list = options->check_streaming_list,
         .resource = resource,
         .format = entry->format,

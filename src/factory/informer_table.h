@@ -17,7 +17,7 @@ typedef struct ki_informer_entry {
     char *key;
     char *selection;          /* for messages: "pods in default (app=web)" */
     ki_object_format *format; /* of its objects: a later request must name the same view, or none */
-    bool is_wanted;           /* its start was requested */
+    bool is_start_requested;  /* its start was requested */
     bool is_started;          /* loop only */
 } ki_informer_entry;
 

@@ -54,7 +54,7 @@ bool ki_nearest_begin(ki_nearest *nearest, const char *name) {
     return true;
 }
 
-void ki_nearest_try(ki_nearest *nearest, const char *candidate, const char *answer) {
+void ki_nearest_try(ki_nearest *nearest, const char *candidate, const char *result) {
     ki_str other = ki_str_of(candidate);
     size_t size = nearest->name.size;
     size_t apart = other.size > size ? other.size - size : size - other.size;
@@ -63,6 +63,6 @@ void ki_nearest_try(ki_nearest *nearest, const char *candidate, const char *answ
     size_t d = distance(nearest->name, other);
     if (d < nearest->best_distance) {
         nearest->best_distance = d;
-        nearest->best = answer;
+        nearest->best = result;
     }
 }

@@ -12,8 +12,8 @@ typedef struct ki_nearest {
 
 /* Begins a search. Returns false if the name is too short or too long to guess. */
 bool ki_nearest_begin(ki_nearest *nearest, const char *name);
-/* Tries one candidate. `answer` is the result if the candidate is the closest so far. */
-void ki_nearest_try(ki_nearest *nearest, const char *candidate, const char *answer);
+/* Tries one candidate. `result` is the result if the candidate is the closest so far. */
+void ki_nearest_try(ki_nearest *nearest, const char *candidate, const char *result);
 
 bool ki_equal_ignoring_case(ki_str text, const char *other);
 

@@ -101,7 +101,7 @@ static void idle_timer_fired(ki_timer *timer, void *user) {
     }
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_TIMEOUT, "%s %s: no byte for %lld ms", transport->identity.server,
-                 exchange->head_given ? "stopped sending" : "does not respond",
+                 exchange->head_delivered ? "stopped sending" : "does not respond",
                  (long long)(exchange->idle_timeout_ns / KI_MILLISECONDS(1)));
     if (exchange->pool && !exchange->pool->is_http2) /* pings check HTTP/2 connections */
         exchange->pool->retired = true;
@@ -129,9 +129,10 @@ static void total_timer_fired(ki_timer *timer, void *user) {
     ki_error err = KI_ERROR_INIT;
     char reason[REASON_MAX];
     if (curl_waits_for(exchange, reason, sizeof reason))
-        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: request not sent in time: %s", transport->identity.server, reason);
+        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: timed out before the request was sent: %s", transport->identity.server,
+                     reason);
     else
-        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: no complete response in time", transport->identity.server);
+        ki_error_set(&err, KI_ERR_TIMEOUT, "%s: timed out waiting for a complete response", transport->identity.server);
     ki_curl_end(exchange, &err);
     service(transport);
 }
@@ -147,7 +148,7 @@ static void note_version(ki_exchange *exchange) {
     }
 }
 
-static void give_head(ki_exchange *exchange) {
+static void deliver_head(ki_exchange *exchange) {
     long status = 0;
     const char *content_type = NULL;
     curl_easy_getinfo(exchange->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -163,10 +164,10 @@ static void give_head(ki_exchange *exchange) {
         .retry_after_ms = retry_after < 0 ? -1 : (retry_after < longest ? retry_after : longest) * 1000,
         .content_type = content_type ? content_type : "",
     };
-    exchange->head_given = true;
+    exchange->head_delivered = true;
     note_version(exchange);
     if (status == HTTP_UNAUTHORIZED && !exchange->is_ping)
-        ki_credentials_refused(exchange->transport->credentials, exchange->set);
+        ki_credentials_rejected(exchange->transport->credentials, exchange->set);
     exchange->sink.on_head(&head, exchange->sink.user);
 }
 
@@ -227,11 +228,11 @@ static size_t on_header_line(char *line, size_t one, size_t size, void *user) {
                      exchange->transport->identity.server, KI_CURL_HEAD_LIMIT);
         return 0;
     }
-    if (!exchange->head_given)
+    if (!exchange->head_delivered)
         note_retry_after(exchange, (ki_str){ line, size });
     bool is_empty = size == 0 || line[0] == '\r' || line[0] == '\n';
-    if (is_empty && !exchange->head_given)
-        give_head(exchange);
+    if (is_empty && !exchange->head_delivered)
+        deliver_head(exchange);
     return exchange->state == KI_EXCHANGE_ACTIVE ? size : 0;
 }
 
@@ -358,10 +359,10 @@ static bool end_one_finished(ki_curl_pool *pool) {
         else if (code)
             ki_curl_error(exchange->easy, code, exchange->detail, transport->identity.config,
                           transport->identity.proxy.size > 0, &err);
-        else if (!exchange->head_given) /* libcurl accepts an incomplete head */
+        else if (!exchange->head_delivered) /* libcurl accepts an incomplete head */
             ki_error_set(&err, KI_ERR_UNEXPECTED_EOF, "%s closed the connection inside the response's head", server);
         if (err.code == KI_ERR_TLS && err.category == KI_CATEGORY_CREDENTIALS)
-            ki_credentials_refused(transport->credentials, exchange->set);
+            ki_credentials_rejected(transport->credentials, exchange->set);
         else if (err.code == KI_ERR_TLS)
             ki_credentials_doubt_certificates(transport->credentials, exchange->set);
         ki_curl_end(exchange, err.code ? &err : NULL);

@@ -67,9 +67,9 @@ static void verify_error(CURL *easy, const char *detail, const ki_config *config
     err->category = by_time ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;
 }
 
-static bool has_one_of(const char *text, const char *const *words) {
-    for (; *words; words++) {
-        if (strstr(text, *words))
+static bool has_one_of(const char *text, const char *const *phrases) {
+    for (; *phrases; phrases++) {
+        if (strstr(text, *phrases))
             return true;
     }
     return false;
@@ -78,13 +78,13 @@ static bool has_one_of(const char *text, const char *const *words) {
 /* Returns true if the server rejected our certificate or requires one. With TLS 1.3 it does so after our side of the
  * handshake is complete. */
 static bool is_rejected_certificate(const char *detail) {
-    static const char *const words[] = { "alert bad certificate",         "alert certificate",
-                                         "alert unsupported certificate", "alert unknown ca",
-                                         "alert access denied",           "alert decrypt error",
-                                         "alert handshake failure",       NULL };
+    static const char *const phrases[] = { "alert bad certificate",         "alert certificate",
+                                           "alert unsupported certificate", "alert unknown ca",
+                                           "alert access denied",           "alert decrypt error",
+                                           "alert handshake failure",       NULL };
     static const char *const terms[] = { "certificate required", "certificate expired", "certificate revoked",
                                          "certificate unknown", NULL };
-    return has_one_of(detail, words) || (strstr(detail, "alert") && has_one_of(detail, terms));
+    return has_one_of(detail, phrases) || (strstr(detail, "alert") && has_one_of(detail, terms));
 }
 
 /* Reports a failed handshake: our certificate, TLS itself, or a connection that the server or a proxy closed. OpenSSL

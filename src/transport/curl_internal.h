@@ -79,7 +79,7 @@ struct ki_exchange {
     ki_credential_set *set; /* the credentials it was sent with */
     ki_response_sink sink;
     ki_exchange_state state;
-    bool head_given;
+    bool head_delivered;
     bool is_endless; /* a watch: can be ended and sent again without loss */
     bool is_ping;
     bool opened;    /* libcurl opened a socket for it */

@@ -19,12 +19,12 @@ static int64_t last_received(const ki_curl_transport *transport, const ki_exchan
 
 /* Finds an exchange whose connection has received nothing since the ping was sent. On a connection other than the
  * ping's, exchanges that began after the ping are skipped: their response can still come. */
-static ki_exchange *find_dead(const ki_curl_transport *transport, const ki_curl_pool *pool, int64_t asked,
+static ki_exchange *find_dead(const ki_curl_transport *transport, const ki_curl_pool *pool, int64_t ping_sent,
                               int ping_port) {
     for (ki_exchange *exchange = transport->exchanges; exchange; exchange = exchange->next) {
         if (exchange->pool == pool && exchange->state == KI_EXCHANGE_ACTIVE && exchange->local_port != 0 &&
-            (exchange->local_port == ping_port || exchange->began < asked) &&
-            last_received(transport, exchange) < asked)
+            (exchange->local_port == ping_port || exchange->began < ping_sent) &&
+            last_received(transport, exchange) < ping_sent)
             return exchange;
     }
     return NULL;
@@ -33,7 +33,7 @@ static ki_exchange *find_dead(const ki_curl_transport *transport, const ki_curl_
 static void ping_ended(const ki_error *err, void *user) {
     ki_curl_pool *pool = user;
     ki_curl_transport *transport = ki_curl_transport_of(pool->owner);
-    int64_t asked = pool->ping_sent;
+    int64_t ping_sent = pool->ping_sent;
     int ping_port = pool->ping->local_port;
     pool->ping = NULL;
     ki_curl_silence_begin(pool);
@@ -41,14 +41,14 @@ static void ping_ended(const ki_error *err, void *user) {
      * nothing about a second connection of the pool. */
     if (!err || err->code != KI_ERR_TIMEOUT)
         return;
-    if (pool->last_byte < asked)
+    if (pool->last_byte < ping_sent)
         pool->retired = true;
     ki_error dead = KI_ERROR_INIT;
     ki_error_set(&dead, KI_ERR_UNEXPECTED_EOF,
                  "the connection to %s is dead: nothing received for %d s, and no response to a ping within %d s",
                  transport->identity.server, KI_CURL_SILENCE_S, KI_CURL_PING_TIMEOUT_S);
     /* service frees the pool, and does not run in here. */
-    for (ki_exchange *one; (one = find_dead(transport, pool, asked, ping_port)) != NULL;)
+    for (ki_exchange *one; (one = find_dead(transport, pool, ping_sent, ping_port)) != NULL;)
         ki_curl_end(one, &dead);
 }
 

@@ -363,14 +363,14 @@ static ki_status take_next(ki_list_decoder *decoder, ki_str *chunk, ki_error *er
     return KI_OK;
 }
 
-static bool may_go_on(const ki_list_decoder *decoder) {
-    return !decoder->sink.may_go_on || decoder->sink.may_go_on(decoder->sink.user);
+static bool may_continue(const ki_list_decoder *decoder) {
+    return !decoder->sink.may_continue || decoder->sink.may_continue(decoder->sink.user);
 }
 
 ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err) {
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the list cannot be read further");
-    while (chunk->size && (decoder->at != IN_ITEMS || may_go_on(decoder))) {
+    while (chunk->size && (decoder->at != IN_ITEMS || may_continue(decoder))) {
         ki_status status = take_next(decoder, chunk, err);
         if (status) {
             decoder->failed = status;

@@ -12,7 +12,7 @@ typedef struct ki_list_sink {
     /* Called for an item that is too large or too deep; the decoder continues. */
     ki_status (*on_bad)(const ki_error *why, ki_str sample, void *user);
     /* Returns true if the decoder may read the next item. NULL: always. */
-    bool (*may_go_on)(void *user);
+    bool (*may_continue)(void *user);
     void *user;
 } ki_list_sink;
 
@@ -31,7 +31,7 @@ typedef struct ki_list_decoder ki_list_decoder;
 ki_status ki_list_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_list_sink *sink,
                               ki_list_decoder **ret_decoder, ki_error *err);
 void ki_list_decoder_free(ki_list_decoder *decoder);
-/* Consumes bytes from the front of `chunk`: all, unless the sink's may_go_on returns false; the caller feeds the rest
+/* Consumes bytes from the front of `chunk`: all, unless the sink's may_continue returns false; the caller feeds the rest
  * later. Errors: KI_ERR_PROTOCOL (not a JSON object, items not an array, malformed), KI_ERR_NO_MEMORY, KI_ERR_LIMIT, or
  * what the sink returned. */
 ki_status ki_list_decoder_feed(ki_list_decoder *decoder, ki_str *chunk, ki_error *err);

@@ -193,13 +193,13 @@ static ki_status next_event(ki_watch_decoder *decoder, ki_str *chunk, bool *ret_
     return ki_error_set(err, KI_ERR_PROTOCOL, "expected a JSON object"); /* not possible after '{' */
 }
 
-static bool may_go_on(const ki_watch_decoder *decoder) {
-    return !decoder->sink.may_go_on || decoder->sink.may_go_on(decoder->sink.user);
+static bool may_continue(const ki_watch_decoder *decoder) {
+    return !decoder->sink.may_continue || decoder->sink.may_continue(decoder->sink.user);
 }
 
 /* Decodes events up to the end of a line, or as many as the sink accepts now. */
 static ki_status take_line(ki_watch_decoder *decoder, ki_str *line, bool all, ki_error *err) {
-    for (bool more = true; more && (all || may_go_on(decoder));) {
+    for (bool more = true; more && (all || may_continue(decoder));) {
         ki_status status = next_event(decoder, line, &more, err);
         if (status)
             return status;
@@ -271,7 +271,7 @@ static ki_status take_head_byte(ki_watch_decoder *decoder, ki_str *chunk, ki_err
 ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err) {
     if (decoder->failed)
         return ki_error_set(err, decoder->failed, "the watch cannot be read further");
-    while (chunk->size && may_go_on(decoder)) {
+    while (chunk->size && may_continue(decoder)) {
         ki_status status =
             decoder->on_new_line ? take_head_byte(decoder, chunk, err) : take_bytes(decoder, chunk, false, err);
         if (status) {

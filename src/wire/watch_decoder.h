@@ -21,7 +21,7 @@ typedef struct ki_watch_sink {
      * beginning, at most KI_WIRE_SAMPLE_MAX bytes, from which the object's name can often be read. */
     ki_status (*on_bad)(const ki_error *why, ki_str sample, void *user);
     /* Returns true if the decoder may read the next event. NULL: always. */
-    bool (*may_go_on)(void *user);
+    bool (*may_continue)(void *user);
     void *user;
 } ki_watch_sink;
 
@@ -30,7 +30,7 @@ typedef struct ki_watch_decoder ki_watch_decoder;
 ki_status ki_watch_decoder_new(const ki_allocator *allocator, size_t object_limit, const ki_watch_sink *sink,
                                ki_watch_decoder **ret_decoder, ki_error *err);
 void ki_watch_decoder_free(ki_watch_decoder *decoder);
-/* Consumes bytes from the front of `chunk`: all, unless the sink's may_go_on returns false; the caller feeds the rest
+/* Consumes bytes from the front of `chunk`: all, unless the sink's may_continue returns false; the caller feeds the rest
  * later. Errors: KI_ERR_PROTOCOL (not a sequence of JSON values: the stream cannot be read further), KI_ERR_NO_MEMORY,
  * or what a sink returned. */
 ki_status ki_watch_decoder_feed(ki_watch_decoder *decoder, ki_str *chunk, ki_error *err);

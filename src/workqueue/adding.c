@@ -148,11 +148,11 @@ static ki_status add_to_inbox(ki_workqueue *queue, const addition *add, uint32_t
     if (!item)
         return KI_ERR_NO_MEMORY;
     item->added_at = ki_work_now(queue);
-    bool has_to_look;
-    ki_status status = ki_inbox_add(&queue->inbox, item, &has_to_look);
+    bool must_empty;
+    ki_status status = ki_inbox_add(&queue->inbox, item, &must_empty);
     if (status) {
         ki_free(queue->allocator, item);
-    } else if (has_to_look) {
+    } else if (must_empty) {
         ki_work_after after = { 0 };
         ki_work_lock(queue, &after);
         ki_work_unlock(queue, &after);

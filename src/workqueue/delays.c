@@ -48,12 +48,12 @@ static void set_timer(ki_workqueue *queue) {
         ki_timer_set(&queue->timer, at);
 }
 
-static void call_back(ki_workqueue *queue) {
+static void run_callbacks(ki_workqueue *queue) {
     ki_mutex_lock_short(&queue->lock);
-    bool is_ready = queue->has_to_tell_closed || (queue->has_to_tell_ready && queue->ready_count > 0);
-    queue->has_to_tell_ready = queue->has_to_tell_closed = false;
-    bool is_drained = !queue->has_told_drained && ki_work_is_drained(queue);
-    queue->has_told_drained |= is_drained;
+    bool is_ready = queue->must_report_closed || (queue->must_report_ready && queue->ready_count > 0);
+    queue->must_report_ready = queue->must_report_closed = false;
+    bool is_drained = !queue->has_reported_drained && ki_work_is_drained(queue);
+    queue->has_reported_drained |= is_drained;
     ki_mutex_unlock(&queue->lock);
     if (is_ready && queue->on_ready)
         queue->on_ready(queue, queue->user);
@@ -67,7 +67,7 @@ void ki_work_on_loop(ki_task *task, void *user) {
         set_timer(queue);
     else
         ki_task_post(task);
-    call_back(queue);
+    run_callbacks(queue);
 }
 
 void ki_work_on_timer(ki_timer *timer, void *user) {

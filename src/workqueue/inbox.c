@@ -3,16 +3,16 @@
 
 enum {
     /* items; from here on each add empties the inbox, which bounds the memory of a key that is added repeatedly */
-    LOOK_AT = 64
+    EMPTY_AT = 64
 };
 
 /* Marks are compared, never dereferenced. */
-static max_align_t asked_mark, closed_mark;
-#define ASKED ((ki_work_item *)(void *)&asked_mark)
+static max_align_t wake_mark, closed_mark;
+#define WAKE ((ki_work_item *)(void *)&wake_mark)
 #define CLOSED ((ki_work_item *)(void *)&closed_mark)
 
 static bool is_mark(const ki_work_item *item) {
-    return !item || item == ASKED || item == CLOSED;
+    return !item || item == WAKE || item == CLOSED;
 }
 
 void ki_inbox_init(ki_inbox *inbox) {
@@ -20,7 +20,7 @@ void ki_inbox_init(ki_inbox *inbox) {
     atomic_init(&inbox->count, 0);
 }
 
-ki_status ki_inbox_add(ki_inbox *inbox, ki_work_item *item, bool *ret_has_to_look) {
+ki_status ki_inbox_add(ki_inbox *inbox, ki_work_item *item, bool *ret_must_empty) {
     ki_work_item *newest = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
     do {
         if (newest == CLOSED)
@@ -29,7 +29,7 @@ ki_status ki_inbox_add(ki_inbox *inbox, ki_work_item *item, bool *ret_has_to_loo
     } while (!atomic_compare_exchange_weak(&inbox->newest, &newest, item));
     /* From here on another thread may own the item. */
     unsigned count = atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed);
-    *ret_has_to_look = newest == ASKED || count >= LOOK_AT;
+    *ret_must_empty = newest == WAKE || count >= EMPTY_AT;
     return KI_OK;
 }
 
@@ -58,10 +58,10 @@ ki_work_item *ki_inbox_take(ki_inbox *inbox) {
     return oldest_first(newest);
 }
 
-bool ki_inbox_ask(ki_inbox *inbox) {
+bool ki_inbox_request_wake(ki_inbox *inbox) {
     ki_work_item *newest = atomic_load_explicit(&inbox->newest, memory_order_relaxed);
     while (!newest)
-        if (atomic_compare_exchange_weak(&inbox->newest, &newest, ASKED))
+        if (atomic_compare_exchange_weak(&inbox->newest, &newest, WAKE))
             return true;
     return is_mark(newest);
 }

@@ -18,15 +18,15 @@ typedef struct ki_inbox {
 } ki_inbox;
 
 void ki_inbox_init(ki_inbox *inbox);
-/* Adds an item. *ret_has_to_look: the caller must lock the queue and empty the inbox, since a thread sleeps or the
+/* Adds an item. *ret_must_empty: the caller must lock the queue and empty the inbox, since a thread sleeps or the
  * inbox is long. Any thread. Errors: KI_ERR_CLOSED. */
-ki_status ki_inbox_add(ki_inbox *inbox, ki_work_item *item, bool *ret_has_to_look);
+ki_status ki_inbox_add(ki_inbox *inbox, ki_work_item *item, bool *ret_must_empty);
 /* Returns true if the inbox has items. Any thread. */
 bool ki_inbox_has_items(const ki_inbox *inbox);
 /* Removes all items and returns them, oldest first, linked by `next`. Any thread. */
 ki_work_item *ki_inbox_take(ki_inbox *inbox);
-/* Marks the empty inbox: the next add sets *ret_has_to_look. Returns false if the inbox has items. Any thread. */
-bool ki_inbox_ask(ki_inbox *inbox);
+/* Marks the empty inbox: the next add sets *ret_must_empty. Returns false if the inbox has items. Any thread. */
+bool ki_inbox_request_wake(ki_inbox *inbox);
 /* Closes the inbox for adds and returns its items, as ki_inbox_take. Any thread. */
 ki_work_item *ki_inbox_close(ki_inbox *inbox);
 

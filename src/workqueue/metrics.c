@@ -117,7 +117,7 @@ void ki_workqueue_update_gauges(ki_workqueue *queue) {
             queue->library.gauge_set(&table[i], &label, 1, now_measured.values[i], queue->library.user);
 }
 
-void ki_work_tell_library(const ki_workqueue *queue, const ki_work_after *after) {
+void ki_work_report_to_library(const ki_workqueue *queue, const ki_work_after *after) {
     const ki_metrics *library = &queue->library;
     const ki_label label = { "name", queue->name };
     if (library->counter_add && after->adds)

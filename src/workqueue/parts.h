@@ -85,9 +85,9 @@ struct ki_workqueue {
     bool is_spinning; /* a thread waits without sleeping */
     size_t draining;  /* threads that wait for drained_cond */
     _Atomic bool is_shut_down;
-    bool has_told_drained;
-    bool has_to_tell_ready;
-    bool has_to_tell_closed;
+    bool has_reported_drained;
+    bool must_report_ready;
+    bool must_report_closed;
     uint64_t shutdowns; /* calls of ki_workqueue_shut_down; each ends all drains */
 
     uint64_t adds, retries;
@@ -117,9 +117,9 @@ void ki_work_unlock(ki_workqueue *queue, ki_work_after *after);
 /* The caller of the functions below holds the lock. */
 
 /* Moves items of the inbox into the queue. */
-void ki_work_look(ki_workqueue *queue, ki_work_item *added, ki_work_after *after);
+void ki_work_move_inbox(ki_workqueue *queue, ki_work_item *added, ki_work_after *after);
 /* Marks the inbox if threads sleep and none of them is woken, so that the next add wakes one. */
-void ki_work_ask(ki_workqueue *queue, ki_work_after *after);
+void ki_work_request_wake(ki_workqueue *queue, ki_work_after *after);
 /* Returns the item of a key; NULL if there is none. */
 ki_work_item *ki_work_find(const ki_workqueue *queue, const void *key);
 /* Records that a worker has an item, or has returned the item. ki_work_find then finds the item by the address of its key. */
@@ -152,6 +152,6 @@ void ki_work_on_timer(ki_timer *timer, void *user);
 int64_t ki_work_deadline(int64_t timeout_ms);
 
 /* Reports to the program's metrics library. Called without the lock. */
-void ki_work_tell_library(const ki_workqueue *queue, const ki_work_after *after);
+void ki_work_report_to_library(const ki_workqueue *queue, const ki_work_after *after);
 
 #endif

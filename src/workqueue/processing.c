@@ -58,26 +58,26 @@ static ki_status wait_for_key(ki_workqueue *queue, int64_t deadline, ki_work_aft
         if (!in_time)
             return KI_ERR_TIMEOUT;
         queue->sleeping++;
-        ki_work_ask(queue, after);
+        ki_work_request_wake(queue, after);
         if (has_to_wait(queue))
             in_time = ki_cond_wait_until(&queue->ready_cond, &queue->lock, deadline);
         queue->sleeping--;
         /* A thread that leaves counts as woken, also after its deadline: at worst a thread is signalled without need. */
         if (queue->woken > 0)
             queue->woken--;
-        ki_work_look(queue, ki_inbox_take(&queue->inbox), after);
+        ki_work_move_inbox(queue, ki_inbox_take(&queue->inbox), after);
     }
     return KI_OK;
 }
 
-static ki_status tell_no_key(ki_status status, ki_error *err) {
+static ki_status set_no_key_error(ki_status status, ki_error *err) {
     switch (status) {
     case KI_ERR_CLOSED:
         return ki_error_set(err, status, "the work queue is shut down");
     case KI_ERR_DEADLOCK:
         return ki_error_set(err, status, "waiting for a key on the loop's own thread");
     default:
-        return ki_error_set(err, KI_ERR_TIMEOUT, "no key in time");
+        return ki_error_set(err, KI_ERR_TIMEOUT, "timed out waiting for a key");
     }
 }
 
@@ -103,7 +103,7 @@ const void *ki_workqueue_get(ki_workqueue *queue, int64_t timeout_ms, ki_error *
     ki_work_unlock(queue, &after);
     if (item)
         return item->key;
-    tell_no_key(status, err);
+    set_no_key_error(status, err);
     return NULL;
 }
 

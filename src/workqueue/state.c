@@ -12,41 +12,41 @@ int64_t ki_work_now(const ki_workqueue *queue) {
 void ki_work_lock(ki_workqueue *queue, ki_work_after *after) {
     ki_mutex_lock_short(&queue->lock);
     if (ki_inbox_has_items(&queue->inbox))
-        ki_work_look(queue, ki_inbox_take(&queue->inbox), after);
+        ki_work_move_inbox(queue, ki_inbox_take(&queue->inbox), after);
 }
 
-void ki_work_look(ki_workqueue *queue, ki_work_item *added, ki_work_after *after) {
+void ki_work_move_inbox(ki_workqueue *queue, ki_work_item *added, ki_work_after *after) {
     for (const ki_work_item *item = added; item; item = item->next)
         ki_key_table_prefetch(&queue->items, item->hash);
     while (added) {
         ki_work_item *item = added;
         added = added->next;
-        ki_work_item *known = ki_key_table_find(&queue->items, item->key, item->key_size, item->hash);
-        if (known) {
+        ki_work_item *existing = ki_key_table_find(&queue->items, item->key, item->key_size, item->hash);
+        if (existing) {
             item->chain = after->freed;
             after->freed = item;
         } else {
             ki_key_table_add(&queue->items, item);
-            known = item;
+            existing = item;
         }
-        ki_work_mark_dirty(queue, known, item->added_at, after);
+        ki_work_mark_dirty(queue, existing, item->added_at, after);
     }
 }
 
-void ki_work_ask(ki_workqueue *queue, ki_work_after *after) {
+void ki_work_request_wake(ki_workqueue *queue, ki_work_after *after) {
     while (queue->has_inbox && queue->sleeping > 0 && queue->woken == 0 && !queue->is_spinning &&
-           !ki_inbox_ask(&queue->inbox))
-        ki_work_look(queue, ki_inbox_take(&queue->inbox), after);
+           !ki_inbox_request_wake(&queue->inbox))
+        ki_work_move_inbox(queue, ki_inbox_take(&queue->inbox), after);
 }
 
 /* Returns true if a sleeping thread must be woken. One at a time: a woken thread takes a key and wakes the next if more keys are ready. */
-static bool has_to_wake(const ki_workqueue *queue) {
+static bool must_wake(const ki_workqueue *queue) {
     return queue->sleeping > 0 && queue->woken == 0 && queue->ready_count > (queue->is_spinning ? 1 : 0);
 }
 
 void ki_work_unlock(ki_workqueue *queue, ki_work_after *after) {
-    ki_work_ask(queue, after);
-    bool wakes = has_to_wake(queue);
+    ki_work_request_wake(queue, after);
+    bool wakes = must_wake(queue);
     if (wakes)
         queue->woken++;
     ki_mutex_unlock(&queue->lock);
@@ -60,7 +60,7 @@ void ki_work_unlock(ki_workqueue *queue, ki_work_after *after) {
     if (after->post_task)
         ki_task_post(&queue->task);
     if (queue->has_library)
-        ki_work_tell_library(queue, after);
+        ki_work_report_to_library(queue, after);
     while (after->freed) {
         ki_work_item *item = after->freed;
         after->freed = item->chain;
@@ -108,7 +108,7 @@ static void set_ready_count(ki_workqueue *queue, size_t count) {
 
 void ki_work_push_ready(ki_workqueue *queue, ki_work_item *item, ki_work_after *after) {
     if (queue->ready_count == 0 && queue->on_ready) {
-        queue->has_to_tell_ready = true;
+        queue->must_report_ready = true;
         after->post_task = true;
     }
     if (queue->by_priority)
@@ -209,6 +209,6 @@ void ki_work_note_drained(ki_workqueue *queue, ki_work_after *after) {
     if (!ki_work_is_drained(queue))
         return;
     after->wake_drained = queue->draining > 0;
-    if (queue->on_drained && !queue->has_told_drained)
+    if (queue->on_drained && !queue->has_reported_drained)
         after->post_task = true;
 }

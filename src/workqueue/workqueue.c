@@ -105,8 +105,7 @@ ki_status ki_workqueue_new(ki_engine *engine, const ki_workqueue_options *option
                            ki_error *err) {
     ki_workqueue_options given = { .size = 0 };
     if (!engine || !ret_queue)
-        return ki_error_set(err, KI_ERR_INVALID,
-                            "ki_workqueue_new without an engine, or without a place for the queue");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_workqueue_new: engine or ret_queue is NULL");
     if (options) {
         if (options->size == 0)
             return ki_error_set(err, KI_ERR_INVALID, "ki_workqueue_options without a size: use KI_WORKQUEUE_OPTIONS()");
@@ -151,10 +150,10 @@ void ki_workqueue_free(ki_workqueue *queue) {
 static void close_queue(ki_workqueue *queue, ki_work_after *after) {
     if (queue->is_shut_down)
         return;
-    ki_work_look(queue, ki_inbox_close(&queue->inbox), after);
+    ki_work_move_inbox(queue, ki_inbox_close(&queue->inbox), after);
     queue->is_shut_down = true;
     after->wake_all = queue->sleeping > 0;
-    queue->has_to_tell_closed = queue->on_ready != NULL;
+    queue->must_report_closed = queue->on_ready != NULL;
     after->post_task = true; /* calls the callbacks and cancels the timer */
     ki_work_note_drained(queue, after);
 }

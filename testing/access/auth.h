@@ -105,7 +105,5 @@ ki_status kt_auth_check(struct kt_call *call);
 ki_status kt_auth_check_create(struct kt_call *call);
 /* Replaces the user of a call with Impersonate headers. Responds 403 if impersonation is not allowed. */
 ki_status kt_impersonate(struct kt_call *call);
-/* Returns the call's authenticated or impersonated user. */
-const kt_user *kt_call_user(const struct kt_call *call);
 
 #endif

@@ -8,10 +8,6 @@
 #include <ctype.h>
 #include <stdio.h>
 
-const kt_user *kt_call_user(const kt_call *call) {
-    return &call->user;
-}
-
 static void set_user(kt_user *user, const char *name, const char *group) {
     *user = (kt_user){ .name = ki_str_of(name) };
     kt_user_join(user, ki_str_of(group));

@@ -1,6 +1,8 @@
-/* gc.c: see gc.h. For each change, checks the changed object, its owners and its dependents. Writes of the collector
+/* gc.c: the owner garbage collector. Off by default: a kube-apiserver alone has none. Deletes objects whose owners
+ * are gone, and performs Foreground and Orphan deletions. A real cluster's controller does so later; this one does
+ * it at once. For each change, checks the changed object, its owners and its dependents. Writes of the collector
  * are changes too; the collector runs until it has processed all of them. */
-#include "testing/cluster/gc.h"
+#include "testing/cluster/cluster.h"
 #include "testing/cluster/crd_sync.h"
 
 #include "src/base/memory.h"
@@ -363,7 +365,8 @@ static ki_status handle_change(kt_cluster *cluster, kt_storage *storage, kt_even
     return status;
 }
 
-ki_status kt_gc_sync(kt_cluster *cluster, int64_t now_ms) {
+/* Processes every change since the last call. Returns KI_OK at once if the collector is off. Errors: KI_ERR_NO_MEMORY; the caller calls it again. */
+static ki_status collect(kt_cluster *cluster, int64_t now_ms) {
     if (!cluster->options.collects_garbage)
         return KI_OK;
     if (cluster->gc_revision > cluster->revision) /* the cluster was rewound */
@@ -390,6 +393,6 @@ ki_status kt_gc_sync(kt_cluster *cluster, int64_t now_ms) {
 ki_status kt_cluster_reconcile(kt_cluster *cluster, int64_t now_ms) {
     ki_status status = kt_crd_sync(cluster, now_ms);
     if (!status)
-        status = kt_gc_sync(cluster, now_ms);
+        status = collect(cluster, now_ms);
     return status ? status : kt_crd_sync(cluster, now_ms);
 }

@@ -42,7 +42,7 @@ static const char *message_of(int code, const char **ret_reason) {
         }
     }
     *ret_reason = "";
-    return "it was told to fail";
+    return "injected fault";
 }
 
 typedef struct fault_status {

@@ -105,7 +105,7 @@ ki_status kt_listen(const char *listen_on, const char *scheme, int *ret_socket, 
     }
     size = sizeof bound;
     if (getsockname(fd, &bound.any, &size)) {
-        ki_status status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot tell the port of %s", listen_on);
+        ki_status status = ki_error_set_errno(err, KI_ERR_SYSTEM, errno, "cannot find out the port of %s", listen_on);
         close(fd);
         return status;
     }

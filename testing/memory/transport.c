@@ -79,7 +79,8 @@ static void end(kt_memory_call *call, const ki_error *err) {
 static void timed_out(ki_timer *timer, void *user) {
     kt_memory_call *call = user;
     ki_error err = KI_ERROR_INIT;
-    ki_error_set(&err, KI_ERR_TIMEOUT, "%s", timer == &call->idle ? "the server went silent" : "no answer in time");
+    ki_error_set(&err, KI_ERR_TIMEOUT, "%s",
+                 timer == &call->idle ? "the server stopped sending" : "timed out waiting for a response");
     abandon(call);
     end(call, &err);
 }

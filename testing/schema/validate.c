@@ -109,7 +109,8 @@ static const char *path_segment_problem(ki_str name) {
     return memchr(name.data, '%', name.size) ? "may not contain '%'" : NULL;
 }
 
-const char *kt_validate_name(const ki_resource *resource, ki_str name, bool is_prefix) {
+/* Checks a name of an object of this resource. `is_prefix`: the name is a generateName. */
+static const char *validate_name(const ki_resource *resource, ki_str name, bool is_prefix) {
     if (strcmp(resource->group, "rbac.authorization.k8s.io") == 0)
         return path_segment_problem(name);
     bool is_core = resource->group[0] == '\0';
@@ -147,9 +148,9 @@ static void validate_map(kt_causes *causes, const char *field, yyjson_val *map, 
 void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update) {
     ki_str name = kt_json_get_str(meta, "name"), prefix = kt_json_get_str(meta, "generateName");
     const char *why;
-    if (!is_update && name.size && (why = kt_validate_name(resource, name, false)) != NULL)
+    if (!is_update && name.size && (why = validate_name(resource, name, false)) != NULL)
         kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.name", name, why);
-    if (!is_update && prefix.size && (why = kt_validate_name(resource, prefix, true)) != NULL)
+    if (!is_update && prefix.size && (why = validate_name(resource, prefix, true)) != NULL)
         kt_causes_add(causes, KT_CAUSE_INVALID, "metadata.generateName", prefix, why);
     if (!is_update && !name.size && !prefix.size)
         kt_causes_add(causes, KT_CAUSE_REQUIRED, "metadata.name", (ki_str){ NULL, 0 },

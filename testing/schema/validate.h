@@ -16,8 +16,6 @@
 const char *kt_validate_label_value(ki_str value);
 const char *kt_validate_qualified_name(ki_str key);
 const char *kt_validate_dns_label(ki_str name);
-/* Checks a name of an object of this resource. `is_prefix`: the name is a generateName. */
-const char *kt_validate_name(const ki_resource *resource, ki_str name, bool is_prefix);
 /* Adds the problems of name, generateName (both unless `is_update`), labels and annotations. */
 void kt_validate_meta(kt_causes *causes, const ki_resource *resource, yyjson_val *meta, bool is_update);
 /* Adds the problems of the annotations' size, owner references and finalizers. `old_meta` is NULL for a new object.

@@ -148,7 +148,7 @@ ki_status ki_testing_server_ca(ki_testing_server *server, ki_testing_text *ret_p
     if (status)
         return status;
     if (!ret_pem)
-        return ki_error_set(err, KI_ERR_INVALID, "nowhere to put the certificate");
+        return ki_error_set(err, KI_ERR_INVALID, "ret_pem is NULL");
     ki_mutex_lock(&server->restarting);
     status = kt_text_copy(&server->allocator, ki_str_of(server->tls->ca_pem), ret_pem);
     ki_mutex_unlock(&server->restarting);

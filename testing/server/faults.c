@@ -40,7 +40,7 @@ ki_status ki_testing_server_faults(ki_testing_server *server, ki_testing_text *r
     if (!server)
         return kt_no_server(err);
     if (!ret_json)
-        return ki_error_set(err, KI_ERR_INVALID, "nowhere to put the faults");
+        return ki_error_set(err, KI_ERR_INVALID, "ret_json is NULL");
     ki_buffer_init(&json, &server->allocator, 0);
     kt_streams_lock(server->streams);
     ki_status status = kt_faults_append(kt_cluster_faults(server->cluster), &json);

@@ -31,7 +31,7 @@ ki_status kt_response_error(const kt_response *response, ki_error *err) {
     yyjson_val *root = yyjson_doc_get_root(doc);
     const char *message = yyjson_get_str(yyjson_obj_get(root, "message"));
     const char *reason = yyjson_get_str(yyjson_obj_get(root, "reason"));
-    ki_error_set(err, KI_ERR_HTTP, "%s", message ? message : "the server answered with an error");
+    ki_error_set(err, KI_ERR_HTTP, "%s", message ? message : "the server sent an error response");
     if (err) {
         err->http_status = response->status;
         err->category = response->status >= 500 ? KI_CATEGORY_SERVER : KI_CATEGORY_REQUEST;

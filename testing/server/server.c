@@ -186,7 +186,7 @@ ki_status ki_testing_server_new(const ki_testing_server_options *options, ki_tes
                                 ki_error *err) {
     ki_testing_server_options own = { .size = sizeof own };
     if (!ret_server)
-        return ki_error_set(err, KI_ERR_INVALID, "nowhere to put the server");
+        return ki_error_set(err, KI_ERR_INVALID, "ki_testing_server_new: ret_server is NULL");
     if (options) {
         if (options->size == 0 || options->size > sizeof own) {
             return ki_error_set(err, KI_ERR_INVALID, "ki_testing_server_options was not set by its macro");
@@ -274,16 +274,16 @@ ki_status ki_testing_server_request(ki_testing_server *server, const char *metho
     if (!status && response.watch) {
         kt_response_free(&response);
         unlock(server);
-        return ki_error_set(err, KI_ERR_INVALID, "a watch has no whole answer: %s", target);
+        return ki_error_set(err, KI_ERR_INVALID, "a watch has no complete response: %s", target);
     }
     unlock(server);
     if (status)
-        return ki_error_no_memory(err, "answering a request");
+        return ki_error_no_memory(err, "responding to a request");
     status = kt_response_error(&response, err);
     if (ret_body && (!status || status == KI_ERR_HTTP)) {
         ki_status taken = kt_text_take(&server->allocator, &response, ret_body);
         if (taken)
-            status = ki_error_no_memory(err, "answering a request");
+            status = ki_error_no_memory(err, "responding to a request");
     }
     kt_response_free(&response);
     return status;

@@ -188,9 +188,3 @@ ki_str kt_json_str(yyjson_val *val) {
 ki_str kt_json_get_str(yyjson_val *obj, const char *key) {
     return kt_json_str(yyjson_obj_get(obj, key));
 }
-
-yyjson_val *kt_json_at(yyjson_val *root, const char *const *keys) {
-    for (; root && *keys; keys++)
-        root = yyjson_obj_get(root, *keys);
-    return root;
-}

@@ -38,7 +38,5 @@ ki_status kt_json_append_mut(ki_buffer *out, yyjson_mut_val *val);
 ki_str kt_json_str(yyjson_val *val);
 /* Returns the string at `key`; data is NULL if there is none. */
 ki_str kt_json_get_str(yyjson_val *obj, const char *key);
-/* Returns the value at a path of keys; NULL if there is none. NULL ends `keys`. */
-yyjson_val *kt_json_at(yyjson_val *root, const char *const *keys);
 
 #endif

@@ -77,14 +77,14 @@ static void an_object_lives_through_all_verbs(void **state) {
     CHECK(ki_client_create(client, KI_CONFIGMAPS, "default", json, NULL, &obj, err));
     assert_string_equal(ki_object_key(obj), "default/verbs");
 
-    ki_error_response *refusal = NULL;
+    ki_error_response *error_response = NULL;
     assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", json,
-                                      &KI_REQUEST_OPTIONS(.ret_error_response = &refusal), NULL, &refused),
+                                      &KI_REQUEST_OPTIONS(.ret_error_response = &error_response), NULL, &refused),
                      KI_ERR_HTTP);
     assert_true(ki_error_is_already_exists(&refused));
-    assert_string_equal(refusal->name, "verbs");
-    assert_string_equal(refusal->kind, "configmaps");
-    ki_error_response_free(refusal);
+    assert_string_equal(error_response->name, "verbs");
+    assert_string_equal(error_response->kind, "configmaps");
+    ki_error_response_free(error_response);
 
     CHECK(ki_client_get(client, KI_CONFIGMAPS, "default", "verbs", NULL, &next, err));
     assert_string_equal(ki_object_uid(next), ki_object_uid(obj));
@@ -283,10 +283,11 @@ static void an_answer_that_is_no_object_is_shown(void **state) {
     ki_error refused = KI_ERROR_INIT;
     CHECK(ki_testing_server_add_fault(server, "garbage,which=0", NULL, err));
     assert_int_equal(ki_client_get(client, KI_CONFIGMAPS, "default", "x", NULL, &obj, &refused), KI_ERR_PROTOCOL);
-    assert_string_equal(refused.message, "configmaps default/x: the server's answer is no object: \"<html>a proxy's "
-                                         "page</html>\"; ki_client_do takes any");
+    assert_string_equal(refused.message,
+                        "configmaps default/x: the server's response is not an object: \"<html>a proxy's "
+                        "page</html>\"; ki_client_do accepts any response");
     assert_int_equal(ki_client_create(client, KI_CONFIGMAPS, "default", "{}", NULL, &obj, &refused), KI_ERR_PROTOCOL);
-    assert_non_null(strstr(refused.message, "configmaps default: the server's answer is no object"));
+    assert_non_null(strstr(refused.message, "configmaps default: the server's response is not an object"));
     ki_testing_server_clear_faults(server);
     ki_client_free(client);
 }
@@ -306,8 +307,9 @@ static void a_response_without_a_body_is_no_object(void **state) {
     CHECK(ki_config_new(&KI_CONFIG_OPTIONS(.server = url), &to, err));
     CHECK(ki_client_new(to, NULL, &client, err));
     assert_int_equal(ki_client_get(client, KI_PODS, "default", "x", NULL, &obj, &refused), KI_ERR_PROTOCOL);
-    assert_string_equal(refused.message,
-                        "pods default/x: the server's answer is no object: \"\"; ki_client_do takes any");
+    assert_string_equal(
+        refused.message,
+        "pods default/x: the server's response is not an object: \"\"; ki_client_do accepts any response");
     assert_null(obj);
     ki_client_free(client);
     ki_config_free(to);

@@ -387,7 +387,8 @@ static void a_deadline_that_passes_while_a_plugin_runs_names_the_plugin(void **s
     while (one.exchange)
         step(&self);
     assert_int_equal(one.end.code, KI_ERR_TIMEOUT);
-    assert_non_null(strstr(one.end.message, "request not sent in time: exec plugin sleep has not ended yet"));
+    assert_non_null(
+        strstr(one.end.message, "timed out before the request was sent: exec plugin sleep has not ended yet"));
     close_client(&self);
 }
 

@@ -35,15 +35,15 @@ static void print_text(const char *text) {
     putchar('"');
 }
 
-static void print_error(const ki_error *err, const ki_error_response *refusal) {
+static void print_error(const ki_error *err, const ki_error_response *error_response) {
     printf("{\"ok\":false,\"http\":%d,\"reason\":", err->http_status);
     print_text(err->reason);
     printf(",\"message\":");
-    print_text(refusal ? refusal->message : ki_error_message(err));
+    print_text(error_response ? error_response->message : ki_error_message(err));
     printf(",\"fields\":[");
-    for (size_t i = 0; refusal && i < refusal->cause_count; i++) {
+    for (size_t i = 0; error_response && i < error_response->cause_count; i++) {
         printf("%s", i ? "," : "");
-        print_text(refusal->causes[i].field);
+        print_text(error_response->causes[i].field);
     }
     printf("],\"conflict\":%d,\"notFound\":%d,\"exists\":%d,\"invalid\":%d,\"forbidden\":%d}\n",
            ki_error_is_conflict(err), ki_error_is_not_found(err), ki_error_is_already_exists(err),
@@ -140,11 +140,11 @@ static void run_line(script *s, char *line) {
         return;
     }
     ki_error err = KI_ERROR_INIT;
-    ki_error_response *refusal = NULL;
+    ki_error_response *error_response = NULL;
     ki_response *answer = NULL;
     ki_resource_map *map = NULL;
     const ki_discovered *found = NULL;
-    ki_request_options options = KI_REQUEST_OPTIONS(.subresource = fields[4], .ret_error_response = &refusal);
+    ki_request_options options = KI_REQUEST_OPTIONS(.subresource = fields[4], .ret_error_response = &error_response);
     ki_client_request request =
         KI_CLIENT_REQUEST(.verb = verb_of(fields[0]), .namespace_name = fields[2], .name = fields[3], .body = fields[6],
                           .body_size = strlen(fields[6]), .options = &options);
@@ -166,10 +166,10 @@ static void run_line(script *s, char *line) {
     if (!status)
         status = ki_client_do(s->client, &request, &answer, &err);
     if (status)
-        print_error(&err, refusal);
+        print_error(&err, error_response);
     else
         print_answer(answer, request.verb);
-    ki_error_response_free(refusal);
+    ki_error_response_free(error_response);
     ki_response_unref(answer);
     ki_resource_map_unref(map);
 }

@@ -54,7 +54,7 @@ static inline ki_status store_add_indexers(ki_store *store, const ki_indexer *in
         return status;
     bool is_done = false;
     while (!status && !is_done) {
-        status = ki_index_build_follow(&build, err);
+        status = ki_index_build_catch_up(&build, err);
         if (!status)
             status = ki_index_build_publish(&build, SIZE_MAX, &is_done, err);
     }

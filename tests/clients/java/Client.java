@@ -2,6 +2,7 @@ import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.ConfigMapBuilder;
 import io.fabric8.kubernetes.api.model.ConfigMapList;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
+import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.ListOptionsBuilder;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Secret;
@@ -12,7 +13,6 @@ import io.fabric8.kubernetes.api.model.apps.DeploymentBuilder;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.MixedOperation;
 import io.fabric8.kubernetes.client.dsl.NonNamespaceOperation;
 import io.fabric8.kubernetes.client.dsl.Resource;
@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * The steps of ../README.md with the client of fabric8, whose informers watch over WebSockets.
@@ -136,28 +137,33 @@ final class Client {
     }
 
     private void informerSync() throws Exception {
-        informer = maps.withLabel("of", "client").inform(new ResourceEventHandler<ConfigMap>() {
-            @Override
-            public void onAdd(ConfigMap map) {
-                event("add", map);
-            }
-
-            @Override
-            public void onUpdate(ConfigMap old, ConfigMap map) {
-                event("update", map);
-            }
-
-            @Override
-            public void onDelete(ConfigMap map, boolean finalStateUnknown) {
-                event("delete", map);
-            }
-        });
-        Steps.until("synced", informer::hasSynced);
+        informer = maps.withLabel("of", "client").inform(handler(map -> map.getData().get("value")));
+        Steps.equal("synced", informer.hasSynced(), true);
         events.await("add first 1");
     }
 
-    private void event(String kind, ConfigMap map) {
-        events.add(kind + " " + map.getMetadata().getName() + " " + map.getData().get("value"));
+    /** Returns a handler that adds events: kind, name and value of the object. */
+    private <T extends HasMetadata> ResourceEventHandler<T> handler(Function<T, Object> value) {
+        return new ResourceEventHandler<T>() {
+            @Override
+            public void onAdd(T found) {
+                event("add", found);
+            }
+
+            @Override
+            public void onUpdate(T old, T found) {
+                event("update", found);
+            }
+
+            @Override
+            public void onDelete(T found, boolean finalStateUnknown) {
+                event("delete", found);
+            }
+
+            private void event(String kind, T found) {
+                events.add(kind + " " + found.getMetadata().getName() + " " + value.apply(found));
+            }
+        };
     }
 
     private void informerAdd() throws Exception {
@@ -328,23 +334,18 @@ final class Client {
         definition.create();
         definition.waitUntilCondition(found -> found != null && found.getStatus() != null
                 && found.getStatus().getConditions().stream()
-                .anyMatch(one -> one.getType().equals("Established") && one.getStatus().equals("True")), 30, TimeUnit.SECONDS);
+                .anyMatch(one -> one.getType().equals("Established") && one.getStatus().equals("True")),
+                Steps.DEADLINE_SECONDS, TimeUnit.SECONDS);
         ResourceDefinitionContext context = new ResourceDefinitionContext.Builder()
                 .withGroup(group).withVersion("v1").withKind("Thing").withPlural("things").withNamespaced(true).build();
         MixedOperation<GenericKubernetesResource, ?, Resource<GenericKubernetesResource>> things =
                 client.genericKubernetesResources(context);
-        Steps.until("served", () -> {
-            try {
-                things.inNamespace(namespace).list();
-                return true;
-            } catch (KubernetesClientException refusal) {
-                return false;
-            }
-        });
-        try (var all = things.inNamespace(namespace).inform()) {
+        // A create comes first: kube-apiserver answers the creates of a new resource only when lists work too.
+        Steps.refused(422, "Invalid", () -> things.inNamespace(namespace).resource(thing(group, "bad", 0)).create());
+        try (var all = things.inNamespace(namespace).inform(handler(thing -> thing.get("spec", "size")))) {
             things.inNamespace(namespace).resource(thing(group, "thing", 1)).create();
-            Steps.refused(422, "Invalid", () -> things.inNamespace(namespace).resource(thing(group, "bad", 0)).create());
-            Steps.until("the thing in the store", () -> all.getStore().listKeys().equals(List.of(namespace + "/thing")));
+            events.await("add thing 1");
+            Steps.equal("stored", all.getStore().listKeys(), List.of(namespace + "/thing"));
         }
         definition.delete();
     }

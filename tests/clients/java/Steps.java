@@ -3,11 +3,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 
 /** Runs steps, prints a line for each, and has what they demand of answers. */
 final class Steps {
-    private static final long DEADLINE_MS = 30_000;
-    private static final long PAUSE_MS = 50;
+    /** How long an event or a state may take. */
+    static final long DEADLINE_SECONDS = 30;
 
     private boolean allOk = true;
 
@@ -48,36 +49,24 @@ final class Steps {
         throw new AssertionError("not refused with " + code);
     }
 
-    /** Asks again until the answer is true. */
-    static void until(String what, Callable<Boolean> condition) throws Exception {
-        long end = System.nanoTime() + DEADLINE_MS * 1_000_000;
-        while (!condition.call()) {
-            if (System.nanoTime() > end) {
-                throw new AssertionError(what + ": waited in vain");
-            }
-            Thread.sleep(PAUSE_MS);
-        }
-    }
-
     /** What an informer was notified of, in order. */
     static final class Events {
         private final List<String> seen = new ArrayList<>();
 
         synchronized void add(String event) {
             seen.add(event);
+            notifyAll();
         }
 
-        synchronized boolean has(String event) {
-            return seen.contains(event);
-        }
-
-        void await(String event) throws Exception {
-            try {
-                until(event, () -> has(event));
-            } catch (AssertionError failure) {
-                synchronized (this) {
-                    throw new AssertionError(failure.getMessage() + " among " + seen, failure);
+        /** Waits until the event is here. */
+        synchronized void await(String event) throws InterruptedException {
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(DEADLINE_SECONDS);
+            while (!seen.contains(event)) {
+                long left = end - System.nanoTime();
+                if (left <= 0) {
+                    throw new AssertionError("no " + event + " among " + seen);
                 }
+                TimeUnit.NANOSECONDS.timedWait(this, left);
             }
         }
     }

@@ -16,6 +16,7 @@ import {
     KubeConfig,
     PatchStrategy,
     UPDATE,
+    Watch,
     makeInformer,
     setHeaderOptions,
 } from '@kubernetes/client-node';
@@ -52,19 +53,50 @@ async function refused(code, reason, call) {
     throw new Error(`not refused with ${code}`);
 }
 
-async function until(what, condition) {
-    const end = Date.now() + DEADLINE;
-    while (!(await condition())) {
-        if (Date.now() > end) throw new Error(`${what}: waited in vain`);
-        await new Promise((resolve) => setTimeout(resolve, 50));
+// Waits for the promise until the deadline.
+async function inTime(promise, what) {
+    let timer;
+    const late = new Promise((_, reject) => {
+        timer = setTimeout(() => reject(new Error(what())), DEADLINE);
+    });
+    try {
+        return await Promise.race([promise, late]);
+    } finally {
+        clearTimeout(timer);
     }
 }
 
-// Events of an informer, in order.
+// Events of an informer, in order, and what to call when an event comes that a step waits for.
 const events = [];
-const awaitEvent = async (event) => {
-    await until(`${event} among ${events}`, () => events.includes(event));
-};
+const waiting = new Map();
+
+function note(event) {
+    events.push(event);
+    waiting.get(event)?.();
+}
+
+async function awaitEvent(event) {
+    if (events.includes(event)) return;
+    await inTime(new Promise((resolve) => waiting.set(event, resolve)), () => `no ${event} among ${events}`);
+}
+
+// Watches a definition until it is established. The watch begins with an event of what is there.
+async function awaitEstablished(name) {
+    let request;
+    const established = new Promise((resolve, reject) => {
+        const onEvent = (_, { status }) => {
+            if (status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True')) resolve();
+        };
+        const onEnd = (failure) => reject(failure ?? new Error('the watch ended'));
+        const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+        request = new Watch(config).watch(path, { fieldSelector: `metadata.name=${name}` }, onEvent, onEnd);
+    });
+    try {
+        await inTime(established, () => `${name} is not established`);
+    } finally {
+        (await request).abort();
+    }
+}
 
 let informer;
 const group = `${namespace}.example.com`;
@@ -97,10 +129,10 @@ const steps = {
             labelSelector,
         );
         for (const kind of [ADD, UPDATE, DELETE]) {
-            informer.on(kind, (one) => events.push(`${kind} ${one.metadata.name} ${one.data.value}`));
+            informer.on(kind, (one) => note(`${kind} ${one.metadata.name} ${one.data.value}`));
         }
-        informer.on(CONNECT, () => events.push('connect'));
-        informer.on(ERROR, (failure) => events.push(`error ${failure}`));
+        informer.on(CONNECT, () => note('connect'));
+        informer.on(ERROR, (failure) => note(`error ${failure}`));
         await informer.start();
         await awaitEvent('connect');
         await awaitEvent('add first 1');
@@ -263,13 +295,14 @@ const steps = {
                 },
             },
         });
+        await awaitEstablished(name);
+        // A create comes first: kube-apiserver answers the creates of a new resource only when lists work too.
+        await refused(422, 'Invalid', () => custom.createNamespacedCustomObject({ ...things, body: thing('bad', 0) }));
         const list = () => custom.listNamespacedCustomObject(things);
-        await until('served', () => list().then(() => true, () => false));
         const seen = makeInformer(config, `/apis/${group}/v1/namespaces/${namespace}/things`, list);
-        seen.on(ADD, (one) => events.push(`thing ${one.metadata.name} ${one.spec.size}`));
+        seen.on(ADD, (one) => note(`thing ${one.metadata.name} ${one.spec.size}`));
         await seen.start();
         await custom.createNamespacedCustomObject({ ...things, body: thing('thing', 1) });
-        await refused(422, 'Invalid', () => custom.createNamespacedCustomObject({ ...things, body: thing('bad', 0) }));
         await awaitEvent('thing thing 1');
         await seen.stop();
         await definitions.deleteCustomResourceDefinition({ name });

@@ -7,10 +7,9 @@ import logging
 import os
 import sys
 import threading
-import time
 
 import kopf
-from kubernetes import client, config
+from kubernetes import client, config, watch
 from kubernetes.client.exceptions import ApiException
 
 DEADLINE = 30  # seconds that the operator may take
@@ -54,7 +53,9 @@ def clean_up(name, **_):
 
 @kopf.on.event("configmaps", labels={"of": "client"})
 def note(type, name, body, **_):
-    events.append((type, name, body["data"]["value"]))
+    with events_changed:
+        events.append((type, name, body["data"]["value"]))
+        events_changed.notify_all()
 
 
 @kopf.on.startup()
@@ -62,7 +63,7 @@ def settle(settings, **_):
     settings.posting.level = logging.INFO
 
 
-events = []
+events, events_changed = [], threading.Condition()
 ready, stop = threading.Event(), threading.Event()
 
 
@@ -77,30 +78,42 @@ class Failed(Exception):
     """A step's answer is not what it must be."""
 
 
-def until(what, condition):
-    end = time.monotonic() + DEADLINE
-    while not condition():
-        if time.monotonic() > end:
-            raise Failed(f"{what}: waited in vain")
-        time.sleep(0.05)
+def await_event(*event):
+    """Waits until the handler of ConfigMaps has been called with the event."""
+    with events_changed:
+        if not events_changed.wait_for(lambda: event in events, DEADLINE):
+            raise Failed(f"no {event} among {events}")
 
 
-def found(call, **arguments):
-    """Returns what the call reads, or None where there is nothing."""
-    try:
-        return call(**arguments)
-    except ApiException as refusal:
-        if refusal.status != 404:
-            raise
-        return None
+def await_watch(what, condition, listing, **arguments):
+    """Watches until the condition holds for an event. Without a version the watch begins with events of what is there."""
+    for event in watch.Watch().stream(listing, timeout_seconds=DEADLINE, **arguments):
+        if condition(event["type"], event["object"]):
+            return
+    raise Failed(f"{what}: not within {DEADLINE} s")
 
 
-def config_map(name="thing"):
-    return found(core.read_namespaced_config_map, name=name, namespace=namespace)
+def await_config_map(size):
+    await_watch(
+        f"a ConfigMap of size {size}",
+        lambda kind, one: kind != "DELETED" and one.data == {"size": size},
+        core.list_namespaced_config_map,
+        namespace=namespace,
+        field_selector="metadata.name=thing",
+    )
+
+
+def config_map():
+    return core.read_namespaced_config_map("thing", namespace)
 
 
 def thing():
-    return found(things.get_namespaced_custom_object, name="thing", **where)
+    return things.get_namespaced_custom_object(name="thing", **where)
+
+
+def is_established(definition):
+    conditions = (definition.status and definition.status.conditions) or []
+    return any(one.type == "Established" and one.status == "True" for one in conditions)
 
 
 def make_namespace():
@@ -133,7 +146,14 @@ def custom():
             },
         }
     )
-    until("served", lambda: found(things.list_namespaced_custom_object, **where))
+    await_watch(
+        "the definition is established",
+        lambda kind, one: is_established(one),
+        definitions.list_custom_resource_definition,
+        field_selector=f"metadata.name=things.{group}",
+    )
+    # kube-apiserver may answer 429 with a Retry-After while it opens the storage of a new resource. The client then retries.
+    things.list_namespaced_custom_object(**where)
 
 
 def informer_sync():
@@ -141,7 +161,7 @@ def informer_sync():
     threading.Thread(target=operate, daemon=True).start()
     if not ready.wait(DEADLINE):
         raise Failed("the operator does not start")
-    until(f"the first ConfigMap among {events}", lambda: (None, "first", "1") in events)
+    await_event(None, "first", "1")
 
 
 def create_map(name):
@@ -152,23 +172,23 @@ def create_map(name):
 
 def informer_add():
     create_map("second")
-    until(f"an event among {events}", lambda: ("ADDED", "second", "1") in events)
+    await_event("ADDED", "second", "1")
 
 
 def informer_update():
     core.patch_namespaced_config_map("second", namespace, {"data": {"value": "2"}}, _content_type=MERGE_PATCH)
-    until(f"an event among {events}", lambda: ("MODIFIED", "second", "2") in events)
+    await_event("MODIFIED", "second", "2")
 
 
 def informer_delete():
     core.delete_namespaced_config_map("second", namespace)
-    until(f"an event among {events}", lambda: ("DELETED", "second", "2") in events)
+    await_event("DELETED", "second", "2")
 
 
 def controller():
     body = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "thing"}, "spec": {"size": 1}}
     things.create_namespaced_custom_object(body=body, **where)
-    until("a ConfigMap of size 1", lambda: config_map() and config_map().data == {"size": "1"})
+    await_config_map("1")
     owners = [one.uid for one in config_map().metadata.owner_references]
     if owners != [thing()["metadata"]["uid"]]:
         raise Failed(f"owners {owners}")
@@ -176,35 +196,55 @@ def controller():
 
 def controller_status():
     """What a handler returns is kept in the status."""
-    until("a status of size 1", lambda: thing().get("status", {}).get("keep") == {"size": 1})
+    await_watch(
+        "a status of size 1",
+        lambda kind, one: one.get("status", {}).get("keep") == {"size": 1},
+        things.list_namespaced_custom_object,
+        field_selector="metadata.name=thing",
+        **where,
+    )
 
 
 def controller_update():
     things.patch_namespaced_custom_object(
         name="thing", body={"spec": {"size": 2}}, _content_type=MERGE_PATCH, **where
     )
-    until("a ConfigMap of size 2", lambda: config_map().data == {"size": "2"})
+    await_config_map("2")
 
 
 def controller_event():
     """kopf posts Events about the thing."""
+    missing = {"size 1", "size 2"}
 
-    def posted():
-        uid = thing()["metadata"]["uid"]
-        all_events = core.list_namespaced_event(namespace, field_selector=f"involvedObject.uid={uid}").items
-        return {"size 1", "size 2"} <= {one.message for one in all_events if one.reason == "Kept"}
+    def note_posted(kind, one):
+        if one.reason == "Kept":
+            missing.discard(one.message)
+        return not missing
 
-    until("Events", posted)
+    selector = f"involvedObject.uid={thing()['metadata']['uid']}"
+    await_watch("Events", note_posted, core.list_namespaced_event, namespace=namespace, field_selector=selector)
 
 
 def finalizer():
-    finalizers = thing()["metadata"].get("finalizers")
-    if finalizers != ["kopf.zalando.org/KopfFinalizerMarker"]:
-        raise Failed(f"finalizers {finalizers}")
+    metadata = thing()["metadata"]
+    if metadata.get("finalizers") != ["kopf.zalando.org/KopfFinalizerMarker"]:
+        raise Failed(f"finalizers {metadata.get('finalizers')}")
     things.delete_namespaced_custom_object(name="thing", **where)
-    until("the thing is gone", lambda: thing() is None)
-    if config_map() is not None:
-        raise Failed("the ConfigMap is still there")
+    await_watch(
+        "the thing is deleted",
+        lambda kind, one: kind == "DELETED",
+        things.list_namespaced_custom_object,
+        field_selector="metadata.name=thing",
+        resource_version=metadata["resourceVersion"],
+        **where,
+    )
+    try:
+        config_map()
+    except ApiException as missing:
+        if missing.status != 404:
+            raise
+        return
+    raise Failed("the ConfigMap is still there")
 
 
 def main():

@@ -7,7 +7,7 @@ import logging
 import sys
 import threading
 
-from kubernetes import client, config, dynamic
+from kubernetes import client, config, dynamic, watch
 from kubernetes.client.exceptions import ApiException
 from kubernetes.informer import ADDED, DELETED, MODIFIED, SharedInformer
 from kubernetes.leaderelection import electionconfig, leaderelection
@@ -284,23 +284,24 @@ class Client:
                 ),
             )
         )
-        wait_until(lambda: is_established(definitions.read_custom_resource_definition(f"things.{group}")))
-        things = dynamic.DynamicClient(client.ApiClient()).resources.get(api_version=f"{group}/v1", kind="Thing")
+        await_established(definitions, f"things.{group}")
         body = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "thing"}, "spec": {"size": 1}}
-        wait_until(lambda: not is_refused(lambda: things.get(namespace=self.namespace)))
-        things.create(body=body, namespace=self.namespace)
+        bad = body | {"metadata": {"name": "bad"}, "spec": {"size": 0}}
+        # A create comes first: kube-apiserver answers the creates of a new resource only when lists and discovery work too.
         must_refuse(
             422,
             "Invalid",
-            lambda: things.create(
-                body=body | {"metadata": {"name": "bad"}, "spec": {"size": 0}}, namespace=self.namespace
+            lambda: client.CustomObjectsApi().create_namespaced_custom_object(
+                group, "v1", self.namespace, "things", bad
             ),
         )
-        seen = [
-            (event["type"], event["object"].metadata.name, event["object"].spec.size)
-            for event in things.watch(namespace=self.namespace, timeout=1)
-        ]
-        must(seen == [("ADDED", "thing", 1)], f"{seen}")
+        things = dynamic.DynamicClient(client.ApiClient()).resources.get(api_version=f"{group}/v1", kind="Thing")
+        must_refuse(422, "Invalid", lambda: things.create(body=bad, namespace=self.namespace))
+        things.create(body=body, namespace=self.namespace)
+        event = next(things.watch(namespace=self.namespace, timeout=DEADLINE), None)
+        must(event, "no event")
+        seen = event["type"], event["object"].metadata.name, event["object"].spec.size
+        must(seen == ("ADDED", "thing", 1), f"{seen}")
         definitions.delete_custom_resource_definition(f"things.{group}")
 
     def leader(self):
@@ -346,21 +347,12 @@ def is_established(definition):
     return any(one.type == "Established" and one.status == "True" for one in conditions)
 
 
-def is_refused(call):
-    try:
-        call()
-    except ApiException:
-        return True
-    return False
-
-
-def wait_until(condition):
-    ended, pause = threading.Event(), 0.05
-    for _ in range(int(DEADLINE / pause)):
-        if condition():
-            return
-        ended.wait(pause)
-    raise Failed("waited in vain")
+def await_established(definitions, name):
+    """Watches the definition. The watch begins with an event of what is there."""
+    events = watch.Watch().stream(
+        definitions.list_custom_resource_definition, field_selector=f"metadata.name={name}", timeout_seconds=DEADLINE
+    )
+    must(any(is_established(event["object"]) for event in events), f"{name} is not established")
 
 
 def main():

@@ -128,7 +128,7 @@ static const char *header(stage *self) {
 
 static void refuse(stage *self) {
     ki_credential_set *set = ki_credentials_current(self->credentials);
-    ki_credentials_refused(self->credentials, set);
+    ki_credentials_rejected(self->credentials, set);
     ki_credential_set_unref(set);
 }
 
@@ -267,10 +267,10 @@ static void a_401_has_the_token_file_read_at_once_but_once_for_all(void **state)
     start(&self);
     assert_string_equal(header(&self), "Authorization: Bearer one");
     ki_credential_set *old = ki_credentials_current(self.credentials);
-    ki_credentials_refused(self.credentials, old);
+    ki_credentials_rejected(self.credentials, old);
     assert_string_equal(header(&self), "Authorization: Bearer two");
     write_file("token", "three");
-    ki_credentials_refused(self.credentials, old); /* of another request with the old token */
+    ki_credentials_rejected(self.credentials, old); /* of another request with the old token */
     assert_string_equal(header(&self), "Authorization: Bearer two");
     ki_credential_set_unref(old);
     finish(&self);
@@ -430,10 +430,10 @@ static void a_plugin_is_run_once_for_all_and_again_when_its_answer_expires_or_is
     /* refused: once for all who had it */
     use_plugin(&self, ANSWER("\"token\":\"two\",\"expirationTimestamp\":\"2001-01-01T00:00:00Z\""));
     ki_credential_set *old = ki_credentials_current(self.credentials);
-    ki_credentials_refused(self.credentials, old);
+    ki_credentials_rejected(self.credentials, old);
     assert_int_equal(ask(&self, NULL), KI_CREDENTIALS_PENDING);
     wait_for_plugin(&self);
-    ki_credentials_refused(self.credentials, old);
+    ki_credentials_rejected(self.credentials, old);
     ki_credential_set_unref(old);
     assert_int_equal(lines_of("runs"), 1);
     /* what it gave has expired already: who waited for it gets it, and it is asked for anew a little later, not at once */

@@ -99,7 +99,7 @@ static void an_index_follows_what_changes_while_it_is_built(void **state) {
         for (unsigned round = 0; !is_done; round++) {
             if (round < rounds)
                 change(store, 50 / (round + 1), round); /* since the moment at which it began, or followed last */
-            assert_int_equal(ki_index_build_follow(&build, NULL), KI_OK);
+            assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
             if (round < rounds)
                 change(store, 100 / (round + 1), round);
             size_t before = calls;
@@ -125,11 +125,11 @@ static void an_index_that_comes_meanwhile_stays(void **state) {
     bool is_done = true;
     fill(store, FEW);
     assert_int_equal(ki_index_build_begin(&build, store, &first, 1, NULL), KI_OK);
-    assert_int_equal(ki_index_build_follow(&build, NULL), KI_OK);
+    assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
     assert_int_equal(store_add_indexers(store, &second, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_done, NULL), KI_OK);
     assert_false(is_done);
-    assert_int_equal(ki_index_build_follow(&build, NULL), KI_OK);
+    assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
     assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_done, NULL), KI_OK);
     assert_true(is_done);
     ki_index_build_end(&build);
@@ -147,11 +147,11 @@ static void a_name_that_is_taken_meanwhile_is_an_error(void **state) {
     bool is_done = true;
     fill(store, FEW);
     assert_int_equal(ki_index_build_begin(&build, store, &indexer, 1, NULL), KI_OK);
-    assert_int_equal(ki_index_build_follow(&build, NULL), KI_OK);
+    assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_OK);
     assert_int_equal(store_add_indexers(store, &indexer, 1, NULL), KI_OK);
     assert_int_equal(ki_index_build_publish(&build, AT_ONCE, &is_done, NULL), KI_OK);
     assert_false(is_done);
-    assert_int_equal(ki_index_build_follow(&build, NULL), KI_ERR_EXISTS);
+    assert_int_equal(ki_index_build_catch_up(&build, NULL), KI_ERR_EXISTS);
     ki_index_build_end(&build);
     check_index(store, "digit");
     ki_store_free(store);
@@ -165,7 +165,7 @@ static ki_status build_while_it_changes(ki_store *store, const ki_indexer *index
         return status;
     status = put(store, 0, 50);
     if (!status)
-        status = ki_index_build_follow(&build, NULL);
+        status = ki_index_build_catch_up(&build, NULL);
     if (!status)
         status = put(store, 1, 51);
     if (!status)

@@ -59,10 +59,10 @@ static void wait_for(void *user) {
 
 /* Returns once it waits; `*ret` may not be moved. */
 static void begin_to_wait(waiter *ret, const stage *s, const char *key, const char *version) {
-    size_t before = atomic_load(&s->informer->waits_in_all);
+    size_t before = atomic_load(&s->informer->wait_count);
     *ret = (waiter){ .informer = s->informer, .key = key, .version = version, .timeout_ms = -1, .err = KI_ERROR_INIT };
     assert_int_equal(ki_thread_start(&ret->thread, "waiter", wait_for, ret, NULL), KI_OK);
-    while (atomic_load(&s->informer->waits_in_all) == before)
+    while (atomic_load(&s->informer->wait_count) == before)
         sched_yield();
 }
 
@@ -96,7 +96,7 @@ static void a_wait_ends_with_the_change_it_waits_for(void **state) {
         play_all(&s, cases[i].lines);
         ki_thread_join(&w.thread);
         assert_int_equal(w.status, KI_OK);
-        assert_int_equal(atomic_load(&s.informer->waits_in_all), 0);
+        assert_int_equal(atomic_load(&s.informer->wait_count), 0);
         close_stage(&s);
     }
 }
@@ -122,7 +122,7 @@ static void a_wait_for_what_is_there_does_not_wait(void **state) {
             fail_msg("%s at %s: %s", w.key ? w.key : "all", w.version ? w.version : "NULL", ki_status_name(w.status));
         assert_int_equal(w.err.code, w.status);
     }
-    assert_int_equal(atomic_load(&s.informer->waits_in_all), 0);
+    assert_int_equal(atomic_load(&s.informer->wait_count), 0);
     close_stage(&s);
 }
 
@@ -134,7 +134,7 @@ static void what_came_and_went_at_once_has_been_seen_though_more_is_queued(void 
     begin_to_wait(&w, &s, "default/x", "11");
     /* One unit of work at a time: the queue has more when x is gone, and the copy is still at 10. */
     play(&s, "add default/x 11\ndel default/x 12\nadd default/y 13");
-    while (atomic_load(&s.informer->waits_in_all) && ki_engine_timeout(s.engine.engine) == 0)
+    while (atomic_load(&s.informer->wait_count) && ki_engine_timeout(s.engine.engine) == 0)
         assert_int_equal(ki_engine_step(s.engine.engine, 1, NULL), KI_OK);
     ki_thread_join(&w.thread);
     assert_int_equal(w.status, KI_OK);
@@ -345,7 +345,7 @@ static void a_stop_that_no_step_follows_ends_every_wait(void **state) {
     ki_thread_join(&sync.thread);
     assert_int_equal(version.status, KI_ERR_CANCELLED);
     assert_int_equal(sync.status, KI_ERR_CANCELLED);
-    assert_int_equal(atomic_load(&s.informer->waits_in_all), 0);
+    assert_int_equal(atomic_load(&s.informer->wait_count), 0);
     close_stage(&s);
 }
 

@@ -170,12 +170,12 @@ static void a_held_wait_ends_by_its_object_or_once_the_state_is_there(void **sta
     for (size_t i = 0; i < 2; i++)
         ki_wait_table_add(&table, &waits[i]);
     ki_wait_table_seen(&table, NULL, "6", false);
-    ki_wait_table_look_at_held(&table);
+    ki_wait_table_check_held(&table);
     expect(&table, waits, "");
     ki_wait_table_seen(&table, "a", "6", false);
     expect(&table, waits, "1o ");
     is_lacking = false;
-    ki_wait_table_look_at_held(&table);
+    ki_wait_table_check_held(&table);
     expect(&table, waits, "0o ");
 }
 

@@ -478,7 +478,7 @@ static void what_says_when_is_tried_again_ten_times_and_nothing_else(void **stat
         { "no connection", NULL, { .status = 0, .ended = KI_ERR_CONNECT }, 1, 0 },
         { "301 with", NULL, { .status = 301, .retry_after_ms = 0 }, 1, 0 },
         { "200 with", NULL, { .status = 200, .retry_after_ms = 0, .ended = KI_ERR_UNEXPECTED_EOF }, 1, 0 },
-        { "no answer in time", "GET", { .status = 0, .ended = KI_ERR_TIMEOUT }, 1, 0 },
+        { "timed out waiting for a response", "GET", { .status = 0, .ended = KI_ERR_TIMEOUT }, 1, 0 },
         { "a read that was cut in its answer",
           "GET",
           { .status = 200, .body = "x", .ended = KI_ERR_UNEXPECTED_EOF },

@@ -172,9 +172,9 @@ static void stop_factory(void) {
 
 static void what_works_starts_last_and_stops_first(void **state) {
     (void)state;
-    add(part_of(0, 'W', KI_COMPONENT_WORKS));
-    add(part_of(1, 'S', KI_COMPONENT_SERVES));
-    add(part_of(2, 'V', KI_COMPONENT_WORKS));
+    add(part_of(0, 'W', KI_COMPONENT_WORKER));
+    add(part_of(1, 'S', KI_COMPONENT_SERVICE));
+    add(part_of(2, 'V', KI_COMPONENT_WORKER));
     expect("");
     start_factory();
     expect("+S +W +V");
@@ -186,8 +186,8 @@ static void what_works_starts_last_and_stops_first(void **state) {
 
 static void the_second_order_waits_for_all_of_the_first(void **state) {
     (void)state;
-    part *a = part_of(0, 'a', KI_COMPONENT_WORKS), *b = part_of(1, 'b', KI_COMPONENT_WORKS);
-    part *c = part_of(2, 'c', KI_COMPONENT_SERVES);
+    part *a = part_of(0, 'a', KI_COMPONENT_WORKER), *b = part_of(1, 'b', KI_COMPONENT_WORKER);
+    part *c = part_of(2, 'c', KI_COMPONENT_SERVICE);
     add(a);
     add(b);
     add(c);
@@ -209,10 +209,10 @@ static void the_second_order_waits_for_all_of_the_first(void **state) {
 
 static void what_never_started_is_stopped_too(void **state) {
     (void)state;
-    add(part_of(0, 'W', KI_COMPONENT_WORKS));
+    add(part_of(0, 'W', KI_COMPONENT_WORKER));
     stop_factory();
     expect("-W");
-    assert_int_equal(ki_factory_add_component(s.factory, &part_of(1, 'X', KI_COMPONENT_WORKS)->component, NULL),
+    assert_int_equal(ki_factory_add_component(s.factory, &part_of(1, 'X', KI_COMPONENT_WORKER)->component, NULL),
                      KI_ERR_STATE);
     ki_component_remove(&s.parts[1].component); /* harmless */
 }
@@ -220,8 +220,8 @@ static void what_never_started_is_stopped_too(void **state) {
 static void what_comes_later_starts_by_its_order(void **state) {
     (void)state;
     start_factory();
-    add(part_of(0, 'W', KI_COMPONENT_WORKS));
-    add(part_of(1, 'S', KI_COMPONENT_SERVES));
+    add(part_of(0, 'W', KI_COMPONENT_WORKER));
+    add(part_of(1, 'S', KI_COMPONENT_SERVICE));
     assert_true(test_engine_settle(&s.engine));
     expect("+S");
     start_factory();
@@ -232,7 +232,7 @@ static void what_comes_later_starts_by_its_order(void **state) {
 
 static void a_component_that_stops_the_factory_in_its_start_is_stopped(void **state) {
     (void)state;
-    part *a = part_of(0, 'A', KI_COMPONENT_SERVES);
+    part *a = part_of(0, 'A', KI_COMPONENT_SERVICE);
     a->start_stops_factory = true;
     add(a);
     start_factory();
@@ -241,8 +241,8 @@ static void a_component_that_stops_the_factory_in_its_start_is_stopped(void **st
 
 static void a_name_is_there_once_in_an_order(void **state) {
     (void)state;
-    part *parts[3] = { part_of(0, 'A', KI_COMPONENT_WORKS), part_of(1, 'B', KI_COMPONENT_WORKS),
-                       part_of(2, 'C', KI_COMPONENT_SERVES) };
+    part *parts[3] = { part_of(0, 'A', KI_COMPONENT_WORKER), part_of(1, 'B', KI_COMPONENT_WORKER),
+                       part_of(2, 'C', KI_COMPONENT_SERVICE) };
     for (int i = 0; i < 3; i++)
         parts[i]->component.name = "same";
     add(parts[0]);
@@ -256,8 +256,8 @@ static void a_name_is_there_once_in_an_order(void **state) {
 
 static void who_does_not_stop_in_time_is_cut_off(void **state) {
     (void)state;
-    part *quick = part_of(0, 'q', KI_COMPONENT_WORKS), *slow = part_of(1, 'w', KI_COMPONENT_WORKS);
-    part *last = part_of(2, 'l', KI_COMPONENT_SERVES);
+    part *quick = part_of(0, 'q', KI_COMPONENT_WORKER), *slow = part_of(1, 'w', KI_COMPONENT_WORKER);
+    part *last = part_of(2, 'l', KI_COMPONENT_SERVICE);
     slow->component.stop_timeout_ns = KI_MILLISECONDS(300);
     add(quick);
     add(slow);
@@ -280,7 +280,7 @@ static void who_does_not_stop_in_time_is_cut_off(void **state) {
 
 static void without_any_time_it_is_cut_off_at_once(void **state) {
     (void)state;
-    part *a = part_of(0, 'a', KI_COMPONENT_WORKS);
+    part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     a->component.stop_timeout_ns = 0;
     add(a);
     start_factory();
@@ -292,9 +292,9 @@ static void without_any_time_it_is_cut_off_at_once(void **state) {
 
 static void a_stop_goes_on_when_the_one_it_waits_for_goes(void **state) {
     (void)state;
-    part *a = part_of(0, 'a', KI_COMPONENT_WORKS);
+    part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     add(a);
-    add(part_of(1, 'S', KI_COMPONENT_SERVES));
+    add(part_of(1, 'S', KI_COMPONENT_SERVICE));
     start_factory();
     stop_factory();
     expect("+S +a -a");
@@ -318,8 +318,8 @@ static void components_may_remove_themselves_and_others(void **state) {
     close_stage(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(open_stage(NULL), 0);
-        part *parts[3] = { part_of(0, 'a', KI_COMPONENT_WORKS), part_of(1, 'b', KI_COMPONENT_WORKS),
-                           part_of(2, 'c', KI_COMPONENT_SERVES) };
+        part *parts[3] = { part_of(0, 'a', KI_COMPONENT_WORKER), part_of(1, 'b', KI_COMPONENT_WORKER),
+                           part_of(2, 'c', KI_COMPONENT_SERVICE) };
         part **removes[] = { &parts[0]->start_removes, &parts[0]->stop_removes, &parts[0]->cut_removes };
         *removes[cases[i].when] = parts[cases[i].which];
         for (int k = 0; k < 3; k++)
@@ -337,8 +337,8 @@ static void components_may_remove_themselves_and_others(void **state) {
 
 static void a_stepped_shutdown_cuts_off_what_still_stops(void **state) {
     (void)state;
-    add(part_of(0, 'a', KI_COMPONENT_WORKS));
-    add(part_of(1, 'b', KI_COMPONENT_SERVES));
+    add(part_of(0, 'a', KI_COMPONENT_WORKER));
+    add(part_of(1, 'b', KI_COMPONENT_SERVICE));
     start_factory();
     stop_factory();
     expect("+b +a -a");
@@ -350,8 +350,8 @@ static void a_stepped_shutdown_cuts_off_what_still_stops(void **state) {
 
 static void an_engine_that_ends_cuts_off_all(void **state) {
     (void)state;
-    add(part_of(0, 'a', KI_COMPONENT_WORKS));
-    add(part_of(1, 'b', KI_COMPONENT_SERVES));
+    add(part_of(0, 'a', KI_COMPONENT_WORKER));
+    add(part_of(1, 'b', KI_COMPONENT_SERVICE));
     start_factory();
     ki_engine_stop(s.engine.engine);
     assert_int_equal(ki_engine_step(s.engine.engine, 0, NULL), KI_OK);
@@ -362,12 +362,12 @@ static void an_engine_that_ends_cuts_off_all(void **state) {
 
 static void a_shutdown_on_another_thread_waits_for_the_components(void **state) {
     (void)state;
-    part *a = part_of(0, 'a', KI_COMPONENT_WORKS);
+    part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     a->ends_in_time = true;
     a->component.stop_timeout_ns = KI_SECONDS(60);
     assert_int_equal(ki_timer_init(&a->timer, s.threaded, ended_in_time, a), KI_OK);
     add(a);
-    add(part_of(1, 'B', KI_COMPONENT_SERVES));
+    add(part_of(1, 'B', KI_COMPONENT_SERVICE));
     assert_int_equal(ki_factory_start(s.factory, NULL), KI_OK);
     assert_int_equal(ki_engine_start(s.threaded, NULL), KI_OK);
     assert_int_equal(ki_factory_shutdown(s.factory, NULL), KI_OK);
@@ -384,12 +384,12 @@ static void a_shutdown_on_another_thread_waits_for_the_components(void **state) 
 
 static void the_first_signal_stops_in_order(void **state) {
     (void)state;
-    part *a = part_of(0, 'a', KI_COMPONENT_WORKS);
+    part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     a->start_kills = a->ends_in_time = true;
     a->component.stop_timeout_ns = KI_SECONDS(60);
     assert_int_equal(ki_timer_init(&a->timer, s.threaded, ended_in_time, a), KI_OK);
     add(a);
-    add(part_of(1, 'B', KI_COMPONENT_SERVES));
+    add(part_of(1, 'B', KI_COMPONENT_SERVICE));
     assert_int_equal(ki_factory_run(s.factory, NULL), KI_OK);
     expect("+B +a -a =a -B");
     ki_timer_close(&a->timer);
@@ -397,18 +397,18 @@ static void the_first_signal_stops_in_order(void **state) {
 
 static void the_second_signal_ends_at_once(void **state) {
     (void)state;
-    part *a = part_of(0, 'a', KI_COMPONENT_WORKS);
+    part *a = part_of(0, 'a', KI_COMPONENT_WORKER);
     a->start_kills = a->stop_kills = true;
     a->component.stop_timeout_ns = KI_SECONDS(3600);
     add(a);
-    add(part_of(1, 'b', KI_COMPONENT_SERVES));
+    add(part_of(1, 'b', KI_COMPONENT_SERVICE));
     assert_int_equal(ki_factory_run(s.factory, NULL), KI_OK);
     expect("+b +a -a !a !b");
 }
 
 static void a_run_ends_when_a_component_stops_the_factory(void **state) {
     (void)state;
-    part *a = part_of(0, 'A', KI_COMPONENT_WORKS);
+    part *a = part_of(0, 'A', KI_COMPONENT_WORKER);
     a->start_stops_factory = true;
     add(a);
     assert_int_equal(ki_factory_run(s.factory, NULL), KI_OK);
@@ -446,11 +446,11 @@ static void give_metrics(part *self) {
 
 static void samples_of_one_metric_stand_together(void **state) {
     (void)state;
-    part *a = part_of(0, 'a', KI_COMPONENT_WORKS), *b = part_of(2, 'b', KI_COMPONENT_SERVES);
+    part *a = part_of(0, 'a', KI_COMPONENT_WORKER), *b = part_of(2, 'b', KI_COMPONENT_SERVICE);
     give_metrics(a);
     give_metrics(b);
     add(a);
-    add(part_of(1, 'x', KI_COMPONENT_WORKS)); /* has none */
+    add(part_of(1, 'x', KI_COMPONENT_WORKER)); /* has none */
     add(b);
     char *text = NULL;
     assert_int_equal(ki_factory_metrics_text(s.factory, &text, NULL), KI_OK);
@@ -490,7 +490,7 @@ static void no_component_goes_while_its_metrics_are_read(void **state) {
     for (int i = 0; i < ROUNDS; i++) {
         part *parts[2];
         for (size_t k = 0; k < 2; k++) {
-            parts[k] = part_of(k, 'A', KI_COMPONENT_WORKS);
+            parts[k] = part_of(k, 'A', KI_COMPONENT_WORKER);
             give_metrics(parts[k]);
             add(parts[k]);
         }

@@ -452,7 +452,7 @@ static void the_log_tells_what_it_is_doing(void **state) {
     assert_true(test_engine_settle(&h.engine));
     assert_line(&lines, "4 reflector configmaps in default: watch ended after 2.0 s, 0 events: ");
     assert_line(&lines, "2 reflector configmaps in default: ");
-    assert_line(&lines, "the line was cut; going on at once\n");
+    assert_line(&lines, "the line was cut; retrying at once\n");
     assert_true(test_engine_advance(&h.engine, 1000)); /* it is opened again within a second */
     watch = h.server.watches[0];                       /* and once more: this time it waits */
     h.server.watches[0] = NULL;

@@ -184,36 +184,36 @@ static void an_inbox_gives_its_items_oldest_first(void **state) {
     (void)state;
     ki_inbox inbox;
     ki_work_item *items[3];
-    bool has_to_look;
+    bool must_empty;
     ki_inbox_init(&inbox);
     assert_false(ki_inbox_has_items(&inbox));
     assert_null(ki_inbox_take(&inbox));
     for (unsigned i = 0; i < 3; i++) {
         items[i] = make_item(NULL, i);
-        assert_int_equal(ki_inbox_add(&inbox, items[i], &has_to_look), KI_OK);
-        assert_false(has_to_look);
+        assert_int_equal(ki_inbox_add(&inbox, items[i], &must_empty), KI_OK);
+        assert_false(must_empty);
     }
     assert_true(ki_inbox_has_items(&inbox));
-    assert_false(ki_inbox_ask(&inbox)); /* there is something to look at */
+    assert_false(ki_inbox_request_wake(&inbox)); /* there is something to look at */
     const ki_work_item *item = ki_inbox_take(&inbox);
     for (unsigned i = 0; i < 3; i++, item = item->next)
         assert_ptr_equal(item, items[i]);
     assert_null(item);
     assert_false(ki_inbox_has_items(&inbox));
     /* Who asked is told, once. */
-    assert_true(ki_inbox_ask(&inbox));
-    assert_true(ki_inbox_ask(&inbox));
+    assert_true(ki_inbox_request_wake(&inbox));
+    assert_true(ki_inbox_request_wake(&inbox));
     assert_null(ki_inbox_take(&inbox));
-    assert_int_equal(ki_inbox_add(&inbox, items[0], &has_to_look), KI_OK);
-    assert_true(has_to_look);
-    assert_int_equal(ki_inbox_add(&inbox, items[1], &has_to_look), KI_OK);
-    assert_false(has_to_look);
+    assert_int_equal(ki_inbox_add(&inbox, items[0], &must_empty), KI_OK);
+    assert_true(must_empty);
+    assert_int_equal(ki_inbox_add(&inbox, items[1], &must_empty), KI_OK);
+    assert_false(must_empty);
     /* A closed one lets nothing in. */
     assert_ptr_equal(ki_inbox_close(&inbox), items[0]);
-    assert_int_equal(ki_inbox_add(&inbox, items[2], &has_to_look), KI_ERR_CLOSED);
+    assert_int_equal(ki_inbox_add(&inbox, items[2], &must_empty), KI_ERR_CLOSED);
     assert_null(ki_inbox_close(&inbox));
     assert_null(ki_inbox_take(&inbox));
-    assert_true(ki_inbox_ask(&inbox));
+    assert_true(ki_inbox_request_wake(&inbox));
     for (unsigned i = 0; i < 3; i++)
         free(items[i]);
 }
@@ -222,10 +222,10 @@ static void who_adds_looks_before_an_inbox_gets_long(void **state) {
     (void)state;
     ki_inbox inbox;
     ki_inbox_init(&inbox);
-    bool has_to_look = false;
+    bool must_empty = false;
     size_t count = 0;
-    for (; !has_to_look && count < ITEMS; count++)
-        assert_int_equal(ki_inbox_add(&inbox, make_item(NULL, 1), &has_to_look), KI_OK);
+    for (; !must_empty && count < ITEMS; count++)
+        assert_int_equal(ki_inbox_add(&inbox, make_item(NULL, 1), &must_empty), KI_OK);
     assert_in_range(count, 2, 100);
     for (ki_work_item *item = ki_inbox_take(&inbox); item; count--) {
         ki_work_item *next = item->next;

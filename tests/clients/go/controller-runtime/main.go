@@ -17,8 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,8 +39,10 @@ type program struct {
 	group, namespace string
 	config           *rest.Config
 	scheme           *runtime.Scheme
-	direct           client.Client // past the cache
-	cached           client.Client // the first manager's
+	direct           client.Client     // past the cache
+	dynamic          dynamic.Interface // what steps.Await needs
+	manager          ctrl.Manager      // the first one
+	cached           client.Client     // the first manager's
 	events           steps.Events
 	leading          map[string]<-chan struct{}
 	stopFirst        context.CancelFunc
@@ -94,6 +98,9 @@ func newProgram(kubeconfig, namespace string) (*program, error) {
 	if err := apiextensions.AddToScheme(p.scheme); err != nil {
 		return nil, err
 	}
+	if p.dynamic, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
 	p.direct, err = client.New(config, client.Options{Scheme: p.scheme})
 	return p, err
 }
@@ -110,16 +117,13 @@ func (p *program) custom(ctx context.Context) error {
 	if err := p.direct.Create(ctx, steps.Definition(p.group)); err != nil {
 		return err
 	}
-	return steps.Until(ctx, func() (bool, error) {
-		return p.direct.List(ctx, p.thingList(), client.InNamespace(p.namespace)) == nil, nil
-	})
-}
-
-func (p *program) thingList() *unstructured.UnstructuredList {
+	if err := steps.AwaitThings(ctx, p.dynamic, p.group, p.namespace); err != nil {
+		return err
+	}
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(p.group + "/v1")
 	list.SetKind("ThingList")
-	return list
+	return p.direct.List(ctx, list, client.InNamespace(p.namespace))
 }
 
 // start starts a manager with the controller of things, which waits until it leads.
@@ -174,7 +178,7 @@ func (p *program) leader(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.firstEnded, p.cached = ended, manager.GetClient()
+	p.firstEnded, p.manager, p.cached = ended, manager, manager.GetClient()
 	if err := p.awaitLeader(ctx, "one"); err != nil {
 		return err
 	}
@@ -182,23 +186,41 @@ func (p *program) leader(ctx context.Context) error {
 	return err
 }
 
-// informerSync reads through the manager's cache, which starts an informer of ConfigMaps or waits for it.
+// informerSync reads through the manager's cache, which starts an informer of ConfigMaps or waits for it. The informer's events are
+// what awaitConfigMap waits for.
 func (p *program) informerSync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, steps.Deadline)
 	defer cancel()
-	return p.cached.List(ctx, &corev1.ConfigMapList{})
+	if err := p.cached.List(ctx, &corev1.ConfigMapList{}); err != nil {
+		return err
+	}
+	informer, err := p.manager.GetCache().GetInformer(ctx, &corev1.ConfigMap{})
+	if err != nil {
+		return err
+	}
+	note := func(kind string, obj any) {
+		if found, isConfigMap := obj.(*corev1.ConfigMap); isConfigMap {
+			p.events.Add(kind, found.Name)
+		}
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { note("add", obj) },
+		UpdateFunc: func(_, obj any) { note("update", obj) },
+		DeleteFunc: func(obj any) { note("delete", obj) },
+	})
+	return err
 }
 
 // awaitConfigMap waits until the cache has a ConfigMap with this size, or has none where the size is empty.
 func (p *program) awaitConfigMap(ctx context.Context, name, size string) error {
 	var found corev1.ConfigMap
-	err := steps.Until(ctx, func() (bool, error) {
+	err := p.events.Until(ctx, func([]string) bool {
 		found = corev1.ConfigMap{}
 		err := p.cached.Get(ctx, client.ObjectKey{Namespace: p.namespace, Name: name}, &found)
 		if size == "" {
-			return client.IgnoreNotFound(err) == nil && err != nil, nil
+			return client.IgnoreNotFound(err) == nil && err != nil
 		}
-		return err == nil && found.Data["size"] == size, nil
+		return err == nil && found.Data["size"] == size
 	})
 	if err != nil {
 		return fmt.Errorf("the ConfigMap %s has the data %v, not %q: %w", name, found.Data, size, err)
@@ -218,11 +240,17 @@ func (p *program) thing(ctx context.Context) (*unstructured.Unstructured, error)
 	return found, p.direct.Get(ctx, client.ObjectKeyFromObject(found), found)
 }
 
+func (p *program) awaitThing(ctx context.Context, condition func(*unstructured.Unstructured) bool) error {
+	return steps.Await(ctx, p.dynamic.Resource(steps.ThingResource(p.group)).Namespace(p.namespace), "thing", condition)
+}
+
 func (p *program) controllerStatus(ctx context.Context) error {
-	return steps.Until(ctx, func() (bool, error) {
-		found, err := p.thing(ctx)
+	return p.awaitThing(ctx, func(found *unstructured.Unstructured) bool {
+		if found == nil {
+			return false
+		}
 		size, _, _ := unstructured.NestedInt64(found.Object, "status", "size")
-		return size == 1, err
+		return size == 1
 	})
 }
 
@@ -236,7 +264,7 @@ func (p *program) controllerUpdate(ctx context.Context) error {
 
 // controllerOwned deletes what the controller made, which makes it anew.
 func (p *program) controllerOwned(ctx context.Context) error {
-	var before, after corev1.ConfigMap
+	var before corev1.ConfigMap
 	key := client.ObjectKey{Namespace: p.namespace, Name: "thing"}
 	if err := p.direct.Get(ctx, key, &before); err != nil {
 		return err
@@ -251,9 +279,9 @@ func (p *program) controllerOwned(ctx context.Context) error {
 	if err := p.direct.Delete(ctx, &before); err != nil {
 		return err
 	}
-	return steps.Until(ctx, func() (bool, error) {
-		err := p.direct.Get(ctx, key, &after)
-		return err == nil && after.UID != before.UID, client.IgnoreNotFound(err)
+	maps := p.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(p.namespace)
+	return steps.Await(ctx, maps, "thing", func(found *unstructured.Unstructured) bool {
+		return found != nil && found.GetUID() != before.UID
 	})
 }
 
@@ -367,10 +395,7 @@ func (p *program) finalizer(ctx context.Context) error {
 	if err := p.events.Wait(ctx, "one", "cleaned", "thing"); err != nil {
 		return err
 	}
-	return steps.Until(ctx, func() (bool, error) {
-		_, err := p.thing(ctx)
-		return err != nil, client.IgnoreNotFound(err)
-	})
+	return p.awaitThing(ctx, func(found *unstructured.Unstructured) bool { return found == nil })
 }
 
 // leaderTakeover stops the first manager: the second one's controller goes on with what is there.

@@ -13,7 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // Deadline is how long an event or a state may take.
@@ -66,16 +65,11 @@ func Equal[T any](what string, found, want T) error {
 	return nil
 }
 
-// Until waits until the condition holds.
-func Until(ctx context.Context, condition func() (bool, error)) error {
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, Deadline, true,
-		func(context.Context) (bool, error) { return condition() })
-}
-
 // Events are what an informer or a controller was notified of, in order.
 type Events struct {
-	mu   sync.Mutex
-	seen []string
+	mu      sync.Mutex
+	seen    []string
+	changed chan struct{} // closed by the next Add; nil: nobody waits
 }
 
 // Add records an event.
@@ -83,20 +77,44 @@ func (e *Events) Add(words ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.seen = append(e.seen, strings.Join(words, " "))
+	if e.changed != nil {
+		close(e.changed)
+		e.changed = nil
+	}
+}
+
+// snapshot returns the events so far and a channel that the next Add closes.
+func (e *Events) snapshot() ([]string, <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.changed == nil {
+		e.changed = make(chan struct{})
+	}
+	return slices.Clone(e.seen), e.changed
+}
+
+// Until waits until the condition holds. It checks the condition now and after each event.
+func (e *Events) Until(ctx context.Context, condition func(seen []string) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, Deadline)
+	defer cancel()
+	for {
+		seen, changed := e.snapshot()
+		if condition(seen) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("not among %q: %w", seen, ctx.Err())
+		}
+	}
 }
 
 // Wait waits for an event.
 func (e *Events) Wait(ctx context.Context, words ...string) error {
 	event := strings.Join(words, " ")
-	err := Until(ctx, func() (bool, error) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		return slices.Contains(e.seen, event), nil
-	})
-	if err != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		return fmt.Errorf("no %q among %q: %w", event, e.seen, err)
+	if err := e.Until(ctx, func(seen []string) bool { return slices.Contains(seen, event) }); err != nil {
+		return fmt.Errorf("%q: %w", event, err)
 	}
 	return nil
 }

@@ -4,7 +4,16 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// DefinitionResource is the resource of definitions.
+var DefinitionResource = apiextensions.SchemeGroupVersion.WithResource("customresourcedefinitions")
+
+// ThingResource returns the resource that Definition defines.
+func ThingResource(group string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"}
+}
 
 // Thing returns an object of the resource that Definition defines.
 func Thing(group, namespace, name string, size int64) *unstructured.Unstructured {

@@ -3,6 +3,10 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
+use kube::runtime::wait::{Condition, await_condition};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// How long an event or a state may take.
@@ -21,18 +25,12 @@ pub fn refused<T: Debug>(answer: kube::Result<T>, code: u16, reason: &str) -> Re
     }
 }
 
-/// Asks again until the answer is true.
-pub async fn until<F: Future<Output = Result<bool>>>(what: &str, mut condition: impl FnMut() -> F) -> Result<()> {
-    let mut last = String::new();
-    let wait = async {
-        loop {
-            match condition().await {
-                Ok(true) => return,
-                Ok(false) => last.clear(),
-                Err(err) => last = err.to_string(),
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(DEADLINE, wait).await.map_err(|_| format!("{what}: waited in vain {last}").into())
+/// Watches the object of this name until the condition holds. The condition gets None while there is no object.
+pub async fn until<K>(what: &str, api: &Api<K>, name: &str, condition: impl Condition<K>) -> Result<()>
+where
+    K: Clone + Debug + Send + DeserializeOwned + Resource + 'static,
+{
+    let wait = tokio::time::timeout(DEADLINE, await_condition(api.clone(), name, condition));
+    wait.await.map_err(|_| format!("{what}: not within {DEADLINE:?}"))??;
+    Ok(())
 }

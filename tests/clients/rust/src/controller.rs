@@ -9,14 +9,14 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::controller::{Action, Controller};
 use kube::runtime::finalizer::{Event, finalizer};
-use kube::runtime::wait::{await_condition, conditions};
+use kube::runtime::wait::conditions;
 use kube::runtime::watcher;
 use kube::{Api, Client, CustomResource, CustomResourceExt, Resource, ResourceExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::checks::{DEADLINE, Result, equal, refused, until};
+use crate::checks::{Result, equal, refused, until};
 
 const FINALIZER: &str = "rust.example.com/things";
 const MANAGER: &str = "controller";
@@ -59,19 +59,16 @@ impl Things {
         let definitions: Api<CustomResourceDefinition> = Api::all(self.client.clone());
         let apply = PatchParams::apply(MANAGER).force();
         definitions.patch(Thing::crd_name(), &apply, &Patch::Apply(Thing::crd())).await?;
-        let established = await_condition(definitions, Thing::crd_name(), conditions::is_crd_established());
-        tokio::time::timeout(DEADLINE, established).await??;
-        until("the resource is served", || async { Ok(self.things.list(&Default::default()).await.is_ok()) }).await?;
+        until("the definition", &definitions, Thing::crd_name(), conditions::is_crd_established()).await?;
+        // A create comes first: kube-apiserver answers the creates of a new resource only when lists work too.
         let bad = Thing::new("bad", ThingSpec { size: 0 });
         refused(self.things.create(&PostParams::default(), &bad).await, 422, "Invalid")
     }
 
     async fn await_map(&self, size: &str) -> Result<()> {
-        until(&format!("a ConfigMap of size {size}"), || async {
-            let map = self.maps.get_opt("thing").await?;
-            Ok(map.and_then(|map| map.data).is_some_and(|data| data["size"] == size))
-        })
-        .await
+        let has_size =
+            |map: Option<&ConfigMap>| map.and_then(|map| map.data.as_ref()).is_some_and(|data| data["size"] == size);
+        until(&format!("a ConfigMap of size {size}"), &self.maps, "thing", has_size).await
     }
 
     pub async fn controller(&self) -> Result<()> {
@@ -92,10 +89,10 @@ impl Things {
     }
 
     pub async fn controller_status(&self) -> Result<()> {
-        until("a status of size 1", || async {
-            Ok(self.things.get_status("thing").await?.status.is_some_and(|status| status.size == 1))
-        })
-        .await
+        let has_status = |thing: Option<&Thing>| {
+            thing.and_then(|thing| thing.status.as_ref()).is_some_and(|status| status.size == 1)
+        };
+        until("a status of size 1", &self.things, "thing", has_status).await
     }
 
     pub async fn controller_update(&self) -> Result<()> {
@@ -110,10 +107,8 @@ impl Things {
         let owner = before.owner_references().first().ok_or("no owner")?;
         equal("owner", Some(owner.uid.clone()), self.things.get("thing").await?.uid())?;
         self.maps.delete("thing", &DeleteParams::default()).await?;
-        until("another ConfigMap", || async {
-            Ok(self.maps.get_opt("thing").await?.is_some_and(|map| map.uid() != before.uid()))
-        })
-        .await
+        let is_new = |map: Option<&ConfigMap>| map.is_some_and(|map| map.uid() != before.uid());
+        until("another ConfigMap", &self.maps, "thing", is_new).await
     }
 
     /// Deletes the thing: the controller cleans up, and lets it go.
@@ -121,7 +116,8 @@ impl Things {
         let thing = self.things.get("thing").await?;
         equal("finalizers", thing.finalizers(), &[FINALIZER.to_string()])?;
         self.things.delete("thing", &DeleteParams::default()).await?;
-        until("the thing is gone", || async { Ok(self.things.get_opt("thing").await?.is_none()) }).await?;
+        let is_absent = |thing: Option<&Thing>| thing.is_none();
+        until("no thing", &self.things, "thing", is_absent).await?;
         equal("the ConfigMap", self.maps.get_opt("thing").await?, None)
     }
 }

@@ -1,7 +1,7 @@
 //! The steps with built-in resources: CRUD, patches, a watcher with a reflector.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use futures::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -11,8 +11,9 @@ use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
+use tokio::sync::watch;
 
-use crate::checks::{Result, equal, refused, until};
+use crate::checks::{DEADLINE, Result, equal, refused};
 
 pub struct Core {
     name: String,
@@ -20,7 +21,7 @@ pub struct Core {
     maps: Api<ConfigMap>,
     deployments: Api<Deployment>,
     secrets: Api<Secret>,
-    events: Arc<Mutex<Vec<String>>>,
+    events: watch::Sender<Vec<String>>,
     store: Mutex<Option<Store<ConfigMap>>>,
 }
 
@@ -40,7 +41,7 @@ impl Core {
             maps: Api::namespaced(client.clone(), namespace),
             deployments: Api::namespaced(client.clone(), namespace),
             secrets: Api::namespaced(client, namespace),
-            events: Arc::default(),
+            events: watch::Sender::default(),
             store: Mutex::default(),
         }
     }
@@ -97,19 +98,20 @@ impl Core {
                 Ok(other) => format!("{other}"),
                 Err(err) => format!("error {err}"),
             };
-            events.lock().unwrap().push(line);
+            events.send_modify(|seen| seen.push(line));
             async {}
         });
         tokio::spawn(reflected);
         *self.store.lock().unwrap() = Some(store.clone());
-        tokio::time::timeout(crate::checks::DEADLINE, store.wait_until_ready()).await??;
+        tokio::time::timeout(DEADLINE, store.wait_until_ready()).await??;
         self.wait_event("listed first 1").await
     }
 
     async fn wait_event(&self, event: &str) -> Result<()> {
-        until(event, || async { Ok(self.events.lock().unwrap().iter().any(|seen| seen == event)) })
-            .await
-            .map_err(|err| format!("{err} among {:?}", self.events.lock().unwrap()).into())
+        let mut events = self.events.subscribe();
+        let wait = events.wait_for(|seen| seen.iter().any(|one| one == event));
+        let found = tokio::time::timeout(DEADLINE, wait).await.is_ok();
+        if found { Ok(()) } else { Err(format!("no {event} among {:?}", *self.events.borrow()).into()) }
     }
 
     pub async fn informer_add(&self) -> Result<()> {
@@ -262,6 +264,6 @@ impl Core {
     pub async fn delete_collection(&self) -> Result<()> {
         let labelled = ListParams::default().labels("of");
         self.maps.delete_collection(&DeleteParams::default(), &labelled).await?;
-        until("no object is left", || async { Ok(self.names(labelled.clone()).await?.0.is_empty()) }).await
+        equal("left", self.names(labelled).await?.0, vec![])
     }
 }

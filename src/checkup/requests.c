@@ -1,4 +1,4 @@
-/* ask.c: the checkup's steps that send requests with credentials. */
+/* requests.c: the checkup's steps that send requests with credentials. */
 #include "src/checkup/state.h"
 
 #include "src/base/buffer.h"
@@ -27,19 +27,19 @@ static bool is_error_response(const ki_error *err) {
 
 /* --- credentials -------------------------------------------------------------------------------------------------- */
 
-static ki_status post(ki_checkup_state *state, const char *path, const ki_buffer *body, ki_response **ret_answer,
+static ki_status post(ki_checkup_state *state, const char *path, const ki_buffer *body, ki_response **ret_response,
                       ki_error *err) {
     const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms);
     return ki_client_do(state->client,
                         &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "POST", .path = path, .body = body->data,
                                            .body_size = body->size, .options = &call),
-                        ret_answer, err);
+                        ret_response, err);
 }
 
-static void take_text(const ki_response *answer, const char *path, char *to, size_t size) {
+static void take_text(const ki_response *response, const char *path, char *to, size_t size) {
     ki_value value = KI_VALUE_INIT;
     to[0] = '\0';
-    if (ki_response_field(answer, path, &value, NULL))
+    if (ki_response_field(response, path, &value, NULL))
         return;
     if (value.type == KI_VALUE_STRING || value.type == KI_VALUE_ARRAY)
         snprintf(to, size, "%s", value.text);
@@ -47,9 +47,9 @@ static void take_text(const ki_response *answer, const char *path, char *to, siz
 }
 
 /* Returns true if the response has this kind: login pages and proxies also respond with 200. */
-static bool is_of_kind(const ki_response *answer, const char *kind) {
+static bool is_of_kind(const ki_response *response, const char *kind) {
     char found[64];
-    take_text(answer, "kind", found, sizeof found);
+    take_text(response, "kind", found, sizeof found);
     return strcmp(found, kind) == 0;
 }
 
@@ -87,12 +87,12 @@ static void fail(ki_checkup_state *state, const ki_error *why) {
 static void check_credentials(ki_checkup_state *state) {
     static const char review[] = "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}";
     ki_buffer body = { .data = (char *)(uintptr_t)review, .size = sizeof review - 1 };
-    ki_response *answer = NULL;
+    ki_response *response = NULL;
     ki_error why = KI_ERROR_INIT;
     char groups[200], *name = state->user_name;
 
     ki_checkup_begin(state, KI_CHECK_CREDENTIALS);
-    ki_status status = post(state, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &answer, &why);
+    ki_status status = post(state, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &body, &response, &why);
     if (status && why.http_status == 401) {
         fail(state, &why);
     } else if (status && is_error_response(&why) && why.http_status < 500) {
@@ -100,16 +100,16 @@ static void check_credentials(ki_checkup_state *state) {
         ki_checkup_end(state, KI_CHECK_WARNING);
     } else if (status) {
         fail(state, &why);
-    } else if (!is_of_kind(answer, "SelfSubjectReview")) {
+    } else if (!is_of_kind(response, "SelfSubjectReview")) {
         ki_checkup_find(state, "the server's response (HTTP %d) is not a SelfSubjectReview",
-                        ki_response_http_status(answer));
+                        ki_response_http_status(response));
         ki_checkup_remedy(state,
                           "check that the address is a Kubernetes API server's, not a proxy's or a login page's");
         ki_checkup_end(state, KI_CHECK_FAILED);
         state->is_lost = true;
     } else {
-        take_text(answer, "status.userInfo.username", name, sizeof state->user_name);
-        take_text(answer, "status.userInfo.groups", groups, sizeof groups);
+        take_text(response, "status.userInfo.username", name, sizeof state->user_name);
+        take_text(response, "status.userInfo.groups", groups, sizeof groups);
         bool is_anonymous = strcmp(name, "system:anonymous") == 0;
         ki_checkup_find(state, "%s%s%s", name[0] ? name : "a user without a name", groups[0] ? ", groups " : "",
                         groups);
@@ -117,21 +117,21 @@ static void check_credentials(ki_checkup_state *state) {
             remedy_credentials(state);
         ki_checkup_end(state, is_anonymous ? KI_CHECK_WARNING : KI_CHECK_OK);
     }
-    ki_response_unref(answer);
+    ki_response_unref(response);
 }
 
 static void check_version(ki_checkup_state *state) {
     const ki_request_options call = KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms);
-    ki_response *answer = NULL;
+    ki_response *response = NULL;
     ki_error why = KI_ERROR_INIT;
     char version[100];
 
     ki_checkup_begin(state, KI_CHECK_VERSION);
     ki_status status = ki_client_do(
         state->client, &KI_CLIENT_REQUEST(.verb = KI_CLIENT_RAW, .method = "GET", .path = "/version", .options = &call),
-        &answer, &why);
+        &response, &why);
     if (!status)
-        take_text(answer, "gitVersion", version, sizeof version);
+        take_text(response, "gitVersion", version, sizeof version);
     if (!status && version[0]) {
         ki_checkup_find(state, "%s", version);
         ki_checkup_end(state, KI_CHECK_OK);
@@ -140,7 +140,7 @@ static void check_version(ki_checkup_state *state) {
         ki_checkup_remedy(state, "check that the address is a Kubernetes API server's");
         ki_checkup_end(state, KI_CHECK_WARNING);
     }
-    ki_response_unref(answer);
+    ki_response_unref(response);
 }
 
 /* --- permission --------------------------------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ static void say_not_allowed(ki_checkup_state *state, const char *verb, const cha
 static ki_status check_permission(ki_checkup_state *state, ki_check_step step, const char *verb, bool *ret_may,
                                   ki_error *err) {
     ki_buffer body;
-    ki_response *answer = NULL;
+    ki_response *response = NULL;
     ki_error why = KI_ERROR_INIT;
     ki_value allowed = KI_VALUE_INIT;
     char reason[200] = "";
@@ -217,25 +217,25 @@ static ki_status check_permission(ki_checkup_state *state, ki_check_step step, c
         return status;
     }
     *ret_may = true; /* if the server does not say, the request will show it */
-    status = post(state, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &body, &answer, &why);
+    status = post(state, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", &body, &response, &why);
     ki_buffer_free(&body);
-    if (status || !is_of_kind(answer, "SelfSubjectAccessReview")) {
+    if (status || !is_of_kind(response, "SelfSubjectAccessReview")) {
         ki_checkup_find(state, "the server does not return permissions (%s)",
                         status ? ki_error_message(&why) : "its response is not a SelfSubjectAccessReview");
         ki_checkup_end(state, KI_CHECK_WARNING);
-        ki_response_unref(answer);
+        ki_response_unref(response);
         return KI_OK;
     }
-    *ret_may = !ki_response_field(answer, "status.allowed", &allowed, NULL) && allowed.type == KI_VALUE_BOOL &&
+    *ret_may = !ki_response_field(response, "status.allowed", &allowed, NULL) && allowed.type == KI_VALUE_BOOL &&
                allowed.boolean;
     ki_value_clear(&allowed);
-    take_text(answer, "status.reason", reason, sizeof reason);
+    take_text(response, "status.reason", reason, sizeof reason);
     if (*ret_may)
         ki_checkup_find(state, "allowed: %s %s", verb, state->place);
     else
         say_not_allowed(state, verb, reason);
     ki_checkup_end(state, *ret_may ? KI_CHECK_OK : KI_CHECK_FAILED);
-    ki_response_unref(answer);
+    ki_response_unref(response);
     return KI_OK;
 }
 
@@ -254,7 +254,7 @@ typedef struct reading {
 
     ki_mutex mutex; /* guards the members below */
     ki_cond ended;
-    bool is_over;
+    bool has_ended;
     ki_error error; /* code KI_OK: the response is complete */
 } reading;
 
@@ -289,11 +289,11 @@ static bool on_data(const void *data, size_t size, void *user) {
     return !r->found;
 }
 
-static void on_end(const ki_response *answer, const ki_error *err, void *user) {
+static void on_end(const ki_response *response, const ki_error *err, void *user) {
     reading *r = user;
-    (void)answer;
+    (void)response;
     ki_mutex_lock(&r->mutex);
-    r->is_over = true;
+    r->has_ended = true;
     if (err)
         r->error = *err;
     ki_cond_signal(&r->ended);
@@ -306,7 +306,7 @@ static ki_status wait_for(reading *r, const ki_client_request *request, ki_error
     if (status)
         return status;
     ki_mutex_lock(&r->mutex);
-    while (!r->is_over)
+    while (!r->has_ended)
         ki_cond_wait(&r->ended, &r->mutex);
     ki_mutex_unlock(&r->mutex);
     return KI_OK;
@@ -378,7 +378,7 @@ static ki_status check_list(ki_checkup_state *state, ki_error *err) {
     const ki_request_options call =
         KI_REQUEST_OPTIONS(.timeout_ms = state->timeout_ms, .limit = FIRST_PAGE,
                            .label_selector = state->label_selector, .field_selector = state->field_selector);
-    ki_response *answer = NULL;
+    ki_response *response = NULL;
     ki_error why = KI_ERROR_INIT;
     char parameters[32], size[32];
     reading page = { .state = state };
@@ -389,12 +389,12 @@ static ki_status check_list(ki_checkup_state *state, ki_error *err) {
     if (status)
         return status;
     why = page.error;
-    if (why.code || ki_client_list(state->client, state->resource, state->namespace_name, &call, &answer, &why)) {
+    if (why.code || ki_client_list(state->client, state->resource, state->namespace_name, &call, &response, &why)) {
         say_list_failed(state, &why);
         return KI_OK;
     }
-    size_t count = ki_response_item_count(answer);
-    int64_t more = ki_response_remaining(answer) > 0 ? ki_response_remaining(answer) : 0;
+    size_t count = ki_response_item_count(response);
+    int64_t more = ki_response_remaining(response) > 0 ? ki_response_remaining(response) : 0;
     uint64_t bytes = count ? page.bytes / count * (count + (uint64_t)more) : page.bytes;
     write_size(size, more ? bytes : page.bytes);
     int64_t first_us = page.first_ns ? (page.first_ns - page.sent_ns) / 1000 : 0;
@@ -402,7 +402,7 @@ static ki_status check_list(ki_checkup_state *state, ki_error *err) {
                     state->place, more ? "about " : "", size, (long long)(first_us / 1000),
                     (long long)(first_us % 1000 / 100));
     ki_checkup_end(state, KI_CHECK_OK);
-    ki_response_unref(answer);
+    ki_response_unref(response);
     return KI_OK;
 }
 

@@ -1,5 +1,5 @@
-/* follow.c: see follow.h. */
-#include "src/cache/follow.h"
+/* delta_apply.c: see delta_apply.h. */
+#include "src/cache/delta_apply.h"
 
 #include "src/object/object.h"
 
@@ -28,55 +28,56 @@ static bool is_repeated(const ki_delta *delta, const ki_object *known, ki_unread
     return false;
 }
 
-static void tell(ki_teller *to, ki_notification notification, ki_audience audience) {
+static void notify(ki_notifier *to, ki_notification notification, ki_audience audience) {
     to->count++;
     if (to->processor)
         ki_processor_distribute(to->processor, &notification, audience);
 }
 
-static void tell_added(ki_teller *to, const ki_delta *delta) {
-    tell(to,
-         (ki_notification){ .type = KI_NOTIFY_ADD, .obj = delta->obj, .is_in_initial_list = delta->is_in_initial_list },
-         KI_AUDIENCE_ALL);
+static void notify_added(ki_notifier *to, const ki_delta *delta) {
+    notify(
+        to,
+        (ki_notification){ .type = KI_NOTIFY_ADD, .obj = delta->obj, .is_in_initial_list = delta->is_in_initial_list },
+        KI_AUDIENCE_ALL);
 }
 
-void ki_tell_deleted(ki_teller *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
-    tell(to,
-         (ki_notification){
-             .type = KI_NOTIFY_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown },
-         KI_AUDIENCE_ALL);
+void ki_notifier_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown) {
+    notify(to,
+           (ki_notification){
+               .type = KI_NOTIFY_DELETE, .obj = obj, .old = known, .final_state_unknown = final_state_unknown },
+           KI_AUDIENCE_ALL);
 }
 
-void ki_tell_updated(ki_teller *to, const ki_delta *delta, ki_object *known) {
+void ki_notifier_updated(ki_notifier *to, const ki_delta *delta, ki_object *known) {
     ki_audience audience = KI_AUDIENCE_ALL;
     if (delta->type == KI_DELTA_SYNC)
         audience = KI_AUDIENCE_DUE;
     else if (delta->type == KI_DELTA_REPLACED && ki_is_same_state(delta->obj, known))
         audience = KI_AUDIENCE_RESYNCING;
-    tell(to,
-         (ki_notification){
-             .type = KI_NOTIFY_UPDATE, .obj = delta->obj, .old = known, .is_resync = audience != KI_AUDIENCE_ALL },
-         audience);
+    notify(to,
+           (ki_notification){
+               .type = KI_NOTIFY_UPDATE, .obj = delta->obj, .old = known, .is_resync = audience != KI_AUDIENCE_ALL },
+           audience);
 }
 
-ki_object *ki_follow(const ki_delta *delta, ki_object *known, ki_teller *to) {
+ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *to) {
     if (known && is_repeated(delta, known, to->unreadable))
         return known;
     if (delta->type == KI_DELTA_DELETED) {
         if (!known)
             return NULL;
         if (!delta->tombstone && delta->obj && ki_is_same_object(delta->obj, known))
-            ki_tell_deleted(to, delta->obj, known, false);
+            ki_notifier_deleted(to, delta->obj, known, false);
         else
-            ki_tell_deleted(to, known, known, true);
+            ki_notifier_deleted(to, known, known, true);
         return NULL;
     }
     if (known && ki_is_same_object(delta->obj, known)) {
-        ki_tell_updated(to, delta, known);
+        ki_notifier_updated(to, delta, known);
         return delta->obj;
     }
     if (known) /* another uid: the object was deleted and created again, and the deletion event was missed */
-        ki_tell_deleted(to, known, known, true);
-    tell_added(to, delta);
+        ki_notifier_deleted(to, known, known, true);
+    notify_added(to, delta);
     return delta->obj;
 }

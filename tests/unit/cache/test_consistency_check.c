@@ -1,4 +1,4 @@
-/* test_audit.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks for, what it finds, what it does
+/* test_consistency_check.c: an informer that lists a second time beside its watch, on a stepped engine: what it asks for, what it finds, what it does
  * about it. Scripts: informer_stage.h; lines for the watch's source begin with "w ", for the second source with "a ", and `w? TEXT` and `a? TEXT`
  * assert their requests. */
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static fake_list_watch audit; /* the second source */
+static fake_list_watch check; /* the second source */
 
 typedef struct wanted {
     int64_t consistency_check_ms;
@@ -26,11 +26,11 @@ typedef struct wanted {
 static const wanted audits = { .consistency_check_ms = 60000 };
 static const wanted checks = { .streams = true };
 
-static ki_status open_audited(stage *s, const ki_allocator *allocator, wanted what) {
-    fake_init(&audit);
+static ki_status open_checked(stage *s, const ki_allocator *allocator, wanted what) {
+    fake_init(&check);
     const ki_shared_informer_options options = {
-        .audit_source = &audit.base,
-        .audit_ns = KI_MILLISECONDS(what.consistency_check_ms),
+        .check_source = &check.base,
+        .check_interval_ns = KI_MILLISECONDS(what.consistency_check_ms),
         .check_streaming_list = what.streams,
         .no_streaming_list = !what.streams,
         .seed = 7,
@@ -38,27 +38,27 @@ static ki_status open_audited(stage *s, const ki_allocator *allocator, wanted wh
     return open_stage_with(s, options, allocator);
 }
 
-static void start_audited(stage *s, wanted what) {
-    assert_int_equal(open_audited(s, NULL, what), KI_OK);
+static void start_checked(stage *s, wanted what) {
+    assert_int_equal(open_checked(s, NULL, what), KI_OK);
     start_stage(s);
 }
 
-static void close_audited(stage *s) {
+static void close_checked(stage *s) {
     close_stage(s);
-    assert_true(audit.freed);
+    assert_true(check.freed);
 }
 
-/* Plays "w LINE" for the watch's source, "a LINE" for the audit's, `w?` and `a?`, and the stage's lines. */
+/* Plays "w LINE" for the watch's source, "a LINE" for the second source, `w?` and `a?`, and the stage's lines. */
 static void play_line(stage *s, const char *line) {
     if (strncmp(line, "w? ", 3) == 0 || strncmp(line, "w ", 2) == 0) {
         play(s, line + (line[1] == '?' ? 1 : 2));
     } else if (strncmp(line, "a? ", 3) == 0) {
-        if (strcmp(audit.trace, strcmp(line + 3, "-") == 0 ? "" : line + 3) != 0)
-            fail_msg("at \"%s\": it is \"%s\"", line, audit.trace);
-        audit.trace[0] = '\0';
+        if (strcmp(check.trace, strcmp(line + 3, "-") == 0 ? "" : line + 3) != 0)
+            fail_msg("at \"%s\": it is \"%s\"", line, check.trace);
+        check.trace[0] = '\0';
     } else if (strncmp(line, "a ", 2) == 0) {
-        if (!fake_play(&audit, line + 2))
-            fail_msg("the second source cannot do \"%s\" now; asked: %s", line, audit.trace);
+        if (!fake_play(&check, line + 2))
+            fail_msg("the second source cannot do \"%s\" now; asked: %s", line, check.trace);
     } else {
         play(s, line);
     }
@@ -76,9 +76,9 @@ static void play_both(stage *s, const char *script) {
 
 static void run(const char *script, wanted what) {
     stage s;
-    start_audited(&s, what);
+    start_checked(&s, what);
     play_both(&s, script);
-    close_audited(&s);
+    close_checked(&s);
 }
 
 #define WATCHING "w? list rv=0 limit=500\nw item default/a 5\nw item default/b 6\nw page 10 -\nw? watch rv=10\nw open\n"
@@ -181,7 +181,7 @@ static void a_list_without_end_is_given_up(void **state) {
                  "errors protocol violation:\nw? -",
         audits);
     stage s;
-    start_audited(&s, audits);
+    start_checked(&s, audits);
     play_both(&s, WATCHING "wait 60000\n" LISTS);
     for (int i = 0; i <= 100; i++) {
         char script[TEXT];
@@ -191,7 +191,7 @@ static void a_list_without_end_is_given_up(void **state) {
         play_both(&s, script);
     }
     play_both(&s, "errors protocol violation:\nw? -");
-    close_audited(&s);
+    close_checked(&s);
 }
 
 static void an_object_that_cannot_be_used_is_not_a_ghost(void **state) {
@@ -206,12 +206,12 @@ static void while_an_object_has_no_name_nothing_is_a_ghost(void **state) {
     stage s;
     ki_error bad = KI_ERROR_INIT;
     ki_error_set(&bad, KI_ERR_PARSE, "bad object");
-    start_audited(&s, audits);
+    start_checked(&s, audits);
     play_both(&s, WATCHING "wait 60000\n" LISTS "a item default/a 5");
-    audit.list.on_bad_object(&(ki_bad_object){ .err = &bad, .key = "", .resource_version = "" },
-                             audit.list.user); /* it may be default/b */
+    check.list.on_bad_object(&(ki_bad_object){ .err = &bad, .key = "", .resource_version = "" },
+                             check.list.user); /* it may be default/b */
     play_both(&s, "a page 10 -\nwait 4000\na? -\nerrors -\nw? -");
-    close_audited(&s);
+    close_checked(&s);
 }
 
 static void what_a_repair_did_not_help_is_reported_only(void **state) {
@@ -272,7 +272,7 @@ static void a_check_that_cannot_be_made_says_nothing_of_the_list(void **state) {
 static void the_repair_delivers_what_was_lost(void **state) {
     (void)state;
     stage s;
-    start_audited(&s, audits);
+    start_checked(&s, audits);
     play_both(&s, WATCHING "wait 60000\n" LOOKS_TWICE("a item default/a 9\na item default/c 8\n", "10"));
     play_both(&s, "w? cancel; list limit=500\nw item default/a 9\nw item default/c 8\nw page 12 -");
     ki_object *a = ki_informer_get(s.informer, "default/a"), *b = ki_informer_get(s.informer, "default/b"),
@@ -285,7 +285,7 @@ static void the_repair_delivers_what_was_lost(void **state) {
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_CONSISTENCY_CHECKS], 1);
     assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], 3);
     assert_int_equal(s.informer->metrics.relists[KI_RELIST_INCONSISTENT], 1);
-    close_audited(&s);
+    close_checked(&s);
 }
 
 static void many_objects_are_walked_and_many_differences_are_bounded(void **state) {
@@ -295,7 +295,7 @@ static void many_objects_are_walked_and_many_differences_are_bounded(void **stat
     };
     stage s;
     char line[64];
-    start_audited(&s, audits);
+    start_checked(&s, audits);
     for (int i = 0; i < MANY; i++) {
         snprintf(line, sizeof line, "item default/o%d 5", i);
         assert_true(fake_play(&s.source, line));
@@ -304,12 +304,12 @@ static void many_objects_are_walked_and_many_differences_are_bounded(void **stat
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < MANY; i += 2) {
             snprintf(line, sizeof line, "item default/o%d 5", i);
-            assert_true(fake_play(&audit, line));
+            assert_true(fake_play(&check, line));
         }
         play_both(&s, "a page 10 -\nwait 2000");
     }
-    assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], KI_AUDIT_SUSPECTS_MAX);
-    close_audited(&s);
+    assert_int_equal(s.informer->metrics.counters[KI_METRIC_DIFFERENCES], KI_CONSISTENCY_DIFFERENCES_MAX);
+    close_checked(&s);
 }
 
 static void an_audit_that_is_stopped_leaves_nothing(void **state) {
@@ -326,7 +326,7 @@ static void lack_of_memory_gives_the_audit_up(void **state) {
     scarce_memory memory = SCARCE_MEMORY_FROM(0);
     while (scarce_memory_next(&memory)) {
         stage s;
-        if (open_audited(&s, &memory.allocator, audits))
+        if (open_checked(&s, &memory.allocator, audits))
             continue;
         static const char *const lines[] = { "w item default/a 5", "w page 10 -",        "w open",
                                              "wait 60000",         "a item default/a 5", "a item default/c 5",
@@ -337,12 +337,12 @@ static void lack_of_memory_gives_the_audit_up(void **state) {
             if (lines[i][1] == 'a')
                 play(&s, lines[i]);
             else
-                (void)fake_play(lines[i][0] == 'w' ? &s.source : &audit, lines[i] + 2);
+                (void)fake_play(lines[i][0] == 'w' ? &s.source : &check, lines[i] + 2);
             settle(&s);
         }
         assert_null(strstr(s.errors, "ok:")); /* each report has a cause */
         is_reported = is_reported || strstr(s.errors, "out of memory:");
-        close_audited(&s);
+        close_checked(&s);
     }
     assert_true(is_reported);
 }

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "src/base/error.h"
-#include "src/cache/complaints.h"
+#include "src/cache/report_limit.h"
 #include "tests/support/test_engine.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 typedef struct fixture {
     test_engine engine;
-    ki_complaints complaints;
+    ki_report_limit report_limit;
     size_t reports;
     char last[256], key[32];
 } fixture;
@@ -29,12 +29,12 @@ static void note(const ki_error *err, const char *key, void *user) {
 static void set_up(fixture *f) {
     memset(f, 0, sizeof *f);
     assert_true(test_engine_open(&f->engine, NULL, 1));
-    assert_int_equal(ki_complaints_open(&f->complaints, f->engine.engine, note, f), KI_OK);
+    assert_int_equal(ki_report_limit_open(&f->report_limit, f->engine.engine, note, f), KI_OK);
 }
 
 static void tear_down(fixture *f) {
-    ki_complaints_close(&f->complaints);
-    ki_complaints_close(&f->complaints);
+    ki_report_limit_close(&f->report_limit);
+    ki_report_limit_close(&f->report_limit);
     test_engine_close(&f->engine);
 }
 
@@ -42,7 +42,7 @@ static void complain(fixture *f, size_t times) {
     ki_error err = KI_ERROR_INIT;
     ki_error_set(&err, KI_ERR_PARSE, "an item is not a JSON object");
     for (size_t i = 0; i < times; i++)
-        ki_complaints_add(&f->complaints, &err, "default/a");
+        ki_report_limit_add(&f->report_limit, &err, "default/a");
 }
 
 static void as_many_as_there_may_be_are_reported_one_by_one(void **state) {
@@ -50,11 +50,11 @@ static void as_many_as_there_may_be_are_reported_one_by_one(void **state) {
     (void)state;
     set_up(&f);
     for (size_t seconds = 1; seconds <= 3; seconds++) {
-        complain(&f, KI_COMPLAINTS_MAX);
-        assert_int_equal(f.reports, seconds * KI_COMPLAINTS_MAX);
+        complain(&f, KI_REPORT_LIMIT_MAX);
+        assert_int_equal(f.reports, seconds * KI_REPORT_LIMIT_MAX);
         assert_string_equal(f.key, "default/a");
         assert_true(test_engine_advance(&f.engine, 1000));
-        assert_int_equal(f.reports, seconds * KI_COMPLAINTS_MAX);
+        assert_int_equal(f.reports, seconds * KI_REPORT_LIMIT_MAX);
     }
     tear_down(&f);
 }
@@ -64,14 +64,14 @@ static void the_rest_of_a_second_is_one_report_with_a_count(void **state) {
     (void)state;
     set_up(&f);
     complain(&f, 5000);
-    assert_int_equal(f.reports, KI_COMPLAINTS_MAX);
+    assert_int_equal(f.reports, KI_REPORT_LIMIT_MAX);
     assert_true(test_engine_advance(&f.engine, 1000));
-    assert_int_equal(f.reports, KI_COMPLAINTS_MAX + 1);
+    assert_int_equal(f.reports, KI_REPORT_LIMIT_MAX + 1);
     assert_non_null(strstr(f.last, "4900 more"));
     assert_non_null(strstr(f.last, "an item is not a JSON object"));
     assert_string_equal(f.key, "");
     complain(&f, 1); /* the next second begins anew */
-    assert_int_equal(f.reports, KI_COMPLAINTS_MAX + 2);
+    assert_int_equal(f.reports, KI_REPORT_LIMIT_MAX + 2);
     tear_down(&f);
 }
 
@@ -79,9 +79,9 @@ static void what_is_counted_is_reported_at_the_end(void **state) {
     fixture f;
     (void)state;
     set_up(&f);
-    complain(&f, KI_COMPLAINTS_MAX + 7);
-    ki_complaints_close(&f.complaints);
-    assert_int_equal(f.reports, KI_COMPLAINTS_MAX + 1);
+    complain(&f, KI_REPORT_LIMIT_MAX + 7);
+    ki_report_limit_close(&f.report_limit);
+    assert_int_equal(f.reports, KI_REPORT_LIMIT_MAX + 1);
     assert_non_null(strstr(f.last, "7 more"));
     tear_down(&f);
 }

@@ -1,25 +1,25 @@
-/* follow.h: applies one delta to one object and notifies the listeners. For the process step. Caller holds change_lock. */
-#ifndef KI_CACHE_FOLLOW_H
-#define KI_CACHE_FOLLOW_H
+/* delta_apply.h: applies one delta to one object and notifies the listeners. For the process step. Caller holds change_lock. */
+#ifndef KI_CACHE_DELTA_APPLY_H
+#define KI_CACHE_DELTA_APPLY_H
 
 #include "src/cache/processor.h"
 #include "src/cache/queue.h"
 #include "src/cache/unreadable.h"
 
-/* The receiver of notifications: notifies the listeners, or only counts. */
-typedef struct ki_teller {
+/* Notifies the listeners of changes, or only counts the notifications. */
+typedef struct ki_notifier {
     ki_processor *processor;   /* NULL: only count */
     ki_unreadable *unreadable; /* the informer's */
     size_t count;              /* notifications */
     size_t changes;            /* changes of the store */
-} ki_teller;
+} ki_notifier;
 
 /* Applies `delta` to `known` (NULL: no known object) and notifies. Returns the object to store, borrowed from `delta` or `known`; NULL: the object is
  * deleted. */
-ki_object *ki_follow(const ki_delta *delta, ki_object *known, ki_teller *to);
+ki_object *ki_delta_apply(const ki_delta *delta, ki_object *known, ki_notifier *to);
 /* Notifies of a deletion; `obj` is the last state, `known` the state that the listeners know. */
-void ki_tell_deleted(ki_teller *to, ki_object *obj, ki_object *known, bool final_state_unknown);
+void ki_notifier_deleted(ki_notifier *to, ki_object *obj, ki_object *known, bool final_state_unknown);
 /* Notifies of an update. A resync reaches only listeners whose period is over; a list's unchanged object, only listeners with a resync period. */
-void ki_tell_updated(ki_teller *to, const ki_delta *delta, ki_object *known);
+void ki_notifier_updated(ki_notifier *to, const ki_delta *delta, ki_object *known);
 
 #endif

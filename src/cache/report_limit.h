@@ -1,28 +1,28 @@
-/* complaints.h: limits the reports of unusable objects. Within a second KI_COMPLAINTS_MAX are reported one by one. At the end of the second the
+/* report_limit.h: limits the reports of unusable objects. Within a second KI_REPORT_LIMIT_MAX are reported one by one. At the end of the second the
  * rest is one report with a count. A server that sends only unusable objects thus cannot flood the log and the error handler. On the loop. */
-#ifndef KI_CACHE_COMPLAINTS_H
-#define KI_CACHE_COMPLAINTS_H
+#ifndef KI_CACHE_REPORT_LIMIT_H
+#define KI_CACHE_REPORT_LIMIT_H
 
 #include "src/engine/engine.h"
 
 enum {
-    KI_COMPLAINTS_MAX = 100 /* single reports in a second */
+    KI_REPORT_LIMIT_MAX = 100 /* single reports in a second */
 };
 
-typedef struct ki_complaints {
+typedef struct ki_report_limit {
     ki_timer timer; /* the end of the current second, which begins with its first error */
     size_t count;   /* errors in the current second */
     ki_error last;  /* the last error without a report of its own */
     void (*report)(const ki_error *err, const char *key, void *user);
     void *user;
-} ki_complaints;
+} ki_report_limit;
 
 /* Initializes an embedded struct. The caller closes it. Errors: KI_ERR_NO_MEMORY. */
-ki_status ki_complaints_open(ki_complaints *complaints, ki_engine *engine,
-                             void (*report)(const ki_error *err, const char *key, void *user), void *user);
+ki_status ki_report_limit_open(ki_report_limit *limit, ki_engine *engine,
+                               void (*report)(const ki_error *err, const char *key, void *user), void *user);
 /* Reports the error, or counts it once the second's limit is reached. */
-void ki_complaints_add(ki_complaints *complaints, const ki_error *err, const char *key);
+void ki_report_limit_add(ki_report_limit *limit, const ki_error *err, const char *key);
 /* Reports the counted errors. Also accepts a zeroed or closed struct. */
-void ki_complaints_close(ki_complaints *complaints);
+void ki_report_limit_close(ki_report_limit *limit);
 
 #endif
