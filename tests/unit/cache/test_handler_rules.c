@@ -389,7 +389,7 @@ static void an_object_without_a_uid_is_the_one_of_its_name(void **state) {
         open_stage(&s, &all, false, delivery);
         play(&s, "item default/a 5\npage 10 -\nsettle\nopen\nsettle");
         ki_object *nameless = fake_object("default/a", "11", "");
-        s.source.watch.on_event(KI_EVENT_MODIFIED, nameless, s.source.watch.user);
+        s.source.watch.on_event(KI_CHANGE_MODIFIED, nameless, s.source.watch.user);
         ki_object_unref(nameless);
         play(&s, "settle\nmod default/a 12\nsettle");
         assert_string_equal(s.notes, "+a=5i synced ~a=5>11 ~a=11>12");

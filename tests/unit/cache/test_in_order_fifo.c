@@ -54,7 +54,9 @@ static void count_ready(void *user) {
 
 static void set_up(fixture *f, size_t batch_size, const ki_allocator *allocator) {
     *f = (fixture){ .allocator = allocator };
-    ki_in_order_fifo_options options = { .allocator = allocator, .batch_size = batch_size, .seed = 3 };
+    ki_in_order_fifo_options options = { .allocator = allocator,
+                                         .batch_size = batch_size ? batch_size : 1000,
+                                         .seed = 3 };
     assert_int_equal(ki_in_order_fifo_new(&options, &f->queue, NULL), KI_OK);
     f->queue->ready = count_ready;
     f->queue->ready_user = f;
@@ -471,7 +473,7 @@ static void no_queue_is_made_without_memory(void **state) {
     for (size_t fail_at = 0; fail_at < 3; fail_at++) {
         scarce_memory memory;
         scarce_memory_init(&memory, fail_at);
-        ki_in_order_fifo_options options = { .allocator = &memory.allocator };
+        ki_in_order_fifo_options options = { .allocator = &memory.allocator, .batch_size = 1000 };
         ki_queue *queue = NULL;
         assert_int_equal(ki_in_order_fifo_new(&options, &queue, NULL), KI_ERR_NO_MEMORY);
         assert_null(queue);
