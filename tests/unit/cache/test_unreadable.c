@@ -17,8 +17,7 @@
 #include <string.h>
 
 static void expect_unreadable(const stage *s, size_t count, const char *words) {
-    ki_health health;
-    ki_informer_health(s->informer, &health);
+    const ki_health health = health_of(s);
     assert_int_equal(health.unreadable, count);
     assert_string_equal(health.unreadable_message, words);
 }
