@@ -33,6 +33,18 @@ typedef struct ki_shared_informer_options {
     bool check_streaming_list;
 } ki_shared_informer_options;
 
+#define KI_RESYNC_MIN_MS INT64_C(1000)
+
+/* Converts a period to nanoseconds, raised to `minimum_ms` and lowered to a year. Returns 0 for 0 and below: none. */
+static inline int64_t ki_period_ns(int64_t period_ms, int64_t minimum_ms) {
+    const int64_t maximum_ms = INT64_C(366) * 24 * 3600 * 1000;
+    if (period_ms <= 0)
+        return 0;
+    if (period_ms < minimum_ms)
+        period_ms = minimum_ms;
+    return KI_MILLISECONDS(period_ms < maximum_ms ? period_ms : maximum_ms);
+}
+
 /* Any thread. */
 ki_status ki_informer_new(const ki_shared_informer_options *options, ki_informer **ret_informer, ki_error *err);
 

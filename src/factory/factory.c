@@ -16,9 +16,7 @@
 #include "src/engine/thread.h"
 #include "src/factory/component.h"
 #include "src/factory/informer_table.h"
-
 #include "src/transport/curl.h"
-#include <stdio.h>
 
 #include <stdio.h>
 #include <stdlib.h>
